@@ -1,0 +1,1 @@
+"""The world in symbols and in metres: data only."""

@@ -1,0 +1,121 @@
+"""Rigid transforms as 4x4 arrays, in monogram notation: ``X_AB`` is the pose of B in A.
+
+``X_AC = X_AB @ X_BC`` and ``p_AQ = X_AB[:3, :3] @ p_BQ + X_AB[:3, 3]``. Lengths in metres, angles in radians.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+
+def frozen(values: ArrayLike) -> Array:
+    """A read-only float copy of ``values``; what every shared dataclass stores."""
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array
+
+
+def transform(rotation: ArrayLike | None = None, translation: ArrayLike | None = None) -> Array:
+    """X (4, 4) from R (3, 3) and p (3,); identity where omitted."""
+    X = np.eye(4)
+    if rotation is not None:
+        X[:3, :3] = rotation
+    if translation is not None:
+        X[:3, 3] = translation
+    return X
+
+
+def inverse(X_AB: Array) -> Array:
+    """X_BA (4, 4)."""
+    R = X_AB[:3, :3]
+    return transform(R.T, -R.T @ X_AB[:3, 3])
+
+
+def rotation_about(axis: ArrayLike, angle: float) -> Array:
+    """R (3, 3) about a unit ``axis`` (3,) by ``angle`` (rad), by Rodrigues' formula."""
+    x, y, z = np.asarray(axis, dtype=np.float64)
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K)
+
+
+def rotation_z(angle: float) -> Array:
+    """R (3, 3) about z by ``angle`` (rad)."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def rotation_rpy(roll: float, pitch: float, yaw: float) -> Array:
+    """R (3, 3) = Rz(yaw) Ry(pitch) Rx(roll), URDF's convention."""
+    return (
+        rotation_z(yaw) @ rotation_about((0, 1, 0), pitch) @ rotation_about((1, 0, 0), roll)
+    )
+
+
+def rpy(R: Array) -> Array:
+    """(roll, pitch, yaw) (3,) of R (3, 3); the inverse of ``rotation_rpy``, pitch in [-pi/2, pi/2]."""
+    pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
+    if np.cos(pitch) < 1e-9:  # gimbal lock: roll and yaw turn about the same axis, put all in yaw
+        return np.array([0.0, pitch, np.arctan2(-R[0, 1], R[1, 1])])
+    return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
+
+
+def quaternion(R: Array) -> Array:
+    """Unit quaternion (x, y, z, w) (4,) of R (3, 3), w >= 0. PyBullet's order."""
+    # The largest of the four squared components is the divisor: no loss of digits anywhere.
+    t = np.array(
+        [
+            1 + R[0, 0] - R[1, 1] - R[2, 2],
+            1 - R[0, 0] + R[1, 1] - R[2, 2],
+            1 - R[0, 0] - R[1, 1] + R[2, 2],
+            1 + R[0, 0] + R[1, 1] + R[2, 2],
+        ]
+    )
+    k = int(np.argmax(t))
+    if k == 0:
+        q = np.array([t[0], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[2, 1] - R[1, 2]])
+    elif k == 1:
+        q = np.array([R[0, 1] + R[1, 0], t[1], R[1, 2] + R[2, 1], R[0, 2] - R[2, 0]])
+    elif k == 2:
+        q = np.array([R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], t[2], R[1, 0] - R[0, 1]])
+    else:
+        q = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1], t[3]])
+    q /= np.linalg.norm(q)
+    return -q if q[3] < 0 else q
+
+
+def rotation_from_quaternion(q: ArrayLike) -> Array:
+    """R (3, 3) of a quaternion (x, y, z, w); it need not be normalised."""
+    x, y, z, w = np.asarray(q, dtype=np.float64) / np.linalg.norm(q)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def to_pose7(X: Array) -> Array:
+    """(x, y, z, qx, qy, qz, qw) (7,): the form poses have in logs."""
+    return np.concatenate([X[:3, 3], quaternion(X[:3, :3])])
+
+
+def from_pose7(pose: ArrayLike) -> Array:
+    """X (4, 4) from (x, y, z, qx, qy, qz, qw)."""
+    pose = np.asarray(pose, dtype=np.float64)
+    return transform(rotation_from_quaternion(pose[3:]), pose[:3])
+
+
+def angle_between(R_A: Array, R_B: Array) -> float:
+    """Angle (rad, in [0, pi]) of the rotation that takes R_A to R_B; accurate near 0 and pi."""
+    R = R_A.T @ R_B
+    sine = 0.5 * np.linalg.norm([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    return float(np.arctan2(sine, 0.5 * (np.trace(R) - 1.0)))
+
+
+def wrap(angle: ArrayLike) -> Array:
+    """Angle(s) wrapped to [-pi, pi)."""
+    return (np.asarray(angle, dtype=np.float64) + np.pi) % (2.0 * np.pi) - np.pi

@@ -1,0 +1,1 @@
+"""Kinematics: what a robot is, where its links are, which joints reach a pose."""

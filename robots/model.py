@@ -1,0 +1,90 @@
+"""What a robot is to everyone else: named joint groups with units and limits, and its links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from galley.domain.frames import Array
+
+
+@dataclass(frozen=True)
+class JointGroup:
+    """Joints that move together; a Path runs over one of these.
+
+    Attributes:
+        name: ``base``, ``arm`` or ``fingers``.
+        joints: joint names, in the order of every array here.
+        units: ``m`` or ``rad`` for each joint.
+        lower, upper: position limits (n,).
+        velocity, acceleration, jerk: limits of magnitude (n,), per s, s^2, s^3.
+    """
+
+    name: str
+    joints: tuple[str, ...]
+    units: tuple[str, ...]
+    lower: Array
+    upper: Array
+    velocity: Array
+    acceleration: Array
+    jerk: Array
+
+    @property
+    def size(self) -> int:
+        """Number of joints."""
+        return len(self.joints)
+
+
+@dataclass(frozen=True)
+class RobotModel:
+    """One multibody: base, arm and fingers in this order make up the configuration q (n,).
+
+    Attributes:
+        name: the robot's name.
+        groups: joint groups, in the order in which they stand in q.
+        links: link names that carry collision geometry.
+        allowed_self_collisions: pairs of links that are never checked against each other
+            (neighbours, and pairs that can't come apart), each with first < second.
+        fingers: names of the links that may touch what is grasped.
+        palm: name of the link that carries the fingers (the hand frame H).
+        p_HT: grasp centre between the fingertips, in the hand frame, metres (3,).
+        urdf: the whole multibody as URDF text with absolute mesh paths.
+    """
+
+    name: str
+    groups: tuple[JointGroup, ...]
+    links: tuple[str, ...]
+    allowed_self_collisions: frozenset[tuple[str, str]]
+    fingers: tuple[str, ...]
+    palm: str
+    p_HT: Array
+    urdf: str
+
+    @property
+    def size(self) -> int:
+        """Number of joints in q."""
+        return sum(group.size for group in self.groups)
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """All joint names in the order of q."""
+        return tuple(joint for group in self.groups for joint in group.joints)
+
+    def group(self, name: str) -> JointGroup:
+        """The group called ``name``.
+
+        Raises:
+            KeyError: no such group; the message lists those there are.
+        """
+        for group in self.groups:
+            if group.name == name:
+                return group
+        raise KeyError(f"no joint group '{name}', there are {[g.name for g in self.groups]}")
+
+    def slice(self, name: str) -> slice:
+        """Where the group called ``name`` stands in q."""
+        start = 0
+        for group in self.groups:
+            if group.name == name:
+                return slice(start, start + group.size)
+            start += group.size
+        raise KeyError(f"no joint group '{name}', there are {[g.name for g in self.groups]}")
