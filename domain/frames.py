@@ -49,9 +49,7 @@ def rotation_z(angle: float) -> Array:
 
 def rotation_rpy(roll: float, pitch: float, yaw: float) -> Array:
     """R (3, 3) = Rz(yaw) Ry(pitch) Rx(roll), URDF's convention."""
-    return (
-        rotation_z(yaw) @ rotation_about((0, 1, 0), pitch) @ rotation_about((1, 0, 0), roll)
-    )
+    return rotation_z(yaw) @ rotation_about((0, 1, 0), pitch) @ rotation_about((1, 0, 0), roll)
 
 
 def rpy(R: Array) -> Array:

@@ -1,1 +1,18 @@
-"""Kinematics: what a robot is, where its links are, which joints reach a pose."""
+"""Kinematics: what a robot is, where its links are, which joints reach a pose.
+
+- ``model``: what a robot is to everyone else: joint groups with limits, links, URDF
+- ``panda``: the arm's geometry, limits and forward kinematics
+- ``panda_ik``: its closed-form inverse kinematics; ``panda_reach``: the bound that proves a pose
+  out of reach
+- ``base_urdf``: the wheeled base, from ``domain.base_spec``; ``panda_urdf``: the arm as the base carries it
+- ``mobile_panda``: the whole robot; ``kinematics``: where its links are
+- ``self_collisions``: which of its links are never checked against each other
+
+Nothing here imports a physics engine.
+"""
+
+from galley.domain.base_spec import MobileBaseSpec
+from galley.robots.mobile_panda import mobile_panda
+from galley.robots.model import JointGroup, RobotModel
+
+__all__ = ["JointGroup", "MobileBaseSpec", "RobotModel", "mobile_panda"]

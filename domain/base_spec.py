@@ -1,0 +1,52 @@
+"""The measures and limits of the wheeled base."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Triple = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class MobileBaseSpec:
+    """A holonomic base that carries the Panda. Lengths in metres, angles in radians.
+
+    Frame B lies on the floor under the middle of the chassis, x forwards; the arm faces forwards.
+
+    Attributes:
+        size: length, width and top of the chassis (its collision box ends ``ground_gap`` above the
+            floor, since the floor is a collision body as well).
+        ground_gap: height of the chassis' underside.
+        p_BA: where ``panda_link0`` stands in B.
+        column: length and width of the column between chassis and arm.
+        plate: length, width and thickness of the plate on the column, under the arm's foot.
+        column_offset: the column's middle, forward of ``panda_link0``'s axis (negative: behind it).
+        lower, upper: position limits of ``base_x``, ``base_y`` (m, in the world) and
+            ``base_heading`` (rad).
+        velocity, acceleration: limits of magnitude, per s and s^2.
+        jerk: limits of magnitude, per s^3. Ours: full acceleration after 0.2 s.
+    """
+
+    size: Triple = (0.815, 0.634, 0.40)
+    ground_gap: float = 0.03
+    p_BA: Triple = (-0.035, 0.0, 0.769)
+    column: tuple[float, float] = (0.20, 0.18)
+    plate: Triple = (0.24, 0.21, 0.02)
+    column_offset: float = -0.04
+    lower: Triple = (-0.50, -1.608, -3.141592653589793)
+    upper: Triple = (2.40, 1.698, 3.141592653589793)
+    velocity: Triple = (0.6, 0.6, 1.2)
+    acceleration: Triple = (0.6, 0.6, 1.2)
+    jerk: Triple = (3.0, 3.0, 6.0)
+
+    joints = ("base_x", "base_y", "base_heading")
+
+    def __post_init__(self) -> None:
+        """Checks what the URDF is built on."""
+        if not 0.0 < self.ground_gap < self.size[2] < self.p_BA[2] - self.plate[2]:
+            raise ValueError(
+                "a mobile base needs 0 < ground_gap < size[2] < p_BA[2] - plate[2], got"
+                f" {self.ground_gap}, {self.size[2]}, {self.p_BA[2]} - {self.plate[2]}"
+            )
+        if any(low >= high for low, high in zip(self.lower, self.upper, strict=True)):
+            raise ValueError(f"lower limits {self.lower} are not below the upper {self.upper}")

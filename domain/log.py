@@ -1,0 +1,87 @@
+"""Log: what was executed, in one form for kinematic and physics runs (``states.npz``).
+
+Validation, video and report read only this and the scene; nothing in it is an object to unpickle.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.errors import BadInput
+from galley.domain.frames import Array, frozen
+
+LOG_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Log:
+    """A run, sampled at T times.
+
+    Attributes:
+        time: seconds (T,), strictly increasing.
+        q: robot configurations (T, n): base, arm, fingers.
+        scene_q: scene joint values (T, nj).
+        items: item poses in the world (T, ni, 7): x, y, z, qx, qy, qz, qw.
+        held: index of the item in the hand (T,), -1 for none.
+        motion: index into ``motions`` of the motion under way (T,).
+        motions: a line for each motion, ``"pick sugar burner h1 | approach"`` (m,).
+        declared: pairs that may touch: (motion index, name, name) as text rows (k, 3).
+        contact_step: index of the sample of each contact (c,).
+        contact_pair: names of the two in contact (c, 2).
+        contact_distance: metres (c,), negative when they penetrate.
+        contact_force: normal force, newtons (c,); NaN in a kinematic run, which has none.
+        mode: ``kinematic`` or ``physics``.
+    """
+
+    time: Array
+    q: Array
+    scene_q: Array
+    items: Array
+    held: NDArray[np.int64]
+    motion: NDArray[np.int64]
+    motions: NDArray[np.str_]
+    declared: NDArray[np.str_]
+    contact_step: NDArray[np.int64]
+    contact_pair: NDArray[np.str_]
+    contact_distance: Array
+    contact_force: Array
+    mode: str
+
+    def declared_pairs(self, motion: int) -> frozenset[tuple[str, str]]:
+        """The pairs that may touch during a motion."""
+        rows = self.declared[self.declared[:, 0] == str(motion)]
+        return frozenset((str(a), str(b)) for _, a, b in rows)
+
+    def save(self, path: Path) -> None:
+        """Write as a compressed npz; the file appears whole or not at all."""
+        partial = path.with_suffix(".partial")
+        data = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+        with open(partial, "wb") as stream:
+            np.savez_compressed(stream, log_version=np.array(LOG_VERSION), **data)
+        os.replace(partial, path)
+
+    @classmethod
+    def load(cls, path: Path) -> Log:
+        """Read what ``save`` wrote.
+
+        Raises:
+            BadInput: not a log, or one of another version.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as data:
+                if int(data["log_version"]) != LOG_VERSION:
+                    raise BadInput.one(path, f"is a log of version {int(data['log_version'])}")
+                values = {f.name: data[f.name] for f in fields(cls) if f.name != "mode"}
+                mode = str(data["mode"])
+        except FileNotFoundError:
+            raise BadInput.one(path, "no such file") from None
+        except (ValueError, KeyError, OSError) as error:
+            raise BadInput.one(path, f"is not a log of a run ({error})") from None
+        for name in ("time", "q", "scene_q", "items", "contact_distance", "contact_force"):
+            values[name] = frozen(values[name])
+        return cls(mode=mode, **values)

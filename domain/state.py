@@ -1,0 +1,81 @@
+"""State: where everything is. Planners start from one; executors return one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from galley.domain.frames import Array, frozen
+from galley.domain.scene import HAND, WORLD, Scene
+
+
+@dataclass(frozen=True)
+class Placement:
+    """An item's parent frame P (``world``, a body's name, or ``hand``) and its pose X_PI (4, 4)."""
+
+    parent: str
+    X_PI: Array
+
+
+@dataclass(frozen=True)
+class State:
+    """Robot joints, scene joints, and every item's placement.
+
+    Attributes:
+        q: robot configuration (n,): base, arm, fingers.
+        scene_q: scene joint values (nj,), in the order of ``scene.joints``.
+        items: placements, in the order of ``scene.items``.
+    """
+
+    q: Array
+    scene_q: Array
+    items: tuple[Placement, ...]
+
+    def with_robot(self, q: Array) -> State:
+        """The same world with the robot at q; a held item moves along."""
+        return replace(self, q=frozen(q))
+
+    def with_scene(self, scene_q: Array) -> State:
+        """The same state with other scene joint values; a drawer's contents move along."""
+        return replace(self, scene_q=frozen(scene_q))
+
+    def with_item(self, index: int, placement: Placement) -> State:
+        """The same state with one item placed elsewhere."""
+        items = (*self.items[:index], placement, *self.items[index + 1 :])
+        return replace(self, items=items)
+
+    @property
+    def held(self) -> int | None:
+        """Index of the item in the hand, or None."""
+        for index, placement in enumerate(self.items):
+            if placement.parent == HAND:
+                return index
+        return None
+
+
+def initial_state(scene: Scene) -> State:
+    """The State that the scene file describes. An item that stands in a drawer moves with it."""
+    scene_q = frozen([joint.start for joint in scene.joints])
+    items = []
+    for item in scene.items:
+        parent = carrier(scene, item.X_WI, scene_q)
+        items.append(Placement(parent, frozen(scene.in_parent(item.X_WI, parent, scene_q))))
+    return State(scene.robot.q, scene_q, tuple(items))
+
+
+def item_pose(scene: Scene, state: State, index: int, X_WH: Array) -> Array:
+    """X_WI (4, 4) of an item; X_WH is the hand's pose, used if the item is held."""
+    placement = state.items[index]
+    if placement.parent == HAND:
+        return X_WH @ placement.X_PI
+    return scene.body_pose(placement.parent, state.scene_q) @ placement.X_PI
+
+
+def carrier(scene: Scene, X_WI: Array, scene_q: Array) -> str:
+    """The body that an item at X_WI (4, 4) would move with: a drawer it lies in, else ``world``."""
+    for region in scene.regions:
+        if region.kind != "volume":
+            continue
+        p = scene.in_parent(X_WI, region.body, scene_q)[:3, 3]
+        if bool((p >= region.boxes[0, 0]).all() and (p <= region.boxes[0, 1]).all()):
+            return region.body
+    return WORLD

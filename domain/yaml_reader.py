@@ -1,0 +1,204 @@
+"""YAML with positions: every value knows its line, its key, and says what is wrong with it.
+
+A ``Reader`` collects faults; the typed accessors of an ``Entry`` return a harmless stand-in after
+recording one, so that a file's faults are all reported at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from galley.domain.errors import BadInput, InputError, did_you_mean, read_text
+from galley.domain.frames import Array
+
+
+class Reader:
+    """A YAML file being read, and the faults found in it so far."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.errors: list[InputError] = []
+        self.lines: dict[str, int] = {}
+
+    def root(self) -> Entry:
+        """The document's root.
+
+        Raises:
+            BadInput: no such file, not YAML, or empty.
+        """
+        text = read_text(self.path)
+        try:
+            node = yaml.compose(text, Loader=yaml.SafeLoader)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            what = "not valid YAML: " + " ".join(
+                part for part in (error.context, error.problem) if part
+            )
+            line, column = (mark.line + 1, mark.column + 1) if mark else (None, None)
+            raise BadInput.one(self.path, what, line, column) from None
+        except yaml.YAMLError as error:
+            raise BadInput.one(self.path, f"not valid YAML: {error}".replace("\n", " ")) from None
+        if node is None:
+            raise BadInput.one(self.path, "is empty", 1)
+        return Entry(self, node, "")
+
+    def fault(self, line: int, key: str, what: str) -> None:
+        """Record a fault of the value at ``key``."""
+        self.errors.append(
+            InputError(str(self.path), line, None, f"{key}: {what}" if key else what)
+        )
+
+    def finish(self) -> None:
+        """Raise BadInput if any fault was recorded."""
+        if self.errors:
+            raise BadInput(sorted(self.errors, key=lambda e: (e.line or 0, e.what)))
+
+
+class Entry:
+    """A value in the file: its YAML node and its dotted key."""
+
+    def __init__(self, reader: Reader, node: yaml.Node, key: str) -> None:
+        self.reader = reader
+        self.node = node
+        self.key = key
+        reader.lines.setdefault(key, self.line)
+
+    @property
+    def line(self) -> int:
+        """1-based line on which the value begins."""
+        return int(self.node.start_mark.line) + 1
+
+    def fault(self, what: str) -> None:
+        """Record a fault of this value."""
+        self.reader.fault(self.line, self.key, what)
+
+    def _child(self, node: yaml.Node, name: str) -> Entry:
+        return Entry(self.reader, node, f"{self.key}.{name}" if self.key else name)
+
+    def _pairs(self) -> Iterator[tuple[str, yaml.Node]]:
+        if not isinstance(self.node, yaml.MappingNode):
+            self.fault(f"expected a mapping of keys to values, got {_kind(self.node)}")
+            return
+        seen = set()
+        for key_node, value in self.node.value:
+            name = str(key_node.value)
+            line = key_node.start_mark.line + 1
+            if name in seen:
+                self.reader.fault(line, f"{self.key}.{name}".lstrip("."), "stands here twice")
+                continue
+            seen.add(name)
+            yield name, value
+            self.reader.lines[f"{self.key}.{name}".lstrip(".")] = line
+
+    def named(self) -> dict[str, Entry]:
+        """The entries of a section whose keys are the user's own names."""
+        return {name: self._child(node, name) for name, node in self._pairs()}
+
+    def fields(self, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Entry]:
+        """The entries of a mapping with known keys; unknown and missing ones are faults."""
+        known = (*required, *optional)
+        found: dict[str, Entry] = {}
+        for name, node in self._pairs():
+            if name in known:
+                found[name] = self._child(node, name)
+            else:
+                line = self.reader.lines.get(
+                    f"{self.key}.{name}".lstrip("."), node.start_mark.line + 1
+                )
+                self.reader.fault(
+                    line,
+                    f"{self.key}.{name}".lstrip("."),
+                    f"unknown key{did_you_mean(name, known) or '; known are ' + ', '.join(known)}",
+                )
+        if isinstance(self.node, yaml.MappingNode):
+            for name in required:
+                if name not in found:
+                    self.fault(f"needs the key '{name}'")
+        return found
+
+    def elements(self) -> list[Entry]:
+        """The entries of a list."""
+        if not isinstance(self.node, yaml.SequenceNode):
+            self.fault(f"expected a list, got {_kind(self.node)}")
+            return []
+        return [
+            Entry(self.reader, node, f"{self.key}[{i}]") for i, node in enumerate(self.node.value)
+        ]
+
+    def text(self, choices: tuple[str, ...] | None = None) -> str:
+        """A word; one of ``choices`` if given."""
+        if not isinstance(self.node, yaml.ScalarNode):
+            self.fault(f"expected a word, got {_kind(self.node)}")
+            return choices[0] if choices else ""
+        value = str(self.node.value)
+        if choices is not None and value not in choices:
+            hint = did_you_mean(value, choices) or f"; known are {', '.join(choices) or 'none'}"
+            self.fault(f"unknown value '{value}'{hint}")
+            return choices[0] if choices else ""
+        return value
+
+    def flag(self) -> bool:
+        """true or false."""
+        return self.text(("true", "false")) == "true"
+
+    def number(
+        self, *, positive: bool = False, at_least: float | None = None, at_most: float | None = None
+    ) -> float:
+        """A finite number within the bounds."""
+        stand_in = 1.0 if at_least is None else max(1.0, at_least)
+        if not isinstance(self.node, yaml.ScalarNode):
+            self.fault(f"expected a number, got {_kind(self.node)}")
+            return stand_in
+        try:
+            value = float(self.node.value)
+        except ValueError:
+            # YAML spells them .nan and .inf; Python does not.
+            spelled = self.node.value.lower().lstrip("+-").lstrip(".")
+            if spelled in ("nan", "inf"):
+                self.fault(f"must be a finite number, got {self.node.value}")
+            else:
+                self.fault(f"expected a number, got '{self.node.value}'")
+            return stand_in
+        if not math.isfinite(value):
+            self.fault(f"must be a finite number, got {self.node.value}")
+            return stand_in
+        if positive and value <= 0.0:
+            self.fault(f"must be greater than 0, got {value:g}")
+            return stand_in
+        if at_least is not None and value < at_least:
+            self.fault(f"must be at least {at_least:g}, got {value:g}")
+            return stand_in
+        if at_most is not None and value > at_most:
+            self.fault(f"must be at most {at_most:g}, got {value:g}")
+            return at_most
+        return value
+
+    def vector(self, n: int, *, positive: bool = False, at_least: float | None = None) -> Array:
+        """n finite numbers (n,)."""
+        entries = self.elements()
+        if isinstance(self.node, yaml.SequenceNode) and len(entries) != n:
+            self.fault(f"expected {n} numbers, got {len(entries)}")
+        if len(entries) != n:
+            return np.ones(n)
+        return np.array([e.number(positive=positive, at_least=at_least) for e in entries])
+
+    def interval(self) -> tuple[float, float]:
+        """[low, high] with low <= high."""
+        low, high = self.vector(2)
+        if low > high:
+            self.fault(f"the lower end {low:g} lies above the upper end {high:g}")
+            return float(high), float(low)
+        return float(low), float(high)
+
+
+def _kind(node: yaml.Node) -> str:
+    if isinstance(node, yaml.MappingNode):
+        return "a mapping"
+    if isinstance(node, yaml.SequenceNode):
+        return "a list"
+    return f"'{node.value}'" if node.value else "nothing"

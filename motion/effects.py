@@ -1,0 +1,95 @@
+"""What a Motion does to the State: the kinematic model that planning and execution share.
+
+A held item stays rigid in the hand. A scene joint whose handle is held follows the hand: a drawer
+by how far the hand moved along its axis, a door by the angle that the hand turned about its pivot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from galley.domain.frames import Array, inverse
+from galley.domain.scene import HAND, Joint, Scene
+from galley.domain.state import Placement, State, carrier, item_pose
+from galley.motion.motion import Attachment, Motion
+from galley.robots.kinematics import hand_pose
+from galley.robots.model import RobotModel
+
+
+@dataclass(frozen=True)
+class Effects:
+    """The States that a Motion leads through, from one start.
+
+    Attributes:
+        state: at the motion's start, its attachments made and others released.
+        X_WH0: the hand's pose there (4, 4).
+        driven: index of the scene joint that the hand moves, or None.
+    """
+
+    scene: Scene
+    robot: RobotModel
+    state: State
+    group: slice
+    X_WH0: Array
+    driven: int | None
+
+    def at(self, q_group: Array) -> State:
+        """The State with the motion's joint group at q_group (k,)."""
+        q = self.state.q.copy()
+        q[self.group] = q_group
+        state = self.state.with_robot(q)
+        if self.driven is None:
+            return state
+        joint = self.scene.joints[self.driven]
+        value = float(self.state.scene_q[self.driven])
+        value += displacement(joint, self.X_WH0, hand_pose(q, self.scene.robot.base))
+        scene_q = self.state.scene_q.copy()
+        scene_q[self.driven] = np.clip(value, joint.lower, joint.upper)
+        return state.with_scene(scene_q)
+
+
+def effects(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> Effects:
+    """How ``motion`` changes the world when it starts in ``state``."""
+    X_WH = hand_pose(state.q, scene.robot.base)
+    state = attached(scene, state, motion.attachments, X_WH)
+    driven = [scene.joint_index[a.name] for a in motion.attachments if a.kind == "joint"]
+    return Effects(
+        scene, robot, state, robot.slice(motion.group), X_WH, driven[0] if driven else None
+    )
+
+
+def after(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> State:
+    """The State when ``motion``, begun in ``state``, has ended."""
+    return effects(scene, robot, motion, state).at(motion.path.end)
+
+
+def attached(scene: Scene, state: State, attachments: tuple[Attachment, ...], X_WH: Array) -> State:
+    """``state`` with exactly the items of ``attachments`` in the hand.
+
+    An item newly attached keeps the pose it has (so it is held as it was grasped); one no longer
+    attached stays where it is, on the world or in the drawer that it lies in.
+    """
+    names = {a.name for a in attachments if a.kind == "item"}
+    for index, item in enumerate(scene.items):
+        held = state.items[index].parent == HAND
+        if held == (item.name in names):
+            continue
+        X_WI = item_pose(scene, state, index, X_WH)
+        if held:
+            parent = carrier(scene, X_WI, state.scene_q)
+            placement = Placement(parent, scene.in_parent(X_WI, parent, state.scene_q))
+        else:
+            placement = Placement(HAND, inverse(X_WH) @ X_WI)
+        state = state.with_item(index, placement)
+    return state
+
+
+def displacement(joint: Joint, X_WH0: Array, X_WH: Array) -> float:
+    """How far (m or rad) a joint moved with a hand that went from X_WH0 to X_WH on its handle."""
+    if joint.kind == "prismatic":
+        return float(joint.axis @ (X_WH[:3, 3] - X_WH0[:3, 3]))
+    a, b = (X[:3, 3] - joint.pivot for X in (X_WH0, X_WH))
+    a, b = a - joint.axis * (joint.axis @ a), b - joint.axis * (joint.axis @ b)
+    return float(np.arctan2(joint.axis @ np.cross(a, b), a @ b))

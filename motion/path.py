@@ -1,0 +1,53 @@
+"""Path: a polygonal line through configurations of one joint group. It knows nothing of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from galley.domain.frames import Array, frozen
+
+
+@dataclass(frozen=True)
+class Path:
+    """Waypoints of a joint group.
+
+    Attributes:
+        group: name of the joint group.
+        waypoints: (n, k), n >= 1, in the group's units.
+    """
+
+    group: str
+    waypoints: Array
+
+    def __post_init__(self) -> None:
+        if self.waypoints.ndim != 2 or len(self.waypoints) == 0:
+            raise ValueError(f"waypoints must be (n, k) with n >= 1, got {self.waypoints.shape}")
+        object.__setattr__(self, "waypoints", frozen(self.waypoints))
+
+    @property
+    def start(self) -> Array:
+        """First waypoint (k,)."""
+        return self.waypoints[0]
+
+    @property
+    def end(self) -> Array:
+        """Last waypoint (k,)."""
+        return self.waypoints[-1]
+
+    @property
+    def length(self) -> float:
+        """Sum of the Euclidean lengths of its segments, in the group's units."""
+        return float(np.linalg.norm(np.diff(self.waypoints, axis=0), axis=1).sum())
+
+    def resampled(self, step: float) -> Path:
+        """The same line with waypoints added so that no joint moves more than ``step`` between two."""
+        points = [self.waypoints[:1]]
+        for a, b in zip(self.waypoints[:-1], self.waypoints[1:], strict=True):
+            n = max(1, int(np.ceil(np.abs(b - a).max() / step - 1e-9)))
+            points.append(a + np.linspace(0.0, 1.0, n + 1)[1:, None] * (b - a))
+        return Path(self.group, np.concatenate(points))
+
+    def __len__(self) -> int:
+        return len(self.waypoints)

@@ -1,0 +1,60 @@
+"""The seed's quadratic program: the shortest sequence of configurations with bounded steps.
+
+minimise    sum_i |x_i - x_{i-1}|^2
+subject to  x_0 and x_{N-1} fixed,  |x_i - x_{i-1}|_j <= epsilon for every joint j
+
+It knows no obstacle: its optimum is the straight joint-space line, so the caller checks what comes
+out. Nothing here claims more.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from pydrake.solvers import ClarabelSolver, MathematicalProgram
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array
+from galley.motion.path import Path
+
+EPSILON = 0.3  # rad, the seed's bound on a step
+
+
+def shortest(path: Path, epsilon: float = EPSILON) -> Path | Failure:
+    """The QP's solution for a path's ends and (resampled) number of waypoints.
+
+    Args:
+        path: resampled first so that its own steps keep the bound: then the problem is feasible.
+        epsilon: largest step of a joint between two waypoints, in the group's units.
+
+    Returns:
+        A path with exactly the same first and last waypoint; a Failure if the solver gives up.
+    """
+    start = path.resampled(epsilon).waypoints
+    if len(start) < 3:
+        return Path(path.group, start)
+    program, x = build(start, epsilon)
+    solver = ClarabelSolver()
+    result = solver.Solve(program, None, None)
+    if not result.is_success():
+        return Failure(
+            FailureKind.BUDGET,
+            f"the QP's solver stopped without a solution ({result.get_solution_result().name})",
+        )
+    points = np.vstack([start[:1], np.atleast_2d(result.GetSolution(x)), start[-1:]])
+    return Path(path.group, points)
+
+
+def build(start: Array, epsilon: float) -> tuple[MathematicalProgram, Array]:
+    """The program and its variables: the inner waypoints (n - 2, k) of ``start`` (n, k)."""
+    n, k = start.shape
+    program = MathematicalProgram()
+    x = program.NewContinuousVariables(n - 2, k, "x")
+    rows = [start[0], *x, start[-1]]
+    for before, after in itertools.pairwise(rows):
+        step = after - before
+        program.AddQuadraticCost(step @ step, is_convex=True)
+        for j in range(k):
+            program.AddLinearConstraint(step[j], -epsilon, epsilon)
+    return program, x

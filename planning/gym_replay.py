@@ -1,0 +1,233 @@
+"""Replays a plan in PDDLGym, as an outsider's check.
+
+PDDLGym (Silver and Chitnis, 2020) reads the original files with a parser of its own and applies
+actions with an inference engine of its own, so agreement means more than agreeing with ourselves.
+The domain and problem are registered as a Gym environment for the time of the replay.
+
+This is the only module that imports pddlgym, and only when a replay is asked for: the import takes
+seconds, loads matplotlib, and prints to stderr.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from galley.domain.errors import BadInput, read_text
+from galley.domain.pddl import EQUALITY, OBJECT, Domain, Fact, Problem
+from galley.planning.task import GroundAction
+from galley.planning.validate import State, validate
+
+_ENVIRONMENT = "GalleyReplay-v0"
+
+
+class ReplayStatus(StrEnum):
+    """What PDDLGym says of a plan."""
+
+    AGREES = "agrees"  # every action was applicable, every state is ours, the goal is reached
+    DISAGREES = "disagrees"
+    UNREADABLE = "unreadable"  # the files are beyond PDDLGym; it says nothing of the plan
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The outcome of a replay.
+
+    Attributes:
+        status: see ReplayStatus.
+        message: one line.
+        steps: how many actions both sides executed with the same result.
+    """
+
+    status: ReplayStatus
+    message: str
+    steps: int
+
+
+class _Unreadable(Exception):  # noqa: N818 - becomes a status, not an error
+    """PDDLGym can't read the files, or reads something else than they say."""
+
+
+def replay(domain: Domain, problem: Problem, actions: Sequence[GroundAction]) -> Replay:
+    """Executes ``actions`` in PDDLGym, comparing its state with ours before and after each.
+
+    Args:
+        domain: the domain; PDDLGym reads the file it came from.
+        problem: the problem; likewise.
+        actions: the plan, valid or not.
+
+    Returns:
+        The outcome; never an exception for what PDDLGym can't handle.
+    """
+    ours = validate(domain, problem, actions).states
+    with _silence():
+        try:
+            with _environment(domain, problem) as environment:
+                return _run(environment, domain, problem, actions, ours)
+        except _Unreadable as reason:
+            return Replay(ReplayStatus.UNREADABLE, str(reason), 0)
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Keeps the notices of gym and the prints of pddlgym off the terminal."""
+    sink = io.StringIO()
+    with (
+        contextlib.redirect_stdout(sink),
+        contextlib.redirect_stderr(sink),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextlib.contextmanager
+def _environment(domain: Domain, problem: Problem) -> Iterator[Any]:
+    """The environment of one problem: registered, made, and forgotten again at the end.
+
+    Raises:
+        _Unreadable: PDDLGym is not installed, or fails on the files.
+    """
+    try:
+        import pddlgym
+        from gym.envs.registration import register, registry
+    except ImportError as error:
+        raise _Unreadable(f"PDDLGym is not available: {error}") from None
+
+    with TemporaryDirectory(prefix="galley-replay-") as folder:
+        # PDDLGym takes every .pddl file of a folder for a problem, so it gets a folder of its own.
+        domain_file = Path(folder, "domain.pddl")
+        problem_dir = Path(folder, "problems")
+        problem_dir.mkdir()
+        try:
+            # The final newline: PDDLGym misses a comment at the very end without it.
+            domain_file.write_text(read_text(domain.file) + "\n", encoding="utf-8")
+            problem_file = problem_dir / "problem.pddl"
+            problem_file.write_text(read_text(problem.file) + "\n", encoding="utf-8")
+        except BadInput as error:
+            raise _Unreadable(f"PDDLGym reads files, but {error}") from None
+        options = {
+            "domain_file": str(domain_file),
+            "problem_dir": str(problem_dir),
+            "operators_as_actions": True,
+            "raise_error_on_invalid_action": True,
+        }
+        register(id=_ENVIRONMENT, entry_point="pddlgym.core:PDDLEnv", kwargs=options)
+        try:
+            with _translated("PDDLGym can't read the files"):
+                environment = pddlgym.make(_ENVIRONMENT).unwrapped
+                environment.reset()
+            yield environment
+        finally:
+            registry.pop(_ENVIRONMENT, None)
+
+
+@contextlib.contextmanager
+def _translated(what: str) -> Iterator[None]:
+    """Turns whatever pddlgym fails with into one line.
+
+    Its parser gives up with assertions, key errors, missing regular expression matches and plain
+    exceptions alike, so nothing narrower would do.
+    """
+    try:
+        yield
+    except Exception as error:
+        detail = " ".join(str(error).split())[:160]
+        kind = type(error).__name__
+        raise _Unreadable(f"{what}: {kind}{': ' + detail if detail else ''}") from None
+
+
+def _run(
+    environment: Any,
+    domain: Domain,
+    problem: Problem,
+    actions: Sequence[GroundAction],
+    ours: Sequence[State],
+) -> Replay:
+    from pddlgym.core import InvalidAction
+
+    _check_reading(environment, domain, problem)
+    objects = {each.name: each for each in environment.get_state().objects}
+    predicates = {each.name: each for each in environment.action_predicates}
+    difference = _difference(environment, ours[0])
+    if difference:
+        return Replay(ReplayStatus.DISAGREES, f"initial state: {difference}", 0)
+    for step, action in enumerate(actions):
+        where = f"step {step + 1}, {action}"
+        known = action.name in predicates and all(arg in objects for arg in action.args)
+        if not known or len(action.args) != predicates[action.name].arity:
+            message = f"{where}: PDDLGym has no such action"
+            return Replay(ReplayStatus.DISAGREES, message, step)
+        move = predicates[action.name](*(objects[arg] for arg in action.args))
+        with _translated(f"{where}: PDDLGym fails"):
+            try:
+                environment.step(move)
+            except InvalidAction:
+                message = f"{where}: PDDLGym finds the action not applicable"
+                return Replay(ReplayStatus.DISAGREES, message, step)
+        if step + 1 >= len(ours):
+            message = f"{where}: PDDLGym executes an action that is not applicable"
+            return Replay(ReplayStatus.DISAGREES, message, step)
+        difference = _difference(environment, ours[step + 1])
+        if difference:
+            return Replay(ReplayStatus.DISAGREES, f"{where}: {difference}", step)
+    if not _goal_reached(environment):
+        message = "PDDLGym does not find the goal reached at the end"
+        return Replay(ReplayStatus.DISAGREES, message, len(actions))
+    message = f"PDDLGym executes all {len(actions)} actions and reaches the goal"
+    return Replay(ReplayStatus.AGREES, message, len(actions))
+
+
+def _check_reading(environment: Any, domain: Domain, problem: Problem) -> None:
+    """Compares the names and types that PDDLGym understood with those in the files.
+
+    Its parser passes over some constructs in silence; its verdict on a plan would then be about
+    another domain.
+
+    Raises:
+        _Unreadable: they differ.
+    """
+    read = environment.domain
+    arities = {a.name: len(a.parameters) for a in domain.actions}
+    if {name: len(op.params) for name, op in read.operators.items()} != arities:
+        raise _Unreadable("PDDLGym reads other actions than the file declares")
+    objects = {each.name: str.__str__(each.var_type) for each in environment.get_state().objects}
+    if set(objects) != {each.name for each in problem.objects}:
+        raise _Unreadable("PDDLGym reads other objects than the file declares")
+    for each in problem.objects:
+        above = read.type_to_parent_types.get(objects[each.name], set())
+        # PDDLGym calls the type of everything "default" in a file without types.
+        understood = {str.__str__(t) for t in above} - {OBJECT, "default"}
+        if understood != domain.supertypes(each.type) - {OBJECT}:
+            raise _Unreadable(f"PDDLGym misreads the type of '{each.name}'")
+
+
+def _difference(environment: Any, ours: State) -> str:
+    """How PDDLGym's state differs from ours; empty where they are the same."""
+    theirs = {
+        Fact(literal.predicate.name, tuple(arg.name for arg in literal.variables))
+        for literal in environment.get_state().literals
+        if literal.predicate.name != EQUALITY  # PDDLGym keeps (= a a) as facts
+    }
+    if theirs == ours:
+        return ""
+    extra = " ".join(map(str, sorted(theirs - ours))) or "nothing"
+    lacking = " ".join(map(str, sorted(ours - theirs))) or "nothing"
+    return f"PDDLGym's state has {extra} too much and lacks {lacking}"
+
+
+def _goal_reached(environment: Any) -> bool:
+    """Whether PDDLGym finds the goal reached; ``step`` is not there to ask in an empty plan."""
+    from pddlgym.inference import check_goal
+
+    state = environment.get_state()
+    with _translated("PDDLGym can't check the goal"):
+        reached = bool(check_goal(state, state.goal))
+    return reached

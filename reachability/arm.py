@@ -1,0 +1,61 @@
+"""Which arm configurations put the hand at a pose, and along a line of poses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from galley.domain.frames import Array, inverse
+from galley.domain.scene import MobileBaseSpec
+from galley.robots.kinematics import link0_pose
+from galley.robots.panda import LIMITS, X_FH
+from galley.robots.panda_ik import inverse_batch
+
+_X_HF = inverse(X_FH)
+_JUMP = 0.25  # rad, the most a joint may move between two poses of a line
+_DRIFT = np.array([0.0, 0.03, -0.03, 0.08, -0.08])  # rad, how joint 7 may drift between poses
+
+
+def flange_pose(X_WH: Array, base: Array, spec: MobileBaseSpec) -> Array:
+    """X_AF (..., 4, 4): the flange in ``panda_link0`` for hand poses X_WH and a base (3,)."""
+    return np.asarray(inverse(link0_pose(base, spec)) @ X_WH @ _X_HF)
+
+
+def configurations(X_WH: Array, base: Array, spec: MobileBaseSpec, q7: Array) -> Array:
+    """Arm configurations (k, 7) that put the hand at X_WH (4, 4) from a base pose (3,).
+
+    Args:
+        q7: values of joint 7 to solve for (m,), rad.
+    """
+    return inverse_batch(flange_pose(X_WH, base, spec), q7).q
+
+
+def joint7_values(n: int, rng: np.random.Generator) -> Array:
+    """n values of joint 7 (n,), evenly spread over its range with a random offset."""
+    low, high = LIMITS.lower[6], LIMITS.upper[6]
+    return np.asarray(low + (high - low) * (np.arange(n) + rng.random()) / n)
+
+
+def follow(start: Array, poses: Array, base: Array, spec: MobileBaseSpec) -> Array | None:
+    """Arm configurations (n, 7) along hand poses X_WH (n, 4, 4), continuous from ``start`` (7,).
+
+    ``start`` must reach the first pose. Joint 7 keeps its value where it can and drifts where it
+    must; None where the line leaves the arm's reach or limits, or the arm would have to jump.
+    """
+    flange = flange_pose(poses, base, spec)
+    q = np.asarray(start)
+    found = [q]
+    for X in flange[1:]:
+        q7 = np.clip(q[6] + _DRIFT, LIMITS.lower[6], LIMITS.upper[6])
+        options = inverse_batch(X, q7[:1]).q
+        jumps = np.abs(options - q).max(axis=1) if len(options) else np.empty(0)
+        if not len(options) or jumps.min() > _JUMP:
+            options = inverse_batch(X, q7[1:]).q
+            if not len(options):
+                return None
+            jumps = np.abs(options - q).max(axis=1)
+        best = int(np.argmin(jumps))
+        if jumps[best] > _JUMP:
+            return None
+        q = options[best]
+        found.append(q)
+    return np.array(found)

@@ -1,0 +1,102 @@
+"""The mobile Panda: base, arm and fingers as one multibody, for every world that loads it."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+from galley.domain.base_spec import MobileBaseSpec
+from galley.domain.frames import frozen
+from galley.robots.base_urdf import base_elements
+from galley.robots.model import JointGroup, RobotModel
+from galley.robots.panda import FINGER_STROKE, JOINTS, LIMITS, p_HT
+from galley.robots.panda_urdf import panda_elements
+from galley.robots.self_collisions import ALLOWED_SELF_COLLISIONS
+
+__all__ = ["FINGERS", "LINKS", "MobileBaseSpec", "mobile_panda", "mobile_panda_urdf"]
+
+FINGERS = ("panda_leftfinger", "panda_rightfinger")
+LINKS = (
+    "chassis",
+    "column",
+    *(f"panda_link{k}" for k in range(8)),
+    "panda_hand",
+    *FINGERS,
+)
+"""The links with collision geometry, from the floor to the fingertips."""
+
+
+def mobile_panda(spec: MobileBaseSpec | None = None) -> RobotModel:
+    """The robot: base (3), arm (7) and fingers (2), q (12,) in this order.
+
+    Args:
+        spec: the base's measures and limits; the default kitchen robot if omitted.
+
+    Returns:
+        The model, with its URDF text. The same text loads in PyBullet (from a file) and in Drake.
+
+    Raises:
+        FileNotFoundError: pybullet_data, which has the Panda's meshes, is not installed.
+    """
+    spec = spec or MobileBaseSpec()
+    return RobotModel(
+        name="mobile_panda",
+        groups=(_base(spec), _arm(), _fingers()),
+        links=LINKS,
+        allowed_self_collisions=ALLOWED_SELF_COLLISIONS,
+        fingers=FINGERS,
+        palm="panda_hand",
+        p_HT=p_HT,
+        urdf=mobile_panda_urdf(spec),
+    )
+
+
+def mobile_panda_urdf(spec: MobileBaseSpec) -> str:
+    """The whole multibody as URDF text, meshes by absolute path."""
+    root = ET.Element("robot", name="mobile_panda")
+    root.extend(base_elements(spec))
+    root.extend(panda_elements())
+    ET.indent(root)
+    return '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _base(spec: MobileBaseSpec) -> JointGroup:
+    return JointGroup(
+        name="base",
+        joints=spec.joints,
+        units=("m", "m", "rad"),
+        lower=frozen(spec.lower),
+        upper=frozen(spec.upper),
+        velocity=frozen(spec.velocity),
+        acceleration=frozen(spec.acceleration),
+        jerk=frozen(spec.jerk),
+    )
+
+
+def _arm() -> JointGroup:
+    return JointGroup(
+        name="arm",
+        joints=JOINTS,
+        units=("rad",) * 7,
+        lower=LIMITS.lower,
+        upper=LIMITS.upper,
+        velocity=LIMITS.velocity,
+        acceleration=LIMITS.acceleration,
+        jerk=LIMITS.jerk,
+    )
+
+
+def _fingers() -> JointGroup:
+    """Velocity as in the URDF. Franka publishes neither acceleration nor jerk: these are ours.
+
+    They reach full speed in 0.15 s, which is slow enough for position control to follow.
+    """
+    return JointGroup(
+        name="fingers",
+        joints=("panda_finger_joint1", "panda_finger_joint2"),
+        units=("m", "m"),
+        lower=frozen([0.0, 0.0]),
+        upper=frozen([FINGER_STROKE] * 2),
+        velocity=frozen([0.2, 0.2]),
+        acceleration=frozen([2.0, 2.0]),
+        jerk=frozen([40.0, 40.0]),
+    )

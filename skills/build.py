@@ -1,0 +1,156 @@
+"""From a Manipulation that was reached to the Motions that run it, state by state."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from galley.domain.failure import Failure
+from galley.domain.frames import Array
+from galley.domain.state import State
+from galley.motion.effects import after
+from galley.motion.motion import Motion, Record
+from galley.motion.path import Path
+from galley.motion.timing import rest_to_rest, through
+from galley.skills.free_motion import free_motion, with_figures
+from galley.skills.manipulation import Line, Stroke
+from galley.skills.reach import Reached, grip
+from galley.skills.workbench import Workbench
+
+
+@dataclass
+class Builder:
+    """Collects the Motions of one action and keeps the State that they lead to.
+
+    Methods return None when a motion was added and a Failure when it could not be planned.
+    """
+
+    bench: Workbench
+    state: State
+    action_index: int
+    rng: np.random.Generator
+    motions: list[Motion] = field(default_factory=list)
+
+    def add(self, motion: Motion) -> None:
+        """Append a motion and advance the state."""
+        self.motions.append(motion)
+        self.state = after(self.bench.scene, self.bench.robot, motion, self.state)
+
+    def move_arm(self, goals: Array, phase: str) -> Failure | None:
+        """A free arm motion to one of ``goals`` (m, 7)."""
+        return self._free("arm", goals, phase)
+
+    def move_base(self, goal: Array, step: str) -> Failure | None:
+        """Fold the arm if it isn't, then drive to the base pose ``goal`` (3,)."""
+        q = self.state.q[self.bench.robot.slice("base")]
+        if np.abs(q - goal).max() < 1e-9:
+            return None
+        arm = self.state.q[self.bench.robot.slice("arm")]
+        goals = folded(self.bench, self.state)
+        if len(goals) == 0 or np.abs(goals - arm).max(axis=1).min() > 1e-6:
+            failed = self.fold(f"{step}fold the arm")
+            if failed is not None:
+                return failed
+        return self._free("base", goal[None], f"{step}drive")
+
+    def fold(self, phase: str) -> Failure | None:
+        """Bring the arm, and what it holds, into a folded configuration."""
+        return self._free("arm", folded(self.bench, self.state), phase)
+
+    def _free(self, group: str, goals: Array, phase: str) -> Failure | None:
+        motion = free_motion(
+            self.bench, self.state, group, goals, phase, self.action_index, self.rng
+        )
+        if isinstance(motion, Failure):
+            return motion
+        self.add(motion)
+        return None
+
+    def run(self, reached: Reached, step: str = "") -> Failure | None:
+        """Everything from where the robot is: drive, move the arm there, lines and strokes."""
+        failed = self.move_base(reached.base, step)
+        if failed is None:
+            failed = self.open_fingers(reached.manipulation.opening, step)
+        if failed is None:
+            failed = self.move_arm(reached.before[None], f"{step}reach")
+        if failed is not None:
+            return failed
+        lines = iter(reached.lines)
+        for part in reached.manipulation.steps:
+            if isinstance(part, Line):
+                self.line(part, next(lines), step)
+            else:
+                self.stroke(part, step)
+        return None
+
+    def open_fingers(self, opening: float, step: str) -> Failure | None:
+        """Bring the empty fingers to ``opening`` (m each)."""
+        where = self.bench.robot.slice("fingers")
+        if self.state.held is None and np.abs(self.state.q[where] - opening).max() > 1e-9:
+            self.stroke(Stroke("open fingers", opening, frozenset(), ()), step)
+        return None
+
+    def line(self, line: Line, arm: Array, step: str) -> None:
+        """A straight segment whose configurations (n, 7) are solved and checked already."""
+        began = time.perf_counter()
+        path = Path("arm", arm)
+        duration = line.length / line.speed * 1.875  # the quintic's peak over its mean speed
+        trajectory = through(path, self.bench.robot.group("arm"), duration, 0.8)
+        motion = Motion(
+            self.action_index,
+            step + line.phase,
+            "arm",
+            path,
+            trajectory,
+            line.attachments,
+            line.allowed,
+            line.guard,
+        )
+        spent = 1e3 * (time.perf_counter() - began)
+        record = Record("straight", planning_ms=spent, length_rrt=path.length)
+        self.add(with_figures(self.bench, motion, line.state, record))
+
+    def stroke(self, stroke: Stroke, step: str) -> None:
+        """Open or close the fingers."""
+        where = self.bench.robot.slice("fingers")
+        path = Path("fingers", np.stack([self.state.q[where], np.full(2, stroke.opening)]))
+        trajectory = rest_to_rest(path, self.bench.robot.group("fingers"), 0.5)
+        motion = Motion(
+            self.action_index,
+            step + stroke.phase,
+            "fingers",
+            path,
+            trajectory,
+            stroke.attachments,
+            stroke.allowed,
+            stroke.guard,
+        )
+        self.add(with_figures(self.bench, motion, self.state, Record("direct")))
+
+
+def folded(bench: Workbench, state: State) -> Array:
+    """Folded arm configurations (m, 7) that are free where the base stands, best first.
+
+    The start's configuration, with the hand turned and the arm swung to either side, so that a
+    held item finds room; empty if none is free.
+    """
+    checker = bench.checker(state, grip(bench, state))
+    where = bench.robot.slice("arm")
+    group = bench.robot.group("arm")
+    found = []
+    turns = (0.0, np.pi / 2, -np.pi / 2, np.pi, -np.pi)
+    for lift in (0.0, 0.35):
+        for swing in (0.0, 0.7, -0.7, 1.4, -1.4):
+            for turn in turns:
+                arm = bench.tucked + np.array([swing, 0.0, 0.0, lift, 0.0, lift * 0.5, turn])
+                if (arm < group.lower).any() or (arm > group.upper).any():
+                    continue
+                q = state.q.copy()
+                q[where] = arm
+                if checker.free(q):
+                    found.append(arm)
+        if found:
+            break
+    return np.array(found).reshape(-1, 7)

@@ -1,0 +1,164 @@
+"""Free motions: the arm or the base from where it is to where it should be, full margin kept."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from galley.domain.failure import Failure
+from galley.domain.frames import Array
+from galley.domain.state import State
+from galley.motion.edges import Free, edge_free, path_free
+from galley.motion.motion import Attachment, Motion, Record
+from galley.motion.path import Path
+from galley.motion.rrt import RRT, EndRegion
+from galley.motion.rrt_connect import RRTConnect
+from galley.motion.shortcut import shortcut
+from galley.motion.space import Space
+from galley.motion.timing import corners, rest_to_rest
+from galley.motion.trajectory import limit_ratios
+from galley.optimization.shortest import shortest
+from galley.robots.kinematics import hand_pose
+from galley.skills.reach import grip
+from galley.skills.workbench import Workbench
+
+CLEARANCE_CAP = 0.05  # m, distances beyond this are reported as this
+_HELD_SPEED = 0.6  # of the usual speed while something is in the hand
+_SAMPLES = 25  # states of a path at which its clearance is measured
+
+
+def free_motion(
+    bench: Workbench,
+    state: State,
+    group: str,
+    goals: Array,
+    phase: str,
+    action_index: int,
+    rng: np.random.Generator,
+) -> Motion | Failure:
+    """Move one joint group from ``state`` to one of ``goals`` (m, k).
+
+    Planned by the settings' planner (the base always by RRT-Connect), shortcut, and for the arm
+    shortened by the seed's QP where the result is free; what is returned has been checked.
+    """
+    began = time.perf_counter()
+    space = bench.space(group)
+    allowed = grip(bench, state)
+    free = bench.free(state, group, allowed)
+    start = state.q[bench.robot.slice(group)]
+    found, planner = _search(bench, space, free, start, goals, state, rng, group)
+    if isinstance(found, Failure):
+        return found.within(phase)
+    short = shortcut(found, space, free, rng, bench.settings.shortcuts)
+    planned = time.perf_counter()
+    record = Record(
+        planner,
+        planning_ms=1e3 * (planned - began),
+        length_rrt=found.length,
+        length_shortcut=short.length,
+    )
+    path = short
+    if group == "arm" and bench.settings.optimize == "shortest":
+        path, record = _optimized(short, space, free, record)
+    trajectory = rest_to_rest(
+        path,
+        bench.robot.group(group),
+        bench.settings.speed * (_HELD_SPEED if state.held is not None and group == "arm" else 1.0),
+    )
+    attachments = held_attachment(bench, state)
+    motion = Motion(action_index, phase, group, path, trajectory, attachments, allowed)
+    return with_figures(bench, motion, state, record)
+
+
+def _search(
+    bench: Workbench,
+    space: Space,
+    free: Free,
+    start: Array,
+    goals: Array,
+    state: State,
+    rng: np.random.Generator,
+    group: str,
+) -> tuple[Path | Failure, str]:
+    settings = bench.settings
+    goals = np.atleast_2d(goals)
+    if group != "arm" or settings.planner == "rrt-connect":
+        planner = RRTConnect(iterations=settings.iterations)
+        return planner.plan(space, free, start, goals, rng), "rrt-connect"
+    region = _region(bench, state, goals[0])
+    rrt = RRT(iterations=settings.rrt_iterations)
+    found = rrt.plan(space, free, start, region, goals, rng)
+    if isinstance(found, Failure) or bool((np.abs(goals - found.end).max(axis=1) < 1e-9).any()):
+        return found, "rrt"
+    # Arrived in the region, perhaps with another elbow: the straight segment that follows starts
+    # at a goal configuration, so join it, or search on for exactly that.
+    for goal in goals:
+        if edge_free(space, free, found.end, goal):
+            return Path(space.group, np.vstack([found.waypoints, goal])), "rrt"
+    return rrt.plan(space, free, start, None, goals, rng), "rrt"
+
+
+def _region(bench: Workbench, state: State, goal: Array) -> EndRegion:
+    where = bench.robot.slice("arm")
+    spec = bench.scene.robot.base
+
+    def pose(arm: Array) -> Array:
+        q = state.q.copy()
+        q[where] = arm
+        return hand_pose(q, spec)
+
+    radius = 0.02 if bench.settings.l1 else 0.01
+    return EndRegion(pose, pose(goal), radius=radius, l1=bench.settings.l1)
+
+
+def _optimized(path: Path, space: Space, free: Free, record: Record) -> tuple[Path, Record]:
+    """The QP's path if it is free, else the given one; and what to report."""
+    began = time.perf_counter()
+    if len(corners(path.waypoints)) <= 2:  # the straight line is the QP's optimum already
+        return path, replace(record, optimizer="shortest", length_optimized=path.length)
+    result = shortest(path)
+    if isinstance(result, Failure):
+        outcome = f"kept the planned path: {result.message}"
+        kept, length = path, None
+    elif path_free(space, free, result):
+        outcome, kept, length = "shortest", result, result.length
+    else:
+        outcome = "kept the planned path: the QP's result is in collision"
+        kept, length = path, None
+    spent = 1e3 * (time.perf_counter() - began)
+    return kept, replace(record, optimizer=outcome, optimization_ms=spent, length_optimized=length)
+
+
+def held_attachment(bench: Workbench, state: State) -> tuple[Attachment, ...]:
+    """The attachment of what is in the hand, if anything is."""
+    if state.held is None:
+        return ()
+    return (Attachment("item", bench.scene.items[state.held].name),)
+
+
+def with_figures(bench: Workbench, motion: Motion, state: State, record: Record) -> Motion:
+    """The motion with its limit ratios and, for arm and base, its smallest clearance."""
+    group = bench.robot.group(motion.group)
+    velocity, acceleration, jerk = limit_ratios(motion.trajectory, group)
+    clearance = None
+    if motion.group != "fingers" and not any(a.kind == "joint" for a in motion.attachments):
+        checker = bench.checker(state, motion.allowed)
+        where, q = bench.robot.slice(motion.group), state.q.copy()
+        clearance = CLEARANCE_CAP
+        for t in np.linspace(0.0, motion.trajectory.duration, _SAMPLES):
+            q[where] = motion.trajectory(t)
+            near = checker.contacts(q, within=CLEARANCE_CAP)
+            if near:
+                clearance = min(clearance, near[0].distance)
+    return replace(
+        motion,
+        record=replace(
+            record,
+            min_clearance_m=clearance,
+            velocity_ratio=velocity,
+            acceleration_ratio=acceleration,
+            jerk_ratio=jerk,
+        ),
+    )

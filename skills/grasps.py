@@ -1,0 +1,66 @@
+"""Grasps from an item's geometry: where two parallel fingers can hold its box."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from galley.domain.frames import Array, frozen, inverse, rotation_about, transform
+from galley.domain.scene import Grasp, Item
+
+CLEARANCE = 0.006  # m left between each open finger and the item
+OPENING = 0.08  # m between the fingers, fully open
+DEPTHS = (0.03, 0.018)  # m that the grasp centre lies behind the face that the hand comes from
+TILTS = (0.0, np.pi / 4)  # rad that the hand leans from the face's normal, about the closing axis
+
+
+def grasps_of(item: Item) -> tuple[Grasp, ...]:
+    """The item's own list, or grasps for its box: from the top and from each side.
+
+    For each face but the bottom and each of its two directions that is narrow enough to close on:
+    the hand points at the face (or leans over), at one of two depths, both ways round.
+    """
+    if item.grasps:
+        return item.grasps
+    half = item.size / 2.0
+    found = []
+    faces = ((2, 1.0, "top"), (0, 1.0, "+x"), (0, -1.0, "-x"), (1, 1.0, "+y"), (1, -1.0, "-y"))
+    for axis, sign, face in faces:
+        normal = sign * np.eye(3)[axis]
+        for closing in range(3):
+            if closing == axis or item.size[closing] > OPENING - 2 * CLEARANCE:
+                continue
+            if face != "top" and closing == 2:
+                continue  # a finger below a thing that stands has no room
+            for depth in DEPTHS:
+                if depth > item.size[axis] / 2.0 + 1e-9 and depth != DEPTHS[-1]:
+                    continue
+                p = normal * (half[axis] - min(depth, half[axis]))
+                if face != "top":  # hold high: the hand stays clear of the worktop
+                    p = p + np.array([0.0, 0.0, max(0.0, half[2] - 0.045)])
+                for tilt in TILTS if face == "top" else (0.0,):
+                    for lean in (tilt, -tilt) if tilt else (0.0,):
+                        for way in (1.0, -1.0):
+                            y = way * np.eye(3)[closing]
+                            R = rotation_about(y, lean) @ _frame(-normal, y)
+                            name = f"{face}/{'xyz'[closing]}{'+' if way > 0 else '-'}"
+                            name += f"/{1e3 * depth:.0f}mm"
+                            name += f"/{np.degrees(lean):+.0f}deg" if lean else ""
+                            found.append(
+                                Grasp(name, frozen(transform(R, p)), float(item.size[closing]))
+                            )
+    return tuple(found)
+
+
+def hand_in_item(grasp: Grasp, p_HT: Array) -> Array:
+    """X_IH (4, 4): the hand's pose in the item's frame for a grasp."""
+    return grasp.X_IT @ transform(None, -p_HT)
+
+
+def item_in_hand(grasp: Grasp, p_HT: Array) -> Array:
+    """X_HI (4, 4)."""
+    return inverse(hand_in_item(grasp, p_HT))
+
+
+def _frame(z: Array, y: Array) -> Array:
+    """R (3, 3) with the given z and y axes."""
+    return np.stack([np.cross(y, z), y, z], axis=1)

@@ -1,0 +1,128 @@
+"""navigate(from, to): fold the arm and drive to where the next actions can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from galley.domain.failure import Failure
+from galley.domain.frames import Array
+from galley.domain.scene import Stance
+from galley.domain.state import State
+from galley.motion.motion import Motion
+from galley.skills.build import Builder, folded
+from galley.skills.manipulation import Manipulation
+from galley.skills.reach import Tally, grip, out_of_reach, stances
+from galley.skills.skill import BoundAction, Skill, stance_of
+from galley.skills.workbench import Workbench
+
+_GOALS = 2  # drives tried with different stances
+
+
+class Navigate:
+    """Drives the base. ``skills`` are asked what the next action needs."""
+
+    def __init__(self, skills: dict[str, Skill]) -> None:
+        self.skills = skills
+
+    def refine(
+        self,
+        bench: Workbench,
+        action: BoundAction,
+        upcoming: tuple[BoundAction, ...],
+        state: State,
+        rng: np.random.Generator,
+    ) -> tuple[Motion, ...] | Failure:
+        """See ``Skill.refine``."""
+        stance = stance_of(bench, action.bindings[1])
+        tally = Tally()
+        failed: Failure | None = None
+        for k, goal in enumerate(self._goals(bench, stance, upcoming, state, rng, tally)):
+            builder = Builder(bench, state, action.index, rng)
+            failed = builder.move_base(goal, "")
+            if failed is None:
+                return tuple(builder.motions)
+            if k + 1 == _GOALS:
+                break
+        if failed is not None:
+            return failed
+        after = f" to {upcoming[0]}" if upcoming else ""
+        return self._why(bench, stance, upcoming, state) or tally.failure(
+            f"stand at '{stance.name}'{after}"
+        )
+
+    def _goals(
+        self,
+        bench: Workbench,
+        stance: Stance,
+        upcoming: tuple[BoundAction, ...],
+        state: State,
+        rng: np.random.Generator,
+        tally: Tally,
+    ) -> Iterator[Array]:
+        arms = folded(bench, state)
+        if len(arms) == 0:
+            tally.reasons["the folded arm is in collision"] += 1
+            return
+        contacts = self._next(bench, upcoming, state, rng)
+        if contacts is None:  # nothing to do there: anywhere in the stance set that is free
+            yield from _anywhere(bench, stance, arms[0], state, rng, tally)
+            return
+        for reached in stances(bench, contacts, stance, arms[0], state, rng, tally):
+            yield reached.base
+
+    def _next(
+        self,
+        bench: Workbench,
+        upcoming: tuple[BoundAction, ...],
+        state: State,
+        rng: np.random.Generator,
+    ) -> Iterator[Manipulation] | None:
+        if not upcoming or upcoming[0].name not in self.skills:
+            return None
+        skill = self.skills[upcoming[0].name]
+        return None if skill is self else skill.first_contacts(bench, upcoming[0], state, rng)
+
+    def _why(
+        self,
+        bench: Workbench,
+        stance: Stance,
+        upcoming: tuple[BoundAction, ...],
+        state: State,
+    ) -> Failure | None:
+        """A proof that the next contact is out of reach, where its target has one place only."""
+        if not upcoming or upcoming[0].name != "pick":
+            return None
+        index = bench.scene.item_index[upcoming[0].bindings[0].target]
+        return out_of_reach(bench, state, index, stance)
+
+    def first_contacts(
+        self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
+    ) -> Iterator[Manipulation]:
+        """Navigation touches nothing."""
+        return iter(())
+
+    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
+        """Nothing is known without a search."""
+        return None
+
+
+def _anywhere(
+    bench: Workbench,
+    stance: Stance,
+    arm: Array,
+    state: State,
+    rng: np.random.Generator,
+    tally: Tally,
+) -> Iterator[Array]:
+    checker = bench.checker(state, grip(bench, state))
+    low = np.maximum(stance.lower, bench.base.lower)
+    high = np.minimum(stance.upper, bench.base.upper)
+    while tally.tried < bench.settings.placements and (low <= high).all():
+        tally.tried += 1
+        base = rng.uniform(low, high)
+        if checker.free(np.concatenate([base, arm, state.q[10:]])):
+            yield base
+        else:
+            tally.reasons["no room for the base"] += 1

@@ -1,0 +1,238 @@
+"""Finds base and arm configurations that run a Manipulation, checked state by state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array, inverse
+from galley.domain.scene import Stance
+from galley.domain.state import State, item_pose
+from galley.motion.edges import bisection_order
+from galley.reachability.arm import configurations, follow, joint7_values
+from galley.reachability.stances import sample_stance, shortfall
+from galley.robots.panda import X_FH
+from galley.skills.manipulation import Line, Manipulation, Stroke
+from galley.skills.workbench import Workbench
+from galley.worlds.checker import MARGIN, Pair, pairs
+
+CONTACT_MARGIN = 0.001  # m that undeclared pairs keep while the hand is in contact
+_Q7 = 12  # values of joint 7 tried at a contact
+_SOLUTIONS = 6  # arm configurations tried at a contact
+_X_HF = inverse(X_FH)
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A Manipulation with the configurations that run it.
+
+    Attributes:
+        base: (3,). lines: arm configurations (n, 7) of each Line, in order.
+    """
+
+    manipulation: Manipulation
+    base: Array
+    lines: tuple[Array, ...]
+
+    @property
+    def before(self) -> Array:
+        """Arm configuration (7,) in which the first line begins."""
+        return self.lines[0][0]
+
+    @property
+    def after(self) -> Array:
+        """Arm configuration (7,) in which the last line ends."""
+        return self.lines[-1][-1]
+
+    @property
+    def held_after(self) -> State:
+        """The world after the last line (the robot's arm and base left as they were)."""
+        last = self.manipulation.steps[-1]
+        assert isinstance(last, Line)
+        strokes = [s for s in self.manipulation.steps if isinstance(s, Stroke)]
+        q = last.state.q.copy()
+        q[10:] = strokes[-1].opening if strokes else self.manipulation.opening
+        return last.state.with_robot(q)
+
+
+@dataclass
+class Tally:
+    """Why candidates were turned down, to say so if none is left."""
+
+    tried: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    bodies: Counter[str] = field(default_factory=Counter)
+
+    def failure(self, what: str) -> Failure:
+        """An honest "tried so often": it proves nothing."""
+        parts = [f"{reason} {n}x" for reason, n in self.reasons.most_common()]
+        message = f"no way found to {what} in {self.tried} tries"
+        if parts:
+            message += f" ({', '.join(parts)})"
+        named = [body for body, _ in self.bodies.most_common(3)]
+        if named:
+            message += f"; most often in the way: {', '.join(named)}"
+        return Failure(
+            FailureKind.BUDGET, message, tuple(named), numbers={"tries": float(self.tried)}
+        )
+
+
+def solve(
+    bench: Workbench,
+    manipulation: Manipulation,
+    base: Array,
+    rng: np.random.Generator,
+    tally: Tally,
+) -> Reached | None:
+    """Arm configurations for all lines from a given base pose, or None."""
+    tally.tried += 1
+    spec = bench.scene.robot.base
+    options = configurations(manipulation.contact, base, spec, joint7_values(_Q7, rng))
+    if not len(options):
+        tally.reasons["out of the arm's reach"] += 1
+        return None
+    for q in rng.permutation(options)[:_SOLUTIONS]:
+        lines = _lines(bench, manipulation, base, q, tally)
+        if lines is not None:
+            return Reached(manipulation, base, lines)
+    return None
+
+
+def _lines(
+    bench: Workbench, manipulation: Manipulation, base: Array, contact: Array, tally: Tally
+) -> tuple[Array, ...] | None:
+    spec = bench.scene.robot.base
+    found: list[Array] = []
+    q = contact
+    opening = manipulation.opening
+    first = True
+    for step in manipulation.steps:
+        if isinstance(step, Stroke):
+            opening = step.opening
+            continue
+        # The contact itself is the dearest state to get right: look there before following a line.
+        if first and not _state_free(bench, step, len(step.poses) - 1, base, q, opening, tally):
+            return None
+        if first:
+            path = follow(q, step.poses[::-1], base, spec)
+            path = None if path is None else path[::-1]
+        else:
+            path = follow(q, step.poses, base, spec)
+        if path is None:
+            tally.reasons["the arm can't keep the line"] += 1
+            return None
+        for k in bisection_order(len(path)):
+            if not _state_free(bench, step, k, base, path[k], opening, tally):
+                return None
+        found.append(path)
+        q = path[-1]
+        first = False
+    # Free motions join on with the full margin.
+    lines = [s for s in manipulation.steps if isinstance(s, Line)]
+    ends = ((lines[0], found[0][0], manipulation.opening), (lines[-1], found[-1][-1], opening))
+    for k, (line, q_end, fingers) in enumerate(ends):
+        index = 0 if k == 0 else len(line.poses) - 1
+        if not _state_free(bench, line, index, base, q_end, fingers, tally, full=True):
+            return None
+    return tuple(found)
+
+
+def _state_free(
+    bench: Workbench,
+    line: Line,
+    k: int,
+    base: Array,
+    arm: Array,
+    opening: float,
+    tally: Tally,
+    full: bool = False,
+) -> bool:
+    state = line.state
+    allowed = grip(bench, state) if full else line.allowed
+    checker = bench.checker(state, allowed, MARGIN if full else CONTACT_MARGIN)
+    q = np.concatenate([base, arm, [opening, opening]])
+    scene_q = line.scene_q[k] if line.scene_q is not None else None
+    contacts = checker.contacts(q, scene_q)
+    if not contacts:
+        return True
+    tally.reasons["in collision"] += 1
+    for name in (contacts[0].a, contacts[0].b):
+        if name not in bench.robot.links:
+            tally.bodies[name] += 1
+    return False
+
+
+def stances(
+    bench: Workbench,
+    manipulations: Iterator[Manipulation],
+    stance: Stance,
+    arm_q: Array,
+    state: State,
+    rng: np.random.Generator,
+    tally: Tally,
+    limit: int | None = None,
+) -> Iterator[Reached]:
+    """Base poses in the stance set from which a manipulation can be run, lazily, in random order.
+
+    ``arm_q`` (7,) is the folded configuration in which the base will arrive: it must be free there.
+    Ends after ``limit`` tries (default: the settings').
+    """
+    spec = bench.scene.robot.base
+    checker = bench.checker(state, grip(bench, state))
+    limit = bench.settings.placements if limit is None else limit
+    for manipulation in manipulations:
+        if tally.tried >= limit:
+            return
+        X_WF = manipulation.contact @ _X_HF
+        base = sample_stance(X_WF, stance, spec, rng)
+        if base is None:
+            tally.tried += 1
+            tally.reasons["no stance there"] += 1
+            continue
+        # Cheapest test first: is there any arm configuration, before any collision is looked for.
+        if not len(configurations(manipulation.contact, base, spec, joint7_values(6, rng))):
+            tally.tried += 1
+            tally.reasons["out of the arm's reach"] += 1
+            continue
+        q = np.concatenate([base, arm_q, state.q[10:]])
+        contacts = checker.contacts(q)
+        if contacts:
+            tally.tried += 1
+            tally.reasons["no room for the base"] += 1
+            continue
+        reached = solve(bench, manipulation, base, rng, tally)
+        if reached is not None:
+            yield reached
+
+
+def grip(bench: Workbench, state: State) -> frozenset[Pair]:
+    """The pairs that always touch while an item is held: it and the fingers."""
+    if state.held is None:
+        return frozenset()
+    return pairs(bench.robot.fingers, (bench.scene.items[state.held].name,))
+
+
+def out_of_reach(bench: Workbench, state: State, index: int, stance: Stance) -> Failure | None:
+    """A Failure with a distance bound if no stance in the set lets the hand reach an item.
+
+    However the item is held, the flange is at most ``hand`` away from its centre.
+    """
+    scene = bench.scene
+    item = scene.items[index]
+    p_WI = item_pose(scene, state, index, np.eye(4))[:3, 3]
+    hand = float(np.linalg.norm(bench.robot.p_HT)) + float(np.linalg.norm(item.size)) / 2.0
+    gap = shortfall(p_WI, stance, scene.robot.base) - hand
+    if gap <= 0.0:
+        return None
+    return Failure(
+        FailureKind.UNREACHABLE,
+        f"{item.name} is at least {gap:.2f} m out of reach from everywhere in stance set "
+        f"'{stance.name}'",
+        (item.name,),
+        {"shortfall_m": gap},
+        {"kind": "distance-bound", "point_m": p_WI.tolist(), "stance": stance.name},
+    )

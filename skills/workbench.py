@@ -1,0 +1,100 @@
+"""What every skill works with: scene, robot, world, settings, and one source of randomness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from galley.domain.frames import Array
+from galley.domain.scene import Scene
+from galley.domain.state import State
+from galley.motion.space import Space, arm_space, base_space
+from galley.robots.model import RobotModel
+from galley.worlds.checker import MARGIN, Checker, Pair
+from galley.worlds.pybullet_world import PyBulletWorld
+
+OPEN = 0.04  # m, each finger fully open
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a user may choose about refinement. Budgets count iterations, not seconds.
+
+    Attributes:
+        seed: of every random stream.
+        planner: ``rrt-connect`` or ``rrt`` for free arm motions.
+        optimize: ``shortest`` (the seed's QP) or ``none``.
+        l1: the seed's RRT arrives by the L1 norm instead of a box.
+        iterations: budget of one RRT-Connect search. rrt_iterations: of one RRT search.
+        shortcuts: tries of shortcutting.
+        placements: candidate stances, grasps and poses tried for one manipulation.
+        attempts: how often one action is refined anew before the one before it is.
+        speed: share of the joint limits that free motions use.
+    """
+
+    seed: int = 0
+    planner: str = "rrt-connect"
+    optimize: str = "shortest"
+    l1: bool = False
+    iterations: int = 1500
+    rrt_iterations: int = 4000
+    shortcuts: int = 60
+    placements: int = 800
+    attempts: int = 4
+    speed: float = 0.8
+
+
+@dataclass
+class Workbench:
+    """Scene, robot and world at hand. ``abort`` is asked now and then; True ends the work."""
+
+    scene: Scene
+    robot: RobotModel
+    world: PyBulletWorld
+    settings: Settings = field(default_factory=Settings)
+
+    @cached_property
+    def arm(self) -> Space:
+        """The arm's space."""
+        return arm_space(self.robot.group("arm"))
+
+    @cached_property
+    def base(self) -> Space:
+        """The base's space."""
+        return base_space(self.robot.group("base"))
+
+    def space(self, group: str) -> Space:
+        """The space of ``arm`` or ``base``."""
+        return {"arm": self.arm, "base": self.base}[group]
+
+    def rng(self, *key: int) -> np.random.Generator:
+        """The stream of a key such as (action, attempt): the same for the same seed and key."""
+        return np.random.default_rng(np.random.SeedSequence((self.settings.seed, *key)))
+
+    def checker(
+        self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float = MARGIN
+    ) -> Checker:
+        """A Checker for the world as ``state`` has it."""
+        return self.world.checker(state, allowed, margin)
+
+    def free(
+        self, state: State, group: str, allowed: frozenset[Pair] = frozenset()
+    ) -> Callable[[Array], bool]:
+        """Whether one group's configuration (k,) is free while the rest stays as in ``state``."""
+        checker = self.checker(state, allowed)
+        where = self.robot.slice(group)
+        q = state.q.copy()
+
+        def free(values: Array) -> bool:
+            q[where] = values
+            return checker.free(q)
+
+        return free
+
+    @cached_property
+    def tucked(self) -> Array:
+        """The arm's folded configuration (7,): the one it starts in."""
+        return self.scene.robot.q[self.robot.slice("arm")]

@@ -1,0 +1,192 @@
+"""The kitchen: the plan counted by hand, and why some wishes can't be met."""
+
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from galley.domain.failure import FailureKind
+from galley.domain.pddl import Fact
+from galley.domain.pddl_reader import read_domain, read_problem
+from galley.planning import GroundAction, breadth_first, ground, read_plan, validate
+
+KITCHEN = Path(str(files("galley.domain").joinpath("kitchen")))
+TASK = (KITCHEN / "task.pddl").read_text()
+
+
+@pytest.fixture(scope="module")
+def domain():
+    return read_domain(KITCHEN / "kitchen.pddl")
+
+
+@pytest.fixture
+def solve(domain, tmp_path):
+    """Searches the kitchen task with some of its text replaced."""
+
+    def run(*replacements, **options):
+        text = TASK
+        for old, new in replacements:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "p.pddl").write_text(text)
+        return breadth_first(ground(domain, read_problem(tmp_path / "p.pddl", domain)), **options)
+
+    return run
+
+
+def test_optimum(solve, domain):
+    # By hand: two items, each fetched from the burner and delivered elsewhere, is four drives
+    # (one arrival for each pick and each delivery), two picks, a place and a stow.
+    plan = solve()
+    assert str(plan).splitlines() == [
+        "(navigate center burner)",
+        "(pick sugar burner h1)",
+        "(navigate burner countertop)",
+        "(place sugar countertop h1)",
+        "(navigate countertop burner)",
+        "(pick spam burner h1)",
+        "(navigate burner drawer)",
+        "(stow spam drawer h1)",
+    ]
+    assert plan.cost == 8
+    assert 0 < plan.expanded <= plan.generated <= 320
+
+
+def test_smaller_errand(domain):
+    problem = read_problem(KITCHEN / "sugar_only.pddl", domain)
+    assert len(breadth_first(ground(domain, problem)).actions) == 4
+
+
+def test_goal_that_holds_already(solve):
+    plan = solve(("(on sugar countertop)", "(on sugar burner)"), ("(inside spam drawer)", ""))
+    assert plan.actions == ()
+    assert plan.cost == 0
+
+
+def test_operators_are_the_reachable_ones(domain):
+    problem = read_problem(KITCHEN / "task.pddl", domain)
+    task = ground(domain, problem)
+    # 4 * 3 drives; 2 items * 4 furniture for each of pick, place and stow.
+    assert len(task.operators) == 12 + 3 * 8
+    assert str(task.operators[0].action) == "(navigate countertop burner)"
+    assert task.holding(task.init) == frozenset(problem.init)
+    assert task == ground(domain, problem)
+
+
+def test_the_hand_that_opens_is_the_hand_that_holds(solve, domain):
+    plan = solve(
+        ("h1 - hand", "h1 h2 - hand"),
+        ("(empty h1)", "(empty h1) (empty h2)"),
+    )
+    # With two hands one visit to the burner will do: both drives back to it are saved.
+    assert len(plan.actions) == 7
+    held = {}
+    for action in plan.actions:
+        if action.name == "pick":
+            held[action.args[2]] = action.args[0]
+        elif action.name != "navigate":
+            assert held.pop(action.args[2]) == action.args[0]
+
+
+def test_two_wishes_in_conflict(solve):
+    failure = solve(("(on sugar countertop)", "(near burner) (on sugar countertop) (near drawer)"))
+    assert failure.kind is FailureKind.CONTRADICTION
+    assert failure.objects == ("(near burner)", "(near drawer)")
+    assert failure.certificate["conflict"] == ["(near burner)", "(near drawer)"]
+    # 4 places for the base, and for both items: in hand (not both), or on or in one of 4.
+    assert failure.certificate["states"] == 4 * (9 * 9 - 1) == 320
+    assert "none has (near burner) and (near drawer) together" in str(failure)
+
+
+def test_three_wishes_in_conflict(domain, tmp_path):
+    # Two slots and four items: any two fit, no three do.
+    (tmp_path / "d.pddl").write_text(
+        "(define (domain slots) (:predicates (free ?s) (slot ?s) (in ?x))"
+        "(:action put :parameters (?x ?s) :precondition (and (free ?s) (slot ?s))"
+        " :effect (and (in ?x) (not (free ?s)))))"
+    )
+    (tmp_path / "p.pddl").write_text(
+        "(define (problem p) (:domain slots) (:objects a b c d s t)"
+        "(:init (slot s) (slot t) (free s) (free t))"
+        "(:goal (and (in a) (in b) (in c) (in d))))"
+    )
+    slots = read_domain(tmp_path / "d.pddl")
+    failure = breadth_first(ground(slots, read_problem(tmp_path / "p.pddl", slots)))
+    assert failure.certificate["conflict"] == ["(in a)", "(in b)", "(in c)"]
+    assert failure.certificate["smallest"]
+
+
+def test_a_fact_that_nothing_provides(solve):
+    failure = solve(("(empty h1)", ""))
+    assert failure.kind is FailureKind.CONTRADICTION
+    assert failure.certificate["goal"] == "(on sugar countertop)"
+    assert failure.certificate["remedies"] == ["(empty h1)"]
+    assert "(place sugar countertop h1) needs (grasp sugar)" in failure.message
+    assert failure.message.endswith("it might if the start had (empty h1)")
+
+
+def test_a_goal_nothing_reaches_is_not_pruned(domain, tmp_path, solve):
+    # Of the facts, (grasp spam) and (on spam ...) are unreachable once the spam is nowhere.
+    failure = solve(("(on spam burner)\n", ""), ("(on sugar countertop)", ""))
+    assert failure.certificate["goal"] == "(inside spam drawer)"
+    problem = read_problem(tmp_path / "p.pddl", domain)
+    assert Fact("inside", ("spam", "drawer")) in ground(domain, problem).facts
+
+
+def test_negative_goal(solve):
+    plan = solve(("(on sugar countertop)", "(not (on sugar burner))"), ("(inside spam drawer)", ""))
+    assert [each.name for each in plan.actions] == ["navigate", "pick"]
+    failure = solve(("(near center)", "(near center) (inside sugar drawer)"),
+                    ("(inside spam drawer)", "(not (inside sugar drawer))"))  # fmt: skip
+    assert failure.certificate["goal"] == "(not (inside sugar drawer))"
+    assert "no action deletes 'inside' facts" in failure.message
+
+
+def test_budget_is_not_a_contradiction(solve):
+    failure = solve(node_limit=10)
+    assert failure.kind is FailureKind.BUDGET
+    assert failure.certificate is None
+    assert failure.numbers["expanded"] == 10
+    assert solve(node_limit=320).cost == 8
+    with pytest.raises(ValueError, match="node_limit"):
+        solve(node_limit=-1)
+
+
+@pytest.mark.parametrize(
+    ("actions", "step", "words"),
+    [
+        ("(pick sugar burner h1)", 0, "precondition (near burner) does not hold"),
+        ("(navigate center burner) (navigate burner burner)", 1, "(not (near burner))"),
+        ("(navigate center burner) (pik sugar burner h1)", 1, "did you mean 'pick'"),
+        ("(navigate center burned)", 0, "did you mean 'burner'"),
+        ("(navigate center)", 0, "takes 2 objects"),
+        ("(navigate center sugar)", 0, "must be of type furniture, 'sugar' is objective"),
+        ("(navigate center burner)", None, "(on sugar countertop) and (inside spam drawer) is not"),
+    ],
+)
+def test_validation_names_what_fails(domain, tmp_path, actions, step, words):
+    (tmp_path / "plan.txt").write_text(actions)
+    problem = read_problem(KITCHEN / "task.pddl", domain)
+    verdict = validate(domain, problem, read_plan(tmp_path / "plan.txt"))
+    assert not verdict.valid
+    assert verdict.step == step
+    assert words in verdict.message
+
+
+def test_plan_file_round_trip(solve, tmp_path):
+    plan = solve()
+    (tmp_path / "plan.txt").write_text(f"; found\n{plan}\n; cost = 8\n".upper())
+    assert read_plan(tmp_path / "plan.txt") == plan.actions
+    assert GroundAction("noop").args == ()
+
+
+def test_planning_is_light():
+    # In a process of its own: other tests have imported the heavy ones by now.
+    code = (
+        "import sys, galley.planning, galley.domain.pddl_reader;"
+        "print(*{'numpy','pybullet','pydrake','matplotlib','pddlgym','gym'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""

@@ -1,0 +1,131 @@
+"""Renderer: what every maker of pictures does, and the choice of one that works here.
+
+Drake's VTK engine draws well without a display, but needs EGL. Where that is missing, loading it
+may raise, or bring the whole process down; so it is first tried in a process of its own, and
+PyBullet's TinyRenderer, which needs nothing, takes over.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import subprocess
+import sys
+from functools import cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array
+from galley.domain.scene import Scene
+from galley.robots.model import RobotModel
+from galley.viz.view import Camera
+
+Image = NDArray[np.uint8]
+RENDERERS = ("vtk", "tiny")
+_PROBE_SECONDS = 60.0
+
+logger = logging.getLogger(__name__)
+
+
+class Renderer(Protocol):
+    """Makes pictures of one scene with one robot, all of the same size.
+
+    Attributes:
+        name: ``vtk`` or ``tiny``.
+        reason: why this one was chosen, in a sentence.
+    """
+
+    name: str
+    reason: str
+
+    def render(self, q: Array, scene_q: Array, items: Array, camera: Camera) -> Image:
+        """The picture (h, w, 3), for one row of a log. It may be read-only: copy before drawing.
+
+        Args:
+            q: robot configuration (n,).
+            scene_q: scene joint values (nj,).
+            items: item poses (ni, 7): x, y, z, qx, qy, qz, qw.
+            camera: where from.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give back what the renderer holds."""
+        ...
+
+
+def open_renderer(
+    scene: Scene,
+    robot: RobotModel,
+    width: int = 1280,
+    height: int = 720,
+    prefer: str = "vtk",
+    fine: bool = False,
+) -> Renderer:
+    """The best renderer that works on this machine.
+
+    Args:
+        scene: what to draw.
+        robot: the robot in it.
+        width, height: of the pictures, pixels.
+        prefer: ``vtk``, or ``tiny`` to use PyBullet's TinyRenderer in any case.
+        fine: with shadows and shading of corners; for single pictures, as it takes 20 times longer.
+
+    Returns:
+        A renderer; its ``name`` says which, its ``reason`` why. A fallback is logged as a warning.
+    """
+    name, reason = choose_renderer(prefer)
+    renderer: Renderer
+    if name == "vtk":
+        from galley.viz.vtk_renderer import VtkRenderer
+
+        renderer = VtkRenderer(scene, robot, width, height, fine=fine)
+    else:
+        from galley.viz.tiny_renderer import TinyRenderer
+
+        renderer = TinyRenderer(scene, robot, width, height)
+    renderer.reason = reason
+    return renderer
+
+
+def choose_renderer(prefer: str = "vtk") -> tuple[str, str]:
+    """Name of the renderer to use, and why, in a sentence.
+
+    Raises:
+        ValueError: ``prefer`` names no renderer.
+    """
+    if prefer not in RENDERERS:
+        raise ValueError(f"no renderer '{prefer}', there are {', '.join(RENDERERS)}")
+    if prefer == "tiny":
+        return "tiny", "PyBullet's TinyRenderer was asked for"
+    fault = vtk_fault()
+    if fault is None:
+        return "vtk", "Drake's VTK renderer works on this machine"
+    reason = f"Drake's VTK renderer does not work on this machine ({fault})"
+    logger.warning("filming with PyBullet's TinyRenderer, plainer and slower: %s", reason)
+    return "tiny", reason
+
+
+@cache
+def vtk_fault() -> str | None:
+    """What keeps Drake's VTK renderer from working, or None. Tried once, in another process."""
+    command = [sys.executable, "-m", "galley.viz.vtk_probe"]
+    try:
+        probe = subprocess.run(
+            command, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"it drew nothing in {_PROBE_SECONDS:.0f} s"
+    if probe.returncode == 0:
+        return None
+    lines = [line.strip() for line in probe.stderr.splitlines() if line.strip()]
+    last = lines[-1] if lines else "no message"
+    if probe.returncode < 0:
+        try:
+            name = signal.Signals(-probe.returncode).name
+        except ValueError:
+            name = f"signal {-probe.returncode}"
+        return f"it crashed with {name}: {last}"
+    return last

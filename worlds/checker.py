@@ -1,0 +1,52 @@
+"""What every world answers: what touches what, and whether a configuration is free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from galley.domain.frames import Array
+
+Pair = tuple[str, str]
+MARGIN = 0.005  # m, clearance that free motions keep
+
+
+def pair(a: str, b: str) -> Pair:
+    """An unordered pair of names, sorted."""
+    return (a, b) if a <= b else (b, a)
+
+
+def pairs(group: tuple[str, ...], others: tuple[str, ...]) -> frozenset[Pair]:
+    """Every name of ``group`` with every name of ``others``."""
+    return frozenset(pair(a, b) for a in group for b in others if a != b)
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Two links, bodies or items close to each other.
+
+    Attributes:
+        a, b: their names, sorted.
+        distance: metres; negative when they penetrate.
+    """
+
+    a: str
+    b: str
+    distance: float
+
+
+class Checker(Protocol):
+    """Judges robot configurations against a world held fixed, declared pairs left out."""
+
+    def free(self, q: Array, scene_q: Array | None = None) -> bool:
+        """Whether the whole robot and what it holds keep the margin at q (n,).
+
+        ``scene_q`` (nj,) moves drawers and doors along, where given.
+        """
+        ...
+
+    def contacts(
+        self, q: Array, scene_q: Array | None = None, within: float | None = None
+    ) -> tuple[Contact, ...]:
+        """Undeclared pairs closer than ``within`` (default: the margin) at q, nearest first."""
+        ...

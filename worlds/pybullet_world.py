@@ -1,0 +1,283 @@
+"""The scene and the robot in PyBullet: sets states, finds contacts. Holds no plan and no path."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import pybullet as pb
+
+from galley.domain.frames import Array, from_pose7, to_pose7
+from galley.domain.scene import HAND, WORLD, Scene
+from galley.domain.state import State, item_pose
+from galley.robots.model import RobotModel
+from galley.worlds.checker import MARGIN, Contact, Pair, pair
+from galley.worlds.urdf import furniture_urdf, item_urdf
+
+
+class PyBulletWorld:
+    """A physics client with the floor, furniture, items and the robot, each under its name.
+
+    The robot is one multibody (base, arm, fingers); so is the furniture. Use as a context manager,
+    or call ``close``.
+    """
+
+    def __init__(self, scene: Scene, robot: RobotModel) -> None:
+        self.scene = scene
+        self.robot = robot
+        self.client = pb.connect(pb.DIRECT)
+        self.self_client = pb.connect(pb.DIRECT)
+        self._active: object = None
+        self._q = scene.robot.q
+        self._names: dict[tuple[int, int], str] = {}
+        with tempfile.TemporaryDirectory() as folder, _quiet():
+            self._load(Path(folder))
+            self._load_self_collision(Path(folder))
+        self.hand_link = self._link(self.robot_id, robot.palm)
+
+    def _load(self, folder: Path) -> None:
+        client = self.client
+        flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_MATERIAL_COLORS_FROM_MTL
+
+        def load(name: str, urdf: str, fixed: bool) -> int:
+            path = folder / f"{name}.urdf"
+            path.write_text(urdf)
+            return int(
+                pb.loadURDF(str(path), useFixedBase=fixed, flags=flags, physicsClientId=client)
+            )
+
+        self.furniture_id = load("furniture", furniture_urdf(self.scene, folder), True)
+        self.robot_id = load("robot", self.robot.urdf, True)
+        self.item_ids = tuple(
+            load(item.name, item_urdf(item, folder), False) for item in self.scene.items
+        )
+        for body in (self.furniture_id, self.robot_id):
+            for k in range(pb.getNumJoints(body, physicsClientId=client)):
+                info = pb.getJointInfo(body, k, physicsClientId=client)
+                self._names[body, k] = info[12].decode()
+        for item, body in zip(self.scene.items, self.item_ids, strict=True):
+            self._names[body, -1] = item.name
+        self._robot_joints = self._joints(self.robot_id, self.robot.joints)
+        self._scene_joints = self._joints(
+            self.furniture_id, tuple(j.name for j in self.scene.joints)
+        )
+
+    def _joints(self, body: int, names: tuple[str, ...]) -> list[int]:
+        found = {}
+        for k in range(pb.getNumJoints(body, physicsClientId=self.client)):
+            found[pb.getJointInfo(body, k, physicsClientId=self.client)[1].decode()] = k
+        return [found[name] for name in names]
+
+    def _link(self, body: int, name: str) -> int:
+        return next(k for (b, k), n in self._names.items() if b == body and n == name)
+
+    def _load_self_collision(self, folder: Path) -> None:
+        """A second client that holds the robot alone, for self-collisions only.
+
+        There, one pass over Bullet's broadphase replaces a call for each pair of links. The tiny
+        breaking threshold drops every contact point of an earlier pose, so that an answer depends
+        on the configuration alone; links joined by a joint never collide in Bullet.
+        """
+        client = self.self_client
+        flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_SELF_COLLISION
+        body = pb.loadURDF(
+            str(folder / "robot.urdf"), useFixedBase=True, flags=flags, physicsClientId=client
+        )
+        pb.setPhysicsEngineParameter(contactBreakingThreshold=1e-6, physicsClientId=client)
+        for a, b in self.robot.allowed_self_collisions:
+            i, j = self._link(self.robot_id, a), self._link(self.robot_id, b)
+            pb.setCollisionFilterPair(body, body, i, j, 0, physicsClientId=client)
+        self._self_id = body
+
+    # -- states ---------------------------------------------------------------------------------
+
+    def set_state(self, state: State) -> None:
+        """Put everything where ``state`` says."""
+        self._active = None
+        self.set_scene(state.scene_q)
+        self.set_robot(state.q)
+        X_WH = self.hand_pose()
+        for index in range(len(self.item_ids)):
+            self.set_item(index, item_pose(self.scene, state, index, X_WH))
+
+    def set_robot(self, q: Array) -> None:
+        """Set the robot's joints to q (n,)."""
+        self._q = q
+        pb.resetJointStatesMultiDof(
+            self.robot_id, self._robot_joints, [[v] for v in q], physicsClientId=self.client
+        )
+
+    def set_scene(self, scene_q: Array) -> None:
+        """Set drawers and doors to scene_q (nj,)."""
+        if self._scene_joints:
+            pb.resetJointStatesMultiDof(
+                self.furniture_id,
+                self._scene_joints,
+                [[v] for v in scene_q],
+                physicsClientId=self.client,
+            )
+
+    def set_item(self, index: int, X_WI: Array) -> None:
+        """Put an item at X_WI (4, 4)."""
+        pose = to_pose7(X_WI)
+        pb.resetBasePositionAndOrientation(
+            self.item_ids[index], pose[:3], pose[3:], physicsClientId=self.client
+        )
+
+    def link_pose(self, link: str) -> Array:
+        """X_WL (4, 4) of a robot link's URDF frame."""
+        return self._frame(self.robot_id, self._link(self.robot_id, link))
+
+    def body_link_pose(self, body: str) -> Array:
+        """X_WL (4, 4) of a furniture body's link frame (see ``worlds.urdf.link_frame``)."""
+        return self._frame(self.furniture_id, self._link(self.furniture_id, body))
+
+    def hand_pose(self) -> Array:
+        """X_WH (4, 4) of the hand."""
+        return self._frame(self.robot_id, self.hand_link)
+
+    def item_world_pose(self, index: int) -> Array:
+        """X_WI (4, 4) of an item as it is now."""
+        p, q = pb.getBasePositionAndOrientation(self.item_ids[index], physicsClientId=self.client)
+        return from_pose7(np.array([*p, *q]))
+
+    def _frame(self, body: int, link: int) -> Array:
+        found = pb.getLinkState(
+            body, link, computeForwardKinematics=True, physicsClientId=self.client
+        )
+        return from_pose7(np.array([*found[4], *found[5]]))
+
+    # -- contacts -------------------------------------------------------------------------------
+
+    def near_pairs(self, within: float, movers: tuple[int, ...] | None = None) -> dict[Pair, float]:
+        """Every pair of names closer than ``within`` metres, with its signed distance.
+
+        Robot against all, robot against itself, items against all and each other; furniture is
+        not checked against itself (drawers run in their slots). ``movers`` (item indices) limits
+        the items that are checked against furniture and items; None means all.
+        """
+        found: dict[Pair, float] = {}
+        items = self.item_ids
+        moving = items if movers is None else tuple(items[k] for k in movers)
+        self._closest(self.robot_id, self.furniture_id, within, found)
+        for item in items:
+            self._closest(self.robot_id, item, within, found)
+        for k, item in enumerate(moving):
+            self._closest(item, self.furniture_id, within, found)
+            for other in items:
+                if other != item and other not in moving[:k]:
+                    self._closest(item, other, within, found)
+        self._self_contacts(self._q, found)
+        return found
+
+    def _closest(self, a: int, b: int, within: float, found: dict[Pair, float]) -> None:
+        for point in pb.getClosestPoints(a, b, within, physicsClientId=self.client):
+            key = pair(self._names[a, point[3]], self._names[b, point[4]])
+            distance = point[8]
+            if distance < found.get(key, np.inf):
+                found[key] = distance
+
+    def _self_contacts(self, q: Array, found: dict[Pair, float]) -> None:
+        """Adds the pairs of the robot's own links that penetrate at q."""
+        client, body = self.self_client, self._self_id
+        pb.resetJointStatesMultiDof(
+            body, self._robot_joints, [[v] for v in q], physicsClientId=client
+        )
+        pb.performCollisionDetection(physicsClientId=client)
+        for point in pb.getContactPoints(body, body, physicsClientId=client):
+            key = pair(self._names[self.robot_id, point[3]], self._names[self.robot_id, point[4]])
+            if point[8] < min(0.0, found.get(key, np.inf)):
+                found[key] = point[8]
+
+    def checker(
+        self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float = MARGIN
+    ) -> PyBulletChecker:
+        """A Checker for the world as ``state`` has it; ``allowed`` pairs may touch."""
+        return PyBulletChecker(self, state, allowed, margin)
+
+    def close(self) -> None:
+        """End the physics client."""
+        if self.client >= 0:
+            pb.disconnect(self.client)
+            pb.disconnect(self.self_client)
+            self.client = -1
+
+    def __enter__(self) -> PyBulletWorld:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class PyBulletChecker:
+    """Checks robot configurations in a PyBulletWorld held at one State (see ``Checker``)."""
+
+    def __init__(
+        self, world: PyBulletWorld, state: State, allowed: frozenset[Pair], margin: float
+    ) -> None:
+        self.world = world
+        self.state = state
+        self.margin = margin
+        self.checks = 0
+        self._held = state.held
+        # What rides on a drawer must be moved with it when a query moves the drawer; it rests there.
+        self._riders = tuple(
+            k for k, item in enumerate(state.items) if item.parent not in (HAND, WORLD)
+        )
+        rests = {pair(world.scene.items[k].name, state.items[k].parent) for k in self._riders}
+        self.allowed = allowed | rests
+
+    def free(self, q: Array, scene_q: Array | None = None) -> bool:
+        """See ``Checker.free``."""
+        return not self.contacts(q, scene_q)
+
+    def contacts(
+        self, q: Array, scene_q: Array | None = None, within: float | None = None
+    ) -> tuple[Contact, ...]:
+        """See ``Checker.contacts``."""
+        world, state = self.world, self.state
+        if world._active is not self:
+            world.set_state(state)
+            world._active = self
+        self.checks += 1
+        world.set_robot(q)
+        movers: list[int] = []
+        if self._held is not None:
+            X_WH = world.hand_pose()
+            world.set_item(self._held, X_WH @ state.items[self._held].X_PI)
+            movers.append(self._held)
+        if scene_q is not None:
+            world.set_scene(scene_q)
+            moved = state.with_scene(scene_q)
+            for k in self._riders:
+                world.set_item(k, item_pose(world.scene, moved, k, np.eye(4)))
+                movers.append(k)
+            world._active = None  # the next query starts from the State again
+        found = world.near_pairs(self.margin if within is None else within, tuple(movers))
+        hits = [Contact(a, b, d) for (a, b), d in found.items() if (a, b) not in self.allowed]
+        return tuple(sorted(hits, key=lambda c: c.distance))
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence what Bullet's C++ prints on loading (missing inertias of massless frames)."""
+    sys.stdout.flush()
+    saved = os.dup(1)
+    with open(os.devnull, "w") as null:
+        os.dup2(null.fileno(), 1)
+        try:
+            yield
+        finally:
+            os.dup2(saved, 1)
+            os.close(saved)

@@ -1,0 +1,154 @@
+"""Writes a Scene's furniture and items as URDF, the one source for PyBullet and Drake.
+
+All furniture is one multibody on the world: one link a body, one joint a scene joint. A link's
+frame L is axis-parallel to the world; it sits in the joint's pivot for a revolute joint and in
+the world's origin otherwise (at zero joints), so that joint values mean the same in every world.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from galley.domain.frames import Array, inverse, rpy, transform
+from galley.domain.scene import WORLD, Body, Item, Scene, Shape
+from galley.worlds.textured_box import write_textured_box
+
+FURNITURE = "furniture"
+
+
+def link_frame(scene: Scene, body: Body) -> Array:
+    """X_WL (4, 4) of a furniture body's link while all joints are zero."""
+    if body.joint is not None:
+        joint = scene.joint(body.joint)
+        if joint.kind == "revolute":
+            return transform(None, joint.pivot)
+    return np.eye(4)
+
+
+def furniture_urdf(scene: Scene, folder: Path) -> str:
+    """URDF text of all furniture; meshes that it needs are written into ``folder``."""
+    robot = ET.Element("robot", name=FURNITURE)
+    ET.SubElement(robot, "link", name=WORLD)
+    for body in scene.bodies:
+        X_WL = link_frame(scene, body)
+        _link(robot, body.name, body.shapes, inverse(X_WL) @ body.X_WB0, body.mass, folder)
+        parent = WORLD if body.parent == WORLD else body.parent
+        X_WP = np.eye(4) if parent == WORLD else link_frame(scene, scene.body(parent))
+        if body.joint is None:
+            joint = ET.SubElement(robot, "joint", name=f"{body.name}_fixed", type="fixed")
+        else:
+            spec = scene.joint(body.joint)
+            joint = ET.SubElement(robot, "joint", name=spec.name, type=spec.kind)
+            ET.SubElement(joint, "axis", xyz=_words(spec.axis))
+            ET.SubElement(
+                joint,
+                "limit",
+                lower=_number(spec.lower),
+                upper=_number(spec.upper),
+                effort="1000",
+                velocity="10",
+            )
+            ET.SubElement(
+                joint, "dynamics", damping=_number(spec.damping), friction=_number(spec.friction)
+            )
+        ET.SubElement(joint, "parent", link=parent)
+        ET.SubElement(joint, "child", link=body.name)
+        _origin(joint, inverse(X_WP) @ X_WL)
+    return _text(robot)
+
+
+def item_urdf(item: Item, folder: Path) -> str:
+    """URDF text of one item, a free body whose link has the item's name."""
+    robot = ET.Element("robot", name=item.name)
+    _link(robot, item.name, item.shapes, np.eye(4), item.mass, folder)
+    return _text(robot)
+
+
+def _text(robot: ET.Element) -> str:
+    # One element a line: PyBullet's importer reads lines of at most 1024 characters.
+    ET.indent(robot)
+    return ET.tostring(robot, encoding="unicode")
+
+
+def _link(
+    robot: ET.Element, name: str, shapes: tuple[Shape, ...], X_LB: Array, mass: float, folder: Path
+) -> None:
+    link = ET.SubElement(robot, "link", name=name)
+    _inertial(link, shapes, X_LB, mass)
+    for k, shape in enumerate(shapes):
+        X_LS = X_LB @ shape.X_BS
+        visual = ET.SubElement(link, "visual", name=f"{name}_{k}")
+        _origin(visual, X_LS)
+        geometry = ET.SubElement(visual, "geometry")
+        if shape.texture is not None:
+            path = write_textured_box(folder, f"{name}_{k}", shape.size, shape.texture)
+            ET.SubElement(geometry, "mesh", filename=str(path))
+        else:
+            _geometry(geometry, shape)
+            # Colours are named after their value: Drake wants a name to mean one colour only.
+            color = "_".join(f"{round(255 * c):02x}" for c in shape.color)
+            material = ET.SubElement(visual, "material", name=f"color_{color}")
+            ET.SubElement(material, "color", rgba=_words(shape.color))
+        if shape.collision:
+            collision = ET.SubElement(link, "collision", name=f"{name}_{k}_collision")
+            _origin(collision, X_LS)
+            _geometry(ET.SubElement(collision, "geometry"), shape)
+
+
+def _geometry(geometry: ET.Element, shape: Shape) -> None:
+    if shape.kind == "box":
+        ET.SubElement(geometry, "box", size=_words(shape.size))
+    elif shape.kind == "cylinder":
+        radius, length = shape.size
+        ET.SubElement(geometry, "cylinder", radius=_number(radius), length=_number(length))
+    elif shape.kind == "sphere":
+        ET.SubElement(geometry, "sphere", radius=_number(shape.size[0]))
+    else:
+        scale = _words(np.full(3, shape.size[0]))
+        ET.SubElement(geometry, "mesh", filename=str(shape.mesh), scale=scale)
+
+
+def _inertial(link: ET.Element, shapes: tuple[Shape, ...], X_LB: Array, mass: float) -> None:
+    """Mass spread evenly over the shapes' volumes; each counts as its bounding box."""
+    solid = [s for s in shapes if s.collision and s.kind != "mesh"]
+    if not solid:  # a mesh alone: a ball of 5 cm radius stands in for its inertia
+        centre, I_C = np.zeros(3), np.eye(3) * (0.4 * mass * 0.05**2)
+    else:
+        volumes = np.array([np.prod(2.0 * s.half_extents) for s in solid])
+        masses = mass * volumes / volumes.sum()
+        poses = [X_LB @ s.X_BS for s in solid]
+        centre = sum(m * X[:3, 3] for m, X in zip(masses, poses, strict=True)) / mass
+        I_C = np.zeros((3, 3))
+        for m, X, shape in zip(masses, poses, solid, strict=True):
+            a, b, c = (2.0 * shape.half_extents) ** 2
+            own = np.diag([b + c, a + c, a + b]) * m / 12.0
+            d = X[:3, 3] - centre  # Steiner: moved to the common centre
+            I_C += X[:3, :3] @ own @ X[:3, :3].T + m * (d @ d * np.eye(3) - np.outer(d, d))
+    inertial = ET.SubElement(link, "inertial")
+    ET.SubElement(inertial, "origin", xyz=_words(centre), rpy="0 0 0")
+    ET.SubElement(inertial, "mass", value=_number(mass))
+    ET.SubElement(
+        inertial,
+        "inertia",
+        ixx=_number(I_C[0, 0]),
+        ixy=_number(I_C[0, 1]),
+        ixz=_number(I_C[0, 2]),
+        iyy=_number(I_C[1, 1]),
+        iyz=_number(I_C[1, 2]),
+        izz=_number(I_C[2, 2]),
+    )
+
+
+def _origin(element: ET.Element, X: Array) -> None:
+    ET.SubElement(element, "origin", xyz=_words(X[:3, 3]), rpy=_words(rpy(X[:3, :3])))
+
+
+def _words(values: Array | tuple[float, ...]) -> str:
+    return " ".join(_number(v) for v in values)
+
+
+def _number(value: float) -> str:
+    return f"{float(value):.12g}"
