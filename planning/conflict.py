@@ -12,7 +12,7 @@ from collections.abc import Collection
 _NODES = 100_000  # nodes of the exact search before it settles for less
 
 
-class _GaveUp(Exception):  # noqa: N818 - control flow, not an error
+class _GaveUp(Exception):
     """The exact search has used its nodes."""
 
 

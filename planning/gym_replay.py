@@ -51,7 +51,7 @@ class Replay:
     steps: int
 
 
-class _Unreadable(Exception):  # noqa: N818 - becomes a status, not an error
+class _Unreadable(Exception):
     """PDDLGym can't read the files, or reads something else than they say."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from galley.domain.frames import Array, inverse
@@ -12,6 +14,9 @@ from galley.robots.panda_ik import inverse_batch
 
 _X_HF = inverse(X_FH)
 _JUMP = 0.25  # rad, the most a joint may move between two poses of a line
+# Configurations stay this far (rad) from the limits, so that a spline through them stays within.
+_INSET = 0.01
+_INNER = replace(LIMITS, lower=LIMITS.lower + _INSET, upper=LIMITS.upper - _INSET)
 _DRIFT = np.array([0.0, 0.03, -0.03, 0.08, -0.08])  # rad, how joint 7 may drift between poses
 
 
@@ -26,12 +31,12 @@ def configurations(X_WH: Array, base: Array, spec: MobileBaseSpec, q7: Array) ->
     Args:
         q7: values of joint 7 to solve for (m,), rad.
     """
-    return inverse_batch(flange_pose(X_WH, base, spec), q7).q
+    return inverse_batch(flange_pose(X_WH, base, spec), q7, _INNER).q
 
 
 def joint7_values(n: int, rng: np.random.Generator) -> Array:
     """n values of joint 7 (n,), evenly spread over its range with a random offset."""
-    low, high = LIMITS.lower[6], LIMITS.upper[6]
+    low, high = _INNER.lower[6], _INNER.upper[6]
     return np.asarray(low + (high - low) * (np.arange(n) + rng.random()) / n)
 
 
@@ -45,11 +50,11 @@ def follow(start: Array, poses: Array, base: Array, spec: MobileBaseSpec) -> Arr
     q = np.asarray(start)
     found = [q]
     for X in flange[1:]:
-        q7 = np.clip(q[6] + _DRIFT, LIMITS.lower[6], LIMITS.upper[6])
-        options = inverse_batch(X, q7[:1]).q
+        q7 = np.clip(q[6] + _DRIFT, _INNER.lower[6], _INNER.upper[6])
+        options = inverse_batch(X, q7[:1], _INNER).q
         jumps = np.abs(options - q).max(axis=1) if len(options) else np.empty(0)
         if not len(options) or jumps.min() > _JUMP:
-            options = inverse_batch(X, q7[1:]).q
+            options = inverse_batch(X, q7[1:], _INNER).q
             if not len(options):
                 return None
             jumps = np.abs(options - q).max(axis=1)

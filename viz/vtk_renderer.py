@@ -140,8 +140,8 @@ def _look(fine: bool) -> RenderEngineVtkParams:
     The engine has no ambient light: what no lamp reaches is black. Hence the one at the camera.
     """
     lamps = [
-        _lamp("world", (-0.62, -0.34, -0.70), 0.74 if not fine else 0.95),
-        _lamp("camera", (0.12, 0.18, 1.0), 0.52 if not fine else 0.62),
+        _lamp("world", (-0.62, -0.34, -0.70), 0.64 if not fine else 0.72),
+        _lamp("camera", (0.12, 0.18, 1.0), 0.46 if not fine else 0.52),
     ]
     look = RenderEngineVtkParams(
         default_clear_color=np.array(BACKGROUND), default_diffuse=None, lights=lamps

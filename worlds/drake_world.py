@@ -164,6 +164,11 @@ class DrakeWorld:
             self._positions[at] = pose[_XYZW_TO_WXYZ]
         self.plant.SetPositions(self.context, self._positions)
 
+    def set_robot(self, q: Array) -> None:
+        """Set the robot's joints to q (n,); a held item is left where it was."""
+        self._positions[self._robot_at] = q
+        self.plant.SetPositions(self.context, self._positions)
+
     def link_pose(self, link: str) -> Array:
         """X_WL (4, 4) of a robot link's URDF frame."""
         return self._pose(link, self._robot_model)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
-import pybullet as pb
 
 from galley.domain.frames import Array, from_pose7, to_pose7
 from galley.domain.scene import HAND, WORLD, Scene
 from galley.domain.state import State, item_pose
 from galley.robots.model import RobotModel
+from galley.worlds.bullet import pybullet as pb
+from galley.worlds.bullet import quiet
 from galley.worlds.checker import MARGIN, Contact, Pair, pair
 from galley.worlds.urdf import furniture_urdf, item_urdf
 
@@ -36,7 +33,7 @@ class PyBulletWorld:
         self._active: object = None
         self._q = scene.robot.q
         self._names: dict[tuple[int, int], str] = {}
-        with tempfile.TemporaryDirectory() as folder, _quiet():
+        with tempfile.TemporaryDirectory() as folder, quiet():
             self._load(Path(folder))
             self._load_self_collision(Path(folder))
         self.hand_link = self._link(self.robot_id, robot.palm)
@@ -267,17 +264,3 @@ class PyBulletChecker:
         found = world.near_pairs(self.margin if within is None else within, tuple(movers))
         hits = [Contact(a, b, d) for (a, b), d in found.items() if (a, b) not in self.allowed]
         return tuple(sorted(hits, key=lambda c: c.distance))
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence what Bullet's C++ prints on loading (missing inertias of massless frames)."""
-    sys.stdout.flush()
-    saved = os.dup(1)
-    with open(os.devnull, "w") as null:
-        os.dup2(null.fileno(), 1)
-        try:
-            yield
-        finally:
-            os.dup2(saved, 1)
-            os.close(saved)

@@ -1,0 +1,275 @@
+"""The command line: ``galley`` and ``python engine.py``. Heavy imports wait for their command."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from galley import __version__
+from galley.domain.errors import BadInput
+
+DONE, NOT_ACHIEVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+_EXIT_CODES = """exit status:
+  0    done and validated
+  1    well-formed but not achieved; the reason is on stderr and in the report
+  2    malformed input or usage, as file:line: what for each fault; nothing is written
+  130  interrupted; what was finished is kept"""
+
+_EXAMPLES = """examples:
+  galley                                  the kitchen task, from PDDL to video
+  galley run --seed 3 --no-video          another seed, no film
+  galley run --problem my_task.pddl       another task in the same kitchen
+  galley plan domain.pddl problem.pddl    task planning only, for any STRIPS task
+  galley scene my_kitchen.yaml            check a scene and draw it
+  galley compare                          RRT against the optimised trajectory"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line's parser."""
+    top = argparse.ArgumentParser(
+        prog="galley",
+        description="Task-and-motion planning for a mobile Franka Panda in a kitchen.",
+        epilog=f"{_EXAMPLES}\n\n{_EXIT_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"galley {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND")
+    _run_parser(commands)
+    _plan_parser(commands)
+    _validate_parser(commands)
+    _scene_parser(commands)
+    _compare_parser(commands)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    # ``galley --seed 3`` is ``galley run --seed 3``: the default command takes its options bare.
+    if not arguments or (
+        arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version")
+    ):
+        arguments = ["run", *arguments]
+    options = parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _interrupt)
+    command: Callable[[argparse.Namespace], int] = options.function
+    try:
+        return command(options)
+    except BadInput as error:
+        print(error, file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:  # the reader of our output has left (head, a pager)
+        sys.stderr.close()
+        return DONE
+    except KeyboardInterrupt:
+        print("interrupted; what was finished is kept", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _seed(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number") from None
+    if value < 0:
+        raise argparse.ArgumentTypeError("a seed is a whole number from 0")
+    return value
+
+
+def _count(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number") from None
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return value
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
+    if not math.isfinite(value) or value <= 0:
+        raise argparse.ArgumentTypeError("must be a number greater than 0")
+    return value
+
+
+def _add(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    text: str,
+    function: Callable[[argparse.Namespace], int],
+    epilog: str = "",
+) -> argparse.ArgumentParser:
+    found = commands.add_parser(
+        name,
+        help=text,
+        description=text[0].upper() + text[1:] + ".",
+        epilog=f"{epilog}\n\n{_EXIT_CODES}".strip(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    found.set_defaults(function=function)
+    return found
+
+
+def _motion_options(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--seed", type=_seed, default=0, help="of every random stream (default 0)")
+    p.add_argument("--out", type=Path, help="folder for the results (default: a new one in runs/)")
+    p.add_argument(
+        "--video",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="film what was executed (default: yes)",
+    )
+    p.add_argument(
+        "--height",
+        type=_count,
+        default=720,
+        help="of the film in pixels, 16:9 (default 720)",
+    )
+    p.add_argument("--fps", type=_count, default=25, help="pictures a second (default 25)")
+
+
+def _run_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = _add(
+        commands,
+        "run",
+        "solve a task end to end: plan, motions, execution, video, report (the default command)",
+        run,
+        "results, in --out:\n"
+        "  report.json       what happened and why (docs/report.md)\n"
+        "  plan.txt          the symbolic plan, an action a line\n"
+        "  trajectories.npz  every motion's trajectory\n"
+        "  states.npz        every executed state, with contacts\n"
+        "  simulation.mp4    the film",
+    )
+    p.add_argument("--scene", type=Path, help="scene file, YAML (default: Galley's kitchen)")
+    p.add_argument("--domain", type=Path, help="PDDL domain (default: the kitchen's)")
+    p.add_argument("--problem", type=Path, help="PDDL problem (default: sugar and spam)")
+    p.add_argument(
+        "--planner",
+        choices=("rrt-connect", "rrt"),
+        default="rrt-connect",
+        help="for free arm motions: RRT-Connect, or the seed's RRT (default rrt-connect)",
+    )
+    p.add_argument(
+        "--arrival",
+        choices=("box", "l1"),
+        default="box",
+        help="how the seed's RRT measures that it arrived: a box, or the L1 norm (default box)",
+    )
+    p.add_argument(
+        "--optimize",
+        choices=("shortest", "none"),
+        default="shortest",
+        help="the seed's QP on free arm motions, or nothing (default shortest)",
+    )
+    p.add_argument(
+        "--execute",
+        choices=("kinematic", "none"),
+        default="kinematic",
+        help="set joint states over time, or stop after planning (default kinematic)",
+    )
+    p.add_argument("--node-limit", type=_count, help="states the task planner may expand")
+    _motion_options(p)
+
+
+def run(options: argparse.Namespace) -> int:
+    """``galley run``."""
+    from galley.commands.run import run_command
+
+    return run_command(options)
+
+
+def _plan_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = _add(commands, "plan", "task planning only: print a shortest plan", plan)
+    p.add_argument("domain", type=Path, help="PDDL domain")
+    p.add_argument("problem", type=Path, help="PDDL problem")
+    p.add_argument(
+        "--search", choices=("bfs",), default="bfs", help="breadth-first: fewest actions"
+    )
+    p.add_argument("--node-limit", type=_count, help="give up after expanding so many states")
+    p.add_argument("--json", action="store_true", help="print plan and figures as JSON")
+
+
+def plan(options: argparse.Namespace) -> int:
+    """``galley plan``."""
+    from galley.commands.planning import plan_command
+
+    return plan_command(options)
+
+
+def _validate_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = _add(commands, "validate", "check a plan; name the first action that fails, and why", check)
+    p.add_argument("domain", type=Path, help="PDDL domain")
+    p.add_argument("problem", type=Path, help="PDDL problem")
+    p.add_argument("plan", type=Path, help="plan file, one action a line, ; for comments")
+    p.add_argument("--pddlgym", action="store_true", help="also replay it in PDDLGym, step by step")
+
+
+def check(options: argparse.Namespace) -> int:
+    """``galley validate``."""
+    from galley.commands.planning import validate_command
+
+    return validate_command(options)
+
+
+def _scene_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = _add(commands, "scene", "check a scene file and write a labelled picture of it", scene)
+    p.add_argument("file", type=Path, help="scene file, YAML (docs/scene.md)")
+    p.add_argument("domain", type=Path, nargs="?", help="also check that a task's objects ...")
+    p.add_argument("problem", type=Path, nargs="?", help="... map to something in the scene")
+    p.add_argument("--out", type=Path, help="picture to write (default: FILE's name with .png)")
+    p.add_argument("--picture", action=argparse.BooleanOptionalAction, default=True, help="draw it")
+
+
+def scene(options: argparse.Namespace) -> int:
+    """``galley scene``."""
+    from galley.commands.scene import scene_command
+
+    return scene_command(options)
+
+
+def _compare_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = _add(
+        commands,
+        "compare",
+        "the RRT's trajectory against the optimised one, on the seed's query",
+        compare,
+        "results, in --out:\n"
+        "  trajectory_rrt.npy, trajectory_opt.npy   waypoints (n, 7), rad\n"
+        "  rrt.mp4, opt.mp4                         both in real time\n"
+        "  compare.json                             the table's figures",
+    )
+    p.add_argument("--scene", type=Path, help="scene file, YAML (default: Galley's kitchen)")
+    p.add_argument(
+        "--distance",
+        type=_positive,
+        default=0.6,
+        help="m along world x from the hand's start to its goal, at least (default 0.6)",
+    )
+    _motion_options(p)
+
+
+def compare(options: argparse.Namespace) -> int:
+    """``galley compare``."""
+    from galley.commands.compare import compare_command
+
+    return compare_command(options)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

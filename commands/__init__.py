@@ -1,0 +1,6 @@
+"""The commands of the command line, one module each; what they print, and their exit status.
+
+- ``run``: ``galley run``; ``planning``: ``galley plan`` and ``galley validate``
+- ``scene``: ``galley scene``; ``compare``: ``galley compare``
+- ``progress``: lines and bars on the terminal
+"""

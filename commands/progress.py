@@ -1,0 +1,93 @@
+"""What a run shows while it works: lines that stay, and on a terminal a bar for long steps."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from galley.report import Report
+
+_FILE_WIDTH = 140  # columns
+_QUIET_STEP = 0.1  # share of a long step between two lines where there is no terminal
+
+
+def _console() -> Console:
+    console = Console(highlight=False, soft_wrap=True)
+    if not console.is_terminal:  # a file or a pipe has no width of its own: don't squeeze tables
+        console.width = _FILE_WIDTH
+    return console
+
+
+class Printer:
+    """Prints stages, the plan, refinements and the motions' table. Satisfies ``engine.Listener``."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or _console()
+        self._began = time.perf_counter()
+        self._action = 0.0
+        self._bar: Progress | None = None
+        self._shown = 0.0
+        self._what = ""
+
+    def stage(self, text: str) -> None:
+        """A stage begins."""
+        self._end_bar()
+        self.console.print(f"[dim]{self._clock()}[/dim] [bold]{text}[/bold]")
+
+    def plan(self, actions: tuple[str, ...]) -> None:
+        """Print the plan, numbered."""
+        for k, action in enumerate(actions, 1):
+            self.console.print(f"        {k:2d}  {action}", markup=False)
+
+    def action(self, index: int, total: int, text: str, event: str) -> None:
+        """Print an action once it is refined, or why it is tried again."""
+        if event == "start":
+            self._action = time.perf_counter()
+            return
+        spent = time.perf_counter() - self._action
+        how = f"{spent:.2f} s" if event == "done" else f"{spent:.2f} s, trying again: {event}"
+        self.console.print(f"        {index + 1:2d}/{total}  {text}  ({how})", markup=False)
+
+    def motions(self, report: Report) -> None:
+        """Print the table of motions."""
+        from galley.commands.tables import motion_table
+
+        self._end_bar()
+        self.console.print(motion_table(report))
+
+    def fraction(self, text: str, done: float) -> None:
+        """Move the bar; without a terminal, print a line at every tenth."""
+        if text != self._what:
+            self._end_bar()
+            self._what, self._shown = text, 0.0
+        if self.console.is_terminal:
+            if self._bar is None:
+                self._bar = Progress(
+                    TextColumn("        {task.description}"),
+                    BarColumn(),
+                    TaskProgressColumn(),
+                    TimeRemainingColumn(),
+                    console=self.console,
+                    transient=True,
+                )
+                self._bar.start()
+                self._bar.add_task(text, total=1.0)
+            self._bar.update(self._bar.task_ids[0], completed=done)
+        elif done - self._shown >= _QUIET_STEP - 1e-9 and done < 1.0:
+            self._shown = done
+            self.console.print(f"{self._clock()}   {text} {100 * done:3.0f}%")
+
+    def close(self) -> None:
+        """Take the bar away."""
+        self._end_bar()
+
+    def _end_bar(self) -> None:
+        self._what = ""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _clock(self) -> str:
+        return f"{time.perf_counter() - self._began:6.1f} s"

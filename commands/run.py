@@ -1,0 +1,56 @@
+"""``galley run``: prints how it goes and what came of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from galley.commands.progress import Printer
+from galley.engine import KITCHEN, Options, Outcome
+from galley.engine import run as run_engine
+
+
+def run_command(arguments: argparse.Namespace) -> int:
+    """Run the pipeline; exit status 0 only if the goal holds in the executed geometry."""
+    options = Options(
+        scene=arguments.scene or KITCHEN / "kitchen.yaml",
+        domain=arguments.domain or KITCHEN / "kitchen.pddl",
+        problem=arguments.problem or KITCHEN / "task.pddl",
+        seed=arguments.seed,
+        out=arguments.out,
+        planner=arguments.planner,
+        optimize=arguments.optimize,
+        arrival=arguments.arrival,
+        execute=arguments.execute,
+        video=arguments.video,
+        height=arguments.height,
+        fps=arguments.fps,
+        node_limit=arguments.node_limit,
+    )
+    printer = Printer()
+    try:
+        outcome = run_engine(options, printer)
+    finally:
+        printer.close()
+    return _tell(printer, outcome)
+
+
+def _tell(printer: Printer, outcome: Outcome) -> int:
+    report, console = outcome.report, printer.console
+    for fact in report.goal_facts:
+        mark = "[green]holds[/green]" if fact["holds"] else "[red]does not hold[/red]"
+        console.print(f"{fact['fact']}  {mark}: {fact['why']}")
+    found = report.validation
+    if found is not None:
+        console.print(
+            f"validated {found.states_checked} states: deepest undeclared contact "
+            f"{1e3 * found.max_penetration_m:.2f} mm, {found.limit_violations} limits exceeded"
+        )
+    spent = ", ".join(f"{stage} {s:.1f} s" for stage, s in report.timing_s.items())
+    console.print(f"time: {spent}")
+    if report.video is not None:
+        console.print(f"filmed by {report.video['renderer']}: {report.video['reason']}")
+    console.print(f"{report.status}: {outcome.folder}/report.json", soft_wrap=True)
+    if report.failure is not None:
+        print(f"{report.status}: {report.failure}", file=sys.stderr)
+    return 0 if report.status == "success" else 1

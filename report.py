@@ -1,0 +1,144 @@
+"""The report of a run: ``report.json``, schema version 1 (docs/report.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from galley import __version__
+from galley.domain.failure import Failure, FailureKind
+from galley.motion.motion import Motion
+from galley.simulation.validation import Validation
+
+SCHEMA_VERSION = 1
+STATUSES = ("success", "refused", "failed", "budget")
+_PACKAGES = ("numpy", "pybullet", "drake", "pddlgym", "imageio", "imageio-ffmpeg")
+
+
+@dataclass
+class Report:
+    """What is known of a run so far; ``write`` may be called at any time."""
+
+    scene: str
+    domain: str
+    problem: str
+    seed: int
+    options: dict[str, Any]
+    status: str = "failed"
+    goal_reached: bool = False
+    plan: tuple[str, ...] = ()
+    replay: dict[str, Any] | None = None
+    failure: Failure | None = None
+    timing_s: dict[str, float] = field(default_factory=dict)
+    motions: tuple[Motion, ...] = ()
+    attempts: int = 0
+    validation: Validation | None = None
+    goal_facts: list[dict[str, Any]] = field(default_factory=list)
+    video: dict[str, Any] | None = None
+
+    def fail(self, failure: Failure) -> None:
+        """Record why it did not succeed; the status follows from the kind."""
+        self.failure = failure
+        self.goal_reached = False
+        if failure.kind is FailureKind.BUDGET:
+            self.status = "budget"
+        else:
+            self.status = "failed" if failure.kind is FailureKind.BAD_INPUT else "refused"
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as plain data."""
+        stages = ("task", "motion", "optimization", "execution", "video")
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "status": self.status,
+            "goal_reached": self.goal_reached,
+            "plan": list(self.plan),
+            "plan_replay": self.replay,
+            "failure": self.failure.as_json() if self.failure is not None else None,
+            "timing_s": {stage: self.timing_s.get(stage, 0.0) for stage in stages},
+            "refinements": self.attempts,
+            "motions": [_motion(motion) for motion in self.motions],
+            "validation": self._validation(),
+            "video": self.video,
+            "scene": self.scene,
+            "domain": self.domain,
+            "problem": self.problem,
+            "seed": self.seed,
+            "options": self.options,
+            "versions": versions(),
+        }
+
+    def _validation(self) -> dict[str, Any] | None:
+        found = self.validation
+        if found is None:
+            return None
+        return {
+            "states_checked": found.states_checked,
+            "max_penetration_m": found.max_penetration_m,
+            "deepest_pair": list(found.deepest) if found.deepest else None,
+            "limit_violations": found.limit_violations,
+            "violations": [{"time_s": v.time, "what": v.what} for v in found.violations],
+            "goal_facts": self.goal_facts,
+            # A kinematic run has nothing to track and nothing to drop; physics will fill these.
+            "tracking_error_rad": 0.0,
+            "dropped": [],
+            "recoveries": [],
+        }
+
+    def write(self, folder: Path) -> None:
+        """Write report.json into ``folder``, whole or not at all."""
+        partial = folder / ".report.json.partial"
+        partial.write_text(json.dumps(self.as_json(), indent=1, default=_plain) + "\n")
+        os.replace(partial, folder / "report.json")
+
+
+def _motion(motion: Motion) -> dict[str, Any]:
+    record = motion.record
+    return {
+        "action_index": motion.action_index,
+        "phase": motion.phase,
+        "group": motion.group,
+        "planner": record.planner,
+        "planning_ms": record.planning_ms,
+        "optimization_ms": record.optimization_ms,
+        "waypoints": len(motion.path),
+        "length": {
+            "rrt": record.length_rrt,
+            "shortcut": record.length_shortcut,
+            "optimized": record.length_optimized,
+        },
+        "duration_s": motion.trajectory.duration,
+        "min_clearance_m": record.min_clearance_m,
+        "velocity_ratio": record.velocity_ratio,
+        "acceleration_ratio": record.acceleration_ratio,
+        "jerk_ratio": record.jerk_ratio,
+        "optimizer": record.optimizer,
+        "audit": record.audit,
+        "declared_contacts": [list(names) for names in sorted(motion.allowed)],
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, Galley and the packages that results depend on."""
+    found = {"python": platform.python_version(), "galley": __version__}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "missing"
+    return found
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} does not belong in a report")

@@ -1,0 +1,163 @@
+"""Films a log: one H.264 file, drawn by several processes and encoded as the pictures come."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import imageio_ffmpeg
+
+from galley.domain.log import Log
+from galley.domain.scene import Scene
+from galley.robots.model import RobotModel
+from galley.viz.camera import film_cameras
+from galley.viz.captions import Caption, action_captions, speed_badge
+from galley.viz.film_crew import CrewError, FilmCrew
+from galley.viz.film_job import FilmJob
+from galley.viz.frames import Frames, frame_times, sample
+from galley.viz.renderer import Image, choose_renderer
+from galley.worlds.drake_world import DrakeWorld
+
+logger = logging.getLogger(__name__)
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class VideoInfo:
+    """What was filmed.
+
+    Attributes:
+        path: the file. frames: number of pictures. fps: of film. duration_s: of film.
+        renderer: ``vtk`` or ``tiny``. reason: why that one. seconds: how long filming took.
+    """
+
+    path: Path
+    frames: int
+    fps: float
+    width: int
+    height: int
+    duration_s: float
+    renderer: str
+    reason: str
+    seconds: float
+
+
+def film(
+    log: Log,
+    scene: Scene,
+    robot: RobotModel,
+    path: Path | str,
+    *,
+    fps: float = 25.0,
+    width: int = 1280,
+    height: int = 720,
+    speed: float = 1.0,
+    captions: bool = True,
+    title: str = "",
+    hold: float = 1.0,
+    renderer: str = "vtk",
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> VideoInfo:
+    """Film a run from beginning to end. The file appears whole or not at all.
+
+    Args:
+        log: the run.
+        scene, robot: what it ran on.
+        path: of the film, ending in ``.mp4``.
+        fps: pictures a second of film.
+        width, height: pixels, both even.
+        speed: seconds of the run in a second of film; other than 1 is marked in the picture.
+        captions: draw action, phase and time.
+        title: at the top left, or empty.
+        hold: seconds to stay on the last picture.
+        renderer: preferred one, see ``open_renderer``.
+        workers: processes that draw; None for one a core.
+        progress: called with (pictures done, pictures in all).
+
+    Returns:
+        What was filmed, and with which renderer.
+
+    Raises:
+        ValueError: an odd size, an unknown renderer, or a rate that is not positive.
+        RuntimeError: no renderer could draw the scene, or the encoder failed.
+    """
+    if width % 2 or height % 2 or width <= 0 or height <= 0:
+        raise ValueError(f"H.264 needs even sides, got {width} x {height}")
+    began = time.monotonic()
+    path = Path(path)
+    name, reason = choose_renderer(renderer)
+    frames = sample(log, robot, frame_times(log, fps, speed, hold))
+    lines = [str(line) for line in log.motions]
+    with DrakeWorld(scene, robot) as world:
+        cameras = film_cameras(frames, lines, scene, robot, world, fps)
+    words = _captions(frames, lines, speed, title) if captions or title else ()
+    job = FilmJob(scene, robot, frames, cameras, words, width, height, name)
+    try:
+        _shoot(job, path, fps, workers, progress)
+    except CrewError as error:
+        if name == "tiny":
+            raise
+        reason = f"Drake's VTK renderer failed while filming ({error})"
+        logger.warning("filming again with PyBullet's TinyRenderer: %s", reason)
+        name = "tiny"
+        _shoot(replace(job, renderer=name), path, fps, workers, progress)
+    return VideoInfo(
+        path=path,
+        frames=job.count,
+        fps=fps,
+        width=width,
+        height=height,
+        duration_s=job.count / fps,
+        renderer=name,
+        reason=reason,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _captions(frames: Frames, lines: list[str], speed: float, title: str) -> tuple[Caption, ...]:
+    texts = action_captions(lines)
+    captions = []
+    for t, motion in zip(frames.time, frames.motion, strict=True):
+        action, phase = texts[motion] if 0 <= motion < len(texts) else ("", "")
+        clock = f"{t - frames.time[0]:.1f} s"
+        captions.append(Caption(action, phase, clock, speed_badge(speed), title))
+    return tuple(captions)
+
+
+def _shoot(
+    job: FilmJob, path: Path, fps: float, workers: int | None, progress: Progress | None
+) -> None:
+    """Draw and encode all pictures of a job into ``path``."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with FilmCrew(job, workers) as crew, contextlib.closing(_encoder(partial, job, fps)) as encoder:
+            encoder.send(None)
+            for k, picture in enumerate(crew.pictures()):
+                encoder.send(picture)
+                if progress is not None:
+                    progress(k + 1, job.count)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _encoder(path: Path, job: FilmJob, fps: float) -> Generator[None, Image | None, None]:
+    encoder: Generator[None, Image | None, None] = imageio_ffmpeg.write_frames(
+        str(path),
+        (job.width, job.height),
+        fps=fps,
+        codec="libx264",
+        pix_fmt_in="rgb24",
+        pix_fmt_out="yuv420p",
+        quality=None,
+        macro_block_size=1,
+        ffmpeg_log_level="error",
+        output_params=["-preset", "veryfast", "-crf", "20", "-movflags", "+faststart", "-f", "mp4"],
+    )
+    return encoder
