@@ -20,7 +20,6 @@ from galley.motion.space import Space
 from galley.motion.timing import corners, rest_to_rest
 from galley.motion.trajectory import limit_ratios
 from galley.optimization.shortest import shortest
-from galley.robots.kinematics import hand_pose
 from galley.skills.reach import grip
 from galley.skills.workbench import Workbench
 
@@ -101,14 +100,7 @@ def _search(
 
 
 def _region(bench: Workbench, state: State, goal: Array) -> EndRegion:
-    where = bench.robot.slice("arm")
-    spec = bench.scene.robot.base
-
-    def pose(arm: Array) -> Array:
-        q = state.q.copy()
-        q[where] = arm
-        return hand_pose(q, spec)
-
+    pose = bench.hand(state)
     radius = 0.02 if bench.settings.l1 else 0.01
     return EndRegion(pose, pose(goal), radius=radius, l1=bench.settings.l1)
 

@@ -12,6 +12,7 @@ from galley.domain.frames import Array
 from galley.domain.scene import Scene
 from galley.domain.state import State
 from galley.motion.space import Space, arm_space, base_space
+from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
 from galley.worlds.checker import MARGIN, Checker, Pair
 from galley.worlds.pybullet_world import PyBulletWorld
@@ -98,3 +99,13 @@ class Workbench:
     def tucked(self) -> Array:
         """The arm's folded configuration (7,): the one it starts in."""
         return self.scene.robot.q[self.robot.slice("arm")]
+
+    def hand(self, state: State) -> Callable[[Array], Array]:
+        """The hand's pose X_WH (4, 4) as a function of the arm (7,), the base as in ``state``."""
+        q, where, spec = state.q.copy(), self.robot.slice("arm"), self.scene.robot.base
+
+        def pose(arm: Array) -> Array:
+            q[where] = arm
+            return hand_pose(q, spec)
+
+        return pose

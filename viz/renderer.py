@@ -71,7 +71,7 @@ def open_renderer(
         robot: the robot in it.
         width, height: of the pictures, pixels.
         prefer: ``vtk``, or ``tiny`` to use PyBullet's TinyRenderer in any case.
-        fine: with shadows and shading of corners; for single pictures, as it takes 20 times longer.
+        fine: with darkened corners; for single pictures, as it takes ten times longer.
 
     Returns:
         A renderer; its ``name`` says which, its ``reason`` why. A fallback is logged as a warning.

@@ -1,6 +1,6 @@
 """PyBullet, imported without its greeting.
 
-Its C code prints a line on stdout at import and more when it loads URDFs; stdout is for results.
+Its C code prints a line on stderr at import, and warnings on stdout when it loads URDFs.
 """
 
 from __future__ import annotations
@@ -14,19 +14,23 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Send what C code writes to stdout into nothing meanwhile."""
-    flush = ctypes.CDLL(None).fflush  # C's buffer is not Python's: both must be empty to switch
+    """Send what C code writes to stdout and stderr into nothing meanwhile."""
+    flush = ctypes.CDLL(None).fflush  # C's buffers are not Python's: all must be empty to switch
     sys.stdout.flush()
+    sys.stderr.flush()
     flush(None)
-    saved = os.dup(1)
-    with open(os.devnull, "w") as null:
-        os.dup2(null.fileno(), 1)
-        try:
-            yield
-        finally:
-            flush(None)
-            os.dup2(saved, 1)
-            os.close(saved)
+    saved = [(fd, os.dup(fd)) for fd in (1, 2)]
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        for fd, _ in saved:
+            os.dup2(null, fd)
+        yield
+    finally:
+        flush(None)
+        os.close(null)
+        for fd, copy in saved:
+            os.dup2(copy, fd)
+            os.close(copy)
 
 
 with quiet():
