@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -61,12 +62,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     command: Callable[[argparse.Namespace], int] = options.function
     try:
-        return command(options)
+        status = command(options)
+        sys.stdout.flush()
+        return status
     except BadInput as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:  # the reader of our output has left (head, a pager)
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except KeyboardInterrupt:
         print("interrupted; what was finished is kept", file=sys.stderr)

@@ -21,12 +21,15 @@ class RunFolder:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.partial = path.with_name(f".{path.name}.partial")
+        self.path = path.resolve() if os.path.islink(path) else path  # a link stays a link
+        self.partial = self.path.with_name(f".{self.path.name}.partial")
 
     def __enter__(self) -> RunFolder:
         shutil.rmtree(self.partial, ignore_errors=True)
-        self.partial.mkdir(parents=True)
+        try:
+            self.partial.mkdir(parents=True)
+        except OSError as error:  # a name too long, say
+            raise BadInput.one(self.path, f"can't be made: {error.strerror}") from None
         return self
 
     def __exit__(
@@ -43,6 +46,8 @@ class RunFolder:
         self._publish()
 
     def _publish(self) -> None:
+        for half_written in self.partial.glob("*.partial"):  # an interrupt came while it was saved
+            half_written.unlink()
         old = None
         if self.path.exists():
             old = self.path.with_name(f".{self.path.name}.old")
@@ -57,14 +62,16 @@ def check_destination(path: Path, marker: str = REPORT) -> None:
     """Refuse a destination that would overwrite something that is not a run.
 
     Raises:
-        BadInput: ``path`` is a file, or a folder with other things in it.
+        BadInput: ``path`` is a file, a folder with other things in it, or can't be written.
     """
-    if path.is_file():
+    if path.name in ("", ".."):
+        raise BadInput.one(path, "can't be replaced; --out names a folder of its own")
+    if os.path.lexists(path) and not os.path.isdir(path):
         raise BadInput.one(path, "is a file; --out names a folder")
-    if path.is_dir() and any(path.iterdir()) and not (path / marker).is_file():
+    if os.path.isdir(path) and any(path.iterdir()) and not (path / marker).is_file():
         raise BadInput.one(path, "holds other files and no run; choose another --out")
     parent = path.resolve().parent
-    while not parent.exists():
+    while not os.path.exists(parent):  # unlike Path.exists, no error for a name too long
         parent = parent.parent
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         raise BadInput.one(path, f"can't be written: {parent} is not a writable folder")

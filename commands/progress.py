@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 
 from rich.console import Console
@@ -13,15 +15,23 @@ _FILE_WIDTH = 140  # columns
 _QUIET_STEP = 0.1  # share of a long step between two lines where there is no terminal
 
 
+class _Console(Console):
+    """Goes silent when the reader of our output leaves (head, a pager); the work goes on."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _console() -> Console:
-    console = Console(highlight=False, soft_wrap=True)
+    console = _Console(highlight=False, soft_wrap=True)
     if not console.is_terminal:  # a file or a pipe has no width of its own: don't squeeze tables
         console.width = _FILE_WIDTH
     return console
 
 
 class Printer:
-    """Prints stages, the plan, refinements and the motions' table. Satisfies ``engine.Listener``."""
+    """Prints stages, plan, refinements and the motions' table. Satisfies ``engine.Listener``."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or _console()

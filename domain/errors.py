@@ -69,3 +69,5 @@ def read_text(path: str | Path) -> str:
         raise BadInput.one(path, "can't be read: permission denied") from None
     except UnicodeDecodeError:
         raise BadInput.one(path, "is not UTF-8 text") from None
+    except (OSError, ValueError) as error:  # a name too long, a file used as a folder, a NUL
+        raise BadInput.one(path, f"can't be read: {error}") from None

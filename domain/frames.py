@@ -116,4 +116,6 @@ def angle_between(R_A: Array, R_B: Array) -> float:
 
 def wrap(angle: ArrayLike) -> Array:
     """Angle(s) wrapped to [-pi, pi)."""
-    return (np.asarray(angle, dtype=np.float64) + np.pi) % (2.0 * np.pi) - np.pi
+    wrapped = (np.asarray(angle, dtype=np.float64) + np.pi) % (2.0 * np.pi) - np.pi
+    # The remainder of a tiny negative number rounds up to a whole turn.
+    return np.where(wrapped < np.pi, wrapped, -np.pi)

@@ -6,6 +6,8 @@ Validation, video and report read only this and the scene; nothing in it is an o
 from __future__ import annotations
 
 import os
+import zipfile
+import zlib
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -16,6 +18,17 @@ from galley.domain.errors import BadInput
 from galley.domain.frames import Array, frozen
 
 LOG_VERSION = 1
+# What numpy raises for a file that isn't an npz, or lacks a column, or is damaged.
+UNREADABLE = (
+    ValueError,
+    KeyError,
+    TypeError,
+    OSError,
+    EOFError,
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+)
 
 
 @dataclass(frozen=True)
@@ -74,14 +87,15 @@ class Log:
         """
         try:
             with np.load(path, allow_pickle=False) as data:
-                if int(data["log_version"]) != LOG_VERSION:
-                    raise BadInput.one(path, f"is a log of version {int(data['log_version'])}")
+                version = int(data["log_version"])
                 values = {f.name: data[f.name] for f in fields(cls) if f.name != "mode"}
                 mode = str(data["mode"])
         except FileNotFoundError:
             raise BadInput.one(path, "no such file") from None
-        except (ValueError, KeyError, OSError) as error:
+        except UNREADABLE as error:
             raise BadInput.one(path, f"is not a log of a run ({error})") from None
+        if version != LOG_VERSION:
+            raise BadInput.one(path, f"is a log of version {version}, expected {LOG_VERSION}")
         for name in ("time", "q", "scene_q", "items", "contact_distance", "contact_force"):
             values[name] = frozen(values[name])
         return cls(mode=mode, **values)

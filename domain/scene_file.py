@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -32,6 +34,8 @@ from galley.domain.yaml_reader import Entry, Reader
 VERSION = 1
 _GREY = (0.7, 0.7, 0.7, 1.0)
 _POSE_KEYS = ("xyz", "rpy")
+_BODY_KEYS = ("parent", "joint", "mass", "friction", "restitution", *_POSE_KEYS)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # they name files and URDF links too
 _SHAPE_KINDS = ("extents", "box", "cylinder", "sphere", "mesh")
 
 
@@ -61,7 +65,8 @@ def load_scene(path: str | Path) -> Scene:
         _handle(n, e, body_names, tuple(j.name for j in joints))
         for n, e in _section(top, "handles")
     )
-    items = tuple(_item(n, e, physics, regions) for n, e in _section(top, "items"))
+    placed = [_item(n, e, physics, regions) for n, e in _section(top, "items")]
+    items = tuple(item for _, item in placed)
     for item in items:
         if item.name in body_names:
             reader.fault(
@@ -74,7 +79,7 @@ def load_scene(path: str | Path) -> Scene:
     robot = _robot(top["robot"]) if "robot" in top else None
     reader.finish()
     assert robot is not None
-    return Scene(
+    scene = Scene(
         name=name,
         version=VERSION,
         source=str(path),
@@ -89,6 +94,14 @@ def load_scene(path: str | Path) -> Scene:
         bindings=bindings,
         lines=MappingProxyType(dict(reader.lines)),
     )
+    _check_handles(reader, scene)
+    reader.finish()
+    start = np.array([joint.start for joint in joints])
+    in_world = [
+        replace(item, X_WI=frozen(scene.body_pose(body, start) @ item.X_WI))
+        for body, item in placed
+    ]
+    return replace(scene, items=tuple(in_world))
 
 
 def fault(scene: Scene, key: str, what: str) -> BadInput:
@@ -97,7 +110,13 @@ def fault(scene: Scene, key: str, what: str) -> BadInput:
 
 
 def _section(top: dict[str, Entry], name: str) -> list[tuple[str, Entry]]:
-    return list(top[name].named().items()) if name in top else []
+    entries = list(top[name].named().items()) if name in top else []
+    for own, entry in entries:
+        if not _NAME.fullmatch(own):
+            entry.fault("a name begins with a letter or _, then letters, digits, _ and - follow")
+        if name in ("bodies", "items") and own in (WORLD, HAND):
+            entry.fault(f"'{own}' is a reserved name")
+    return entries
 
 
 def _physics(entry: Entry | None) -> Physics:
@@ -186,21 +205,23 @@ def _shape(entry: Entry) -> Shape:
 
 def _file(entry: Entry, endings: tuple[str, ...]) -> Path:
     path = entry.reader.path.parent / entry.text()
-    if not path.is_file():
+    try:
+        found = path.is_file()
+    except OSError:  # a name too long for the file system
+        found = False
+    if not found:
         entry.fault(f"no such file: {entry.text()} (looked beside the scene file)")
-    elif path.suffix.lower() not in endings:
+        return entry.reader.path
+    if path.suffix.lower() not in endings:
         entry.fault(f"expected a file ending in {' or '.join(endings)}")
     return path.resolve()
 
 
 def _body(name: str, entry: Entry, physics: Physics) -> Body:
-    optional = ("parent", "joint", "mass", "friction", "restitution", *_POSE_KEYS)
-    f = entry.fields(("shapes",), optional)
+    f = entry.fields(("shapes",), _BODY_KEYS)
     shapes = tuple(_shape(e) for e in f["shapes"].elements()) if "shapes" in f else ()
     if "shapes" in f and not shapes:
         f["shapes"].fault("needs at least one shape")
-    if name in (WORLD, HAND):
-        entry.fault(f"'{name}' is a reserved name")
     return Body(
         name=name,
         parent=f["parent"].text() if "parent" in f else WORLD,
@@ -227,26 +248,46 @@ def _check_carriers(
     used: dict[str, str] = {}
     entries = top["bodies"].named() if "bodies" in top else {}
     for body in bodies:
-        entry = entries[body.name]
+        entry = entries[body.name].fields(("shapes",), _BODY_KEYS)
         if body.parent != WORLD and body.parent not in names:
-            entry.fault(f"unknown parent body '{body.parent}'{did_you_mean(body.parent, names)}")
+            entry["parent"].fault(f"unknown parent body '{body.parent}'{did_you_mean(body.parent, names)}")
         if body.joint is not None:
             if body.joint not in joint_names:
                 hint = did_you_mean(body.joint, joint_names)
-                entry.fault(f"unknown joint '{body.joint}'{hint}")
+                entry["joint"].fault(f"unknown joint '{body.joint}'{hint}")
             elif body.joint in used:
-                entry.fault(f"joint '{body.joint}' already moves '{used[body.joint]}'")
+                entry["joint"].fault(f"joint '{body.joint}' already moves '{used[body.joint]}'")
             used[body.joint] = body.name
         seen, at = set(), body.name
-        while at in parents and at not in seen:
+        while at != WORLD and at in parents and at not in seen:
             seen.add(at)
             at = parents[at]
         if at in seen:
-            entry.fault("is carried by itself: its parents form a circle")
+            entry["parent"].fault("is carried by itself: its parents form a circle")
     for joint in joints:
         if joint.name not in used:
-            entry = top["joints"].named()[joint.name]
-            entry.fault("moves no body: give one body the key 'joint'")
+            top["joints"].named()[joint.name].fault(
+                "moves no body: give one body the key 'joint'"
+            )
+
+
+def _check_handles(reader: Reader, scene: Scene) -> None:
+    """A handle belongs to what its joint moves, and so does the volume that it opens."""
+    for handle in scene.handles:
+        if handle.body not in scene.moved_by(handle.joint):
+            key = f"handles.{handle.name}.body"
+            what = f"'{handle.body}' is not moved by '{handle.joint}'"
+            reader.fault(reader.lines[key], key, what)
+    for binding in scene.bindings:
+        if binding.handle is None or binding.region is None:
+            continue
+        region, joint = scene.region(binding.region), scene.handle(binding.handle).joint
+        key = f"objects.{binding.object}.region"
+        if region.kind != "volume":
+            what = f"'{region.name}' is a surface; what a handle opens needs a volume"
+            reader.fault(reader.lines[key], key, what)
+        elif region.body not in scene.moved_by(joint):
+            reader.fault(reader.lines[key], key, f"'{region.name}' is not moved by '{joint}'")
 
 
 def _joint(name: str, entry: Entry) -> Joint:
@@ -278,7 +319,7 @@ def _region(name: str, entry: Entry, bodies: tuple[str, ...]) -> Region:
         entry.fault("needs either a surface or a volume")
         return Region(name, body, "surface", frozen(np.zeros((1, 2, 3))))
     if "volume" in f:
-        ranges = [e.interval() for e in f["volume"].elements()]
+        ranges = [e.interval(wide=True) for e in f["volume"].elements()]
         if len(ranges) != 3:
             f["volume"].fault("expected three ranges: [[x0, x1], [y0, y1], [z0, z1]]")
             ranges = [(0.0, 1.0)] * 3
@@ -287,7 +328,8 @@ def _region(name: str, entry: Entry, bodies: tuple[str, ...]) -> Region:
     for element in f["surface"].elements():
         g = element.fields(("x", "y", "z"))
         if len(g) == 3:
-            x, y, z = g["x"].interval(), g["y"].interval(), g["z"].number()
+            x, y = g["x"].interval(wide=True), g["y"].interval(wide=True)
+            z = g["z"].number()
             boxes.append([[x[0], y[0], z], [x[1], y[1], z]])
     if not boxes:
         f["surface"].fault("needs at least one rectangle {x: [..], y: [..], z: ..}")
@@ -313,7 +355,10 @@ def _handle(name: str, entry: Entry, bodies: tuple[str, ...], joints: tuple[str,
     )
 
 
-def _item(name: str, entry: Entry, physics: Physics, regions: tuple[Region, ...]) -> Item:
+def _item(
+    name: str, entry: Entry, physics: Physics, regions: tuple[Region, ...]
+) -> tuple[str, Item]:
+    """The item, and the body in whose frame its ``X_WI`` still is."""
     optional = ("label", "friction", "restitution", "grasps", "size")
     f = entry.fields(("shapes", "mass", "pose"), optional)
     shapes = tuple(_shape(e) for e in f["shapes"].elements()) if "shapes" in f else ()
@@ -329,7 +374,10 @@ def _item(name: str, entry: Entry, physics: Physics, regions: tuple[Region, ...]
         size = np.ones(3)
     else:
         size = 2.0 * np.max([_reach(s) for s in solid], axis=0) if solid else np.ones(3)
-    return Item(
+    body, X_BI = WORLD, frozen(np.eye(4))
+    if "pose" in f:
+        body, X_BI = _item_pose(f["pose"], float(size[2]), regions)
+    return body, Item(
         name=name,
         label=f["label"].text() if "label" in f else name,
         size=frozen(size),
@@ -341,7 +389,7 @@ def _item(name: str, entry: Entry, physics: Physics, regions: tuple[Region, ...]
             if "restitution" in f
             else physics.restitution
         ),
-        X_WI=_item_pose(f["pose"], float(size[2]), regions) if "pose" in f else frozen(np.eye(4)),
+        X_WI=X_BI,
         grasps=tuple(_grasp(e) for e in f["grasps"].elements()) if "grasps" in f else (),
     )
 
@@ -351,12 +399,13 @@ def _reach(shape: Shape) -> Array:
     return np.abs(shape.X_BS[:3, 3]) + np.abs(shape.X_BS[:3, :3]) @ shape.half_extents
 
 
-def _item_pose(entry: Entry, height: float, regions: tuple[Region, ...]) -> Array:
+def _item_pose(entry: Entry, height: float, regions: tuple[Region, ...]) -> tuple[str, Array]:
+    """The body in whose frame the pose is given (that of the region), and the pose (4, 4)."""
     f = entry.fields((), ("on", "xy", "yaw", *_POSE_KEYS))
     if "on" not in f:
         if "xyz" not in f:
             entry.fault("needs either {on: REGION, xy: [x, y], yaw: ANGLE} or {xyz: ..., rpy: ...}")
-        return _pose(f)
+        return WORLD, _pose(f)
     names = tuple(r.name for r in regions)
     region = next((r for r in regions if r.name == f["on"].text(names)), None)
     xy = f["xy"].vector(2) if "xy" in f else np.zeros(2)
@@ -364,14 +413,14 @@ def _item_pose(entry: Entry, height: float, regions: tuple[Region, ...]) -> Arra
         entry.fault("needs the key 'xy'")
     yaw = f["yaw"].number() if "yaw" in f else 0.0
     if region is None:
-        return frozen(np.eye(4))
+        return WORLD, frozen(np.eye(4))
     floors = [
         float(b[0, 2]) for b in region.boxes if (xy >= b[0, :2]).all() and (xy <= b[1, :2]).all()
     ]
     if not floors and "xy" in f:
         f["xy"].fault(f"lies outside the region '{region.name}'")
     z = (floors[0] if floors else 0.0) + height / 2.0
-    return frozen(transform(rotation_z(yaw), (*xy, z)))
+    return region.body, frozen(transform(rotation_z(yaw), (*xy, z)))
 
 
 def _grasp(entry: Entry) -> Grasp:

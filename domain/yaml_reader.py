@@ -34,6 +34,8 @@ class Reader:
         text = read_text(self.path)
         try:
             node = yaml.compose(text, Loader=yaml.SafeLoader)
+        except RecursionError:
+            raise BadInput.one(self.path, "is nested too deeply to be a scene") from None
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             what = "not valid YAML: " + " ".join(
@@ -48,10 +50,10 @@ class Reader:
         return Entry(self, node, "")
 
     def fault(self, line: int, key: str, what: str) -> None:
-        """Record a fault of the value at ``key``."""
-        self.errors.append(
-            InputError(str(self.path), line, None, f"{key}: {what}" if key else what)
-        )
+        """Record a fault of the value at ``key``; once, however often the value is read."""
+        error = InputError(str(self.path), line, None, f"{key}: {what}" if key else what)
+        if error not in self.errors:
+            self.errors.append(error)
 
     def finish(self) -> None:
         """Raise BadInput if any fault was recorded."""
@@ -66,12 +68,12 @@ class Entry:
         self.reader = reader
         self.node = node
         self.key = key
-        reader.lines.setdefault(key, self.line)
+        reader.lines.setdefault(key, int(node.start_mark.line) + 1)
 
     @property
     def line(self) -> int:
-        """1-based line on which the value begins."""
-        return int(self.node.start_mark.line) + 1
+        """1-based line of the value's key; of the value itself in a list."""
+        return self.reader.lines[self.key]
 
     def fault(self, what: str) -> None:
         """Record a fault of this value."""
@@ -92,8 +94,8 @@ class Entry:
                 self.reader.fault(line, f"{self.key}.{name}".lstrip("."), "stands here twice")
                 continue
             seen.add(name)
-            yield name, value
             self.reader.lines[f"{self.key}.{name}".lstrip(".")] = line
+            yield name, value
 
     def named(self) -> dict[str, Entry]:
         """The entries of a section whose keys are the user's own names."""
@@ -107,12 +109,10 @@ class Entry:
             if name in known:
                 found[name] = self._child(node, name)
             else:
-                line = self.reader.lines.get(
-                    f"{self.key}.{name}".lstrip("."), node.start_mark.line + 1
-                )
+                key = f"{self.key}.{name}".lstrip(".")
                 self.reader.fault(
-                    line,
-                    f"{self.key}.{name}".lstrip("."),
+                    self.reader.lines[key],
+                    key,
                     f"unknown key{did_you_mean(name, known) or '; known are ' + ', '.join(known)}",
                 )
         if isinstance(self.node, yaml.MappingNode):
@@ -187,9 +187,12 @@ class Entry:
             return np.ones(n)
         return np.array([e.number(positive=positive, at_least=at_least) for e in entries])
 
-    def interval(self) -> tuple[float, float]:
-        """[low, high] with low <= high."""
+    def interval(self, *, wide: bool = False) -> tuple[float, float]:
+        """[low, high] with low <= high, or low < high if it must be ``wide``."""
+        faults = len(self.reader.errors)
         low, high = self.vector(2)
+        if wide and low == high and len(self.reader.errors) == faults:
+            self.fault(f"must be wider than 0, got [{low:g}, {high:g}]")
         if low > high:
             self.fault(f"the lower end {low:g} lies above the upper end {high:g}")
             return float(high), float(low)

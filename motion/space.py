@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,6 +41,10 @@ class Space:
     def contains(self, q: Array, tolerance: float = 1e-9) -> bool:
         """Whether q (k,) lies in the box."""
         return bool((q >= self.lower - tolerance).all() and (q <= self.upper + tolerance).all())
+
+    def finer(self, factor: float) -> Space:
+        """The same space with its edges checked at ``factor`` times the resolution."""
+        return self if factor == 1.0 else replace(self, resolution=self.resolution * factor)
 
     def edge(self, a: Array, b: Array) -> Array:
         """States (n, k) along the straight edge from a to b, b included and a not.

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from galley.domain.errors import BadInput
+from galley.domain.log import UNREADABLE
 from galley.motion.motion import Motion
 from galley.motion.trajectory import Trajectory
 
@@ -44,11 +45,15 @@ def load_trajectories(path: Path) -> tuple[Trajectory, ...]:
     """
     try:
         with np.load(path, allow_pickle=False) as data:
-            return tuple(
+            version = int(data["store_version"])
+            found = tuple(
                 Trajectory(str(group), data[f"{k}_breaks"], data[f"{k}_coefficients"])
                 for k, group in enumerate(data["group"])
             )
     except FileNotFoundError:
         raise BadInput.one(path, "no such file") from None
-    except (ValueError, KeyError, OSError) as error:
+    except UNREADABLE as error:
         raise BadInput.one(path, f"holds no trajectories ({error})") from None
+    if version != STORE_VERSION:
+        raise BadInput.one(path, f"is of version {version}, expected {STORE_VERSION}")
+    return found

@@ -13,7 +13,7 @@ from galley.robots.panda import LIMITS, X_FH
 from galley.robots.panda_ik import inverse_batch
 
 _X_HF = inverse(X_FH)
-_JUMP = 0.25  # rad, the most a joint may move between two poses of a line
+_JUMP = 0.15  # rad, the most a joint may move between two poses of a line
 # Configurations stay this far (rad) from the limits, so that a spline through them stays within.
 _INSET = 0.01
 _INNER = replace(LIMITS, lower=LIMITS.lower + _INSET, upper=LIMITS.upper - _INSET)

@@ -46,6 +46,9 @@ def execute(
     recorder = Recorder("kinematic")
     scene, robot = world.scene, world.robot
     time = 0.0
+    if not motions:  # the goal holds already: the log still shows where everything is
+        recorder.begin("nothing to do", frozenset())
+        _record(world, recorder, state, time, True)
     for index, (motion, name) in enumerate(zip(motions, names, strict=True)):
         progress(index, motion)
         recorder.begin(name, motion.allowed)

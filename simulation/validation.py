@@ -64,10 +64,14 @@ class _Snapshot:
     q: Array
     scene_q: Array
     items: Array  # (ni, 7)
+    held: int
 
 
 def validate_log(world: PyBulletWorld, log: Log) -> Validation:
     """Check a whole run; see the module's docstring. Leaves ``world`` in the last state."""
+    unusable = _unusable(log)
+    if unusable is not None:
+        return Validation(0, 0.0, None, 0, (unusable,))
     limits = _limits(world.robot, log)
     violations = [*_gaps(log), *limits, *_jumps(world.scene, log)]
     declared = [log.declared_pairs(k) for k in range(len(log.motions))]
@@ -107,16 +111,13 @@ def final_state(scene: Scene, log: Log) -> State:
 
 def _snapshots(log: Log) -> Iterator[tuple[int, _Snapshot]]:
     """Samples (and states between them) so dense that consecutive ones differ by at most a step."""
-    at = _Snapshot(log.q[0], log.scene_q[0], log.items[0])
+    at = _snapshot(log, 0)
     yield 0, at
     last = len(log.time) - 1
     for k in range(1, last + 1):
-        now = _Snapshot(log.q[k], log.scene_q[k], log.items[k])
+        now = _snapshot(log, k)
         ends = k == last or log.motion[k + 1] != log.motion[k]
-        following = (
-            None if k == last else _Snapshot(log.q[k + 1], log.scene_q[k + 1], log.items[k + 1])
-        )
-        if not ends and following is not None and _steps(at, following) <= 1.0:
+        if not ends and max(_steps(at, now), _steps(at, _snapshot(log, k + 1))) <= 1.0:
             continue  # the next sample is still within a step of the last one checked
         n = int(np.ceil(_steps(at, now) - 1e-9))
         for i in range(1, n):
@@ -125,12 +126,19 @@ def _snapshots(log: Log) -> Iterator[tuple[int, _Snapshot]]:
         at = now
 
 
+def _snapshot(log: Log, k: int) -> _Snapshot:
+    return _Snapshot(log.q[k], log.scene_q[k], log.items[k], int(log.held[k]))
+
+
 def _steps(a: _Snapshot, b: _Snapshot) -> float:
     """How many steps apart two snapshots are."""
     base, rest = np.abs(b.q - a.q)[:3], np.abs(b.q - a.q)[3:]
     sizes = [base[:2].max() / LENGTH_STEP, base[2] / ANGLE_STEP, rest.max() / ANGLE_STEP]
     if a.scene_q.size:
         sizes.append(np.abs(b.scene_q - a.scene_q).max() / LENGTH_STEP)
+    # A held item goes with the arm; any other that moves must be looked at for itself.
+    moved = np.linalg.norm(b.items[:, :3] - a.items[:, :3], axis=1)
+    sizes += [m / LENGTH_STEP for k, m in enumerate(moved) if k not in (a.held, b.held)]
     return float(max(sizes))
 
 
@@ -142,7 +150,21 @@ def _between(a: _Snapshot, b: _Snapshot, share: float) -> _Snapshot:
         :, 3:
     ]
     items[:, 3:] = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
-    return _Snapshot(a.q + share * (b.q - a.q), a.scene_q + share * (b.scene_q - a.scene_q), items)
+    q, scene_q = a.q + share * (b.q - a.q), a.scene_q + share * (b.scene_q - a.scene_q)
+    return _Snapshot(q, scene_q, items, b.held)
+
+
+def _unusable(log: Log) -> Violation | None:
+    """A log that nothing can be judged from: empty, or with values that aren't numbers."""
+    if not len(log.time):
+        return Violation(0.0, "the log is empty")
+    columns = {"time": log.time, "q": log.q, "scene_q": log.scene_q, "items": log.items}
+    for name, values in columns.items():
+        wrong = ~np.isfinite(values.reshape(len(log.time), -1)).all(axis=1)
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            return Violation(float(log.time[k]), f"{name} of sample {k} is not a finite number")
+    return None
 
 
 def _gaps(log: Log) -> list[Violation]:

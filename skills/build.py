@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,10 +12,10 @@ from galley.domain.state import State
 from galley.motion.effects import after
 from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
-from galley.motion.timing import rest_to_rest, through
-from galley.skills.free_motion import free_motion, with_figures
+from galley.motion.timing import rest_to_rest
+from galley.skills.free_motion import free_motion, with_ratios
 from galley.skills.manipulation import Line, Stroke
-from galley.skills.reach import Reached, grip
+from galley.skills.reach import Reached, Segment, grip
 from galley.skills.workbench import Workbench
 
 
@@ -77,10 +76,10 @@ class Builder:
             failed = self.move_arm(reached.before[None], f"{step}reach")
         if failed is not None:
             return failed
-        lines = iter(reached.lines)
+        segments = iter(reached.segments)
         for part in reached.manipulation.steps:
             if isinstance(part, Line):
-                self.line(part, next(lines), step)
+                self.line(part, next(segments), step)
             else:
                 self.stroke(part, step)
         return None
@@ -92,25 +91,22 @@ class Builder:
             self.stroke(Stroke("open fingers", opening, frozenset(), ()), step)
         return None
 
-    def line(self, line: Line, arm: Array, step: str) -> None:
-        """A straight segment whose configurations (n, 7) are solved and checked already."""
-        began = time.perf_counter()
-        path = Path("arm", arm)
-        duration = line.length / line.speed * 1.875  # the quintic's peak over its mean speed
-        trajectory = through(path, self.bench.robot.group("arm"), duration, 0.8)
+    def line(self, line: Line, segment: Segment, step: str) -> None:
+        """A straight segment, solved, timed and proven already."""
         motion = Motion(
             self.action_index,
             step + line.phase,
             "arm",
-            path,
-            trajectory,
+            segment.path,
+            segment.trajectory,
             line.attachments,
             line.allowed,
             line.guard,
         )
-        spent = 1e3 * (time.perf_counter() - began)
-        record = Record("straight", planning_ms=spent, length_rrt=path.length)
-        self.add(with_figures(self.bench, motion, line.state, record))
+        record = Record(
+            "straight", length_rrt=segment.path.length, min_clearance_m=segment.clearance
+        )
+        self.add(with_ratios(self.bench, motion, record))
 
     def stroke(self, stroke: Stroke, step: str) -> None:
         """Open or close the fingers."""
@@ -127,7 +123,7 @@ class Builder:
             stroke.allowed,
             stroke.guard,
         )
-        self.add(with_figures(self.bench, motion, self.state, Record("direct")))
+        self.add(with_ratios(self.bench, motion, Record("direct")))
 
 
 def folded(bench: Workbench, state: State) -> Array:

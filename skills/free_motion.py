@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from galley.domain.failure import Failure
+from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.domain.state import State
 from galley.motion.edges import Free, edge_free, path_free
@@ -20,12 +20,12 @@ from galley.motion.space import Space
 from galley.motion.timing import corners, rest_to_rest
 from galley.motion.trajectory import limit_ratios
 from galley.optimization.shortest import shortest
+from galley.skills.proof import FREE, prove
 from galley.skills.reach import grip
 from galley.skills.workbench import Workbench
 
-CLEARANCE_CAP = 0.05  # m, distances beyond this are reported as this
 _HELD_SPEED = 0.6  # of the usual speed while something is in the hand
-_SAMPLES = 25  # states of a path at which its clearance is measured
+_FINENESS = (1.0, 0.5, 0.25)  # of the space's resolution, from search to search
 
 
 def free_motion(
@@ -43,24 +43,36 @@ def free_motion(
     shortened by the seed's QP where the result is free; what is returned has been checked.
     """
     began = time.perf_counter()
-    space = bench.space(group)
     allowed = grip(bench, state)
-    free = bench.free(state, group, allowed)
     start = state.q[bench.robot.slice(group)]
-    found, planner = _search(bench, space, free, start, goals, state, rng, group)
-    if isinstance(found, Failure):
-        return found.within(phase)
-    short = shortcut(found, space, free, rng, bench.settings.shortcuts)
+    free = bench.free(state, group, allowed)
+    for finer in _FINENESS:
+        # Search on sampled edges, then prove; where the proof finds a hit, search on a finer grid.
+        space = bench.space(group).finer(finer)
+        found, planner = _search(bench, space, free, start, goals, state, rng, group)
+        if isinstance(found, Failure):
+            return found.within(phase)
+        short = shortcut(found, space, free, rng, bench.settings.shortcuts)
+        certificate = prove(bench, state, short, allowed, FREE)
+        if certificate.hit is None:
+            break
+    else:
+        return Failure(
+            FailureKind.BUDGET,
+            f"no path could be proven free in {len(_FINENESS)} searches",
+            numbers={"searches": float(len(_FINENESS))},
+        ).within(phase)
     planned = time.perf_counter()
     record = Record(
         planner,
         planning_ms=1e3 * (planned - began),
         length_rrt=found.length,
         length_shortcut=short.length,
+        min_clearance_m=certificate.clearance,
     )
     path = short
     if group == "arm" and bench.settings.optimize == "shortest":
-        path, record = _optimized(short, space, free, record)
+        path, record = _optimized(bench, short, state, space, free, record)
     trajectory = rest_to_rest(
         path,
         bench.robot.group(group),
@@ -68,7 +80,7 @@ def free_motion(
     )
     attachments = held_attachment(bench, state)
     motion = Motion(action_index, phase, group, path, trajectory, attachments, allowed)
-    return with_figures(bench, motion, state, record)
+    return with_ratios(bench, motion, record)
 
 
 def _search(
@@ -105,22 +117,34 @@ def _region(bench: Workbench, state: State, goal: Array) -> EndRegion:
     return EndRegion(pose, pose(goal), radius=radius, l1=bench.settings.l1)
 
 
-def _optimized(path: Path, space: Space, free: Free, record: Record) -> tuple[Path, Record]:
-    """The QP's path if it is free, else the given one; and what to report."""
+def _optimized(
+    bench: Workbench, path: Path, state: State, space: Space, free: Free, record: Record
+) -> tuple[Path, Record]:
+    """The QP's path if it is proven free, else the given one; and what to report."""
     began = time.perf_counter()
-    if len(corners(path.waypoints)) <= 2:  # the straight line is the QP's optimum already
-        return path, replace(record, optimizer="shortest", length_optimized=path.length)
     result = shortest(path)
     if isinstance(result, Failure):
-        outcome = f"kept the planned path: {result.message}"
-        kept, length = path, None
-    elif path_free(space, free, result):
-        outcome, kept, length = "shortest", result, result.length
+        kept, record = path, replace(record, optimizer=f"kept the planned path: {result.message}")
+    elif len(corners(path.waypoints)) <= 2:  # the same straight line: proven already
+        kept, record = result, replace(record, optimizer="shortest", length_optimized=result.length)
     else:
-        outcome = "kept the planned path: the QP's result is in collision"
-        kept, length = path, None
-    spent = 1e3 * (time.perf_counter() - began)
-    return kept, replace(record, optimizer=outcome, optimization_ms=spent, length_optimized=length)
+        certificate = None
+        if path_free(space, free, result):  # cheaper than a proof, and finds most hits
+            certificate = prove(bench, state, result, grip(bench, state), FREE)
+        if certificate is not None and certificate.hit is None:
+            kept, record = (
+                result,
+                replace(
+                    record,
+                    optimizer="shortest",
+                    length_optimized=result.length,
+                    min_clearance_m=certificate.clearance,
+                ),
+            )
+        else:
+            why = "kept the planned path: the QP's result is in collision"
+            kept, record = path, replace(record, optimizer=why)
+    return kept, replace(record, optimization_ms=1e3 * (time.perf_counter() - began))
 
 
 def held_attachment(bench: Workbench, state: State) -> tuple[Attachment, ...]:
@@ -130,25 +154,13 @@ def held_attachment(bench: Workbench, state: State) -> tuple[Attachment, ...]:
     return (Attachment("item", bench.scene.items[state.held].name),)
 
 
-def with_figures(bench: Workbench, motion: Motion, state: State, record: Record) -> Motion:
-    """The motion with its limit ratios and, for arm and base, its smallest clearance."""
-    group = bench.robot.group(motion.group)
-    velocity, acceleration, jerk = limit_ratios(motion.trajectory, group)
-    clearance = None
-    if motion.group != "fingers" and not any(a.kind == "joint" for a in motion.attachments):
-        checker = bench.checker(state, motion.allowed)
-        where, q = bench.robot.slice(motion.group), state.q.copy()
-        clearance = CLEARANCE_CAP
-        for t in np.linspace(0.0, motion.trajectory.duration, _SAMPLES):
-            q[where] = motion.trajectory(t)
-            near = checker.contacts(q, within=CLEARANCE_CAP)
-            if near:
-                clearance = min(clearance, near[0].distance)
+def with_ratios(bench: Workbench, motion: Motion, record: Record) -> Motion:
+    """The motion with its record, completed by the shares of the limits that it uses."""
+    velocity, acceleration, jerk = limit_ratios(motion.trajectory, bench.robot.group(motion.group))
     return replace(
         motion,
         record=replace(
             record,
-            min_clearance_m=clearance,
             velocity_ratio=velocity,
             acceleration_ratio=acceleration,
             jerk_ratio=jerk,

@@ -13,10 +13,15 @@ from galley.domain.frames import Array, inverse
 from galley.domain.scene import Stance
 from galley.domain.state import State, item_pose
 from galley.motion.edges import bisection_order
+from galley.motion.path import Path
+from galley.motion.timing import through
+from galley.motion.trajectory import Trajectory
 from galley.reachability.arm import configurations, follow, joint7_values
 from galley.reachability.stances import sample_stance, shortfall
 from galley.robots.panda import X_FH
+from galley.robots.travel import travel_bound
 from galley.skills.manipulation import Line, Manipulation, Stroke
+from galley.skills.proof import CONTACT, held_reach, prove
 from galley.skills.workbench import Workbench
 from galley.worlds.checker import MARGIN, Pair, pairs
 
@@ -27,26 +32,39 @@ _X_HF = inverse(X_FH)
 
 
 @dataclass(frozen=True)
+class Segment:
+    """A Line with the arm's configurations (n, 7) at its poses and the timing that passes them.
+
+    Attributes:
+        clearance: m, least measured to anything undeclared.
+    """
+
+    path: Path
+    trajectory: Trajectory
+    clearance: float
+
+
+@dataclass(frozen=True)
 class Reached:
     """A Manipulation with the configurations that run it.
 
     Attributes:
-        base: (3,). lines: arm configurations (n, 7) of each Line, in order.
+        base: (3,). segments: one for each Line, in order.
     """
 
     manipulation: Manipulation
     base: Array
-    lines: tuple[Array, ...]
+    segments: tuple[Segment, ...]
 
     @property
     def before(self) -> Array:
         """Arm configuration (7,) in which the first line begins."""
-        return self.lines[0][0]
+        return self.segments[0].path.start
 
     @property
     def after(self) -> Array:
         """Arm configuration (7,) in which the last line ends."""
-        return self.lines[-1][-1]
+        return self.segments[-1].path.end
 
     @property
     def held_after(self) -> State:
@@ -96,10 +114,53 @@ def solve(
         tally.reasons["out of the arm's reach"] += 1
         return None
     for q in rng.permutation(options)[:_SOLUTIONS]:
-        lines = _lines(bench, manipulation, base, q, tally)
-        if lines is not None:
-            return Reached(manipulation, base, lines)
+        found = _lines(bench, manipulation, base, q, tally)
+        segments = None if found is None else _segments(bench, manipulation, base, found, tally)
+        if segments is not None:
+            return Reached(manipulation, base, segments)
     return None
+
+
+def _segments(
+    bench: Workbench,
+    manipulation: Manipulation,
+    base: Array,
+    lines: tuple[Array, ...],
+    tally: Tally,
+) -> tuple[Segment, ...] | None:
+    """Timing for the lines, and the proof that nothing but the declared touches on the way."""
+    group, spec = bench.robot.group("arm"), bench.scene.robot.base
+    found: list[Segment] = []
+    opening, arms = manipulation.opening, iter(lines)
+    for step in manipulation.steps:
+        if isinstance(step, Stroke):
+            opening = step.opening
+            continue
+        path = Path("arm", next(arms))
+        # The quintic's peak speed is 15/8 of its mean.
+        duration = step.length / step.speed * 1.875
+        trajectory = through(path, group, duration, bench.settings.speed)
+        middles = trajectory(0.5 * (trajectory.breaks[:-1] + trajectory.breaks[1:]))
+        if (middles < group.lower).any() or (middles > group.upper).any():
+            tally.reasons["the arm can't keep the line"] += 1
+            return None
+        off = _off_chord(trajectory(trajectory.breaks), middles).max(axis=0)
+        bulge = travel_bound("arm", spec, np.zeros(7), off, held_reach(bench, step.state))
+        q = np.concatenate([base, path.start, [opening, opening]])
+        state = step.state.with_robot(q)
+        proof = prove(bench, state, path, step.allowed, CONTACT + bulge, step.scene_q)
+        if proof.hit is not None:
+            tally.reasons["too near on the way"] += 1
+            return None
+        found.append(Segment(path, trajectory, proof.clearance))
+    return tuple(found)
+
+
+def _off_chord(knots: Array, middles: Array) -> Array:
+    """How far (n - 1, k) each point between two knots (n, k) lies off the chord between them."""
+    chord, out = np.diff(knots, axis=0), middles - knots[:-1]
+    share = (out * chord).sum(axis=1) / np.maximum((chord * chord).sum(axis=1), 1e-18)
+    return np.abs(out - share[:, None] * chord)
 
 
 def _lines(

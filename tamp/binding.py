@@ -1,4 +1,4 @@
-"""Binds a PDDL problem's objects to the scene, or says which can't be bound and where they stand."""
+"""Binds a PDDL problem's objects to the scene, or says which can't be bound, and where."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from galley.motion.motion import Motion
 from galley.skills.skill import BoundAction, Skill
 from galley.skills.workbench import Workbench
 
-REFINEMENTS = 60  # of single actions in all, before the whole plan is given up
+REFINEMENTS = 60  # of single actions beyond one for each, before the whole plan is given up
 
 Progress = Callable[[BoundAction, str], None]
 """Called with an action and what happens to it: ``start``, ``done`` or why it is tried again."""
@@ -62,13 +62,13 @@ def refine(
     tries = [0] * len(plan)  # since the action was last reached from before
     streams = [0] * len(plan)  # over the whole run: no stream is used twice
     worst: tuple[int, Failure] | None = None
-    total = 0
+    total, budget = 0, len(plan) + REFINEMENTS
     while len(done) < len(plan):
         k = len(done)
         action = plan[k]
-        if tries[k] == bench.settings.attempts or total == REFINEMENTS:
-            if k == 0 or total == REFINEMENTS:
-                assert worst is not None
+        if tries[k] == bench.settings.attempts or total == budget:
+            if k == 0 or total == budget:
+                assert worst is not None  # the plan is shorter than the budget: something failed
                 return worst[1]
             tries[k] = 0
             done.pop()

@@ -7,7 +7,8 @@ the hand and what it moves, from the open side of the room, and near the one bef
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -24,7 +25,7 @@ SWING = 1.8  # s of film for the way from one viewpoint to the next
 _AZIMUTHS = np.radians(np.arange(-180.0, 180.0, 15.0))
 _ELEVATIONS = np.radians([14.0, 26.0, 40.0])
 _LIKED = np.radians(26.0)
-_SAMPLES = 6  # moments of a shot at which lines of sight are tested
+_SAMPLES = 8  # moments of a shot at which lines of sight are tested
 _ROOM = 0.30  # m that the camera keeps from furniture
 _CONTEXT = {True: 0.40, False: 0.26}  # m shown around what moves, with the base driving or not
 _CLOSEST = 1.7  # m
@@ -113,9 +114,7 @@ def _work_centre(scene: Scene) -> Array:
     return np.mean(points, axis=0) if points else np.zeros(3)
 
 
-def _subject(
-    shot: Shot, frames: Frames, scene: Scene, robot: RobotModel, links: Links
-) -> _Subject:
+def _subject(shot: Shot, frames: Frames, scene: Scene, robot: RobotModel, links: Links) -> _Subject:
     moments = shot.some(_SAMPLES)
     hands, origins, rooms = [], [], []
     for k in moments:
@@ -142,11 +141,14 @@ def _views(subject: _Subject, shot: Shot, work: Array) -> list[_View]:
     """All viewpoints for a shot, with their merits."""
     context = _CONTEXT[shot.drives]
     distance = max(_CLOSEST, (0.72 * subject.radius + context) / np.tan(0.5 * FOV))
+    middle = subject.middle - np.array([0.0, 0.0, 0.04 * distance])  # room for the captions below
     azimuth, elevation = (g.ravel() for g in np.meshgrid(_AZIMUTHS, _ELEVATIONS))
-    eyes = subject.middle + distance * _direction(azimuth, elevation)
+    eyes = middle + distance * _direction(azimuth, elevation)
     merit = np.zeros(len(eyes))
+    # A hand that only rides along may be hidden for a while.
+    weight = (0.6 if shot.drives else 1.6) / len(subject.hands)
     for hand, origins, room in zip(subject.hands, subject.links, subject.rooms, strict=True):
-        merit += sight(eyes, hand, room, origins) / len(subject.hands)
+        merit += weight * sight(eyes, hand, room, origins)
     if len(subject.things):
         for thing in subject.things[:: max(1, len(subject.things) // 4)]:
             merit += 0.15 * sight(eyes, thing, subject.rooms[-1], subject.links[-1][:1])
@@ -155,10 +157,10 @@ def _views(subject: _Subject, shot: Shot, work: Array) -> list[_View]:
     # Look towards the place of work: the room's open side lies behind the camera then.
     inward = work[:2] - subject.links[..., :2].reshape(-1, 2).mean(axis=0)
     inward = inward / max(float(np.linalg.norm(inward)), 0.3)
-    merit += 0.30 * (-_direction(azimuth, np.zeros_like(azimuth))[:, :2] @ inward)
+    merit += 0.45 * (-_direction(azimuth, np.zeros_like(azimuth))[:, :2] @ inward)
     merit -= 0.5 * np.abs(elevation - _LIKED)
     return [
-        _View(subject.middle, float(a), float(e), distance, float(m))
+        _View(middle, float(a), float(e), distance, float(m))
         for a, e, m in zip(azimuth, elevation, merit, strict=True)
     ]
 
@@ -167,7 +169,7 @@ def _cheapest(choices: list[list[_View]]) -> list[_View]:
     """One view a shot, so that the sum of merits less the swings between them is greatest."""
     best = np.array([view.merit for view in choices[0]])
     back: list[Array] = []
-    for before, after in zip(choices[:-1], choices[1:], strict=True):
+    for before, after in pairwise(choices):
         a = np.array([[v.azimuth, v.elevation] for v in before])
         b = np.array([[v.azimuth, v.elevation] for v in after])
         turn = np.abs(wrap(b[:, None, 0] - a[None, :, 0])) + np.abs(b[:, None, 1] - a[None, :, 1])
@@ -180,7 +182,7 @@ def _cheapest(choices: list[list[_View]]) -> list[_View]:
         k = int(come[k])
         chosen.append(views[k])
     chosen.reverse()
-    return [replace(view) for view in chosen]
+    return chosen
 
 
 def _direction(azimuth: Array, elevation: Array) -> Array:

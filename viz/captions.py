@@ -9,7 +9,7 @@ from PIL import Image as PilImage
 from PIL import ImageDraw
 
 from galley.viz.fonts import font
-from galley.viz.renderer import Image
+from galley.viz.picture import Image
 from galley.viz.shots import action_numbers, split_line
 
 Color = tuple[int, int, int]
@@ -61,18 +61,19 @@ def caption_height(height: int) -> int:
 
 
 def draw_caption(picture: Image, caption: Caption) -> Image:
-    """A copy of a picture (h, w, 3) with its caption; no pixel between bar and top strip changes."""
+    """A copy of a picture (h, w, 3) with its caption; all between bar and top strip is kept."""
     drawn = picture.copy()
-    height, width = drawn.shape[:2]
+    height = drawn.shape[0]
     bar = caption_height(height)
     if caption.action or caption.phase or caption.clock:
         _draw_bar(drawn[height - bar :], caption)
     size = round(0.50 * bar)
     margin = round(0.35 * bar)
     if caption.title:
-        _draw_tag(drawn, caption.title, size, margin, left=True, color=_WHITE)
+        room = 0.70 if caption.badge else 0.92
+        _draw_tag(drawn, caption.title, size, margin, room, left=True, color=_WHITE)
     if caption.badge:
-        _draw_tag(drawn, caption.badge, size, margin, left=False, color=_ORANGE)
+        _draw_tag(drawn, caption.badge, size, margin, 0.22, left=False, color=_ORANGE)
     return drawn
 
 
@@ -100,11 +101,11 @@ def _draw_bar(region: Image, caption: Caption) -> None:
 
 
 def _draw_tag(
-    picture: Image, text: str, size: int, margin: int, left: bool, color: Color
+    picture: Image, text: str, size: int, margin: int, room: float, left: bool, color: Color
 ) -> None:
-    """Draw a short text on a dark ground into an upper corner."""
+    """Draw a text on a dark ground into an upper corner, over at most this share of the width."""
     probe = ImageDraw.Draw(PilImage.new("RGB", (4, 4)))
-    text = _fitted(probe, text, size, 0.45 * picture.shape[1])
+    text = _fitted(probe, text, size, room * picture.shape[1])
     width = round(_width(probe, text, size)) + 2 * margin
     height = round(1.7 * size)
     x = margin if left else picture.shape[1] - margin - width
@@ -133,4 +134,5 @@ def _text(
     """Write a line whose capital letters are centred in a strip of ``height``."""
     if text:
         _, top, _, bottom = draw.textbbox((0, 0), "H", font=font(size))
-        draw.text((round(x), round(0.5 * (height - top - bottom))), text, font=font(size), fill=color)
+        place = (round(x), round(0.5 * (height - top - bottom)))
+        draw.text(place, text, font=font(size), fill=color)

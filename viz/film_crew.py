@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from galley.viz.film_job import CHUNK, FilmJob, turns
-from galley.viz.renderer import Image
+from galley.viz.picture import Image
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class FilmCrew:
         self.workers = max(1, min(workers or min(cores, 4), chunks))
         self._queues: list[queue.Queue[Image | None]] = []
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._errors = [tempfile.TemporaryFile() for _ in range(self.workers)]
+        self._errors = [tempfile.TemporaryFile() for _ in range(self.workers)]  # noqa: SIM115
         self._ended = threading.Event()
 
     def __enter__(self) -> FilmCrew:
@@ -86,7 +86,8 @@ class FilmCrew:
     def _read(self, worker: int, data: bytes) -> None:
         """Runs in a thread: hands the worker its job, then queues its pictures, None at the end."""
         process = self._processes[worker]
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         shape = (self.job.height, self.job.width, 3)
         size = int(np.prod(shape))
         picture: Image | None

@@ -1,4 +1,4 @@
-"""A film's pictures as a job that can be handed to another process, and the making of its pictures."""
+"""A film as a job that can be handed to another process, and the making of its pictures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from galley.domain.scene import Scene
 from galley.robots.model import RobotModel
 from galley.viz.captions import Caption, draw_caption
 from galley.viz.frames import Frames
-from galley.viz.renderer import Image
+from galley.viz.picture import Image
+from galley.viz.renderer import make_renderer
 from galley.viz.view import Camera
 
 CHUNK = 24  # frames in a row that one worker makes: neighbours share most of their pixels
@@ -51,14 +52,7 @@ def turns(count: int, workers: int) -> list[tuple[int, range]]:
 
 def pictures(job: FilmJob, worker: int = 0, workers: int = 1) -> Iterator[Image]:
     """The pictures (height, width, 3) that are this worker's share, in order."""
-    if job.renderer == "tiny":
-        from galley.viz.tiny_renderer import TinyRenderer
-
-        renderer = TinyRenderer(job.scene, job.robot, job.width, job.height)
-    else:
-        from galley.viz.vtk_renderer import VtkRenderer
-
-        renderer = VtkRenderer(job.scene, job.robot, job.width, job.height)
+    renderer = make_renderer(job.renderer, job.scene, job.robot, job.width, job.height)
     frames = job.frames
     try:
         for turn, numbers in turns(job.count, workers):

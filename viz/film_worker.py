@@ -22,7 +22,7 @@ def main() -> None:
     os.dup2(2, 1)
     try:
         for picture in pictures(job, int(sys.argv[1]), int(sys.argv[2])):
-            out.write(memoryview(picture).cast("B"))
+            out.write(picture.tobytes())
         out.flush()
     except BrokenPipeError:  # the film was given up
         os._exit(0)

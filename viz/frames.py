@@ -45,7 +45,7 @@ def frame_times(log: Log, fps: float, speed: float = 1.0, hold: float = 0.0) -> 
     start, end = float(log.time[0]), float(log.time[-1])
     moving = int(np.ceil((end - start) / speed * fps - 1e-9)) + 1
     still = round(hold * fps)
-    return np.minimum(start + np.arange(moving + still) * speed / fps, end)
+    return np.asarray(np.minimum(start + np.arange(moving + still) * speed / fps, end))
 
 
 def sample(log: Log, robot: RobotModel, times: Array) -> Frames:

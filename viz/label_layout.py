@@ -39,9 +39,8 @@ def place_tags(sizes: Array, anchors: Array, width: int, height: int) -> Array:
     clear = 0.6 * reach  # what an anchor marks should stay in sight
     angles = np.radians(np.arange(0.0, 360.0, 22.5))
     places = np.zeros((len(sizes), 2))
-    order = np.argsort(anchors[:, 1]) if len(anchors) else []
     done: list[int] = []
-    for k in order:
+    for k in np.argsort(anchors[:, 1]).tolist():
         best = np.inf
         for ring in np.arange(1.5, 9.0, 0.9) * reach:
             for angle in angles:
@@ -57,7 +56,7 @@ def place_tags(sizes: Array, anchors: Array, width: int, height: int) -> Array:
                 cost += 10.0 * float(outside.sum())
                 if cost < best:
                     best, places[k] = cost, corner
-        done.append(int(k))
+        done.append(k)
     return places
 
 
@@ -74,7 +73,8 @@ def draw_tags(picture: PilImage.Image, tags: list[Tag], size: int) -> None:
     draw = ImageDraw.Draw(picture)
     margin = round(0.45 * size)
     boxes = [draw.textbbox((0, 0), tag.text, font=font(size)) for tag in tags]
-    sizes = np.array([[b[2] - b[0] + 2 * margin, 1.15 * size + margin] for b in boxes]).reshape(-1, 2)
+    extents = [[b[2] - b[0] + 2 * margin, 1.15 * size + margin] for b in boxes]
+    sizes = np.array(extents).reshape(-1, 2)
     anchors = np.array([tag.anchor for tag in tags]).reshape(-1, 2)
     places = place_tags(sizes, anchors, picture.width, picture.height)
     for tag, place, extent in zip(tags, places, sizes, strict=True):

@@ -67,7 +67,8 @@ def _face(label: Label, width: float, height: float, kind: str) -> Image.Image:
     else:  # narrow faces: the word runs along their longer side
         along = Image.new("RGB", (h, w) if h > w else (w, h), label.band)
         margin = round(0.12 * along.height)
-        _word(along, label.word, label.ink, (margin, margin, along.width - margin, along.height - margin))
+        box = (margin, margin, along.width - margin, along.height - margin)
+        _word(along, label.word, label.ink, box)
         turned = along.rotate(90, expand=True) if h > w else along
         inset = round(0.10 * min(w, h))
         picture.paste(turned.resize((w - 2 * inset, h - 2 * inset)), (inset, inset))

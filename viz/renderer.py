@@ -1,4 +1,4 @@
-"""Renderer: what every maker of pictures does, and the choice of one that works here.
+"""The choice of a renderer that works on this machine.
 
 Drake's VTK engine draws well without a display, but needs EGL. Where that is missing, loading it
 may raise, or bring the whole process down; so it is first tried in a process of its own, and
@@ -12,48 +12,16 @@ import signal
 import subprocess
 import sys
 from functools import cache
-from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from galley.domain.frames import Array
 from galley.domain.scene import Scene
 from galley.robots.model import RobotModel
-from galley.viz.view import Camera
+from galley.viz.picture import Renderer
 
-Image = NDArray[np.uint8]
 RENDERERS = ("vtk", "tiny")
 _PROBE_SECONDS = 60.0
+_REMEDY = "on Debian and Ubuntu, the packages libegl1 and libgl1-mesa-dri are what it needs"
 
 logger = logging.getLogger(__name__)
-
-
-class Renderer(Protocol):
-    """Makes pictures of one scene with one robot, all of the same size.
-
-    Attributes:
-        name: ``vtk`` or ``tiny``.
-        reason: why this one was chosen, in a sentence.
-    """
-
-    name: str
-    reason: str
-
-    def render(self, q: Array, scene_q: Array, items: Array, camera: Camera) -> Image:
-        """The picture (h, w, 3), for one row of a log. It may be read-only: copy before drawing.
-
-        Args:
-            q: robot configuration (n,).
-            scene_q: scene joint values (nj,).
-            items: item poses (ni, 7): x, y, z, qx, qy, qz, qw.
-            camera: where from.
-        """
-        ...
-
-    def close(self) -> None:
-        """Give back what the renderer holds."""
-        ...
 
 
 def open_renderer(
@@ -77,17 +45,22 @@ def open_renderer(
         A renderer; its ``name`` says which, its ``reason`` why. A fallback is logged as a warning.
     """
     name, reason = choose_renderer(prefer)
-    renderer: Renderer
+    renderer = make_renderer(name, scene, robot, width, height, fine)
+    renderer.reason = reason
+    return renderer
+
+
+def make_renderer(
+    name: str, scene: Scene, robot: RobotModel, width: int, height: int, fine: bool = False
+) -> Renderer:
+    """The renderer called ``name``, untried; see ``open_renderer``."""
     if name == "vtk":
         from galley.viz.vtk_renderer import VtkRenderer
 
-        renderer = VtkRenderer(scene, robot, width, height, fine=fine)
-    else:
-        from galley.viz.tiny_renderer import TinyRenderer
+        return VtkRenderer(scene, robot, width, height, fine=fine)
+    from galley.viz.tiny_renderer import TinyRenderer
 
-        renderer = TinyRenderer(scene, robot, width, height)
-    renderer.reason = reason
-    return renderer
+    return TinyRenderer(scene, robot, width, height)
 
 
 def choose_renderer(prefer: str = "vtk") -> tuple[str, str]:
@@ -103,7 +76,7 @@ def choose_renderer(prefer: str = "vtk") -> tuple[str, str]:
     fault = vtk_fault()
     if fault is None:
         return "vtk", "Drake's VTK renderer works on this machine"
-    reason = f"Drake's VTK renderer does not work on this machine ({fault})"
+    reason = f"Drake's VTK renderer does not work on this machine ({fault}); {_REMEDY}"
     logger.warning("filming with PyBullet's TinyRenderer, plainer and slower: %s", reason)
     return "tiny", reason
 
@@ -121,7 +94,7 @@ def vtk_fault() -> str | None:
     if probe.returncode == 0:
         return None
     lines = [line.strip() for line in probe.stderr.splitlines() if line.strip()]
-    last = lines[-1] if lines else "no message"
+    last = (lines[-1] if lines else "no message").rpartition("Warning: ")[2]
     if probe.returncode < 0:
         try:
             name = signal.Signals(-probe.returncode).name

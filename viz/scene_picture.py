@@ -115,7 +115,8 @@ def _extent(scene: Scene) -> Array:
     heights = [p[:, 2].max() for p in points]
     top = np.concatenate(points).max(axis=0)
     low = np.concatenate(points).min(axis=0)
-    points.append(np.array([[low[0], low[1], max(heights) + 0.5], [low[0], top[1], max(heights) + 0.5]]))
+    high = max(heights) + 0.5  # what hangs over the worktops
+    points.append(np.array([[low[0], low[1], high], [low[0], top[1], high]]))
     return np.concatenate(points)
 
 
@@ -123,7 +124,9 @@ def _overview(scene: Scene) -> Camera:
     """From behind the robot's start, turned aside so that most items and regions are in sight."""
     points = _extent(scene)
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    goals = [corners.mean(axis=0) + (0, 0, 0.02) for _, corners, c in _rectangles(scene) if c == _REGION]
+    areas = _rectangles(scene)
+    above = np.array([0.0, 0.0, 0.02])
+    goals = [corners.mean(axis=0) + above for _, corners, c in areas if c == _REGION]
     goals += [item.X_WI[:3, 3] for item in scene.items]
     work = np.mean(goals, axis=0) if goals else middle
     back = scene.robot.q[:2] - work[:2]
@@ -148,7 +151,7 @@ def _from_above(scene: Scene) -> Camera:
     """From straight above (all but a hair), the work at the top of the picture."""
     points = _extent(scene)
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    return Camera(middle + (0.05, 0.0, 6.0), middle, fov=float(np.radians(32.0)))
+    return Camera(middle + np.array([0.05, 0.0, 6.0]), middle, fov=float(np.radians(32.0)))
 
 
 def _fitted(camera: Camera, points: Array, width: int, height: int) -> Camera:
@@ -197,15 +200,16 @@ def _without_overhead(scene: Scene) -> Scene:
 
 def _outline(picture: PilImage.Image, scene: Scene, camera: Camera) -> None:
     """Lay regions and stances over the picture as tinted areas."""
-    veil = PilImage.new("RGBA", picture.size, (0, 0, 0, 0))
-    draw = ImageDraw.Draw(veil)
+    draw = ImageDraw.Draw(picture)
     for _, corners, color in _rectangles(scene):
         pixels, depth = camera.project(corners, *picture.size)
         if depth.min() > 0:
             shape = [(float(x), float(y)) for x, y in pixels]
-            draw.polygon(shape, fill=(*color, 46))
-            draw.line([*shape, shape[0]], fill=(*color, 235), width=3)
-    picture.paste(veil, (0, 0), veil)
+            # A veil for each: where areas overlap, both colours show.
+            veil = PilImage.new("L", picture.size, 0)
+            ImageDraw.Draw(veil).polygon(shape, fill=46)
+            picture.paste(color, (0, 0), veil)
+            draw.line([*shape, shape[0]], fill=color, width=3)
 
 
 def _tags(scene: Scene, camera: Camera, width: int, height: int) -> list[Tag]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,7 +18,7 @@ SEPARATOR = " | "  # between action and phase in a log's lines
 
 @dataclass(frozen=True)
 class Shot:
-    """Frames first..last (inclusive) of one action, all with the base driving, or none."""
+    """Frames first..last (inclusive) of one step, all with the base driving, or none."""
 
     first: int
     last: int
@@ -34,9 +35,9 @@ class Shot:
 
 
 def split_line(line: str) -> tuple[str, str]:
-    """Action and phase of a log's line: ``"pick sugar burner h1 | approach"``."""
+    """Action and phase of a log's line: ``"(pick sugar burner h1) | approach"``."""
     action, _, phase = line.partition(SEPARATOR)
-    return action.strip(), phase.strip()
+    return action.strip().removeprefix("(").removesuffix(")"), phase.strip()
 
 
 def action_numbers(lines: list[str]) -> list[int]:
@@ -46,6 +47,16 @@ def action_numbers(lines: list[str]) -> list[int]:
         same = k > 0 and split_line(line)[0] == split_line(lines[k - 1])[0]
         numbers.append((numbers[-1] if same else numbers[-1] + 1) if numbers else 0)
     return numbers
+
+
+def _step_numbers(lines: list[str]) -> list[int]:
+    """As ``action_numbers``, with the steps of a long action apart: ``open drawer: pull``."""
+    parts = [split_line(line) for line in lines]
+    steps = [
+        f"{action} | {phase.partition(':')[0]}" if ":" in phase else action
+        for action, phase in parts
+    ]
+    return [sum(a != b for a, b in pairwise(steps[: k + 1])) for k in range(len(steps))]
 
 
 def cut(frames: Frames, lines: list[str], robot: RobotModel, fps: float) -> tuple[Shot, ...]:
@@ -58,18 +69,18 @@ def cut(frames: Frames, lines: list[str], robot: RobotModel, fps: float) -> tupl
         fps: pictures a second of film.
     """
     base = frames.q[:, robot.slice("base")]
-    actions = np.array(action_numbers(lines) or [0])
+    steps = _step_numbers(lines) or [0]
     starts = [0, *(np.flatnonzero(np.diff(frames.motion)) + 1), len(frames.motion)]
     shots: list[Shot] = []
-    action = -1
-    for start, end in zip(starts[:-1], starts[1:], strict=True):
+    step = -1
+    for start, end in pairwise(starts):
         drives = bool(np.ptp(base[start:end], axis=0).max() > _DRIVES)
-        now = int(actions[min(max(int(frames.motion[start]), 0), len(actions) - 1)])
-        if shots and now == action and shots[-1].drives == drives:
+        now = steps[min(max(int(frames.motion[start]), 0), len(steps) - 1)]
+        if shots and now == step and shots[-1].drives == drives:
             shots[-1] = Shot(shots[-1].first, end - 1, drives)
         else:
             shots.append(Shot(int(start), int(end) - 1, drives))
-        action = now
+        step = now
     return _joined(shots, _SHORTEST * fps)
 
 

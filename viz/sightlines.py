@@ -7,6 +7,7 @@ along its links. Simple shapes, and whole arrays of rays at a time: no engine is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -95,7 +96,7 @@ def sight(eyes: Array, target: Array, furniture: Boxes, links: Array) -> Array:
     # Stop short of the target, which may lie on a surface or in a hand.
     ends = eyes + 0.93 * (target - eyes)
     blocked = furniture.hit(eyes, ends)
-    for a, b in zip(links[:-1], links[1:], strict=True):
+    for a, b in pairwise(links):
         if min(np.linalg.norm(a - target), np.linalg.norm(b - target)) > 0.20:
             blocked[segment_distance(eyes, ends, a, b) < LINK_RADIUS] = 1.0
     return 1.0 - blocked

@@ -7,7 +7,7 @@ import numpy as np
 from galley.domain.frames import Array, from_pose7
 from galley.domain.scene import Scene
 from galley.robots.model import RobotModel
-from galley.viz.renderer import Image
+from galley.viz.picture import Image
 from galley.viz.view import Camera
 from galley.worlds.pybullet_camera import PyBulletCamera
 from galley.worlds.pybullet_world import PyBulletWorld

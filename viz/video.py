@@ -20,7 +20,8 @@ from galley.viz.captions import Caption, action_captions, speed_badge
 from galley.viz.film_crew import CrewError, FilmCrew
 from galley.viz.film_job import FilmJob
 from galley.viz.frames import Frames, frame_times, sample
-from galley.viz.renderer import Image, choose_renderer
+from galley.viz.picture import Image
+from galley.viz.renderer import choose_renderer
 from galley.worlds.drake_world import DrakeWorld
 
 logger = logging.getLogger(__name__)
@@ -136,7 +137,8 @@ def _shoot(
     """Draw and encode all pictures of a job into ``path``."""
     partial = path.with_name(path.name + ".partial")
     try:
-        with FilmCrew(job, workers) as crew, contextlib.closing(_encoder(partial, job, fps)) as encoder:
+        encoding = contextlib.closing(_encoder(partial, job, fps))
+        with FilmCrew(job, workers) as crew, encoding as encoder:
             encoder.send(None)
             for k, picture in enumerate(crew.pictures()):
                 encoder.send(picture)

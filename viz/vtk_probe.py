@@ -6,6 +6,7 @@ Run as ``python -m galley.viz.vtk_probe``. A missing EGL may end this process; t
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 
 def probe() -> None:
@@ -34,7 +35,8 @@ def probe() -> None:
         raise RuntimeError("this build of Drake has no VTK renderer")
     graph = SceneGraph()
     graph.AddRenderer("vtk", MakeRenderEngineVtk(RenderEngineVtkParams()))
-    ball = GeometryInstance(RigidTransform([0.0, 0.0, 2.0]), Sphere(0.5), "ball")
+    ahead: Any = [0.0, 0.0, 2.0]  # Drake's stubs know no sequences
+    ball = GeometryInstance(RigidTransform(ahead), Sphere(0.5), "ball")
     looks = PerceptionProperties()
     looks.AddProperty("phong", "diffuse", Rgba(1.0, 0.0, 0.0, 1.0))
     ball.set_perception_properties(looks)
@@ -42,7 +44,7 @@ def probe() -> None:
     core = RenderCameraCore(
         "vtk", CameraInfo(32, 32, 0.8), ClippingRange(0.1, 10.0), RigidTransform()
     )
-    query = graph.get_query_output_port().Eval(graph.CreateDefaultContext())
+    query: Any = graph.get_query_output_port().Eval(graph.CreateDefaultContext())
     picture = query.RenderColorImage(
         ColorRenderCamera(core), graph.world_frame_id(), RigidTransform()
     ).data

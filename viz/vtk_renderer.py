@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from pydrake.geometry import (
     ClippingRange,
     ColorRenderCamera,
     LightParameter,
-    QueryObject,
     RenderCameraCore,
     RenderEngineVtkParams,
     Rgba,
@@ -21,7 +22,7 @@ from galley.domain.frames import Array
 from galley.domain.scene import Scene
 from galley.robots.model import RobotModel
 from galley.viz.changed_window import Window, changed_window
-from galley.viz.renderer import Image
+from galley.viz.picture import Image
 from galley.viz.view import Camera
 from galley.worlds.drake_world import RENDERER, DrakeWorld, rigid_transform
 
@@ -99,7 +100,7 @@ class VtkRenderer:
             center_y=0.5 * self.height - window.top,
         )
         core = RenderCameraCore(RENDERER, lens, _CLIPPING, RigidTransform())
-        query: QueryObject = self._world.query_object()
+        query: Any = self._world.query_object()
         frame = self._world.scene_graph.world_frame_id()
         picture = query.RenderColorImage(
             ColorRenderCamera(core), frame, rigid_transform(camera.X_WC)
@@ -110,7 +111,7 @@ class VtkRenderer:
         X = [body.EvalPoseInWorld(self._world.context).GetAsMatrix4() for body in self._bodies]
         return np.array(X, dtype=np.float64)
 
-    def _boxes(self) -> tuple[list[object], Array]:
+    def _boxes(self) -> tuple[list[Any], Array]:
         """Every body that can be seen, and the corners (nb, m, 3) of boxes round its shapes."""
         inspector = self._world.scene_graph.model_inspector()
         corners: dict[object, list[Array]] = {}
@@ -147,11 +148,12 @@ def _same(a: Camera, b: Camera) -> bool:
 def _look(fine: bool) -> RenderEngineVtkParams:
     """A lamp up in the room towards the kitchen, and a softer one at the camera. No shadows.
 
-    Shadows would halve the speed, and the lamp at the camera would cast them too. The engine has no ambient light: what no lamp reaches is black. Hence the one at the camera.
+    Shadows would halve the speed, and the lamp at the camera would cast them too. The engine has no
+    ambient light: what no lamp reaches is black. Hence the one at the camera.
     """
     lamps = [
-        _lamp("world", (-0.62, -0.34, -0.70), 0.64),
-        _lamp("camera", (0.12, 0.18, 1.0), 0.46),
+        _lamp("world", (-0.62, -0.34, -0.70), 0.78 if fine else 0.66),
+        _lamp("camera", (0.12, 0.18, 1.0), 0.62 if fine else 0.57),
     ]
     look = RenderEngineVtkParams(
         default_clear_color=np.array(BACKGROUND), default_diffuse=None, lights=lamps

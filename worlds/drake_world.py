@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 from pydrake.geometry import (
@@ -97,7 +98,7 @@ class DrakeWorld:
         # From a file, not from the text: Drake resolves absolute mesh paths only for files.
         path = self.folder / f"{name}.urdf"
         path.write_text(urdf)
-        (model,) = Parser(self.plant).AddModels(str(path))
+        (model,) = Parser(self.plant).AddModels(path)
         return model
 
     def _joints_at(self, names: tuple[str, ...], model: ModelInstanceIndex) -> list[int]:
@@ -194,7 +195,8 @@ class DrakeWorld:
 
     def query_object(self) -> QueryObject:
         """Drake's geometry queries, at the state that was set last."""
-        return self.scene_graph.get_query_output_port().Eval(self._graph_context)
+        query: QueryObject = self.scene_graph.get_query_output_port().Eval(self._graph_context)
+        return query
 
     def contacts(
         self, within: float = 0.0, allowed: frozenset[Pair] = frozenset()
@@ -236,7 +238,8 @@ class DrakeWorld:
 
 def rigid_transform(X: Array) -> RigidTransform:
     """Drake's type for X (4, 4)."""
-    return RigidTransform(RotationMatrix(X[:3, :3]), X[:3, 3])
+    p: Any = X[:3, 3]  # the stubs name an array type that nothing has
+    return RigidTransform(RotationMatrix(X[:3, :3]), p)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Pictures of a PyBulletWorld by Bullet's software renderer: slow, but it needs no graphics library."""
+"""Pictures of a PyBulletWorld by Bullet's software renderer: slow, but it needs no OpenGL."""
 
 from __future__ import annotations
 

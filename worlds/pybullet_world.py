@@ -52,7 +52,7 @@ class PyBulletWorld:
         self.furniture_id = load("furniture", furniture_urdf(self.scene, folder), True)
         self.robot_id = load("robot", self.robot.urdf, True)
         self.item_ids = tuple(
-            load(item.name, item_urdf(item, folder), False) for item in self.scene.items
+            load(f"item_{item.name}", item_urdf(item, folder), False) for item in self.scene.items
         )
         for body in (self.furniture_id, self.robot_id):
             for k in range(pb.getNumJoints(body, physicsClientId=client)):
@@ -105,13 +105,14 @@ class PyBulletWorld:
 
     def set_robot(self, q: Array) -> None:
         """Set the robot's joints to q (n,)."""
-        self._q = q
+        self._q = np.array(q)
         pb.resetJointStatesMultiDof(
             self.robot_id, self._robot_joints, [[v] for v in q], physicsClientId=self.client
         )
 
     def set_scene(self, scene_q: Array) -> None:
         """Set drawers and doors to scene_q (nj,)."""
+        self._active = None
         if self._scene_joints:
             pb.resetJointStatesMultiDof(
                 self.furniture_id,
@@ -122,6 +123,7 @@ class PyBulletWorld:
 
     def set_item(self, index: int, X_WI: Array) -> None:
         """Put an item at X_WI (4, 4)."""
+        self._active = None
         pose = to_pose7(X_WI)
         pb.resetBasePositionAndOrientation(
             self.item_ids[index], pose[:3], pose[3:], physicsClientId=self.client
@@ -246,7 +248,6 @@ class PyBulletChecker:
         world, state = self.world, self.state
         if world._active is not self:
             world.set_state(state)
-            world._active = self
         self.checks += 1
         world.set_robot(q)
         movers: list[int] = []
@@ -260,7 +261,8 @@ class PyBulletChecker:
             for k in self._riders:
                 world.set_item(k, item_pose(world.scene, moved, k, np.eye(4)))
                 movers.append(k)
-            world._active = None  # the next query starts from the State again
+        # Where furniture was moved, the next query starts from the State again.
+        world._active = self if scene_q is None else None
         found = world.near_pairs(self.margin if within is None else within, tuple(movers))
         hits = [Contact(a, b, d) for (a, b), d in found.items() if (a, b) not in self.allowed]
         return tuple(sorted(hits, key=lambda c: c.distance))

@@ -18,7 +18,7 @@ def check_start(world: PyBulletWorld) -> None:
     scene = world.scene
     world.set_state(initial_state(scene))
     allowed = world.robot.allowed_self_collisions
-    errors = list(_limits(world))
+    errors = [*_names(world), *_limits(world)]
     for names, distance in sorted(world.near_pairs(0.0).items()):
         if distance < -DEPTH and names not in allowed:
             key, subject, other = _culprit(scene, names)
@@ -37,6 +37,19 @@ def _culprit(scene: Scene, names: tuple[str, str]) -> tuple[str, str, str]:
     bodies = {body.name for body in scene.bodies}
     subject, other = names if names[0] not in bodies else names[::-1]
     return "robot.start", f"the robot's {subject}", other
+
+
+def _names(world: PyBulletWorld) -> list[InputError]:
+    """Contacts tell bodies, items and the robot's links apart by name."""
+    scene = world.scene
+    found = []
+    for section, things in (("bodies", scene.bodies), ("items", scene.items)):
+        for thing in things:
+            if thing.name in world.robot.links:
+                key = f"{section}.{thing.name}"
+                what = f"{key}: a link of the robot has this name too"
+                found.append(InputError(scene.source, scene.lines.get(key), None, what))
+    return found
 
 
 def _limits(world: PyBulletWorld) -> list[InputError]:

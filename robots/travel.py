@@ -1,0 +1,48 @@
+"""Bounds on how far points of the robot travel when its joints move: for proofs along edges."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from galley.domain.base_spec import MobileBaseSpec
+from galley.domain.frames import Array
+from galley.robots.panda import A4, A7, D3, D5, DF
+
+# Radii about the tool's mounting (joint 7's origin), metres. The hand is 0.204 m wide, the fingers
+# end 0.1124 m beyond the hand's frame; measured on the meshes by tests/robots.
+_HAND_END = DF + 0.1124
+_HAND_SIDE = 0.105
+_LINK_GIRTH = 0.10  # no link's mesh reaches further than this beyond its joints' axes
+
+
+def arm_radii(held_reach: float = 0.0) -> Array:
+    """For each joint (7,), the largest distance (m) from its axis of any point that it moves.
+
+    Link lengths laid end to end: an upper bound in every configuration.
+
+    Args:
+        held_reach: farthest point of a held item from the hand frame's origin, metres.
+    """
+    tool = max(float(np.hypot(_HAND_END, _HAND_SIDE)), DF + held_reach)
+    wrist = A7 + tool
+    forearm = float(np.hypot(D5, A4)) + max(wrist, _LINK_GIRTH)
+    shoulder = float(np.hypot(D3, A4)) + max(forearm, _LINK_GIRTH)
+    side = max(_HAND_SIDE, held_reach)
+    return np.array([shoulder, shoulder, A4 + forearm, forearm, wrist, wrist, side])
+
+
+def base_radius(spec: MobileBaseSpec, held_reach: float = 0.0) -> float:
+    """Largest horizontal distance (m) of any point of the robot from the base's vertical axis."""
+    chassis = 0.5 * float(np.hypot(spec.size[0], spec.size[1]))
+    arm = float(np.hypot(*spec.p_BA[:2])) + float(arm_radii(held_reach)[0])
+    return max(chassis, arm)
+
+
+def travel_bound(group: str, spec: MobileBaseSpec, a: Array, b: Array, held_reach: float) -> float:
+    """Bound (m) on the travel of any point of the robot, or of what it holds, from a to b (k,)."""
+    d = np.abs(np.asarray(b) - a)
+    if group == "arm":
+        return float(arm_radii(held_reach) @ d)
+    if group == "base":
+        return float(np.hypot(d[0], d[1]) + base_radius(spec, held_reach) * d[2])
+    return float(d.max())  # fingers slide

@@ -1,0 +1,170 @@
+"""What many tests share: the kitchen, its world, one refined and executed run, a small scene.
+
+The heavy parts are imported where they are needed, so that tests of the symbols start at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import galley
+from galley.domain.scene import Scene
+from galley.domain.scene_file import load_scene
+from galley.domain.state import State, initial_state
+
+if TYPE_CHECKING:
+    from galley.domain.log import Log
+    from galley.skills import BoundAction
+    from galley.tamp.refine import Refined
+
+KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen"
+
+SMALL = """\
+galley_scene: 1
+name: small
+robot:
+  model: mobile_panda
+  start:
+    base: [1.5, 0.0, 3.0]
+    arm: [0.0, -0.57, 0.0, -2.81, 0.0, 3.04, 0.74]
+bodies:
+  floor:
+    shapes:
+      - {extents: [[-2, 3], [-2, 2], [-0.05, 0]]}
+  cabinet:
+    shapes:
+      - {extents: [[-0.4, 0.3], [-0.5, 0.5], [0.80, 0.84]], color: [0.6, 0.4, 0.3]}
+  drawer:
+    parent: cabinet
+    joint: slide
+    mass: 2.0
+    shapes:
+      - {extents: [[-0.3, 0.25], [-0.3, 0.3], [0.60, 0.62]]}
+  knob:
+    parent: drawer
+    shapes:
+      - {extents: [[0.29, 0.31], [-0.1, 0.1], [0.65, 0.67]]}
+  door:
+    parent: cabinet
+    joint: hinge
+    shapes:
+      - {box: [0.02, 0.4, 0.5], xyz: [0.3, 0.2, 0.3]}
+joints:
+  slide: {type: prismatic, axis: [1, 0, 0], limits: [0, 0.4]}
+  hinge: {type: revolute, axis: [0, 0, 1], pivot: [0.3, 0.4, 0.3], limits: [0, 1.5]}
+regions:
+  top:
+    body: cabinet
+    surface:
+      - {x: [-0.3, 0.2], y: [-0.4, 0.4], z: 0.84}
+  inside:
+    body: drawer
+    volume: [[-0.3, 0.25], [-0.3, 0.3], [0.62, 0.75]]
+handles:
+  knob:
+    body: knob
+    joint: slide
+    point: [0.30, 0.0, 0.66]
+    approach: [-1, 0, 0]
+    closing: [0, 0, 1]
+    thickness: 0.02
+items:
+  block:
+    mass: 0.3
+    shapes:
+      - {box: [0.05, 0.06, 0.10]}
+    pose: {on: top, xy: [0.1, -0.2], yaw: 0.5}
+stances:
+  away: {x: [1.0, 2.0], y: [-1.0, 1.0]}
+  cabinet: {x: [0.7, 1.3], y: [-1.0, 1.0]}
+objects:
+  center: {stance: away}
+  table: {stance: cabinet, region: top}
+  drawer: {stance: cabinet, region: inside, handle: knob, staging: top}
+  block: {item: block}
+  h1: {hand: panda_hand}
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The default task, refined and executed once."""
+
+    plan: tuple[BoundAction, ...]
+    refined: Refined
+    start: State
+    end: State
+    log: Log
+
+
+@pytest.fixture(scope="session")
+def kitchen_folder() -> Path:
+    """Where the shipped scene and PDDL files are."""
+    return KITCHEN
+
+
+@pytest.fixture(scope="session")
+def kitchen() -> Scene:
+    return load_scene(KITCHEN / "kitchen.yaml")
+
+
+@pytest.fixture(scope="session")
+def robot(kitchen):
+    from galley.robots.mobile_panda import mobile_panda
+
+    return mobile_panda(kitchen.robot.base)
+
+
+@pytest.fixture(scope="session")
+def shared_world(kitchen, robot):
+    """One world of the kitchen for the whole session. Set what you need before you ask it."""
+    from galley.worlds.pybullet_world import PyBulletWorld
+
+    with PyBulletWorld(kitchen, robot) as world:
+        yield world
+
+
+@pytest.fixture
+def world(kitchen, shared_world):
+    """The shared world, put into the initial state."""
+    shared_world.set_state(initial_state(kitchen))
+    return shared_world
+
+
+@pytest.fixture(scope="session")
+def default_run(kitchen, shared_world) -> Run:
+    from galley.domain.pddl_reader import read_domain, read_problem
+    from galley.planning import breadth_first, ground
+    from galley.simulation.kinematic import execute
+    from galley.skills import SKILLS, Settings, Workbench
+    from galley.tamp.binding import bind, bind_plan
+    from galley.tamp.refine import Refined, refine
+
+    domain = read_domain(KITCHEN / "kitchen.pddl")
+    problem = read_problem(KITCHEN / "task.pddl", domain)
+    actions = breadth_first(ground(domain, problem)).actions
+    plan = bind_plan(actions, bind(kitchen, domain, problem))
+    start = initial_state(kitchen)
+    bench = Workbench(kitchen, shared_world.robot, shared_world, Settings(seed=2))
+    refined = refine(bench, plan, start, SKILLS)
+    assert isinstance(refined, Refined), str(refined)
+    names = tuple(f"{plan[m.action_index]} | {m.phase}" for m in refined.motions)
+    end, log = execute(shared_world, refined.motions, names, start)
+    return Run(plan, refined, start, end, log)
+
+
+@pytest.fixture(scope="session")
+def small_text() -> str:
+    """A small valid scene file: a cabinet with a drawer and a door, a block on top."""
+    return SMALL
+
+
+@pytest.fixture
+def small_scene(tmp_path) -> Scene:
+    file = tmp_path / "small.yaml"
+    file.write_text(SMALL)
+    return load_scene(file)

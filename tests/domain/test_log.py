@@ -1,0 +1,112 @@
+"""The log survives the disk, and what is no log is refused."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from galley.domain.errors import BadInput
+from galley.domain.log import LOG_VERSION, Log
+
+
+@pytest.fixture
+def log():
+    rng = np.random.default_rng(0)
+    return Log(
+        time=np.arange(5) / 10,
+        q=rng.normal(size=(5, 12)),
+        scene_q=rng.normal(size=(5, 2)),
+        items=rng.normal(size=(5, 1, 7)),
+        held=np.array([-1, -1, 0, 0, -1]),
+        motion=np.array([0, 0, 1, 1, 1]),
+        motions=np.array(["pick a | close", "place a | open"]),
+        declared=np.array([["0", "a", "b"], ["1", "a", "c"], ["1", "b", "c"], ["10", "x", "y"]]),
+        contact_step=np.array([2]),
+        contact_pair=np.array([["a", "finger"]]),
+        contact_distance=np.array([-0.001]),
+        contact_force=np.array([np.nan]),
+        mode="kinematic",
+    )
+
+
+def test_a_saved_log_comes_back_the_same(log, tmp_path):
+    log.save(tmp_path / "states.npz")
+    loaded = Log.load(tmp_path / "states.npz")
+    for field in fields(Log):
+        np.testing.assert_array_equal(getattr(loaded, field.name), getattr(log, field.name))
+    assert [p.name for p in tmp_path.iterdir()] == ["states.npz"], "nothing half-written is left"
+    with pytest.raises(ValueError, match="read-only"):
+        loaded.q[0, 0] = 1.0
+
+
+def test_a_log_without_contacts_and_declarations_comes_back(log, tmp_path):
+    empty = replace(
+        log,
+        declared=np.empty((0, 3), dtype=np.str_),
+        contact_step=np.empty(0, dtype=np.int64),
+        contact_pair=np.empty((0, 2), dtype=np.str_),
+        contact_distance=np.empty(0),
+        contact_force=np.empty(0),
+    )
+    empty.save(tmp_path / "states.npz")
+    loaded = Log.load(tmp_path / "states.npz")
+    assert loaded.declared_pairs(0) == frozenset()
+    assert loaded.contact_pair.shape == (0, 2)
+
+
+def test_declared_pairs_are_those_of_the_motion_asked_for(log):
+    assert log.declared_pairs(0) == {("a", "b")}
+    assert log.declared_pairs(1) == {("a", "c"), ("b", "c")}
+    assert log.declared_pairs(2) == frozenset()
+
+
+@pytest.mark.parametrize("kind", ["missing", "empty", "text", "zip", "cut", "npy", "other", "folder"])
+def test_what_is_no_log_is_bad_input(kind, log, tmp_path):
+    file = tmp_path / "states.npz"
+    log.save(tmp_path / "good.npz")
+    good = (tmp_path / "good.npz").read_bytes()
+    match kind:
+        case "empty":
+            file.write_bytes(b"")
+        case "text":
+            file.write_text("hello")
+        case "zip":
+            file.write_bytes(b"PK\x03\x04" + bytes(60))
+        case "cut":
+            file.write_bytes(good[: len(good) // 2])
+        case "npy":
+            with open(file, "wb") as stream:
+                np.save(stream, np.zeros(3))
+        case "other":
+            np.savez(file, a=np.zeros(3))
+        case "folder":
+            file.mkdir()
+    with pytest.raises(BadInput) as caught:
+        Log.load(file)
+    assert caught.value.errors[0].file == str(file)
+
+
+def test_every_damaged_byte_is_bad_input_or_harmless(log, tmp_path):
+    log.save(tmp_path / "good.npz")
+    good = bytearray((tmp_path / "good.npz").read_bytes())
+    rng = np.random.default_rng(1)
+    refused = 0
+    for at in rng.integers(len(good), size=150):
+        damaged = bytearray(good)
+        damaged[at] ^= 0xFF
+        (tmp_path / "bad.npz").write_bytes(damaged)
+        try:
+            Log.load(tmp_path / "bad.npz")
+        except BadInput:
+            refused += 1
+    assert refused > 20
+
+
+def test_another_version_is_refused_by_number(log, tmp_path):
+    log.save(tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as data:
+        columns = dict(data)
+    columns["log_version"] = np.array(LOG_VERSION + 1)
+    np.savez(tmp_path / "b.npz", **columns)
+    with pytest.raises(BadInput, match=f"version {LOG_VERSION + 1}"):
+        Log.load(tmp_path / "b.npz")

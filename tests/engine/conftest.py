@@ -1,0 +1,132 @@
+"""The command line as a user calls it, in this process or in one of its own."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import galley
+from galley.cli import main
+
+ROOT = Path(galley.__file__).parent
+KITCHEN = ROOT / "domain" / "kitchen"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command left on the terminal."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def faults(self):
+        """Lines on stderr."""
+        return self.err.splitlines()
+
+
+@pytest.fixture
+def cli(capfd):
+    """``cli("plan", domain, problem)``: the console entry point, in this process."""
+    handler = signal.getsignal(signal.SIGTERM)
+
+    def run(*arguments):
+        capfd.readouterr()
+        try:
+            status = main([str(a) for a in arguments])
+        except SystemExit as end:  # argparse ends the process on a usage error
+            status = end.code
+        out, err = capfd.readouterr()
+        return Done(status, out, err)
+
+    yield run
+    signal.signal(signal.SIGTERM, handler)
+
+
+def environment(**more):
+    """The present one without what could hide a fault of the installation."""
+    found = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHASHSEED")}
+    return found | more
+
+
+@pytest.fixture(scope="session")
+def engine():
+    """``engine("--no-video")``: ``python engine.py`` in a process of its own."""
+
+    def run(*arguments, cwd=None, **variables):
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "engine.py"), *map(str, arguments)],
+            cwd=cwd,
+            env=environment(**variables),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder that is the present one; nothing may be left in it by a failing command."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def variant(tmp_path):
+    """``variant((old, new), ...)``: the shipped scene with each text replaced; its file."""
+    folder = tmp_path / "variant"
+    shutil.copytree(KITCHEN / "textures", folder / "textures")
+
+    def write(*changes):
+        text = (KITCHEN / "kitchen.yaml").read_text()
+        for old, new in changes:
+            assert text.count(old) == 1, f"{old!r} stands there {text.count(old)} times"
+            text = text.replace(old, new)
+        file = folder / "scene.yaml"
+        file.write_text(text)
+        return file
+
+    return write
+
+
+@pytest.fixture
+def problem(tmp_path):
+    """``problem(goal)``: a problem in the shipped kitchen; its file."""
+
+    def write(goal, objects="", init="(on sugar burner) (on spam burner)"):
+        file = tmp_path / "problem.pddl"
+        file.write_text(
+            "(define (problem made-here)\n"
+            "  (:domain kitchen)\n"
+            "  (:objects countertop burner drawer center - furniture\n"
+            f"    sugar spam - objective h1 - hand {objects})\n"
+            f"  (:init (near center) (empty h1) {init})\n"
+            f"  (:goal {goal}))\n"
+        )
+        return file
+
+    return write
+
+
+def line_of(file, text):
+    """Number of the one line of a file that contains ``text``."""
+    found = [k for k, line in enumerate(file.read_text().splitlines(), 1) if text in line]
+    assert len(found) == 1, (text, found)
+    return found[0]
+
+
+@pytest.fixture(name="line_of")
+def line_of_fixture():
+    return line_of

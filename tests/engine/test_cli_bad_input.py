@@ -1,0 +1,307 @@
+"""Malformed input: exit status 2, a line for each fault with its place, and nothing written."""
+
+from pathlib import Path
+
+import pytest
+
+import galley
+
+KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen"
+DOMAIN, TASK = KITCHEN / "kitchen.pddl", KITCHEN / "task.pddl"
+SPAM_POSE = "pose: {on: burners, xy: [0.065, 0.205], yaw: 0.0}"
+BASE = "base: [2.0, 0.0, 3.141592653589793]"
+ARM = "arm: [0.012, -0.570, 0.0, -2.811, 0.0, 3.036, 0.741]"
+
+
+@pytest.fixture
+def refused(cli, here):
+    """Run a command that must refuse its input; the faults it names."""
+
+    def run(*arguments):
+        done = cli(*arguments)
+        assert done.status == 2, done
+        assert "Traceback" not in done.err
+        assert done.faults, "it must say why"
+        assert list(here.iterdir()) == [], "a refused command must leave nothing"
+        return done.faults
+
+    return run
+
+
+# --- files
+
+
+@pytest.mark.parametrize("option", ["--scene", "--domain", "--problem"])
+def test_missing_file(refused, option):
+    assert refused("run", option, "nowhere.file") == ["nowhere.file: no such file"]
+
+
+@pytest.mark.parametrize("option", ["--scene", "--domain", "--problem"])
+def test_a_folder_for_a_file(refused, option):
+    assert refused("run", option, KITCHEN) == [f"{KITCHEN}: is a folder, expected a file"]
+
+
+def test_a_file_for_a_folder(refused):
+    (fault,) = refused("run", "--scene", KITCHEN / "kitchen.yaml" / "more")
+    assert fault.startswith(f"{KITCHEN}/kitchen.yaml/more: ")
+
+
+def test_not_text(refused, tmp_path):
+    file = tmp_path / "scene.yaml"
+    file.write_bytes(b"\xff\xfe\x00")
+    assert refused("run", "--scene", file) == [f"{file}: is not UTF-8 text"]
+
+
+@pytest.mark.parametrize("command", ["plan", "validate"])
+def test_missing_files_of_the_symbolic_commands(refused, command):
+    more = ["nowhere.plan"] if command == "validate" else []
+    assert refused(command, "nowhere.pddl", TASK, *more) == ["nowhere.pddl: no such file"]
+    assert refused(command, DOMAIN, "nowhere.pddl", *more) == ["nowhere.pddl: no such file"]
+    if more:
+        assert refused(command, DOMAIN, TASK, *more) == ["nowhere.plan: no such file"]
+
+
+# --- PDDL
+
+
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_a_parenthesis_too_few(refused, tmp_path, command):
+    file = tmp_path / "broken.pddl"
+    file.write_text(DOMAIN.read_text().rstrip().removesuffix(")"))
+    faults = refused(*(["run", "--domain", file] if command == "run" else ["plan", file, TASK]))
+    assert len(faults) == 1
+    assert faults[0].startswith(f"{file}:9:1: "), "where the open parenthesis stands"
+
+
+def test_every_fault_of_a_problem_has_its_place(refused, problem):
+    file = problem("(and (on suger countertop)\n    (insid spam drawer))")
+    faults = refused("plan", DOMAIN, file)
+    assert len(faults) == 2
+    assert faults[0].startswith(f"{file}:6:19: ")
+    assert "did you mean 'sugar'?" in faults[0]
+    assert faults[1].startswith(f"{file}:7:6: ")
+    assert "did you mean 'inside'?" in faults[1]
+
+
+# --- YAML
+
+
+def test_broken_yaml(refused, variant, line_of):
+    file = variant(("  gravity: [0, 0, -9.81]", "  gravity: [0, 0, -9.81"))
+    (fault,) = refused("run", "--scene", file)
+    # YAML notices at the next line that the list was not closed.
+    assert fault.startswith(f"{file}:{line_of(file, 'friction: 0.8')}:")
+    assert "not valid YAML" in fault
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            ("box: [0.097, 0.050, 0.082]", "box: [0.097, -0.050, 0.082]"),
+            "greater than 0, got -0.05",
+        ),
+        (("box: [0.097, 0.050, 0.082]", "box: [0.097, .nan, 0.082]"), "finite number, got .nan"),
+        (("box: [0.097, 0.050, 0.082]", "box: [0.097, wide, 0.082]"), "a number, got 'wide'"),
+        (("mass: 0.370", "mass: -0.0"), "greater than 0, got -0"),
+        (("mass: 0.370", "mas: 0.370"), "unknown key; did you mean 'mass'?"),
+        (("body: hitman\n    surface", "body: hitmann\n    surface"), "did you mean 'hitman'?"),
+        (("joint: dagger_door_left_joint", "joint: dagger_door_lift_joint"), "unknown joint"),
+        (("spam: {item: potted_meat_can}", "spam: {item: potted_meat}"), "potted_meat_can"),
+        (("textures/sugar_box.png", "textures/missing.png"), "no such file: textures/missing.png"),
+        (("galley_scene: 1", "galley_scene: 2"), "reads scene format 1"),
+        (("center: {stance: center}", "center: {}"), "needs exactly one of item, hand, stance"),
+    ],
+)
+def test_a_fault_in_the_scene_names_file_line_and_key(refused, variant, line_of, change, words):
+    file = variant(change)
+    faults = refused("run", "--scene", file)
+    text = change[1].splitlines()[0]
+    matching = [fault for fault in faults if words in fault]
+    assert matching, faults
+    place = matching[0].removeprefix(f"{file}:").split(": ")
+    assert int(place[0]) == line_of(file, text), faults
+    assert place[1], "the key"
+
+
+def test_all_faults_of_a_scene_at_once(refused, variant):
+    file = variant(("mass: 0.370", "mass: -1"), ("mass: 0.514", "mass: heavy"))
+    faults = refused("run", "--scene", file)
+    assert len(faults) == 2
+    assert "items.sugar_box.mass: expected a number, got 'heavy'" in faults[0]
+    assert "items.potted_meat_can.mass: must be greater than 0, got -1" in faults[1]
+
+
+# --- the task against the scene
+
+
+def test_an_object_that_is_not_in_the_scene(refused, problem):
+    file = problem("(on sugar countertop)", objects="suggar moon - objective")
+    faults = refused("run", "--problem", file)
+    assert len(faults) == 2
+    assert faults[0].startswith(f"{file}:4:38: object 'suggar' maps to nothing in ")
+    assert faults[0].endswith("; did you mean 'sugar'?")
+    assert faults[1].startswith(f"{file}:4:45: object 'moon' maps to nothing in ")
+
+
+def test_an_object_of_another_kind(refused, tmp_path):
+    file = tmp_path / "problem.pddl"
+    file.write_text(
+        "(define (problem odd) (:domain kitchen)\n"
+        "  (:objects center drawer sugar - furniture\n"
+        "    spam burner - objective\n"
+        "    h1 - hand)\n"
+        "  (:init (near center) (empty h1) (on spam drawer))\n"
+        "  (:goal (on spam sugar)))\n"
+    )
+    faults = refused("run", "--problem", file)
+    assert len(faults) == 2
+    assert faults[0].startswith(f"{file}:2:27: object 'sugar' is a furniture here but an item in ")
+    assert faults[1].startswith(f"{file}:3:10: object 'burner' is a objective here but a furniture")
+
+
+# --- the start
+
+
+def test_items_in_collision_at_the_start(refused, variant, line_of):
+    file = variant((SPAM_POSE, "pose: {on: burners, xy: [0.065, 0.600], yaw: 0.0}"))
+    (fault,) = refused("run", "--scene", file)
+    places = [line_of(file, "  potted_meat_can:  "), line_of(file, "  sugar_box:  ")]
+    assert any(fault.startswith(f"{file}:{line}: items.") for line in places)
+    assert "at the start" in fault
+    assert "mm deep in" in fault
+    assert "sugar_box" in fault
+    assert "potted_meat_can" in fault
+
+
+def test_an_item_inside_furniture(refused, variant, line_of):
+    file = variant((SPAM_POSE, "pose: {xyz: [0.065, 0.205, 0.90]}"))
+    (fault,) = refused("run", "--scene", file)
+    line = line_of(file, "  potted_meat_can:  ")
+    assert fault.startswith(f"{file}:{line}: items.potted_meat_can: at the start potted_meat_can")
+    assert fault.endswith("in range")
+
+
+def test_an_item_that_touches_is_no_collision(cli, here, variant, problem):
+    # 38 mm deep and 50 mm deep boxes side by side, faces touching.
+    file = variant((SPAM_POSE, "pose: {on: burners, xy: [0.065, 0.581], yaw: 0.0}"))
+    done = cli("run", "--scene", file, "--problem", problem("(near center)"), "--no-video")
+    assert done.status == 0, done.err
+
+
+def test_the_robot_in_collision_at_the_start(refused, variant, line_of):
+    file = variant((BASE, "base: [0.5, 0.4, 3.141592653589793]"))
+    faults = refused("run", "--scene", file)
+    line = line_of(file, "  start:")
+    assert all(
+        f.startswith(f"{file}:{line}: robot.start: at the start the robot's") for f in faults
+    )
+    assert any(" in range" in fault for fault in faults)
+
+
+def test_the_robot_beyond_its_limits_at_the_start(refused, variant, line_of):
+    file = variant((ARM, "arm: [0.012, -0.570, 0.0, 0.5, 0.0, 3.036, 0.741]"))
+    faults = refused("run", "--scene", file)
+    line = line_of(file, "arm: [0.012")
+    expected = f"{file}:{line}: robot.start.arm: panda_joint4 starts at 0.5000 rad, outside ["
+    assert any(fault.startswith(expected) for fault in faults), faults
+
+
+def test_the_base_outside_the_room(refused, variant, line_of):
+    file = variant((BASE, "base: [9.0, 0.0, 3.141592653589793]"))
+    (fault,) = refused("run", "--scene", file)
+    line = line_of(file, "base: [9.0")
+    assert fault == f"{file}:{line}: robot.start.base: lies outside the base's limits"
+
+
+# --- options
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "--frobnicate"], "unrecognized arguments: --frobnicate"),
+        (["--frobnicate"], "unrecognized arguments: --frobnicate"),
+        (["frobnicate"], "invalid choice: 'frobnicate'"),
+        (["run", "--planner", "prm"], "invalid choice: 'prm'"),
+        (["run", "--optimize", "fast"], "invalid choice: 'fast'"),
+        (["run", "--execute", "really"], "invalid choice: 'really'"),
+        (["run", "--seed", "-1"], "a seed is a whole number from 0"),
+        (["run", "--seed", "1.5"], "'1.5' is not a whole number"),
+        (["run", "--seed"], "expected one argument"),
+        (["run", "--fps", "0"], "must be 1 or more"),
+        (["run", "--node-limit", "none"], "'none' is not a whole number"),
+        (["plan", "only-one.pddl"], "the following arguments are required: problem"),
+        (["compare", "--distance", "nan"], "must be a number greater than 0"),
+    ],
+)
+def test_usage(refused, arguments, words):
+    faults = refused(*arguments)
+    assert faults[0].startswith("usage: galley")
+    assert words in faults[-1]
+
+
+# --- where the results go
+
+
+def test_out_is_a_file(refused, tmp_path):
+    file = tmp_path / "precious"
+    file.write_text("mine")
+    assert refused("run", "--out", file) == [f"{file}: is a file; --out names a folder"]
+    assert file.read_text() == "mine"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["here", "precious"]
+
+
+def test_out_is_a_device(refused):
+    # Renaming a run folder over it would take the device away.
+    assert refused("run", "--out", "/dev/null") == ["/dev/null: is a file; --out names a folder"]
+    assert Path("/dev/null").is_char_device()
+
+
+def test_out_holds_other_things(refused, tmp_path):
+    folder = tmp_path / "precious"
+    folder.mkdir()
+    (folder / "thesis.tex").write_text("mine")
+    (fault,) = refused("run", "--out", folder)
+    assert fault == f"{folder}: holds other files and no run; choose another --out"
+    assert [p.name for p in folder.iterdir()] == ["thesis.tex"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["here", "precious"]
+
+
+@pytest.mark.parametrize("out", [".", "..", "/", "below/.."])
+def test_out_is_a_folder_that_cannot_be_replaced(refused, here, out):
+    (fault,) = refused("run", "--out", out)
+    assert fault.startswith(f"{Path(out)}: ")
+
+
+def test_out_lies_below_a_file(refused, tmp_path):
+    file = tmp_path / "precious"
+    file.write_text("mine")
+    (fault,) = refused("run", "--out", file / "run")
+    assert fault == f"{file}/run: can't be written: {file} is not a writable folder"
+
+
+@pytest.mark.parametrize("length", [250, 300])
+def test_out_has_a_name_too_long(refused, length):
+    (fault,) = refused("run", "--out", "x" * length)
+    assert fault.endswith("File name too long")
+
+
+# --- as a script
+
+
+def test_the_script_refuses_in_the_same_way(engine, tmp_path):
+    done = engine("--scene", "nowhere.yaml", cwd=tmp_path)
+    assert (done.status, done.err) == (2, "nowhere.yaml: no such file\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_script_and_a_collision_at_the_start(engine, variant, tmp_path):
+    file = variant((SPAM_POSE, "pose: {xyz: [0.065, 0.205, 0.90]}"))
+    cwd = tmp_path / "cwd"
+    cwd.mkdir()
+    done = engine("--scene", file, cwd=cwd)
+    assert done.status == 2
+    assert len(done.faults) == 1
+    assert "items.potted_meat_can: at the start" in done.err
+    assert list(cwd.iterdir()) == []

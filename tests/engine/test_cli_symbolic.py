@@ -1,0 +1,155 @@
+"""``galley plan`` and ``galley validate`` as their users call them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import galley
+
+KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen"
+DOMAIN, TASK, ERRAND = (KITCHEN / f"{n}.pddl" for n in ("kitchen", "task", "sugar_only"))
+SHORTEST = ["(navigate center burner)", "(pick sugar burner h1)"]
+SHORTEST += ["(navigate burner countertop)", "(place sugar countertop h1)"]
+
+
+def test_plan_prints_an_action_a_line(cli):
+    done = cli("plan", DOMAIN, ERRAND)
+    assert (done.status, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[:-1] == SHORTEST
+    assert lines[-1].startswith("; cost 4, ")
+
+
+def test_plan_as_json(cli):
+    done = cli("plan", DOMAIN, ERRAND, "--json")
+    assert done.status == 0
+    data = json.loads(done.out)
+    assert data.pop("search_s") >= 0
+    assert data.pop("expanded") > 0
+    assert data.pop("generated") > 0
+    assert data == {"status": "solved", "plan": SHORTEST, "cost": 4}
+
+
+def test_plan_is_the_same_under_another_hash_seed(engine):
+    plans = {engine("plan", DOMAIN, TASK, PYTHONHASHSEED=s).out.split(";")[0] for s in "123"}
+    assert len(plans) == 1
+    assert len(plans.pop().splitlines()) == 8
+
+
+def test_a_goal_that_holds_already_needs_no_action(cli, problem):
+    done = cli("plan", DOMAIN, problem("(near center)"), "--json")
+    assert done.status == 0
+    assert json.loads(done.out)["plan"] == []
+
+
+def test_no_plan(cli, problem):
+    file = problem("(and (grasp sugar) (grasp spam))")
+    done = cli("plan", DOMAIN, file)
+    assert done.status == 1
+    assert done.out == ""
+    assert len(done.faults) == 1
+    assert done.err.startswith("unsolvable: no plan exists: all 320 reachable states")
+    done = cli("plan", DOMAIN, file, "--json")
+    assert done.status == 1
+    data = json.loads(done.out)
+    assert (data["status"], data["plan"]) == ("unsolvable", None)
+    assert data["failure"]["kind"] == "contradiction"
+    assert data["failure"]["certificate"]["conflict"] == ["(grasp sugar)", "(grasp spam)"]
+
+
+def test_a_limit_is_not_called_unsolvable(cli):
+    done = cli("plan", DOMAIN, TASK, "--node-limit", 2, "--json")
+    assert done.status == 1
+    assert done.err.startswith("limit: ")
+    data = json.loads(done.out)
+    assert (data["status"], data["failure"]["kind"]) == ("limit", "budget")
+    assert data["failure"]["certificate"] is None
+
+
+@pytest.fixture
+def plan_file(tmp_path):
+    def write(*lines):
+        file = tmp_path / "task.plan"
+        file.write_text("".join(f"{line}\n" for line in lines))
+        return file
+
+    return write
+
+
+def test_what_plan_prints_is_valid(cli, tmp_path):
+    file = tmp_path / "task.plan"
+    file.write_text(cli("plan", DOMAIN, TASK).out)
+    done = cli("validate", DOMAIN, TASK, file)
+    assert (done.status, done.out, done.err) == (0, "valid: 8 actions\n", "")
+
+
+def test_validate_asks_pddlgym(cli, plan_file):
+    done = cli("validate", DOMAIN, ERRAND, plan_file(*SHORTEST), "--pddlgym")
+    assert done.status == 0
+    assert "PDDLGym agrees: PDDLGym executes all 4 actions and reaches the goal" in done.out
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (SHORTEST[1:], "step 1, (pick sugar burner h1): precondition (near burner) does not hold"),
+        (SHORTEST[:3], "all 3 actions are applicable, but at the end (on sugar countertop)"),
+        ([], "all 0 actions are applicable, but at the end (on sugar countertop)"),
+        ([*SHORTEST, SHORTEST[3]], "step 5, (place sugar countertop h1): preconditions"),
+        (["(fly center burner)"], "step 1, (fly center burner): the domain has no action 'fly'"),
+        (["(navigate center borner)"], "no object 'borner'; did you mean 'burner'?"),
+        (["(navigate center)"], "'navigate' takes 2 objects"),
+        (["(navigate center sugar)"], "must be of type furniture, 'sugar' is objective"),
+    ],
+)
+def test_validate_names_the_first_failing_action(cli, plan_file, lines, words):
+    done = cli("validate", DOMAIN, ERRAND, plan_file(*lines))
+    assert done.status == 1
+    assert done.out == ""
+    assert len(done.faults) == 1
+    assert done.err.startswith("invalid: ")
+    assert words in done.err
+
+
+@pytest.mark.parametrize(
+    ("lines", "place"),
+    [
+        (["; a comment", "(pick sugar burner h1"], "2:1"),
+        (["(pick sugar burner h1)", "  pick spam"], "2:3"),
+        (["()"], "1:1"),
+        (["(pick (sugar) burner h1)"], "1:7"),
+        (["(pick sugar burner h1))"], "1:23"),
+    ],
+)
+def test_a_malformed_plan_file(cli, plan_file, lines, place):
+    file = plan_file(*lines)
+    done = cli("validate", DOMAIN, ERRAND, file)
+    assert done.status == 2
+    assert done.err.startswith(f"{file}:{place}: ")
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("json_option", [[], ["--json"]])
+def test_a_reader_that_leaves_early(json_option):
+    code = "import sys; from galley.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "plan", str(DOMAIN), str(TASK), *json_option]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(60) == 0
+    process.stderr.close()
+
+
+def test_help_says_what_there_is(cli):
+    done = cli("--help")
+    assert done.status == 0
+    for word in ("run", "plan", "validate", "scene", "compare", "exit status", "130"):
+        assert word in done.out
+    for command in ("run", "plan", "validate", "scene", "compare"):
+        done = cli(command, "--help")
+        assert done.status == 0
+        assert "exit status" in done.out
+    assert cli("--version").out == f"galley {galley.__version__}\n"

@@ -1,0 +1,326 @@
+"""The rules of the layout: who imports whom, which library is used where, what is packaged."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import galley
+
+ROOT = Path(galley.__file__).parent
+KITCHEN = ROOT / "domain" / "kitchen"
+OUTSIDE = {"tests", "bench", "docs", "videos", "build", "dist", "runs"}
+
+BELOW_SKILLS = {"domain", "robots", "worlds", "motion", "optimization", "reachability"}
+MAY_IMPORT = {
+    "domain": set(),
+    "planning": {"domain"},
+    "robots": {"domain"},
+    "worlds": {"domain", "robots"},
+    "motion": {"domain", "robots", "worlds"},
+    "optimization": {"domain", "robots", "worlds", "motion"},
+    "reachability": {"domain", "robots", "worlds"},
+    "skills": BELOW_SKILLS,
+    "tamp": {"planning", "skills"} | BELOW_SKILLS,
+    "simulation": {"domain", "robots", "worlds", "motion"},
+    "viz": {"domain", "robots", "worlds", "motion"},
+}
+COMPOSES = {"engine", "cli", "report", "run_folder", "compare", "commands"}  # may import anything
+
+# Libraries and the packages that may import them.
+CONFINED = {
+    "pybullet": {"worlds", "simulation"},
+    "pybullet_data": {"worlds", "simulation", "robots"},  # data files only: no simulator
+    "pydrake": {"worlds", "optimization", "viz"},
+    "imageio": {"viz"},
+    "imageio_ffmpeg": {"viz"},
+    "pddlgym": {"planning"},
+    "gym": {"planning"},
+}
+HEAVY = ("pybullet", "pydrake", "matplotlib", "pddlgym", "gym", "imageio", "numba")
+LONGEST_FILE = 400  # lines
+
+
+def packages():
+    """Folders at the root that hold an ``__init__.py``."""
+    return sorted(p.parent.name for p in ROOT.glob("*/__init__.py") if p.parent.name not in OUTSIDE)
+
+
+def sources():
+    """Every module of the package, not the tests."""
+    found = [*ROOT.glob("*.py")]
+    for name in packages():
+        found += (ROOT / name).rglob("*.py")
+    return sorted(found)
+
+
+def module_name(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(["galley", *(p for p in parts if p != "__init__")])
+
+
+def top(name):
+    """``skills`` for ``galley.skills.pick``; empty for ``galley`` itself."""
+    return [*name.split("."), ""][1]
+
+
+def is_main_guard(node):
+    return isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
+
+
+def walk(node):
+    """All nodes, those of functions too, without what only runs as a script."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not is_main_guard(child):
+            yield from walk(child)
+
+
+@cache
+def imports(path):
+    """Names of the modules that a file imports, late imports included, with their lines."""
+    known = {module_name(p) for p in sources()}
+    found = []
+    for node in walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, node.lineno) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: a relative import"
+            for alias in node.names:  # ``from galley.a import b``: b may be a module
+                inner = f"{node.module}.{alias.name}"
+                found.append((inner if inner in known else node.module, node.lineno))
+    return tuple(found)
+
+
+def test_import_directions():
+    wrong = []
+    for path in sources():
+        here = top(module_name(path))
+        if here in COMPOSES or not here:
+            continue
+        for name, line in imports(path):
+            if name.split(".")[0] != "galley":
+                continue
+            there = top(name)
+            if there and there != here and there not in MAY_IMPORT[here]:
+                wrong.append(f"{path.relative_to(ROOT)}:{line}: {here} imports {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_package_has_a_rule():
+    assert set(packages()) == set(MAY_IMPORT) | {"commands"}
+    at_root = {p.stem for p in ROOT.glob("*.py")} - {"__init__"}
+    assert at_root <= COMPOSES
+
+
+def test_the_rules_have_no_way_back():
+    order, left = [], dict(MAY_IMPORT)
+    while left:
+        ready = [name for name, below in left.items() if below <= set(order)]
+        assert ready, f"a circle among {sorted(left)}"
+        order += ready
+        for name in ready:
+            del left[name]
+
+
+def test_no_cycles_between_modules():
+    graph = {}
+    for path in sources():
+        if path == ROOT / "__init__.py":
+            continue
+        wanted = {name for name, _ in imports(path) if name.startswith("galley.")}
+        graph[module_name(path)] = wanted - {module_name(path)}
+    done = set()
+
+    def visit(name, trail):
+        assert name not in trail, " -> ".join([*trail[trail.index(name) :], name])
+        if name in done or name not in graph:
+            return
+        for each in sorted(graph[name]):
+            visit(each, [*trail, name])
+        done.add(name)
+
+    for name in sorted(graph):
+        visit(name, [])
+
+
+def test_the_check_sees_late_imports(tmp_path):
+    file = tmp_path / "late.py"
+    file.write_text(
+        "def f():\n    import pybullet\n    from galley.worlds import checker\n"
+        'if __name__ == "__main__":\n    import pydrake\n'
+    )
+    assert imports(file) == (("pybullet", 2), ("galley.worlds.checker", 3))
+
+
+@pytest.mark.parametrize("library", sorted(CONFINED))
+def test_libraries_stay_where_they_belong(library):
+    users = {}
+    for path in sources():
+        if any(name.split(".")[0] == library for name, _ in imports(path)):
+            users.setdefault(top(module_name(path)), []).append(str(path.relative_to(ROOT)))
+    assert set(users) <= CONFINED[library], users
+    if library in ("pddlgym", "gym"):
+        assert users == {"planning": ["planning/gym_replay.py"]}
+
+
+def test_each_package_of_the_users_choice_is_used():
+    used = {name.split(".")[0] for path in sources() for name, _ in imports(path)}
+    assert {"pybullet", "pddlgym", "numpy", "pydrake"} <= used
+    assert used & {"imageio", "imageio_ffmpeg"}
+
+
+def project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_package_list_equals_the_folders():
+    listed = project()["tool"]["setuptools"]["packages"]
+    found = {"galley"}
+    for name in packages():
+        for init in (ROOT / name).rglob("__init__.py"):
+            found.add(module_name(init))
+    assert sorted(listed) == sorted(found)
+
+
+def test_every_data_file_is_packaged():
+    patterns = project()["tool"]["setuptools"]["package-data"]
+    for name in packages():
+        for path in (ROOT / name).rglob("*"):
+            if path.suffix in (".py", ".pyc") or path.is_dir() or "__pycache__" in path.parts:
+                continue
+            home = ROOT / name
+            globs = patterns.get(f"galley.{name}", [])
+            assert any(path in set(home.glob(g)) for g in globs), f"{path} is not in the wheel"
+
+
+def test_docstrings_and_file_lengths():
+    wrong = []
+    for path in sources():
+        text = path.read_text()
+        if not ast.get_docstring(ast.parse(text)):
+            wrong.append(f"{path.relative_to(ROOT)} has no docstring")
+        for child in [path.parent, *path.parent.parents]:
+            if child == ROOT:
+                break
+            if not (child / "__init__.py").is_file():
+                wrong.append(f"{child.relative_to(ROOT)} has no __init__.py")
+    for path in [*sources(), *(ROOT / "tests").rglob("*.py"), *(ROOT / "bench").rglob("*.py")]:
+        lines = len(path.read_text().splitlines())
+        if lines >= LONGEST_FILE:
+            wrong.append(f"{path.relative_to(ROOT)} has {lines} lines")
+    assert not wrong, "\n".join(wrong)
+
+
+def repository_files():
+    """Tracked files, and new ones that git does not ignore; skips outside a checkout."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    run = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    if run.returncode != 0:  # the folder belongs to somebody else, say
+        pytest.skip(run.stderr.decode())
+    names = [name for name in run.stdout.decode().split("\0") if name]
+    return [ROOT / name for name in names if (ROOT / name).is_file()]
+
+
+def test_no_trace_of_this_machine():
+    # Put together here, so that this file does not accuse itself.
+    words = "|".join(["wo" + "rk", "ro" + "ot", "ho" + "me"])
+    pattern = re.compile(
+        rf"(?<![\w.\-/])/(?:{words})/\w|(?<![\w\-])sha" + r"red/|\.lib" + r"rary\b|"
+        rf"{re.escape(str(ROOT))}(?![\w\-])"
+    )
+    wrong = []
+    for path in repository_files():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # a picture, a film
+        for number, line in enumerate(text.splitlines(), 1):
+            if pattern.search(line):
+                wrong.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}")
+    assert not wrong, "\n".join(wrong)
+
+
+def python(*arguments, cwd=None, **more):
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    "command", [["plan"], ["validate"]], ids=["galley plan", "galley validate"]
+)
+def test_symbolic_commands_start_without_heavy_libraries(command, tmp_path):
+    (tmp_path / "plan.txt").write_text("(navigate center burner)\n")
+    files = [KITCHEN / "kitchen.pddl", KITCHEN / "sugar_only.pddl"]
+    if command == ["validate"]:
+        files.append(tmp_path / "plan.txt")
+    code = (
+        "import sys\nfrom galley.cli import main\n"
+        f"status = main({[*command, *map(str, files)]!r})\n"
+        "print('status', status)\n"
+        f"print('heavy', [m for m in {HEAVY!r} if m in sys.modules])\n"
+    )
+    done = python("-c", code, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"status {0 if command == ['plan'] else 1}" in done.stdout
+    assert "heavy []" in done.stdout
+
+
+def test_help_needs_nothing_heavy(tmp_path):
+    done = python("-X", "importtime", "-m", "galley.cli", "--help", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "exit status" in done.stdout
+    assert not set(HEAVY) & imported(done.stderr)
+
+
+def imported(importtime):
+    """Names of the modules in the output of ``python -X importtime``."""
+    rows = [line for line in importtime.splitlines() if line.startswith("import time:")]
+    return {row.rsplit("|", 1)[1].strip() for row in rows}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["plan", KITCHEN / "kitchen.pddl", KITCHEN / "task.pddl"],
+        ["run", "--problem", KITCHEN / "sugar_only.pddl", "--execute", "none"],
+    ],
+    ids=["--help", "plan", "run"],
+)
+@pytest.mark.parametrize("where", ["in the repository", "elsewhere"])
+def test_the_script_loads_no_second_copy(arguments, where, tmp_path):
+    if "run" in arguments:
+        if where == "elsewhere":
+            pytest.skip("the same as in the repository, and slower")
+        arguments = [*arguments, "--out", tmp_path / "run"]
+    script, cwd = ("engine.py", ROOT) if where == "in the repository" else (ROOT / "engine.py", "/")
+    done = python("-X", "importtime", script, *arguments, cwd=cwd)
+    assert done.returncode == 0, done.stderr[-2000:]
+    names = imported(done.stderr)
+    own = {*packages(), *COMPOSES}
+    bare = {name for name in names if name.split(".")[0] in own}
+    assert not bare
+    assert "galley.cli" in names

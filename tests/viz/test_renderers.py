@@ -1,0 +1,183 @@
+"""What the renderers draw, judged by the colours that the scene file asks for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image as PilImage
+
+from galley.domain.frames import rotation_z, to_pose7, transform
+from galley.domain.scene import Scene
+from galley.robots import RobotModel
+from galley.viz import renderer as module
+from galley.viz.picture import Renderer
+from galley.viz.renderer import choose_renderer, make_renderer, open_renderer, vtk_fault
+from galley.viz.view import Camera
+
+WIDTH, HEIGHT = 320, 240
+FACES = {  # colour of each cell, and the direction from which its face is seen
+    "front": ((0, 0), (200, 0, 0), (1, 0, 0)),
+    "back": ((1, 0), (0, 200, 0), (-1, 0, 0)),
+    "top": ((2, 0), (0, 0, 200), (0, 0, 1)),
+    "left": ((0, 1), (200, 200, 0), (0, 1, 0)),
+    "right": ((1, 1), (0, 200, 200), (0, -1, 0)),
+}
+
+
+def painted(folder: Path) -> Path:
+    """A texture with a colour for each face, whose upper right quarter is white."""
+    sheet = PilImage.new("RGB", (96, 64))
+    for (column, row), color, _ in FACES.values():
+        sheet.paste(color, (32 * column, 32 * row, 32 * column + 32, 32 * row + 32))
+        sheet.paste((255, 255, 255), (32 * column + 16, 32 * row, 32 * column + 32, 32 * row + 16))
+    path = folder / "painted.png"
+    sheet.save(path)
+    return path
+
+
+@pytest.fixture(scope="module", params=["vtk", "tiny"])
+def drawer(
+    request: pytest.FixtureRequest,
+    scene: Scene,
+    robot: RobotModel,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Renderer]:
+    if request.param == "vtk" and vtk_fault() is not None:
+        pytest.skip(f"no VTK renderer here: {vtk_fault()}")
+    texture = painted(tmp_path_factory.mktemp("texture"))
+    sugar = scene.item("sugar_box")
+    shape = replace(sugar.shapes[0], texture=texture)
+    items = (replace(sugar, shapes=(shape,)), *scene.items[1:])
+    made = make_renderer(request.param, replace(scene, items=items), robot, WIDTH, HEIGHT)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_each_face_carries_its_cell_upright(
+    drawer: Renderer, scene: Scene, items: np.ndarray, face: str
+) -> None:
+    _, color, normal = FACES[face]
+    place = np.array([1.2, 0.6, 1.5])  # in the open
+    poses = items.copy()
+    poses[0] = to_pose7(transform(None, place))
+    # From above, "up" in the picture is away from the viewer; a hair towards +x makes it -x.
+    eye = place + 0.5 * np.array(normal) + (0.02 * (normal[2] != 0), 0.0, 0.0)
+    q = scene.robot.q.copy()
+    picture = drawer.render(q, np.zeros(len(scene.joints)), poses, Camera(eye, place))
+    size = scene.item("sugar_box").size
+    right = {"front": 1, "back": 1, "top": 1, "left": 0, "right": 0}[face]
+    up = 0 if face == "top" else 2
+    scale = Camera(eye, place).focal(HEIGHT) / (0.5 - 0.5 * size[np.argmax(np.abs(normal))])
+    dx, dy = 0.25 * size[right] * scale, 0.25 * size[up] * scale
+
+    def pixel(x: float, y: float) -> np.ndarray:
+        return picture[round(HEIGHT / 2 - y), round(WIDTH / 2 + x)].astype(int)
+
+    white, low = pixel(dx, dy), pixel(-dx, -dy)
+    assert np.ptp(white) < 30
+    assert white.min() > 60
+    lit = np.array(color) > 0
+    assert low[lit].min() > low[~lit].max() + 50
+    for x, y in ((-dx, dy), (dx, -dy)):
+        np.testing.assert_allclose(pixel(x, y), low, atol=25)
+
+
+def test_a_drawer_is_seen_to_open(drawer: Renderer, scene: Scene, items: np.ndarray) -> None:
+    camera = Camera([1.6, 1.2, 2.2], [0.3, 1.2, 0.85])
+    q, closed = scene.robot.q, np.zeros(len(scene.joints))
+    opened = closed.copy()
+    opened[scene.joint_index["indigo_drawer_top_joint"]] = 0.3
+    # The drawer's floor, wood, is seen now where the worktop or front was.
+    (pixel,), _ = camera.project(np.array([[0.40, 1.2, 0.779]]), WIDTH, HEIGHT)
+    column, row = (int(p) for p in pixel)
+    before = drawer.render(q, closed, items, camera)[row, column].astype(int)
+    after = drawer.render(q, opened, items, camera)[row, column].astype(int)
+    wood = np.array([0.80, 0.72, 0.60])
+    assert np.abs(after - before).max() > 15
+    np.testing.assert_allclose(after / after.sum(), wood / wood.sum(), atol=0.03)
+
+
+def test_nothing_moved_is_the_same_picture(
+    drawer: Renderer, scene: Scene, items: np.ndarray
+) -> None:
+    camera = Camera([2.3, 2.0, 1.8], [0.3, 0.6, 0.9])
+    at = (scene.robot.q, np.zeros(len(scene.joints)), items, camera)
+    first = drawer.render(*at)
+    assert drawer.render(*at) is first
+
+
+def test_a_window_drawn_anew_fits_into_the_picture(
+    scene: Scene, robot: RobotModel, items: np.ndarray
+) -> None:
+    """Drawn in windows and drawn whole, a picture is the same but for single pixels on edges."""
+    if vtk_fault() is not None:
+        pytest.skip(f"no VTK renderer here: {vtk_fault()}")
+    camera = Camera([2.3, 2.0, 1.8], [0.3, 0.6, 0.9])
+    q, scene_q = scene.robot.q.copy(), np.zeros(len(scene.joints))
+    q[:3] = 0.95, 0.6, np.pi
+    part = make_renderer("vtk", scene, robot, 640, 480)
+    for k in range(8):
+        q[3], scene_q[0] = 0.08 * k, 0.04 * k
+        moved = items.copy()
+        moved[0, :4] = *(items[0, :3] + (0, 0, 0.03 * k)), 0.0
+        moved[0, 3:] = to_pose7(transform(rotation_z(0.2 * k)))[3:]
+        windowed = part.render(q, scene_q, moved, camera)
+    part.close()
+    whole = make_renderer("vtk", scene, robot, 640, 480)
+    expected = whole.render(q, scene_q, moved, camera)
+    whole.close()
+    differs = np.abs(windowed.astype(int) - expected).max(axis=2) > 12
+    assert differs.mean() < 2e-4
+
+
+def test_the_reason_is_told(scene: Scene, robot: RobotModel) -> None:
+    assert choose_renderer("tiny") == ("tiny", "PyBullet's TinyRenderer was asked for")
+    with pytest.raises(ValueError, match="vtk, tiny"):
+        choose_renderer("gl")
+    drawer = open_renderer(scene, robot, 64, 48, prefer="tiny")
+    assert drawer.name == "tiny"
+    assert "asked for" in drawer.reason
+    drawer.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "crashed with SIGSEGV"),
+        ("import sys; print('no EGL', file=sys.stderr); sys.exit(1)", "no EGL"),
+    ],
+)
+def test_a_broken_graphics_stack_means_tiny(
+    monkeypatch: pytest.MonkeyPatch, body: str, expected: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = subprocess.run
+
+    def broken(command: list[str], **options: object) -> object:
+        assert command[-1] == "galley.viz.vtk_probe"
+        return run([sys.executable, "-c", body], **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(module.subprocess, "run", broken)
+    module.vtk_fault.cache_clear()
+    try:
+        name, reason = choose_renderer("vtk")
+    finally:
+        module.vtk_fault.cache_clear()
+    assert name == "tiny"
+    assert expected in reason
+    assert "TinyRenderer" in caplog.text
+
+
+def test_the_package_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, galley.viz, galley.viz.renderer;"
+        "print([m for m in ('pydrake', 'pybullet', 'imageio', 'PIL') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import imageio_ffmpeg
+import numpy as np
+import pytest
+
+from galley.domain.log import Log
+from galley.domain.scene import Scene
+from galley.robots import RobotModel
+from galley.viz import film_job
+from galley.viz.film_crew import CrewError, FilmCrew
+from galley.viz.film_job import FilmJob, turns
+from galley.viz.frames import frame_times, sample
+from galley.viz.video import film
+from galley.viz.view import Camera
+
+
+def stream(path: Path) -> str:
+    """What ffmpeg says of a file."""
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-i", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+
+def decoded(path: Path) -> np.ndarray:
+    """All pictures (F, h, w, 3) of a film."""
+    frames = imageio_ffmpeg.read_frames(str(path))
+    width, height = next(frames)["size"]
+    return np.array([np.frombuffer(f, np.uint8).reshape(height, width, 3) for f in frames])
+
+
+def test_a_film_is_what_it_says(log: Log, scene: Scene, robot: RobotModel, tmp_path: Path) -> None:
+    path = tmp_path / "run.mp4"
+    calls: list[tuple[int, int]] = []
+    info = film(
+        log,
+        scene,
+        robot,
+        path,
+        fps=10.0,
+        width=320,
+        height=240,
+        speed=2.0,
+        hold=0.5,
+        title="Test",
+        progress=lambda done, count: calls.append((done, count)),
+    )
+    assert info.frames == 61 + 5
+    assert calls[-1] == (66, 66)
+    assert len(calls) == 66
+    said = stream(path)
+    assert "Video: h264" in said
+    assert "yuv420p" in said
+    assert "320x240" in said
+    assert re.search(r"\b10 fps", said)
+    count, seconds = imageio_ffmpeg.count_frames_and_secs(str(path))
+    assert count == 66
+    assert seconds == pytest.approx(info.duration_s) == pytest.approx(6.6)
+    data = path.read_bytes()
+    assert data.index(b"moov") < data.index(b"mdat")  # plays before it is loaded to the end
+    assert [p.name for p in tmp_path.iterdir()] == ["run.mp4"]
+    frames = decoded(path).astype(int)
+    assert frames[0].std() > 20  # not blank
+    assert np.abs(frames[0] - frames[-7]).max() > 60
+    assert np.abs(frames[-1] - frames[-3]).max() < 12  # it rests on the end
+
+
+def test_chunks_are_shared_out_in_turn() -> None:
+    plan = turns(60, 2)
+    assert [worker for worker, _ in plan] == [0, 1, 0]
+    assert [k for _, numbers in plan for k in numbers] == list(range(60))
+
+
+def test_several_workers_draw_the_same_as_one(
+    log: Log, scene: Scene, robot: RobotModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frames = sample(log, robot, frame_times(log, 3.0))
+    count = len(frames.time)
+    assert count > film_job.CHUNK  # so that there is something to share
+    cameras = (Camera([2.6, 2.0, 1.8], [0.3, 0.6, 0.9]),) * count
+    job = FilmJob(scene, robot, frames, cameras, (), 160, 120, "tiny")
+    alone = list(film_job.pictures(job))
+    with FilmCrew(job, workers=2) as crew:
+        assert crew.workers == 2
+        together = list(crew.pictures())
+    assert len(together) == count
+    assert all((a == b).all() for a, b in zip(alone, together, strict=True))
+
+
+def test_a_worker_that_fails_is_reported(log: Log, scene: Scene, robot: RobotModel) -> None:
+    frames = sample(log, robot, np.array([0.0, 1.0]))
+    cameras = (Camera([2.6, 2.0, 1.8], [0.3, 0.6, 0.9]),) * 2
+    broken = replace(robot, urdf="<robot")
+    job = FilmJob(scene, broken, frames, cameras, (), 160, 120, "tiny")
+    with FilmCrew(job, workers=1) as crew, pytest.raises(CrewError, match="ended with status"):
+        list(crew.pictures())
+
+
+def test_a_film_given_up_leaves_nothing(
+    log: Log, scene: Scene, robot: RobotModel, tmp_path: Path
+) -> None:
+    class GaveUpError(Exception):
+        pass
+
+    def stop(done: int, _: int) -> None:
+        assert not (tmp_path / "run.mp4").exists()
+        if done == 3:
+            raise GaveUpError
+
+    before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+    for _ in range(2):
+        with pytest.raises(GaveUpError):
+            film(
+                log,
+                scene,
+                robot,
+                tmp_path / "run.mp4",
+                fps=10.0,
+                width=160,
+                height=120,
+                renderer="tiny",
+                workers=1,
+                progress=stop,
+            )
+    assert list(tmp_path.iterdir()) == []
+    if before:
+        assert len(os.listdir("/proc/self/fd")) < before + 12
+
+
+def test_odd_sizes_are_refused(log: Log, scene: Scene, robot: RobotModel, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="even"):
+        film(log, scene, robot, tmp_path / "run.mp4", width=321, height=240)
