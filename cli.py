@@ -144,6 +144,12 @@ def _motion_options(p: argparse.ArgumentParser) -> None:
         help="of the film in pixels, 16:9 (default 720)",
     )
     p.add_argument("--fps", type=_count, default=25, help="pictures a second (default 25)")
+    p.add_argument(
+        "--speed",
+        type=_positive,
+        default=1.0,
+        help="of the film; other than real time is marked in the picture (default 1)",
+    )
 
 
 def _run_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -61,6 +61,7 @@ class Options:
     video: bool = True
     height: int = 720
     fps: int = 25
+    speed: float = 1.0
     node_limit: int | None = None
 
 
@@ -279,7 +280,7 @@ class _Run:
         """Film the executed states. A run without a film is still a run: trouble is reported."""
         self.listener.stage("filming")
         began = time.perf_counter()
-        height = self.options.height
+        height = self.options.height // 2 * 2
         info = film(
             log,
             self.scene,
@@ -288,6 +289,7 @@ class _Run:
             fps=self.options.fps,
             width=height * 16 // 9 // 2 * 2,
             height=height,
+            speed=self.options.speed,
             progress=lambda done, total: self.listener.fraction("filming", done / total),
         )
         self.report.timing_s["video"] = time.perf_counter() - began

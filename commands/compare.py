@@ -10,7 +10,7 @@ from typing import Any
 from rich.table import Table
 
 from galley.commands.progress import Printer
-from galley.compare import Solution, record, save_waypoints, seed_query, solve
+from galley.compare import Query, Solution, record, save_waypoints, seed_query, solve
 from galley.domain.failure import Failure
 from galley.domain.scene_file import load_scene
 from galley.engine import KITCHEN
@@ -73,7 +73,7 @@ def _film(
     bench: Workbench,
     solution: Solution,
     folder: RunFolder,
-    query: Any,
+    query: Query,
 ) -> None:
     printer.stage(f"filming {solution.name}.mp4")
     verdict = "free of collision" if solution.hit is None else f"COLLIDES: {_pair(solution)}"
@@ -85,6 +85,7 @@ def _film(
         fps=arguments.fps,
         width=arguments.height * 16 // 9 // 2 * 2,
         height=arguments.height // 2 * 2,
+        speed=arguments.speed,
         title=f"{_TITLES[solution.name]}, {verdict}",
         progress=lambda done, total: printer.fraction("filming", done / total),
     )

@@ -25,6 +25,7 @@ def run_command(arguments: argparse.Namespace) -> int:
         video=arguments.video,
         height=arguments.height,
         fps=arguments.fps,
+        speed=arguments.speed,
         node_limit=arguments.node_limit,
     )
     printer = Printer()

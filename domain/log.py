@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +74,9 @@ class Log:
     def save(self, path: Path) -> None:
         """Write as a compressed npz; the file appears whole or not at all."""
         partial = path.with_suffix(".partial")
-        data = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+        data: dict[str, Any] = {
+            field.name: np.asarray(getattr(self, field.name)) for field in fields(self)
+        }
         with open(partial, "wb") as stream:
             np.savez_compressed(stream, log_version=np.array(LOG_VERSION), **data)
         os.replace(partial, path)

@@ -42,11 +42,12 @@ class Path:
         return float(np.linalg.norm(np.diff(self.waypoints, axis=0), axis=1).sum())
 
     def resampled(self, step: float) -> Path:
-        """The same line with waypoints added so that no joint moves more than ``step`` between two."""
+        """The same line, waypoints added so that no joint moves more than ``step`` in one."""
         points = [self.waypoints[:1]]
         for a, b in zip(self.waypoints[:-1], self.waypoints[1:], strict=True):
             n = max(1, int(np.ceil(np.abs(b - a).max() / step - 1e-9)))
-            points.append(a + np.linspace(0.0, 1.0, n + 1)[1:, None] * (b - a))
+            s = np.linspace(0.0, 1.0, n + 1)[1:, None]
+            points.append((1.0 - s) * a + s * b)  # exactly b at s = 1
         return Path(self.group, np.concatenate(points))
 
     def __len__(self) -> int:

@@ -1,6 +1,7 @@
 """RRT-Connect: two trees that grow towards each other, from the start and from a set of goals.
 
-J. Kuffner and S. LaValle, "RRT-Connect: an efficient approach to single-query path planning" (2000).
+J. Kuffner and S. LaValle, "RRT-Connect: an efficient approach to single-query path planning"
+(2000).
 """
 
 from __future__ import annotations

@@ -53,7 +53,8 @@ class Space:
         """
         steps = float((np.abs(b - a) / self.resolution).max())
         n = max(1, int(np.ceil(steps - 1e-9)))
-        return np.asarray(a + np.linspace(0.0, 1.0, n + 1)[1:, None] * (b - a))
+        s = np.linspace(0.0, 1.0, n + 1)[1:, None]
+        return np.asarray((1.0 - s) * a + s * b)  # exactly b at s = 1
 
 
 def arm_space(group: JointGroup) -> Space:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ def save_trajectories(path: Path, motions: tuple[Motion, ...]) -> None:
     For motion k: ``k_breaks`` (n + 1,), ``k_coefficients`` (n, d + 1, joints), ``k_waypoints``;
     ``group`` and ``phase`` (m,) name them, ``action_index`` (m,) says what they belong to.
     """
-    data: dict[str, np.ndarray] = {
+    data: dict[str, Any] = {
         "store_version": np.array(STORE_VERSION),
         "group": np.array([m.group for m in motions], dtype=np.str_),
         "phase": np.array([m.phase for m in motions], dtype=np.str_),
@@ -33,7 +34,7 @@ def save_trajectories(path: Path, motions: tuple[Motion, ...]) -> None:
         data[f"{k}_waypoints"] = motion.path.waypoints
     partial = path.with_name(f".{path.name}.partial")
     with open(partial, "wb") as stream:
-        np.savez_compressed(stream, **data)  # type: ignore[arg-type]
+        np.savez_compressed(stream, **data)
     os.replace(partial, path)
 
 

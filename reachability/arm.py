@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.frames import Array, inverse
-from galley.domain.scene import MobileBaseSpec
 from galley.robots.kinematics import link0_pose
 from galley.robots.panda import LIMITS, X_FH
 from galley.robots.panda_ik import inverse_batch

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.frames import Array, rotation_z, wrap
-from galley.domain.scene import MobileBaseSpec, Stance
+from galley.domain.scene import Stance
 from galley.robots.panda import A7, D1, DF
 from galley.robots.panda_reach import stretch
 

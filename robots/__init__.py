@@ -4,7 +4,7 @@
 - ``panda``: the arm's geometry, limits and forward kinematics
 - ``panda_ik``: its closed-form inverse kinematics; ``panda_reach``: the bound that proves a pose
   out of reach
-- ``base_urdf``: the wheeled base, from ``domain.base_spec``; ``panda_urdf``: the arm as the base carries it
+- ``base_urdf``: the wheeled base, from ``domain.base_spec``; ``panda_urdf``: the arm on it
 - ``mobile_panda``: the whole robot; ``kinematics``: where its links are
 - ``self_collisions``: which of its links are never checked against each other
 

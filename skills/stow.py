@@ -126,7 +126,7 @@ def _step(
             for manipulation in islice(contacts(start, rng), _TRIES_HERE):
                 yield solve(bench, manipulation, start.q[:3], rng, tally)
         arms = folded(bench, start)
-        # Stretched out over something, the arm may find no room to fold here, but elsewhere it will.
+        # Stretched out over something, the arm may not find room to fold here, but elsewhere.
         arm = arms[0] if len(arms) else bench.tucked
         yield from stances(bench, contacts(start, rng), stance, arm, start, rng, tally)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -56,7 +56,7 @@ def _step_numbers(lines: list[str]) -> list[int]:
         f"{action} | {phase.partition(':')[0]}" if ":" in phase else action
         for action, phase in parts
     ]
-    return [sum(a != b for a, b in pairwise(steps[: k + 1])) for k in range(len(steps))]
+    return [0, *accumulate(int(a != b) for a, b in pairwise(steps))] if steps else []
 
 
 def cut(frames: Frames, lines: list[str], robot: RobotModel, fps: float) -> tuple[Shot, ...]:

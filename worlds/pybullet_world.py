@@ -230,7 +230,7 @@ class PyBulletChecker:
         self.margin = margin
         self.checks = 0
         self._held = state.held
-        # What rides on a drawer must be moved with it when a query moves the drawer; it rests there.
+        # What rides on a drawer moves with it when a query moves the drawer; it rests there.
         self._riders = tuple(
             k for k, item in enumerate(state.items) if item.parent not in (HAND, WORLD)
         )

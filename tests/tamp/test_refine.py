@@ -1,0 +1,196 @@
+"""Refinement goes back where a later action gets stuck: scripted skills, exact orders."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.scene import Binding
+from galley.skills import BoundAction, Settings
+from galley.tamp import refine as module
+from galley.tamp.refine import refine
+
+FAILS = Failure(FailureKind.BUDGET, "no luck")
+
+
+@dataclass(frozen=True)
+class Step:
+    """Stands for a Motion: what ``after`` adds to the state."""
+
+    text: str
+
+
+@dataclass
+class Bench:
+    """Stands for a Workbench: the settings, and which streams were asked for."""
+
+    settings: Settings
+    streams: list = field(default_factory=list)
+    scene: None = None
+    robot: None = None
+
+    def rng(self, *key):
+        self.streams.append(key)
+        return np.random.default_rng(key)
+
+
+@dataclass
+class Scripted:
+    """A skill that fails as its script says, and writes down every call."""
+
+    name: str
+    calls: list
+    script: list = field(default_factory=list)  # True: this call fails; past its end: it works
+    certified: Failure | None = None
+    asked: int = 0
+
+    def impossible(self, bench, action, state):
+        return self.certified
+
+    def refine(self, bench, action, upcoming, state, rng):
+        self.calls.append((self.name, state, tuple(a.name for a in upcoming)))
+        self.asked += 1
+        if self.asked <= len(self.script) and self.script[self.asked - 1]:
+            return FAILS
+        return (Step(f"{self.name}{self.asked}"),)
+
+    def first_contacts(self, bench, action, state, rng):
+        return iter(())
+
+
+@pytest.fixture(autouse=True)
+def text_states(monkeypatch):
+    """States are texts here: the names of the Steps that led to them."""
+    monkeypatch.setattr(module, "after", lambda scene, robot, step, at: f"{at} {step.text}".strip())
+
+
+def scripted(attempts=2, **scripts):
+    """A plan with one action a script, its skills, and the list of their calls."""
+    calls = []
+    skills = {name: Scripted(name, calls, script) for name, script in scripts.items()}
+    plan = tuple(
+        BoundAction(k, name, (Binding("thing", "item", "thing"),)) for k, name in enumerate(skills)
+    )
+    return Bench(Settings(attempts=attempts)), plan, skills, calls
+
+
+def order(calls):
+    return "".join(name for name, _, _ in calls)
+
+
+def test_all_goes_well():
+    bench, plan, skills, calls = scripted(a=[], b=[], c=[])
+    found = refine(bench, plan, "", skills)
+    assert [step.text for step in found.motions] == ["a1", "b1", "c1"]
+    assert found.states == ("", "a1", "a1 b1", "a1 b1 c1")
+    assert found.attempts == 3
+    assert calls == [("a", "", ("b", "c")), ("b", "a1", ("c",)), ("c", "a1 b1", ())]
+
+
+def test_an_action_is_tried_again_before_the_one_before_it():
+    bench, plan, skills, calls = scripted(attempts=3, a=[], b=[True, True])
+    found = refine(bench, plan, "", skills)
+    assert order(calls) == "abbb"
+    assert [step.text for step in found.motions] == ["a1", "b3"]
+    assert found.attempts == 4
+
+
+def test_after_all_tries_the_choice_before_is_made_anew():
+    bench, plan, skills, calls = scripted(attempts=2, a=[], b=[], c=[True, True, True])
+    found = refine(bench, plan, "", skills)
+    # c fails twice after b1, once after b2, then works.
+    assert order(calls) == "abccbcc"
+    assert [state for name, state, _ in calls if name == "c"] == ["a1 b1"] * 2 + ["a1 b2"] * 2
+    assert [step.text for step in found.motions] == ["a1", "b2", "c4"]
+    assert found.states == ("", "a1", "a1 b2", "a1 b2 c4")
+
+
+def test_it_goes_back_as_far_as_it_must():
+    # Two tries of each: c fails four times, so b is through and a is made anew; b may try again.
+    bench, plan, skills, calls = scripted(attempts=2, a=[], b=[], c=[True] * 4)
+    found = refine(bench, plan, "", skills)
+    assert order(calls) == "abccbcc" + "abc"
+    assert found.motions == (Step("a2"), Step("b3"), Step("c5"))
+
+
+def test_it_gives_up_when_the_first_action_is_through():
+    bench, plan, skills, calls = scripted(attempts=2, a=[], b=[True] * 100)
+    failed = refine(bench, plan, "", skills)
+    assert order(calls) == "abbabb"
+    assert failed.kind is FailureKind.BUDGET
+    assert str(failed) == "b thing: no luck"
+
+
+def test_the_failure_told_is_the_one_that_came_furthest():
+    bench, plan, skills, _ = scripted(attempts=2, a=[False, True], b=[False], c=[True] * 9)
+    # a works, b works, c fails twice, b works, c fails twice; then a fails: c's failure is told.
+    assert refine(bench, plan, "", skills).step == ("c thing",)
+
+
+def test_no_stream_is_used_twice():
+    bench, plan, skills, calls = scripted(attempts=3, a=[], b=[False, True], c=[True] * 11)
+    refine(bench, plan, "", skills)
+    assert len(bench.streams) == len(calls) > 12
+    assert len(set(bench.streams)) == len(bench.streams)
+    for index, (_, attempt) in enumerate(bench.streams):
+        earlier = [key for key in bench.streams[:index] if key[0] == bench.streams[index][0]]
+        assert attempt == len(earlier), "an action's streams count up"
+
+
+def test_the_budget_ends_a_long_search():
+    names = "abcdefgh"
+    scripts = {name: [] for name in names[:-1]} | {"h": [True] * 10_000}
+    bench, plan, skills, calls = scripted(attempts=10, **scripts)
+    failed = refine(bench, plan, "", skills)
+    assert failed.kind is FailureKind.BUDGET
+    assert len(calls) == len(plan) + module.REFINEMENTS
+
+
+def test_a_long_plan_is_no_long_search():
+    scripts = {f"a{k}": [] for k in range(2 * module.REFINEMENTS)}
+    bench, plan, skills, _ = scripted(**scripts)
+    found = refine(bench, plan, "", skills)
+    assert found.attempts == len(plan)
+
+
+def test_an_empty_plan():
+    bench, plan, skills, _ = scripted()
+    found = refine(bench, plan, "start", skills)
+    assert (found.motions, found.states, found.attempts) == ((), ("start",), 0)
+
+
+def test_a_certified_refusal_returns_at_once():
+    bench, plan, skills, calls = scripted(a=[], b=[])
+    proof = {"kind": "sizes", "item_m": [1, 2, 3]}
+    skills["b"].certified = Failure(FailureKind.DOES_NOT_FIT, "too big", certificate=proof)
+    failed = refine(bench, plan, "", skills)
+    assert calls == []
+    assert bench.streams == []
+    assert failed.kind is FailureKind.DOES_NOT_FIT
+    assert failed.step == ("b thing",)
+    assert failed.certificate == proof
+
+
+def test_an_unknown_action_names_the_known_skills():
+    bench, plan, skills, calls = scripted(walk=[], grab=[])
+    del skills["grab"]
+    skills["turn"] = skills["walk"]
+    failed = refine(bench, plan, "", skills)
+    assert failed.kind is FailureKind.BAD_INPUT
+    assert failed.message == "no skill carries out the action 'grab'; there are turn, walk"
+    assert calls == []
+
+
+def test_progress_is_told():
+    bench, plan, skills, _ = scripted(a=[], b=[True])
+    heard = []
+    refine(bench, plan, "", skills, lambda action, event: heard.append((action.name, event)))
+    assert heard == [
+        ("a", "start"),
+        ("a", "done"),
+        ("b", "start"),
+        ("b", "b thing: no luck"),
+        ("b", "start"),
+        ("b", "done"),
+    ]
