@@ -277,23 +277,26 @@ class _Run:
         return verdict if literal.positive else Verdict(not verdict.holds, verdict.why)
 
     def _film(self, log: Log, actions: tuple[GroundAction, ...]) -> None:
-        """Film the executed states. A run without a film is still a run: trouble is reported."""
+        """Film the executed states. A run without its film is still a run: trouble is reported."""
         self.listener.stage("filming")
         began = time.perf_counter()
         height = self.options.height // 2 * 2
-        info = film(
-            log,
-            self.scene,
-            self.world.robot,
-            self.folder / "simulation.mp4",
-            fps=self.options.fps,
-            width=height * 16 // 9 // 2 * 2,
-            height=height,
-            speed=self.options.speed,
-            progress=lambda done, total: self.listener.fraction("filming", done / total),
-        )
+        try:
+            info = film(
+                log,
+                self.scene,
+                self.world.robot,
+                self.folder / "simulation.mp4",
+                fps=self.options.fps,
+                width=height * 16 // 9 // 2 * 2,
+                height=height,
+                speed=self.options.speed,
+                progress=lambda done, total: self.listener.fraction("filming", done / total),
+            )
+            self.report.video = {k: v for k, v in asdict(info).items() if k != "path"}
+        except RuntimeError as error:
+            self.report.video = {"error": str(error)}
         self.report.timing_s["video"] = time.perf_counter() - began
-        self.report.video = {k: v for k, v in asdict(info).items() if k != "path"}
 
 
 def _write(path: Path, text: str) -> None:

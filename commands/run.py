@@ -49,7 +49,9 @@ def _tell(printer: Printer, outcome: Outcome) -> int:
         )
     spent = ", ".join(f"{stage} {s:.1f} s" for stage, s in report.timing_s.items())
     console.print(f"time: {spent}")
-    if report.video is not None:
+    if report.video is not None and "error" in report.video:
+        print(f"no film: {report.video['error']}", file=sys.stderr)
+    elif report.video is not None:
         console.print(f"filmed by {report.video['renderer']}: {report.video['reason']}")
     console.print(f"{report.status}: {outcome.folder}/report.json", soft_wrap=True)
     if report.failure is not None:

@@ -10,9 +10,9 @@ out. Nothing here claims more.
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydrake.solvers import ClarabelSolver, MathematicalProgram
 
 from galley.domain.failure import Failure, FailureKind
@@ -47,7 +47,7 @@ def shortest(path: Path, epsilon: float = EPSILON) -> Path | Failure:
     return Path(path.group, points)
 
 
-def build(start: Array, epsilon: float) -> tuple[MathematicalProgram, NDArray[np.object_]]:
+def build(start: Array, epsilon: float) -> tuple[MathematicalProgram, Any]:
     """The program and its variables: the inner waypoints (n - 2, k) of ``start`` (n, k)."""
     n, k = start.shape
     program = MathematicalProgram()

@@ -31,7 +31,7 @@ def bind(scene: Scene, domain: Domain, problem: Problem) -> dict[str, Binding]:
         wanted = {_KIND_OF_TYPE[t] for t in domain.supertypes(thing.type) if t in _KIND_OF_TYPE}
         if wanted and binding.kind not in wanted:
             what = (
-                f"object '{thing.name}' is a {thing.type} here but {_a(binding.kind)} in "
+                f"object '{thing.name}' is {_a(thing.type)} here but {_a(binding.kind)} in "
                 f"{scene.source}"
             )
             errors.append(InputError(thing.file, thing.line, thing.column, what))

@@ -6,11 +6,12 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-import imageio_ffmpeg
+import imageio.v2 as imageio
 
 from galley.domain.log import Log
 from galley.domain.scene import Scene
@@ -20,7 +21,6 @@ from galley.viz.captions import Caption, action_captions, speed_badge
 from galley.viz.film_crew import CrewError, FilmCrew
 from galley.viz.film_job import FilmJob
 from galley.viz.frames import Frames, frame_times, sample
-from galley.viz.picture import Image
 from galley.viz.renderer import choose_renderer
 from galley.worlds.drake_world import DrakeWorld
 
@@ -135,31 +135,31 @@ def _shoot(
     job: FilmJob, path: Path, fps: float, workers: int | None, progress: Progress | None
 ) -> None:
     """Draw and encode all pictures of a job into ``path``."""
-    partial = path.with_name(path.name + ".partial")
+    partial = path.with_name(f".{path.stem}.partial.mp4")
     try:
-        encoding = contextlib.closing(_encoder(partial, job, fps))
-        with FilmCrew(job, workers) as crew, encoding as encoder:
-            encoder.send(None)
+        with FilmCrew(job, workers) as crew, contextlib.closing(_writer(partial, fps)) as writer:
             for k, picture in enumerate(crew.pictures()):
-                encoder.send(picture)
+                writer.append_data(picture)
                 if progress is not None:
                     progress(k + 1, job.count)
         os.replace(partial, path)
+    except OSError as error:  # imageio's way of saying that ffmpeg has ended
+        raise RuntimeError(f"the encoder failed: {error}") from error
     finally:
         partial.unlink(missing_ok=True)
 
 
-def _encoder(path: Path, job: FilmJob, fps: float) -> Generator[None, Image | None, None]:
-    encoder: Generator[None, Image | None, None] = imageio_ffmpeg.write_frames(
+def _writer(path: Path, fps: float) -> Any:
+    """An imageio writer of H.264 that any player shows, its index at the front of the file."""
+    return imageio.get_writer(
         str(path),
-        (job.width, job.height),
+        format="FFMPEG",
+        mode="I",
         fps=fps,
         codec="libx264",
-        pix_fmt_in="rgb24",
-        pix_fmt_out="yuv420p",
+        pixelformat="yuv420p",
         quality=None,
         macro_block_size=1,
         ffmpeg_log_level="error",
-        output_params=["-preset", "veryfast", "-crf", "20", "-movflags", "+faststart", "-f", "mp4"],
+        output_params=["-preset", "veryfast", "-crf", "20", "-movflags", "+faststart"],
     )
-    return encoder

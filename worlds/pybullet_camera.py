@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pybullet as pb
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array
+from galley.worlds.bullet import pybullet as pb
 from galley.worlds.pybullet_world import PyBulletWorld
 
 _NEAR, _FAR = 0.05, 30.0  # m

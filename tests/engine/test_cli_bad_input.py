@@ -157,7 +157,9 @@ def test_an_object_of_another_kind(refused, tmp_path):
     faults = refused("run", "--problem", file)
     assert len(faults) == 2
     assert faults[0].startswith(f"{file}:2:27: object 'sugar' is a furniture here but an item in ")
-    assert faults[1].startswith(f"{file}:3:10: object 'burner' is a objective here but a furniture")
+    assert faults[1].startswith(
+        f"{file}:3:10: object 'burner' is an objective here but a furniture"
+    )
 
 
 # --- the start

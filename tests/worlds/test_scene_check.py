@@ -69,7 +69,8 @@ def test_a_start_beyond_the_arms_limits_is_refused(angle, joint, small_text, tmp
 
 
 def test_a_robot_folded_into_itself_is_refused(small_text, tmp_path):
-    text = small_text.replace("-2.81, 0.0, 3.04", "-2.81, 0.0, 0.3")  # link 5 meets the hand
+    # The forearm straight out and the wrist bent back: the hand meets link 5.
+    text = small_text.replace("-2.81, 0.0, 3.04, 0.74", "-0.84, 0.0, -0.01, -0.67")
     errors = errors_of(text, tmp_path)
     assert any("panda_hand" in e.what and "panda_link5" in e.what for e in errors)
 
@@ -91,5 +92,5 @@ def test_an_item_may_be_called_robot_or_furniture(name, small_text, tmp_path):
     scene = load_scene(file)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         check_start(world)
-        world.set_robot(np.array([1.5, 0, 3.0, 0, -0.57, 0, -2.81, 0, 0.3, 0.74, 0.04, 0.04]))
+        world.set_robot(np.array([1.5, 0, 3.0, 0, -0.57, 0, -0.84, 0, -0.01, -0.67, 0.04, 0.04]))
         assert ("panda_hand", "panda_link5") in world.near_pairs(0.0)

@@ -1,0 +1,132 @@
+"""What a motion does to the world: calculated by hand and by PyBullet's kinematics."""
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from galley.domain.frames import inverse, transform
+from galley.domain.scene import HAND, Joint
+from galley.domain.state import Placement, initial_state, item_pose
+from galley.motion.effects import after, attached, displacement, effects
+from galley.motion.motion import Attachment, Motion
+from galley.motion.path import Path
+from galley.motion.timing import rest_to_rest
+from galley.robots.kinematics import hand_pose
+
+DRAWER = "indigo_drawer_top_joint"
+
+
+def motion(robot, group, start, end, attachments=()):
+    path = Path(group, np.array([start, end]))
+    return Motion(0, "test", group, path, rest_to_rest(path, robot.group(group)), attachments)
+
+
+def drive(robot, state, dx, dy, turn, attachments):
+    start = state.q[:3]
+    return motion(robot, "base", start, start + np.array([dx, dy, turn]), attachments)
+
+
+def world_pose(kitchen, state, index):
+    return item_pose(kitchen, state, index, hand_pose(state.q, kitchen.robot.base))
+
+
+def test_an_item_keeps_its_place_when_taken_and_when_let_go(kitchen):
+    start = initial_state(kitchen)
+    X_WH = hand_pose(start.q, kitchen.robot.base)
+    before = world_pose(kitchen, start, 0)
+    taken = attached(kitchen, start, (Attachment("item", "sugar_box"),), X_WH)
+    assert taken.held == 0
+    np.testing.assert_allclose(world_pose(kitchen, taken, 0), before, atol=1e-12)
+    again = attached(kitchen, taken, (Attachment("item", "sugar_box"),), X_WH)
+    assert again.items[0] is taken.items[0], "what is held stays as it was grasped"
+    released = attached(kitchen, again, (), X_WH)
+    assert released.held is None
+    np.testing.assert_allclose(world_pose(kitchen, released, 0), before, atol=1e-12)
+    assert released.items[1] == start.items[1]
+
+
+def test_a_held_item_moves_rigidly_with_the_base(kitchen, robot):
+    """Driven by (dx, dy) and turned about the base's middle: the oracle is that turn itself."""
+    start = initial_state(kitchen)
+    hold = (Attachment("item", "sugar_box"),)
+    end = after(kitchen, robot, drive(robot, start, -0.3, 0.2, -0.5, hold), start)
+    before, moved = world_pose(kitchen, start, 0), world_pose(kitchen, end, 0)
+    R = Rotation.from_euler("z", -0.5).as_matrix()
+    middle = np.array([*start.q[:2], 0.0])
+    expected = R @ (before[:3, 3] - middle) + middle + [-0.3, 0.2, 0.0]
+    np.testing.assert_allclose(moved[:3, 3], expected, atol=1e-12)
+    np.testing.assert_allclose(moved[:3, :3], R @ before[:3, :3], atol=1e-12)
+    np.testing.assert_array_equal(world_pose(kitchen, end, 1), world_pose(kitchen, start, 1))
+
+
+def test_an_item_let_go_over_an_open_drawer_belongs_to_the_drawer(kitchen):
+    start = initial_state(kitchen)
+    scene_q = np.zeros(6)
+    scene_q[kitchen.joint_index[DRAWER]] = 0.3
+    X_WH = hand_pose(start.q, kitchen.robot.base)
+    X_WI = transform(None, (0.40, 1.2, 0.82))
+    held = start.with_scene(scene_q).with_item(1, Placement(HAND, inverse(X_WH) @ X_WI))
+    released = attached(kitchen, held, (), X_WH)
+    assert released.items[1].parent == "indigo_drawer_top"
+    np.testing.assert_allclose(released.items[1].X_PI[:3, 3], [0.10, 1.2, 0.82], atol=1e-9)
+    closed = released.with_scene(np.zeros(6))
+    np.testing.assert_allclose(world_pose(kitchen, closed, 1)[:3, 3], [0.10, 1.2, 0.82], atol=1e-9)
+
+
+@pytest.mark.parametrize("pull", [0.1, 0.3, 0.37])
+def test_a_drawer_follows_the_hand_along_its_axis_only(kitchen, robot, pull):
+    start = initial_state(kitchen)
+    hold = (Attachment("joint", DRAWER),)
+    there = drive(robot, start, pull, 0.05, 0.0, hold)  # the drawer runs along x: y is lost
+    model = effects(kitchen, robot, there, start)
+    k = kitchen.joint_index[DRAWER]
+    for share in (0.0, 0.25, 1.0):
+        at = model.at(there.path.start + share * (there.path.end - there.path.start))
+        assert at.scene_q[k] == pytest.approx(share * pull, abs=1e-12)
+        assert np.delete(at.scene_q, k).tolist() == [0.0] * 5
+
+
+def test_a_drawer_stops_at_its_ends(kitchen, robot):
+    start = initial_state(kitchen)
+    k = kitchen.joint_index[DRAWER]
+    hold = (Attachment("joint", DRAWER),)
+    pulled = after(kitchen, robot, drive(robot, start, 0.4 + 0.2, 0, 0, hold), start.with_robot(
+        np.r_[1.0, start.q[1:]]))
+    assert pulled.scene_q[k] == pytest.approx(0.4)
+    pushed = after(kitchen, robot, drive(robot, start, -0.2, 0, 0, hold), start)
+    assert pushed.scene_q[k] == 0.0
+
+
+def test_a_motion_without_attachments_moves_the_robot_only(kitchen, robot):
+    start = initial_state(kitchen)
+    end = after(kitchen, robot, drive(robot, start, -0.3, 0.0, 0.0, ()), start)
+    np.testing.assert_array_equal(end.scene_q, start.scene_q)
+    assert end.items == start.items
+    np.testing.assert_allclose(end.q[:3], start.q[:3] + [-0.3, 0, 0])
+    np.testing.assert_array_equal(end.q[3:], start.q[3:])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_door_turns_by_the_angle_that_the_hand_turned_about_its_hinge(seed):
+    """The oracle is scipy's rotation about a random axis through a random pivot."""
+    rng = np.random.default_rng(seed)
+    axis = rng.normal(size=3)
+    axis /= np.linalg.norm(axis)
+    pivot = rng.normal(size=3)
+    door = Joint("hinge", "revolute", axis, pivot, -3.0, 3.0, 0.0, 0.0, 0.0)
+    angle = rng.uniform(-3.0, 3.0)
+    R = Rotation.from_rotvec(angle * axis).as_matrix()
+    before = transform(Rotation.random(random_state=seed).as_matrix(), rng.normal(size=3))
+    after_turn = transform(R, pivot - R @ pivot) @ before
+    assert displacement(door, before, after_turn) == pytest.approx(angle)
+    slipped = transform(None, 0.3 * axis) @ after_turn  # along the hinge: no turn
+    assert displacement(door, before, slipped) == pytest.approx(angle)
+    np.testing.assert_allclose(door.motion(angle), transform(R, pivot - R @ pivot), atol=1e-12)
+
+
+def test_pulling_a_door_is_how_far_a_drawer_runs_along_its_axis():
+    axis = np.array([0.6, 0.8, 0.0])
+    drawer = Joint("slide", "prismatic", axis, np.zeros(3), 0.0, 1.0, 0.0, 0.0, 0.0)
+    moved = transform(None, (1.0, 2.0, 5.0))
+    assert displacement(drawer, np.eye(4), moved) == pytest.approx(0.6 + 1.6)
+    np.testing.assert_allclose(drawer.motion(0.5)[:3, 3], [0.3, 0.4, 0.0])

@@ -1,0 +1,178 @@
+"""Where to stand, what is out of reach, and the hand on a line."""
+
+import numpy as np
+import pytest
+
+from galley.domain.base_spec import MobileBaseSpec
+from galley.domain.frames import angle_between, inverse, transform
+from galley.domain.scene import Stance
+from galley.reachability.arm import configurations, flange_pose, follow, joint7_values
+from galley.reachability.stances import sample_stance, shortfall
+from galley.robots.kinematics import hand_pose, link0_pose
+from galley.robots.panda import LIMITS, X_FH, forward
+
+SPEC = MobileBaseSpec()
+DOWN = np.diag([1.0, -1.0, -1.0])
+ROOM = Stance("room", np.array([0.5, -1.0, -np.pi]), np.array([1.5, 1.0, np.pi]))
+
+
+def flange_at(p, R=DOWN):
+    return transform(R, p)
+
+
+def test_sampled_stances_lie_in_the_set_and_in_the_base_limits():
+    stance = Stance("wide", np.array([-3.0, -3.0, -np.pi]), np.array([3.0, 3.0, np.pi]))
+    rng = np.random.default_rng(0)
+    found = [sample_stance(flange_at((0.2, 0.4, 1.0)), stance, SPEC, rng) for _ in range(400)]
+    bases = np.array([b for b in found if b is not None])
+    assert len(bases) > 50
+    assert (bases >= np.array(SPEC.lower) - 1e-12).all()
+    assert (bases <= np.array(SPEC.upper) + 1e-12).all()
+    narrow = Stance("narrow", np.array([0.6, 0.0, -0.5]), np.array([0.9, 0.6, 0.5]))
+    found = [sample_stance(flange_at((0.2, 0.4, 1.0)), narrow, SPEC, rng) for _ in range(2000)]
+    inside = [b for b in found if b is not None]
+    assert len(inside) > 20
+    assert all(narrow.contains(b) and abs(b[2]) <= 0.5 for b in inside)
+
+
+def test_sampled_stances_turn_all_ways_and_many_reach():
+    rng = np.random.default_rng(1)
+    X_WF = flange_at((0.2, 0.0, 1.0))
+    bases = [b for b in (sample_stance(X_WF, ROOM, SPEC, rng) for _ in range(600)) if b is not None]
+    headings = np.array([b[2] for b in bases])
+    assert np.histogram(headings, bins=6, range=(-np.pi, np.pi))[0].min() > 5
+    q7 = joint7_values(12, rng)
+    reach = sum(len(configurations(X_WF @ X_FH, b, SPEC, q7)) > 0 for b in bases)
+    assert reach > 0.3 * len(bases)
+
+
+def test_a_flange_too_high_or_too_far_has_no_stance():
+    rng = np.random.default_rng(2)
+    for p in ((1.0, 0.0, 3.0), (-5.0, 0.0, 1.0)):
+        assert all(sample_stance(flange_at(p), ROOM, SPEC, rng) is None for _ in range(200))
+
+
+def test_the_shortfall_is_never_positive_where_the_arm_does_reach():
+    """2000 flange poses that were made by putting the robot somewhere in the stance."""
+    rng = np.random.default_rng(3)
+    for _ in range(2000):
+        base = rng.uniform(ROOM.lower, ROOM.upper)
+        arm = rng.uniform(LIMITS.lower, LIMITS.upper)
+        X_WF = link0_pose(base, SPEC) @ forward(arm)
+        assert shortfall(X_WF[:3, 3], ROOM, SPEC) == 0.0
+
+
+def test_the_shortfall_is_a_lower_bound_of_the_distance_to_what_is_reached():
+    """Moved away by d from a pose in reach, a point is at most d out of reach."""
+    rng = np.random.default_rng(4)
+    positive = 0
+    for _ in range(500):
+        base = rng.uniform(ROOM.lower, ROOM.upper)
+        X_WF = link0_pose(base, SPEC) @ forward(rng.uniform(LIMITS.lower, LIMITS.upper))
+        d = rng.normal(size=3)
+        bound = shortfall(X_WF[:3, 3] + d, ROOM, SPEC)
+        assert bound <= np.linalg.norm(d) + 1e-9
+        positive += bound > 0
+    assert positive > 50
+
+
+def test_the_shortfall_of_a_far_point_by_hand():
+    """From the stance's edge at x = 1.5 to x = 5: 3.5 m, less 0.035 m of mount, less the arm:
+    shoulder to wrist 0.7166 m at full stretch, wrist to flange hypot(0.088, 0.107)."""
+    height = 0.769 + 0.333
+    arm = np.sqrt(0.316**2 + 0.0825**2) + np.sqrt(0.384**2 + 0.0825**2)  # joint 4 free: at most
+    least = 3.5 - 0.035 - arm - np.hypot(0.088, 0.107)
+    bound = shortfall(np.array([5.0, 0.0, height]), ROOM, SPEC)
+    assert least <= bound <= least + 0.02
+    assert shortfall(np.array([1.0, 0.0, height]), ROOM, SPEC) == 0.0
+
+
+def test_configurations_put_the_hand_where_it_was_asked():
+    rng = np.random.default_rng(5)
+    found = 0
+    for _ in range(60):
+        base = rng.uniform(ROOM.lower, ROOM.upper)
+        arm = rng.uniform(LIMITS.lower, LIMITS.upper)
+        X_WH = hand_pose(np.concatenate([base, arm]), SPEC)
+        for q in configurations(X_WH, base, SPEC, joint7_values(8, rng)):
+            np.testing.assert_allclose(hand_pose(np.concatenate([base, q]), SPEC), X_WH, atol=1e-7)
+            assert (q > LIMITS.lower).all()
+            assert (q < LIMITS.upper).all()
+            found += 1
+        np.testing.assert_allclose(
+            flange_pose(X_WH, base, SPEC), inverse(link0_pose(base, SPEC)) @ X_WH @ inverse(X_FH)
+        )
+    assert found > 100
+
+
+@pytest.mark.parametrize("n", [1, 5, 12])
+def test_values_of_joint_7_are_spread_over_its_range(n):
+    values = joint7_values(n, np.random.default_rng(0))
+    assert len(values) == n
+    assert (np.abs(values) <= 2.8973).all()
+    if n > 1:
+        np.testing.assert_allclose(np.diff(values), 2 * (2.8973 - 0.01) / n)
+
+
+def line(p, direction, length, n=None, R=DOWN):
+    n = n or int(np.ceil(length / 0.01)) + 1
+    poses = np.repeat(transform(R, p)[None], n, axis=0)
+    poses[:, :3, 3] += np.linspace(0, length, n)[:, None] * np.asarray(direction)
+    return poses
+
+
+def lines_followed(count=25):
+    """Random lines in front of the robot, and the configurations along them."""
+    rng = np.random.default_rng(6)
+    base = np.array([1.0, 0.0, np.pi])
+    found = []
+    while len(found) < count:
+        p = rng.uniform((0.3, -0.3, 0.9), (0.6, 0.3, 1.3))
+        direction = rng.normal(size=3)
+        poses = line(p, direction / np.linalg.norm(direction), 0.15)
+        options = configurations(poses[0], base, SPEC, joint7_values(6, rng))
+        if len(options):
+            path = follow(options[rng.integers(len(options))], poses, base, SPEC)
+            if path is not None:
+                found.append((base, poses, path))
+    return found
+
+
+@pytest.fixture(scope="module")
+def followed():
+    return lines_followed()
+
+
+def test_a_followed_line_is_kept_at_every_pose_and_between(followed):
+    """Forward kinematics as the oracle: at the poses exactly; halfway between them (the arm's
+    joints interpolated) within 1 mm and 0.01 rad."""
+    for base, poses, path in followed:
+        assert len(path) == len(poses)
+        for X, q in zip(poses, path, strict=True):
+            np.testing.assert_allclose(hand_pose(np.concatenate([base, q]), SPEC), X, atol=1e-6)
+        for k in range(len(path) - 1):
+            X = hand_pose(np.concatenate([base, 0.5 * (path[k] + path[k + 1])]), SPEC)
+            middle = 0.5 * (poses[k][:3, 3] + poses[k + 1][:3, 3])
+            assert np.linalg.norm(X[:3, 3] - middle) < 1e-3
+            assert angle_between(X[:3, :3], poses[k][:3, :3]) < 0.01
+
+
+def test_a_followed_line_is_continuous_and_within_the_limits(followed):
+    for _, _, path in followed:
+        assert np.abs(np.diff(path, axis=0)).max() <= 0.25
+        assert (path > LIMITS.lower).all()
+        assert (path < LIMITS.upper).all()
+
+
+def test_a_followed_line_begins_with_the_configuration_given(followed):
+    base, poses, path = followed[0]
+    again = follow(path[0], poses, base, SPEC)
+    np.testing.assert_array_equal(again, path)
+
+
+def test_a_line_that_leaves_the_arms_reach_is_none(followed):
+    base, poses, path = followed[0]
+    beyond = line(poses[0][:3, 3], (-1.0, 0.0, 0.0), 1.5)
+    assert follow(path[0], beyond, base, SPEC) is None
+    into_itself = line(poses[0][:3, 3], (1.0, 0.0, 0.0), 0.8)  # through the arm's own column
+    assert follow(path[0], into_itself, base, SPEC) is None
