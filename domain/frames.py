@@ -1,6 +1,7 @@
 """Rigid transforms as 4x4 arrays, in monogram notation: ``X_AB`` is the pose of B in A.
 
-``X_AC = X_AB @ X_BC`` and ``p_AQ = X_AB[:3, :3] @ p_BQ + X_AB[:3, 3]``. Lengths in metres, angles in radians.
+``X_AC = X_AB @ X_BC`` and ``p_AQ = X_AB[:3, :3] @ p_BQ + X_AB[:3, 3]``. Lengths in metres, angles in
+radians.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def rotation_rpy(roll: float, pitch: float, yaw: float) -> Array:
 
 
 def rpy(R: Array) -> Array:
-    """(roll, pitch, yaw) (3,) of R (3, 3); the inverse of ``rotation_rpy``, pitch in [-pi/2, pi/2]."""
+    """(roll, pitch, yaw) (3,) of R (3, 3), pitch in [-pi/2, pi/2]: ``rotation_rpy``'s inverse."""
     pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
     if np.cos(pitch) < 1e-9:  # gimbal lock: roll and yaw turn about the same axis, put all in yaw
         return np.array([0.0, pitch, np.arctan2(-R[0, 1], R[1, 1])])

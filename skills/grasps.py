@@ -17,7 +17,7 @@ def grasps_of(item: Item) -> tuple[Grasp, ...]:
     """The item's own list, or grasps for its box: from the top and from each side.
 
     For each face but the bottom and each of its two directions that is narrow enough to close on:
-    the hand points at the face (or leans over), at one of two depths, both ways round.
+    the hand points at the face (or leans over its edge), at one of two depths, both ways round.
     """
     if item.grasps:
         return item.grasps
@@ -37,11 +37,15 @@ def grasps_of(item: Item) -> tuple[Grasp, ...]:
                 p = normal * (half[axis] - min(depth, half[axis]))
                 if face != "top":  # hold high: the hand stays clear of the worktop
                     p = p + np.array([0.0, 0.0, max(0.0, half[2] - 0.045)])
-                for tilt in TILTS if face == "top" else (0.0,):
+                for tilt in TILTS if face == "top" and depth == DEPTHS[-1] else (0.0,):
                     for lean in (tilt, -tilt) if tilt else (0.0,):
                         for way in (1.0, -1.0):
                             y = way * np.eye(3)[closing]
                             R = rotation_about(y, lean) @ _frame(-normal, y)
+                            if tilt:  # about the edge over which the hand leans, or the palm hits
+                                side = 3 - axis - closing
+                                edge = max(0.0, half[side] - depth)
+                                p[side] = -np.sign(R[side, 2]) * edge
                             name = f"{face}/{'xyz'[closing]}{'+' if way > 0 else '-'}"
                             name += f"/{1e3 * depth:.0f}mm"
                             name += f"/{np.degrees(lean):+.0f}deg" if lean else ""

@@ -1,0 +1,198 @@
+"""The default task's motions, held against an independent world and against each other."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from galley.domain.frames import inverse
+from galley.domain.state import item_pose
+from galley.motion.effects import after, effects
+from galley.robots.kinematics import hand_pose
+from galley.robots.mobile_panda import mobile_panda
+from galley.worlds.pybullet_world import PyBulletWorld
+
+STEP = 0.02  # rad (or m) between checked states
+TOUCH = 0.002  # m, Bullet's margin about meshes
+
+
+@pytest.fixture(scope="module")
+def steps(kitchen, robot, default_run):
+    """Each motion with the State in which it begins."""
+    state, found = default_run.start, []
+    for motion in default_run.refined.motions:
+        found.append((motion, state))
+        state = after(kitchen, robot, motion, state)
+    return found
+
+
+def phases(run, index):
+    return [m.phase for m in run.refined.motions if m.action_index == index]
+
+
+def test_the_plan_is_refined_action_by_action(default_run):
+    assert [a.name for a in default_run.plan] == [
+        "navigate", "pick", "navigate", "place", "navigate", "pick", "navigate", "stow",
+    ] or len(default_run.plan) == 8
+    indices = [m.action_index for m in default_run.refined.motions]
+    assert indices == sorted(indices)
+    assert set(indices) == set(range(len(default_run.plan)))
+
+
+def test_every_motion_begins_where_the_one_before_it_ended(robot, steps):
+    for motion, state in steps:
+        q = state.q[robot.slice(motion.group)]
+        np.testing.assert_allclose(motion.path.start, q, atol=1e-9, err_msg=motion.phase)
+        np.testing.assert_allclose(motion.trajectory(0.0), q, atol=1e-9)
+        np.testing.assert_allclose(
+            motion.trajectory(motion.trajectory.duration), motion.path.end, atol=1e-9
+        )
+        for t in (0.0, motion.trajectory.duration):
+            np.testing.assert_allclose(motion.trajectory(t, 1), 0.0, atol=1e-6)
+
+
+def test_every_motion_keeps_its_limits(robot, steps):
+    for motion, _ in steps:
+        group = robot.group(motion.group)
+        t = np.linspace(0.0, motion.trajectory.duration, 400)
+        q = motion.trajectory(t)
+        assert (q >= group.lower - 1e-9).all(), motion.phase
+        assert (q <= group.upper + 1e-9).all(), motion.phase
+        for order, limit in ((1, group.velocity), (2, group.acceleration), (3, group.jerk)):
+            assert (np.abs(motion.trajectory(t, order)) <= limit * (1 + 1e-9)).all(), motion.phase
+
+
+def states_of(kitchen, robot, motion, state):
+    """The states of a motion at most STEP apart, from its trajectory."""
+    model = effects(kitchen, robot, motion, state)
+    q = motion.trajectory(np.linspace(0.0, motion.trajectory.duration, 2000))
+    last = None
+    for row in q:
+        if last is None or np.abs(row - last).max() > 0.9 * STEP:
+            yield model.at(row)
+            last = row
+    yield model.at(q[-1])
+
+
+def test_every_motion_is_free_in_a_world_of_its_own(kitchen, steps):
+    """A fresh world, no checker, no margin: plain distances of every state at 0.02 rad."""
+    robot = mobile_panda(kitchen.robot.base)
+    checked = 0
+    with PyBulletWorld(kitchen, robot) as world:
+        for motion, state in steps:
+            rests = {
+                tuple(sorted((kitchen.items[k].name, p.parent))) for k, p in enumerate(state.items)
+            }
+            for at in states_of(kitchen, robot, motion, state):
+                world.set_state(at)
+                checked += 1
+                for names, distance in world.near_pairs(0.0).items():
+                    if distance < -TOUCH and names not in motion.allowed and names not in rests:
+                        pytest.fail(f"{motion.phase}: {names} by {-1e3 * distance:.1f} mm")
+    assert checked > 500
+
+
+def test_only_declared_pairs_come_near_in_free_motions(kitchen, robot, steps, world):
+    """Whatever is planned freely keeps its distance; what it holds may touch the fingers only."""
+    for motion, state in steps:
+        if motion.record.planner not in ("rrt", "rrt-connect"):
+            continue
+        held = {a.name for a in motion.attachments}
+        assert all(set(p) & set(robot.fingers) and set(p) & held for p in motion.allowed)
+        world.set_state(effects(kitchen, robot, motion, state).at(motion.path.end))
+        near = world.near_pairs(0.0)
+        assert not [p for p in near if p not in motion.allowed and set(p) & set(robot.links)]
+
+
+def test_what_is_attached_is_what_is_held(kitchen, steps):
+    """Picked: attached from the lift on, all the way until the fingers open."""
+    for (before, _), (motion, state) in itertools.pairwise(steps):
+        names = {a.name for a in motion.attachments if a.kind == "item"}
+        assert len(names) <= 1
+        held = {kitchen.items[state.held].name} if state.held is not None else set()
+        if names != held:
+            assert before.group == "fingers" or motion.group == "fingers", motion.phase
+    joints = {a.name for m, _ in steps for a in m.attachments if a.kind == "joint"}
+    assert joints == {"indigo_drawer_top_joint"}
+
+
+def test_a_pick_approaches_closes_and_lifts_straight_up(kitchen, robot, steps, default_run):
+    pick = next(a.index for a in default_run.plan if a.name == "pick")
+    own = [(m, s) for m, s in steps if m.action_index == pick]
+    names = [m.phase for m, _ in own]
+    order = [names.index(p) for p in ("approach", "close fingers", "lift")]
+    assert order == sorted(order)
+    motion, state = own[names.index("lift")]
+    model = effects(kitchen, robot, motion, state)
+    path = motion.path.waypoints
+    poses = [hand_pose(model.at(q).q, kitchen.robot.base) for q in path]
+    rise = poses[-1][:3, 3] - poses[0][:3, 3]
+    np.testing.assert_allclose(rise, [0.0, 0.0, 0.05], atol=1e-6)
+    for X in poses:
+        np.testing.assert_allclose(X[:2, 3], poses[0][:2, 3], atol=1e-6)
+        np.testing.assert_allclose(X[:3, :3], poses[0][:3, :3], atol=1e-6)
+
+
+def test_stow_goes_through_the_seeds_steps_in_order(default_run):
+    stow = next(a.index for a in default_run.plan if a.name == "stow")
+    named = [p.split(":")[0] for p in phases(default_run, stow) if ":" in p]
+    assert [key for key, _ in itertools.groupby(named)] == [
+        "put down", "open drawer", "pick up", "put in", "close drawer",
+    ]
+
+
+def test_the_drawer_opens_by_the_hand_and_is_shut_at_the_end(kitchen, robot, steps, default_run):
+    k = kitchen.joint_index["indigo_drawer_top_joint"]
+    moved = [(m, s) for m, s in steps if any(a.kind == "joint" for a in m.attachments)]
+    assert len(moved) == 2
+    (pull, before), (push, between) = moved
+    opened = after(kitchen, robot, pull, before).scene_q[k] - before.scene_q[k]
+    assert opened == pytest.approx(0.30, abs=1e-3)
+    for motion, state in moved:
+        X0 = hand_pose(state.q, kitchen.robot.base)
+        end = after(kitchen, robot, motion, state)
+        X1 = hand_pose(end.q, kitchen.robot.base)
+        travelled = X1[:3, 3] - X0[:3, 3]
+        np.testing.assert_allclose(travelled, [end.scene_q[k] - state.scene_q[k], 0, 0], atol=1e-5)
+        handle = kitchen.body_pose("indigo_drawer_handle_top", state.scene_q)
+        grasped = inverse(handle) @ X0 @ np.array([0.0, 0.0, 0.1034, 1.0])
+        assert abs(grasped[0] - 0.300) < 1e-5
+        assert abs(grasped[2] - 0.8215) < 1e-5
+    assert abs(default_run.end.scene_q[k]) < 1e-3
+    assert between.scene_q[k] == pytest.approx(0.30, abs=1e-3)
+
+
+def test_at_the_end_both_items_are_where_the_goal_wants_them(kitchen, default_run):
+    end = default_run.end
+    X_WH = hand_pose(end.q, kitchen.robot.base)
+    sugar = item_pose(kitchen, end, kitchen.item_index["sugar_box"], X_WH)
+    can = item_pose(kitchen, end, kitchen.item_index["potted_meat_can"], X_WH)
+    assert end.held is None
+    np.testing.assert_allclose(sugar[:3, 2], [0, 0, 1], atol=1e-6)
+    assert sugar[2, 3] == pytest.approx(0.930 + 0.0875, abs=1e-5)
+    assert -0.34 < sugar[0, 3] < 0.25
+    assert -1.17 < sugar[1, 3] < -0.04
+    np.testing.assert_allclose(can[:3, 2], [0, 0, 1], atol=1e-6)
+    assert can[2, 3] == pytest.approx(0.779 + 0.041, abs=1e-5)
+    assert -0.265 < can[0, 3] < 0.245
+    assert 0.862 < can[1, 3] < 1.561
+
+
+def test_the_same_seed_refines_to_the_same_motions_bit_for_bit(kitchen, robot, default_run):
+    """The first three actions once more, in a world of their own."""
+    from galley.skills import SKILLS, Settings, Workbench
+    from galley.tamp.refine import refine
+
+    plan = default_run.plan[:2]
+    with PyBulletWorld(kitchen, robot) as world:
+        bench = Workbench(kitchen, robot, world, Settings(seed=2))
+        first = refine(bench, plan, default_run.start, SKILLS)
+        again = refine(bench, plan, default_run.start, SKILLS)
+        other = refine(
+            Workbench(kitchen, robot, world, Settings(seed=3)), plan, default_run.start, SKILLS
+        )
+    assert len(first.motions) == len(again.motions)
+    for a, b in zip(first.motions, again.motions, strict=True):
+        np.testing.assert_array_equal(a.path.waypoints, b.path.waypoints)
+        np.testing.assert_array_equal(a.trajectory.coefficients, b.trajectory.coefficients)
+    assert not np.array_equal(first.motions[-1].path.end, other.motions[-1].path.end)
