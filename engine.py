@@ -14,7 +14,7 @@ if __name__ == "__main__":
 
 import os
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +26,7 @@ from galley.domain.predicates import Verdict, fact_holds
 from galley.domain.scene import Binding, Scene
 from galley.domain.scene_file import load_scene
 from galley.domain.state import State, initial_state
+from galley.motion.audit import FREE, audit
 from galley.motion.motion import Motion
 from galley.motion.store import save_trajectories
 from galley.planning import GroundAction, breadth_first, ground, replay, validate
@@ -220,10 +221,21 @@ class _Run:
         optimization = sum(m.record.optimization_ms for m in found.motions) / 1e3
         self.report.timing_s["motion"] = spent - optimization
         self.report.timing_s["optimization"] = optimization
-        self.report.motions = found.motions
+        self.listener.stage("auditing the motions in Drake")
+        motions = audit(self.scene, self.world.robot, found.motions, found.states[0])
+        found = replace(found, motions=motions)
+        self.report.motions = motions
         self.report.attempts = found.attempts
-        save_trajectories(self.folder / "trajectories.npz", found.motions)
+        save_trajectories(self.folder / "trajectories.npz", motions)
         self.report.write(self.folder)
+        for motion in motions:
+            if motion.record.audit != FREE:
+                return Failure(
+                    FailureKind.BLOCKED,
+                    f"Drake disagrees with the plan: {motion.record.audit}",
+                    step=(str(plan[motion.action_index]), motion.phase),
+                    certificate={"kind": "audit", "verdict": motion.record.audit},
+                )
         return found
 
     def _execute(self, motions: tuple[Motion, ...], actions: tuple[GroundAction, ...]) -> Log:
