@@ -37,7 +37,7 @@ from galley.run_folder import RunFolder, check_destination, new_name
 from galley.simulation.kinematic import execute
 from galley.simulation.validation import final_state, validate_log
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
-from galley.tamp.binding import bind, bind_plan
+from galley.tamp.binding import bind, bind_plan, check_init
 from galley.tamp.refine import Refined, refine
 from galley.viz.video import film
 from galley.worlds.pybullet_world import PyBulletWorld
@@ -112,6 +112,7 @@ def run(options: Options, listener: Listener) -> Outcome:
     domain = read_domain(options.domain)
     problem = read_problem(options.problem, domain)
     bindings = bind(scene, domain, problem)
+    check_init(scene, initial_state(scene), problem, bindings)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         check_start(world)
         told = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(options).items()}

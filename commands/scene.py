@@ -13,8 +13,9 @@ from galley.domain.errors import BadInput
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene import Binding, Scene
 from galley.domain.scene_file import load_scene
+from galley.domain.state import initial_state
 from galley.robots.mobile_panda import mobile_panda
-from galley.tamp.binding import bind
+from galley.tamp.binding import bind, check_init
 from galley.worlds.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
 
@@ -26,7 +27,8 @@ def scene_command(arguments: argparse.Namespace) -> int:
     scene = load_scene(arguments.file)
     if arguments.domain is not None:
         domain = read_domain(arguments.domain)
-        bind(scene, domain, read_problem(arguments.problem, domain))
+        problem = read_problem(arguments.problem, domain)
+        check_init(scene, initial_state(scene), problem, bind(scene, domain, problem))
     robot = mobile_panda(scene.robot.base)
     with PyBulletWorld(scene, robot) as world:
         check_start(world)

@@ -177,6 +177,7 @@ class Problem:
         objects: the domain's constants, then the problem's own objects, each with its place.
         init: the facts that hold at the start, in order, without repetition; all others are false.
         goal: the literals that must hold at the end; their arguments are objects.
+        init_places: line and column of each fact of ``init``.
     """
 
     name: str
@@ -185,6 +186,7 @@ class Problem:
     objects: tuple[Object, ...] = ()
     init: tuple[Fact, ...] = ()
     goal: tuple[Literal, ...] = ()
+    init_places: tuple[tuple[int, int], ...] = ()
 
     def object(self, name: str) -> Object | None:
         """The object called ``name``."""

@@ -72,7 +72,9 @@ def read_problem(path: str | Path, domain: Domain) -> Problem:
     init = _read_init(parts, domain, objects, faults)
     goal = _read_goal(parts, domain, objects, faults)
     faults.raise_if_any()
-    return Problem(parts.name, domain.name, faults.file, objects, init, goal)
+    places = tuple((each.line, each.column) for each in init)
+    facts = tuple(each.fact for each in init)
+    return Problem(parts.name, domain.name, faults.file, objects, facts, goal, places)
 
 
 def _check_domain_name(parts: Definition, domain: Domain, faults: Faults) -> None:
@@ -91,7 +93,7 @@ def _check_domain_name(parts: Definition, domain: Domain, faults: Faults) -> Non
 
 def _read_init(
     parts: Definition, domain: Domain, objects: tuple[Object, ...], faults: Faults
-) -> tuple[Fact, ...]:
+) -> tuple[Literal, ...]:
     section = parts.one(":init")
     if section is None:
         faults.add(parts.node, "the problem has no :init; write (:init) if nothing holds at first")
@@ -101,7 +103,7 @@ def _read_init(
     found = [each for each in literals if each is not None]
     _check_contradiction(found, ":init states", faults)
     # Facts that are not listed are false already, so a negated one says nothing new.
-    return tuple(dict.fromkeys(each.fact for each in found if each.positive))
+    return tuple({each.fact: each for each in reversed(found) if each.positive}.values())[::-1]
 
 
 def _read_goal(

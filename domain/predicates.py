@@ -93,9 +93,10 @@ def fact_holds(
 
     ``bindings`` are those of the fact's arguments, in order.
     """
-    if name == "near":
+    kinds = tuple(binding.kind for binding in bindings)
+    if name == "near" and kinds == ("furniture",):
         return near(scene.stance(bindings[0].target), state.q[:3])
-    if name in ("on", "inside"):
+    if name in ("on", "inside") and kinds == ("item", "furniture"):
         thing, place = bindings
         if place.region is None:
             return Verdict(False, f"{place.object} has no region to put things")
@@ -104,7 +105,7 @@ def fact_holds(
             return on(scene, state, thing.target, region, X_WH)
         joint = scene.handle(place.handle).joint if place.handle else None
         return inside(scene, state, thing.target, region, joint, X_WH)
-    if name == "grasp":
+    if name == "grasp" and kinds == ("item",):
         held = state.held == scene.item_index[bindings[0].target]
         return Verdict(held, f"{bindings[0].target} is {'' if held else 'not '}in the hand")
     return None

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.pddl import Domain, Problem
+from galley.domain.predicates import fact_holds
 from galley.domain.scene import Binding, Scene
+from galley.domain.state import State
 from galley.planning import GroundAction
+from galley.robots.kinematics import hand_pose
 from galley.skills.skill import BoundAction
 
 # What a PDDL type of the kitchen domains means in the scene.
@@ -40,6 +43,25 @@ def bind(scene: Scene, domain: Domain, problem: Problem) -> dict[str, Binding]:
     if errors:
         raise BadInput(errors)
     return found
+
+
+def check_init(
+    scene: Scene, state: State, problem: Problem, bindings: dict[str, Binding]
+) -> None:
+    """Raise BadInput if a fact of ``:init`` does not hold in the scene, naming each and why.
+
+    Facts without a geometric meaning (a hand is empty) are left to the domain.
+    """
+    X_WH = hand_pose(state.q, scene.robot.base)
+    errors = []
+    for fact, (line, column) in zip(problem.init, problem.init_places, strict=True):
+        arguments = tuple(bindings[name] for name in fact.args)
+        verdict = fact_holds(scene, state, fact.predicate, arguments, X_WH)
+        if verdict is not None and not verdict.holds:
+            what = f"{fact} does not hold in {scene.source}: {verdict.why}"
+            errors.append(InputError(problem.file, line, column, what))
+    if errors:
+        raise BadInput(errors)
 
 
 def bind_plan(
