@@ -260,7 +260,7 @@ def _compare_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
         compare,
         "results, in --out:\n"
         "  trajectory_rrt.npy, trajectory_opt.npy   waypoints (n, 7), rad\n"
-        "  rrt.mp4, opt.mp4                         both in real time\n"
+        "  rrt.mp4, opt.mp4                         films, from one viewpoint\n"
         "  compare.json                             the table's figures",
     )
     p.add_argument("--scene", type=Path, help="scene file, YAML (default: Galley's kitchen)")

@@ -128,7 +128,7 @@ def solve(bench: Workbench, query: Query) -> tuple[Solution, Solution] | Failure
 
 def record(bench: Workbench, query: Query, solution: Solution) -> Log:
     """Run a solution kinematically and keep the log, for its film."""
-    names = (f"{solution.name} | {'free' if solution.hit is None else 'in collision'}",)
+    names = ("turn round to the other side",)
     _, log = execute(bench.world, (solution.motion,), names, query.state)
     return log
 

@@ -18,6 +18,7 @@ from galley.motion.motion import Motion
 from galley.simulation.validation import Validation
 
 SCHEMA_VERSION = 1
+_OURS = ("audit", "executed-states")  # certificates that speak against Galley, not the task
 STATUSES = ("success", "refused", "failed", "budget")
 _PACKAGES = ("numpy", "pybullet", "drake", "pddlgym", "imageio", "imageio-ffmpeg")
 
@@ -47,10 +48,13 @@ class Report:
         """Record why it did not succeed; the status follows from the kind."""
         self.failure = failure
         self.goal_reached = False
+        kind = (failure.certificate or {}).get("kind")
         if failure.kind is FailureKind.BUDGET:
             self.status = "budget"
+        elif kind in _OURS or failure.kind is FailureKind.BAD_INPUT:
+            self.status = "failed"
         else:
-            self.status = "failed" if failure.kind is FailureKind.BAD_INPUT else "refused"
+            self.status = "refused"
 
     def as_json(self) -> dict[str, Any]:
         """The report as plain data."""

@@ -10,8 +10,9 @@ from typing import Any
 from rich.table import Table
 
 from galley.commands.progress import Printer
-from galley.compare import Query, Solution, record, save_waypoints, seed_query, solve
+from galley.compare import Solution, record, save_waypoints, seed_query, solve
 from galley.domain.failure import Failure
+from galley.domain.log import Log
 from galley.domain.scene_file import load_scene
 from galley.engine import KITCHEN
 from galley.motion.trajectory import limit_ratios
@@ -19,7 +20,8 @@ from galley.report import versions
 from galley.robots.mobile_panda import mobile_panda
 from galley.run_folder import RunFolder, check_destination, new_name
 from galley.skills import Settings, Workbench
-from galley.viz.video import film
+from galley.viz.video import film, viewpoint
+from galley.viz.view import Camera
 from galley.worlds.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
 
@@ -59,8 +61,11 @@ def compare_command(arguments: argparse.Namespace) -> int:
             (folder.partial / FIGURES).write_text(json.dumps(figures, indent=1) + "\n")
             try:
                 if arguments.video:
-                    for solution in found:
-                        _film(arguments, printer, bench, solution, folder, query)
+                    # Both films from one place, so that they can be compared by eye.
+                    logs = [record(bench, query, solution) for solution in found]
+                    camera = viewpoint(logs[0], scene, world.robot)
+                    for solution, log in zip(found, logs, strict=True):
+                        _film(arguments, printer, bench, solution, log, camera, folder)
             finally:
                 printer.close()
     printer.console.print(f"results: {path}")
@@ -72,13 +77,14 @@ def _film(
     printer: Printer,
     bench: Workbench,
     solution: Solution,
+    log: Log,
+    camera: Camera,
     folder: RunFolder,
-    query: Query,
 ) -> None:
     printer.stage(f"filming {solution.name}.mp4")
     verdict = "free of collision" if solution.hit is None else f"COLLIDES: {_pair(solution)}"
     film(
-        record(bench, query, solution),
+        log,
         bench.scene,
         bench.robot,
         folder.partial / f"{solution.name}.mp4",
@@ -86,6 +92,7 @@ def _film(
         width=arguments.height * 16 // 9 // 2 * 2,
         height=arguments.height // 2 * 2,
         speed=arguments.speed,
+        camera=camera,
         title=f"{_TITLES[solution.name]}, {verdict}",
         progress=lambda done, total: printer.fraction("filming", done / total),
     )

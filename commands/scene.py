@@ -28,10 +28,12 @@ def scene_command(arguments: argparse.Namespace) -> int:
     if arguments.domain is not None:
         domain = read_domain(arguments.domain)
         problem = read_problem(arguments.problem, domain)
-        check_init(scene, initial_state(scene), problem, bind(scene, domain, problem))
+        bindings = bind(scene, domain, problem)
     robot = mobile_panda(scene.robot.base)
     with PyBulletWorld(scene, robot) as world:
         check_start(world)
+        if arguments.domain is not None:
+            check_init(scene, initial_state(scene), problem, bindings)
     printer = Printer()
     printer.console.print(
         f"{scene.source}: well-formed and free of collision at the start. {len(scene.bodies)} "

@@ -1,7 +1,7 @@
 """Rigid transforms as 4x4 arrays, in monogram notation: ``X_AB`` is the pose of B in A.
 
-``X_AC = X_AB @ X_BC`` and ``p_AQ = X_AB[:3, :3] @ p_BQ + X_AB[:3, 3]``. Lengths in metres, angles in
-radians.
+``X_AC = X_AB @ X_BC`` and ``p_AQ = X_AB[:3, :3] @ p_BQ + X_AB[:3, 3]``. Lengths in metres,
+angles in radians.
 """
 
 from __future__ import annotations

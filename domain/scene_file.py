@@ -37,6 +37,7 @@ from galley.domain.scene_items import read_item
 from galley.domain.yaml_reader import Entry, Reader
 
 VERSION = 1
+_ARTICLES = {"item": "an item", "hand": "a hand"}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # they name files and URDF links too
 
 
@@ -153,6 +154,10 @@ def _binding(
     if len(kinds) != 1:
         entry.fault("needs exactly one of item, hand, stance (a stance makes it furniture)")
         return Binding(name, "furniture", "")
+    if kinds[0] != "stance":
+        for key in f:
+            if key != kinds[0]:
+                f[key].fault(f"belongs to furniture; '{name}' is {_ARTICLES[kinds[0]]}")
     if kinds[0] == "item":
         return Binding(name, "item", f["item"].text(tuple(i.name for i in items)))
     if kinds[0] == "hand":

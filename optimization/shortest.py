@@ -53,9 +53,11 @@ def build(start: Array, epsilon: float) -> tuple[MathematicalProgram, Any]:
     program = MathematicalProgram()
     x = program.NewContinuousVariables(n - 2, k, "x")
     rows = [start[0], *x, start[-1]]
-    for before, after in itertools.pairwise(rows):
-        step = after - before
-        program.AddQuadraticCost(step @ step, is_convex=True)
-        for j in range(k):
-            program.AddLinearConstraint(step[j], -epsilon, epsilon)
+    # Arithmetic with Drake's expressions leaves a floating-point flag that numpy would warn of.
+    with np.errstate(invalid="ignore"):
+        for before, after in itertools.pairwise(rows):
+            step = after - before
+            program.AddQuadraticCost(step @ step, is_convex=True)
+            for j in range(k):
+                program.AddLinearConstraint(step[j], -epsilon, epsilon)
     return program, x

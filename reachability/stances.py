@@ -30,12 +30,16 @@ def sample_stance(
     r = float(np.sqrt(rng.uniform(_CLOSEST**2, span)))
     angle = rng.uniform(-np.pi, np.pi)
     foot = p_WC[:2] + r * np.array([np.cos(angle), np.sin(angle)])
-    low = max(stance.lower[2], spec.lower[2])
-    high = min(stance.upper[2], spec.upper[2])
-    heading = rng.uniform(low, high) if low < high else float(wrap(stance.lower[2]))
+    heading = sample_heading(stance, rng)
     base = np.array([*(foot - (rotation_z(heading) @ spec.p_BA)[:2]), heading])
     inside = (base >= np.array(spec.lower)).all() and (base <= np.array(spec.upper)).all()
     return base if inside and stance.contains(base) else None
+
+
+def sample_heading(stance: Stance, rng: np.random.Generator) -> float:
+    """A heading of the stance set, uniform, in [-pi, pi); its range may pass pi."""
+    low = float(stance.lower[2])
+    return float(wrap(low + rng.random() * min(float(stance.upper[2]) - low, 2.0 * np.pi)))
 
 
 def shortfall(p_W: Array, stance: Stance, spec: MobileBaseSpec) -> float:

@@ -11,6 +11,7 @@ from galley.domain.frames import Array
 from galley.domain.scene import Stance
 from galley.domain.state import State
 from galley.motion.motion import Motion
+from galley.reachability.stances import sample_heading
 from galley.skills.build import Builder, folded
 from galley.skills.manipulation import Manipulation
 from galley.skills.reach import Tally, grip, out_of_reach, stances
@@ -117,11 +118,11 @@ def _anywhere(
     tally: Tally,
 ) -> Iterator[Array]:
     checker = bench.checker(state, grip(bench, state))
-    low = np.maximum(stance.lower, bench.base.lower)
-    high = np.minimum(stance.upper, bench.base.upper)
+    low = np.maximum(stance.lower, bench.base.lower)[:2]
+    high = np.minimum(stance.upper, bench.base.upper)[:2]
     while tally.tried < bench.settings.placements and (low <= high).all():
         tally.tried += 1
-        base = rng.uniform(low, high)
+        base = np.array([*rng.uniform(low, high), sample_heading(stance, rng)])
         if checker.free(np.concatenate([base, arm, state.q[10:]])):
             yield base
         else:

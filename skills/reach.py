@@ -20,6 +20,7 @@ from galley.reachability.arm import configurations, follow, joint7_values
 from galley.reachability.stances import sample_stance, shortfall
 from galley.robots.panda import X_FH
 from galley.robots.travel import travel_bound
+from galley.skills.grasps import grasps_of, hand_in_item
 from galley.skills.manipulation import Line, Manipulation, Stroke
 from galley.skills.proof import CONTACT, held_reach, prove
 from galley.skills.workbench import Workbench
@@ -280,12 +281,13 @@ def grip(bench: Workbench, state: State) -> frozenset[Pair]:
 def out_of_reach(bench: Workbench, state: State, index: int, stance: Stance) -> Failure | None:
     """A Failure with a distance bound if no stance in the set lets the hand reach an item.
 
-    However the item is held, the flange is at most ``hand`` away from its centre.
+    Whichever grasp is taken, the flange is at most ``hand`` away from the item's centre.
     """
     scene = bench.scene
     item = scene.items[index]
     p_WI = item_pose(scene, state, index, np.eye(4))[:3, 3]
-    hand = float(np.linalg.norm(bench.robot.p_HT)) + float(np.linalg.norm(item.size)) / 2.0
+    held = [hand_in_item(grasp, bench.robot.p_HT)[:3, 3] for grasp in grasps_of(item)]
+    hand = max((float(np.linalg.norm(p)) for p in held), default=0.0)
     gap = shortfall(p_WI, stance, scene.robot.base) - hand
     if gap <= 0.0:
         return None

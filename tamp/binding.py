@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.pddl import Domain, Problem
 from galley.domain.predicates import fact_holds
@@ -45,9 +47,25 @@ def bind(scene: Scene, domain: Domain, problem: Problem) -> dict[str, Binding]:
     return found
 
 
-def check_init(
-    scene: Scene, state: State, problem: Problem, bindings: dict[str, Binding]
-) -> None:
+def check_skills(domain: Domain, skills: Collection[str]) -> None:
+    """Raise BadInput if the domain has an action that no skill carries out, naming each."""
+    known = tuple(sorted(skills))
+    errors = [
+        InputError(
+            domain.file,
+            action.line,
+            action.column,
+            f"no skill carries out the action '{action.name}'"
+            f"{did_you_mean(action.name, known) or '; there are ' + ', '.join(known)}",
+        )
+        for action in domain.actions
+        if action.name not in known
+    ]
+    if errors:
+        raise BadInput(errors)
+
+
+def check_init(scene: Scene, state: State, problem: Problem, bindings: dict[str, Binding]) -> None:
     """Raise BadInput if a fact of ``:init`` does not hold in the scene, naming each and why.
 
     Facts without a geometric meaning (a hand is empty) are left to the domain.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.state import State
@@ -44,7 +46,8 @@ def refine(
 
     Depth first. An action that fails is tried anew with another random stream; after
     ``settings.attempts`` tries the choice before it (where to stand, how to grasp) is made anew.
-    Certified failures that need no search are returned at once.
+    Certified failures that need no search are returned at once. One that depends on an earlier
+    choice (an item put down out of reach) proves nothing of the task: it counts as ``budget``.
     """
     for action in plan:
         if action.name not in skills:
@@ -83,8 +86,10 @@ def refine(
         if isinstance(found, Failure):
             failed = found.within(str(action))
             progress(action, str(failed))
+            if failed.certificate is not None and _as_found(states[-1], state):
+                return failed
             if worst is None or k >= worst[0]:
-                worst = (k, failed)
+                worst = (k, _unproven(failed))
             continue
         progress(action, "done")
         at = states[-1]
@@ -93,3 +98,15 @@ def refine(
         done.append(found)
         states.append(at)
     return Refined(tuple(m for motions in done for m in motions), tuple(states), total)
+
+
+def _as_found(state: State, start: State) -> bool:
+    """Whether no item was moved and no drawer opened: then a proof owes nothing to a choice."""
+    return state.items is start.items and np.array_equal(state.scene_q, start.scene_q)
+
+
+def _unproven(failed: Failure) -> Failure:
+    """The same message as an honest "found nothing", unless it is that already."""
+    if failed.kind in (FailureKind.BUDGET, FailureKind.BAD_INPUT):
+        return failed
+    return replace(failed, kind=FailureKind.BUDGET, certificate=None)

@@ -22,6 +22,7 @@ from galley.viz.film_crew import CrewError, FilmCrew
 from galley.viz.film_job import FilmJob
 from galley.viz.frames import Frames, frame_times, sample
 from galley.viz.renderer import choose_renderer
+from galley.viz.view import Camera
 from galley.worlds.drake_world import DrakeWorld
 
 logger = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ def film(
     title: str = "",
     hold: float = 1.0,
     renderer: str = "vtk",
+    camera: Camera | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> VideoInfo:
@@ -78,6 +80,7 @@ def film(
         title: at the top left, or empty.
         hold: seconds to stay on the last picture.
         renderer: preferred one, see ``open_renderer``.
+        camera: stays here for the whole film; None for a cameraman who follows the work.
         workers: processes that draw; None for one a core.
         progress: called with (pictures done, pictures in all).
 
@@ -95,8 +98,11 @@ def film(
     name, reason = choose_renderer(renderer)
     frames = sample(log, robot, frame_times(log, fps, speed, hold))
     lines = [str(line) for line in log.motions]
-    with DrakeWorld(scene, robot) as world:
-        cameras = film_cameras(frames, lines, scene, robot, world, fps)
+    if camera is not None:
+        cameras: tuple[Camera, ...] = (camera,) * len(frames.time)
+    else:
+        with DrakeWorld(scene, robot) as world:
+            cameras = film_cameras(frames, lines, scene, robot, world, fps)
     words = _captions(frames, lines, speed, title) if captions or title else ()
     job = FilmJob(scene, robot, frames, cameras, words, width, height, name)
     try:
@@ -119,6 +125,14 @@ def film(
         reason=reason,
         seconds=time.monotonic() - began,
     )
+
+
+def viewpoint(log: Log, scene: Scene, robot: RobotModel, fps: float = 25.0) -> Camera:
+    """One camera from which a whole short run is seen well: where its film would begin."""
+    frames = sample(log, robot, frame_times(log, fps, 1.0, 0.0))
+    lines = [str(line) for line in log.motions]
+    with DrakeWorld(scene, robot) as world:
+        return film_cameras(frames, lines, scene, robot, world, fps)[0]
 
 
 def _captions(frames: Frames, lines: list[str], speed: float, title: str) -> tuple[Caption, ...]:

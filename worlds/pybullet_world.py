@@ -157,9 +157,10 @@ class PyBulletWorld:
     def near_pairs(self, within: float, movers: tuple[int, ...] | None = None) -> dict[Pair, float]:
         """Every pair of names closer than ``within`` metres, with its signed distance.
 
-        Robot against all, robot against itself, items against all and each other; furniture is
-        not checked against itself (drawers run in their slots). ``movers`` (item indices) limits
-        the items that are checked against furniture and items; None means all.
+        Robot against all, items against all and each other, and of the robot's own links those
+        that penetrate (whatever ``within`` is); furniture is not checked against itself (drawers
+        run in their slots). ``movers`` (item indices) limits the items that are checked against
+        furniture and items; None means all.
         """
         found: dict[Pair, float] = {}
         items = self.item_ids

@@ -74,9 +74,7 @@ def test_on_allows_five_degrees(kitchen, degrees, holds):
 def test_inside_is_the_whole_box_and_a_closed_drawer(kitchen, p, opening, holds):
     state = can_in_drawer(kitchen, p, opening)
     region = kitchen.region("indigo_drawer_top_inside")
-    verdict = inside(
-        kitchen, state, "potted_meat_can", region, "indigo_drawer_top_joint", X_WH
-    )
+    verdict = inside(kitchen, state, "potted_meat_can", region, "indigo_drawer_top_joint", X_WH)
     assert verdict.holds is holds, verdict.why
 
 

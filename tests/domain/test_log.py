@@ -60,7 +60,9 @@ def test_declared_pairs_are_those_of_the_motion_asked_for(log):
     assert log.declared_pairs(2) == frozenset()
 
 
-@pytest.mark.parametrize("kind", ["missing", "empty", "text", "zip", "cut", "npy", "other", "folder"])
+@pytest.mark.parametrize(
+    "kind", ["missing", "empty", "text", "zip", "cut", "npy", "other", "folder"]
+)
 def test_what_is_no_log_is_bad_input(kind, log, tmp_path):
     file = tmp_path / "states.npz"
     log.save(tmp_path / "good.npz")

@@ -98,7 +98,9 @@ def test_a_joint_that_starts_open_and_a_body_with_a_pose_carry_their_item(small_
     """A region is written in its body's frame: what stands on it goes where the body is."""
     text = small_text.replace("limits: [0, 0.4]", "limits: [0, 0.4], start: 0.2")
     text = text.replace("{on: top, xy: [0.1, -0.2], yaw: 0.5}", "{on: inside, xy: [0.1, -0.2]}")
-    text = text.replace("    mass: 2.0", "    xyz: [0.0, 1.0, 0.0]\n    rpy: [0, 0, 1.5707963267948966]")
+    text = text.replace(
+        "    mass: 2.0", "    xyz: [0.0, 1.0, 0.0]\n    rpy: [0, 0, 1.5707963267948966]"
+    )
     file = tmp_path / "posed.yaml"
     file.write_text(text)
     scene = load_scene(file)

@@ -9,6 +9,7 @@ import galley
 KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen"
 DOMAIN, TASK = KITCHEN / "kitchen.pddl", KITCHEN / "task.pddl"
 SPAM_POSE = "pose: {on: burners, xy: [0.065, 0.205], yaw: 0.0}"
+SUNK = "pose: {xyz: [0.065, 0.205, 0.958]}"  # its middle belongs at 0.921 + 0.041: 4 mm too deep
 BASE = "base: [2.0, 0.0, 3.141592653589793]"
 ARM = "arm: [0.012, -0.570, 0.0, -2.811, 0.0, 3.036, 0.741]"
 
@@ -162,6 +163,14 @@ def test_an_object_of_another_kind(refused, tmp_path):
     )
 
 
+def test_initial_facts_that_the_scene_contradicts(refused, problem):
+    file = problem("(near burner)", init="(inside spam drawer) (on sugar countertop)")
+    faults = refused("run", "--problem", file)
+    assert len(faults) == 2
+    assert faults[0].startswith(f"{file}:5:36: (inside spam drawer) does not hold in ")
+    assert faults[1].startswith(f"{file}:5:57: (on sugar countertop) does not hold in ")
+
+
 # --- the start
 
 
@@ -177,11 +186,11 @@ def test_items_in_collision_at_the_start(refused, variant, line_of):
 
 
 def test_an_item_inside_furniture(refused, variant, line_of):
-    file = variant((SPAM_POSE, "pose: {xyz: [0.065, 0.205, 0.90]}"))
+    file = variant((SPAM_POSE, SUNK))
     (fault,) = refused("run", "--scene", file)
     line = line_of(file, "  potted_meat_can:  ")
     assert fault.startswith(f"{file}:{line}: items.potted_meat_can: at the start potted_meat_can")
-    assert fault.endswith("in range")
+    assert fault.endswith("is 4.0 mm deep in range")
 
 
 def test_an_item_that_touches_is_no_collision(cli, here, variant, problem):
@@ -192,7 +201,8 @@ def test_an_item_that_touches_is_no_collision(cli, here, variant, problem):
 
 
 def test_the_robot_in_collision_at_the_start(refused, variant, line_of):
-    file = variant((BASE, "base: [0.5, 0.4, 3.141592653589793]"))
+    center = ("center: {x: [1.6, 2.4], y: [-0.4, 0.4]}", "center: {x: [0.0, 2.4], y: [-0.4, 0.4]}")
+    file = variant((BASE, "base: [0.5, 0.4, 3.141592653589793]"), center)
     faults = refused("run", "--scene", file)
     line = line_of(file, "  start:")
     assert all(
@@ -299,7 +309,7 @@ def test_the_script_refuses_in_the_same_way(engine, tmp_path):
 
 
 def test_the_script_and_a_collision_at_the_start(engine, variant, tmp_path):
-    file = variant((SPAM_POSE, "pose: {xyz: [0.065, 0.205, 0.90]}"))
+    file = variant((SPAM_POSE, SUNK))
     cwd = tmp_path / "cwd"
     cwd.mkdir()
     done = engine("--scene", file, cwd=cwd)
@@ -307,3 +317,13 @@ def test_the_script_and_a_collision_at_the_start(engine, variant, tmp_path):
     assert len(done.faults) == 1
     assert "items.potted_meat_can: at the start" in done.err
     assert list(cwd.iterdir()) == []
+
+
+def test_an_action_that_no_skill_carries_out(refused, tmp_path):
+    file = tmp_path / "domain.pddl"
+    lines = DOMAIN.read_text().replace("(:action navigate", "(:action fly").splitlines()
+    file.write_text("\n".join(lines))
+    line = next(k for k, text in enumerate(lines, 1) if "(:action fly" in text)
+    (fault,) = refused("run", "--domain", file)
+    assert fault.startswith(f"{file}:{line}:")
+    assert "no skill carries out the action 'fly'; there are navigate, pick, place, stow" in fault

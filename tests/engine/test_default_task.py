@@ -27,7 +27,7 @@ PLAN = [
 # --- the schema of report.json, version 1 (docs/report.md)
 
 NUMBER, TEXT, FLAG = (int, float), str, bool
-MAYBE_NUMBER, MAYBE_TEXT = (int, float, type(None)), (str, type(None))
+MAYBE_NUMBER = (int, float, type(None))
 MOTION = {
     "action_index": int,
     "phase": TEXT,
@@ -43,7 +43,7 @@ MOTION = {
     "acceleration_ratio": NUMBER,
     "jerk_ratio": NUMBER,
     "optimizer": TEXT,
-    "audit": MAYBE_TEXT,
+    "audit": TEXT,
     "declared_contacts": [[TEXT]],
 }
 REPORT = {
@@ -179,6 +179,7 @@ def test_motions(report):
         assert motion["planner"] in ("rrt-connect", "straight", "direct"), name
         assert motion["waypoints"] >= 2, name
         assert motion["duration_s"] > 0, name
+        assert motion["audit"] == "free", name
         for limit in ("velocity_ratio", "acceleration_ratio", "jerk_ratio"):
             assert 0 < motion[limit] <= 1 + 1e-9, (name, limit)
         clearance = motion["min_clearance_m"]

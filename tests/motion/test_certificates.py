@@ -1,5 +1,7 @@
 """The proof between states, on a line through space with an obstacle of known thickness."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -43,7 +45,9 @@ def test_passing_beside_a_plate_is_proven_free(gap):
     assert found.states == len(looked)
 
 
-@pytest.mark.parametrize(("required", "free"), [(0.005, True), (0.0099, True), (0.0101, False), (0.02, False)])
+@pytest.mark.parametrize(
+    ("required", "free"), [(0.005, True), (0.0099, True), (0.0101, False), (0.02, False)]
+)
 def test_the_clearance_required_is_the_clearance_proven(required, free):
     found, _ = prove([[0.0, -0.5], [0.49, 0.0], [0.0, 0.5]], plate(0.0), required)
     assert (found.hit is None) is free
@@ -51,16 +55,14 @@ def test_the_clearance_required_is_the_clearance_proven(required, free):
 
 def test_whatever_is_proven_free_is_free_at_ten_thousand_states():
     rng = np.random.default_rng(0)
+    radius, shares = 0.15, np.linspace(0, 1, 3000)[:, None]
     proven = 0
     for _ in range(60):
         points = rng.uniform(0, 1, (4, 2))
-        ball, radius = rng.uniform(0, 1, 2), 0.15
-        distance = lambda p, b=ball: float(np.linalg.norm(p - b)) - radius  # noqa: E731
-        found, _ = prove(points, distance, 0.001)
-        dense = np.concatenate(
-            [a + np.linspace(0, 1, 3000)[:, None] * (b - a) for a, b in zip(points, points[1:], strict=False)]
-        )
-        least = min(np.linalg.norm(dense - ball, axis=1)) - radius
+        ball = rng.uniform(0, 1, 2)
+        found, _ = prove(points, lambda p, b=ball: float(np.linalg.norm(p - b)) - radius, 0.001)
+        dense = np.concatenate([a + shares * (b - a) for a, b in itertools.pairwise(points)])
+        least = np.linalg.norm(dense - ball, axis=1).min() - radius
         if found.hit is None:
             proven += 1
             assert least > 0.001 - 1e-6

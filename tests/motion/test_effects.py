@@ -90,8 +90,12 @@ def test_a_drawer_stops_at_its_ends(kitchen, robot):
     start = initial_state(kitchen)
     k = kitchen.joint_index[DRAWER]
     hold = (Attachment("joint", DRAWER),)
-    pulled = after(kitchen, robot, drive(robot, start, 0.4 + 0.2, 0, 0, hold), start.with_robot(
-        np.r_[1.0, start.q[1:]]))
+    pulled = after(
+        kitchen,
+        robot,
+        drive(robot, start, 0.4 + 0.2, 0, 0, hold),
+        start.with_robot(np.r_[1.0, start.q[1:]]),
+    )
     assert pulled.scene_q[k] == pytest.approx(0.4)
     pushed = after(kitchen, robot, drive(robot, start, -0.2, 0, 0, hold), start)
     assert pushed.scene_q[k] == 0.0
@@ -102,7 +106,7 @@ def test_a_motion_without_attachments_moves_the_robot_only(kitchen, robot):
     end = after(kitchen, robot, drive(robot, start, -0.3, 0.0, 0.0, ()), start)
     np.testing.assert_array_equal(end.scene_q, start.scene_q)
     assert end.items == start.items
-    np.testing.assert_allclose(end.q[:3], start.q[:3] + [-0.3, 0, 0])
+    np.testing.assert_allclose(end.q[:3], start.q[:3] + np.array([-0.3, 0, 0]))
     np.testing.assert_array_equal(end.q[3:], start.q[3:])
 
 

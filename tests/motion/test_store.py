@@ -50,7 +50,9 @@ def test_another_version_is_refused(motions, tmp_path):
         load_trajectories(tmp_path / "b.npz")
 
 
-@pytest.mark.parametrize("kind", ["missing", "empty", "text", "zip", "cut", "npy", "other", "column"])
+@pytest.mark.parametrize(
+    "kind", ["missing", "empty", "text", "zip", "cut", "npy", "other", "column"]
+)
 def test_what_holds_no_trajectories_is_bad_input(kind, motions, tmp_path):
     file = tmp_path / "file.npz"
     save_trajectories(tmp_path / "good.npz", motions)

@@ -140,9 +140,9 @@ def test_the_region_is_a_box_or_an_l1_ball_and_an_angle():
         assert box.contains(GOAL + off) is in_box, off
         assert ball.contains(GOAL + off) is in_ball, off
     turned = around(GOAL, radius=0.2, angle=0.05)
-    assert turned.contains(GOAL + (0.1, -0.1))  # moved, not turned
-    assert turned.contains(GOAL + (0.02, 0.02))  # turned by 0.04
-    assert not turned.contains(GOAL + (0.03, 0.03))  # turned by 0.06
+    assert turned.contains(GOAL + np.array([0.1, -0.1]))  # moved, not turned
+    assert turned.contains(GOAL + np.array([0.02, 0.02]))  # turned by 0.04
+    assert not turned.contains(GOAL + np.array([0.03, 0.03]))  # turned by 0.06
 
 
 @pytest.mark.parametrize("l1", [False, True])
@@ -197,7 +197,9 @@ def test_a_path_about_a_wall_comes_near_the_shortest():
     assert best - 0.02 <= short.length <= 1.1 * best
 
 
-@pytest.mark.parametrize("points", [[[0.2, 0.2]], [[0.2, 0.2], [0.2, 0.2]], [[0.2, 0.2], [0.3, 0.3]]])
+@pytest.mark.parametrize(
+    "points", [[[0.2, 0.2]], [[0.2, 0.2], [0.2, 0.2]], [[0.2, 0.2], [0.3, 0.3]]]
+)
 def test_paths_with_nothing_to_shorten_come_back(points):
     short = shortcut(Path("arm", np.array(points)), space(), wall, np.random.default_rng(0))
     np.testing.assert_array_equal(short.start, points[0])

@@ -144,7 +144,9 @@ def test_a_drawer_handle_is_led_straight_and_a_door_handle_round(kitchen):
 # -- placements ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("region", ["hitman_top", "burners", "indigo_drawer_top_inside", "indigo_top"])
+@pytest.mark.parametrize(
+    "region", ["hitman_top", "burners", "indigo_drawer_top_inside", "indigo_top"]
+)
 def test_placements_stand_upright_with_the_whole_footprint_inside(kitchen, item, region):
     region = kitchen.region(region)
     rng = np.random.default_rng(0)
@@ -157,7 +159,8 @@ def test_placements_stand_upright_with_the_whole_footprint_inside(kitchen, item,
         homes = [
             k
             for k, (low, high) in enumerate(region.boxes)
-            if (corners[:, :2] >= low[:2] - 1e-9).all() and (corners[:, :2] <= high[:2] + 1e-9).all()
+            if (corners[:, :2] >= low[:2] - 1e-9).all()
+            and (corners[:, :2] <= high[:2] + 1e-9).all()
         ]
         assert homes
         used.update(homes)
@@ -183,7 +186,9 @@ def test_what_does_not_fit_is_certified_by_sizes(kitchen):
         assert fits(sugar, kitchen.region(region)) is None
 
 
-@pytest.mark.parametrize("sides", [(0.03, 0.50), (0.10, 0.10), (0.04, 0.09), (0.039, 0.5), (0.06, 0.07)])
+@pytest.mark.parametrize(
+    "sides", [(0.03, 0.50), (0.10, 0.10), (0.04, 0.09), (0.039, 0.5), (0.06, 0.07)]
+)
 def test_a_certificate_is_never_given_where_a_placement_exists(kitchen, sides):
     """Refused only if indeed 2000 random yaws find no room either."""
     sugar = kitchen.item("sugar_box")
@@ -204,4 +209,6 @@ def test_the_hand_pose_of_a_robot_holding_is_where_the_grasp_says(kitchen, item)
     X_WH = hand_pose(kitchen.robot.q, kitchen.robot.base)
     for grasp in grasps_of(item)[:4]:
         X_WI = X_WH @ item_in_hand(grasp, p_HT)
-        np.testing.assert_allclose((X_WI @ grasp.X_IT)[:3, 3], (X_WH @ [*p_HT, 1.0])[:3], atol=1e-12)
+        np.testing.assert_allclose(
+            (X_WI @ grasp.X_IT)[:3, 3], (X_WH @ [*p_HT, 1.0])[:3], atol=1e-12
+        )

@@ -32,7 +32,14 @@ def phases(run, index):
 
 def test_the_plan_is_refined_action_by_action(default_run):
     assert [a.name for a in default_run.plan] == [
-        "navigate", "pick", "navigate", "place", "navigate", "pick", "navigate", "stow",
+        "navigate",
+        "pick",
+        "navigate",
+        "place",
+        "navigate",
+        "pick",
+        "navigate",
+        "stow",
     ] or len(default_run.plan) == 8
     indices = [m.action_index for m in default_run.refined.motions]
     assert indices == sorted(indices)
@@ -137,7 +144,11 @@ def test_stow_goes_through_the_seeds_steps_in_order(default_run):
     stow = next(a.index for a in default_run.plan if a.name == "stow")
     named = [p.split(":")[0] for p in phases(default_run, stow) if ":" in p]
     assert [key for key, _ in itertools.groupby(named)] == [
-        "put down", "open drawer", "pick up", "put in", "close drawer",
+        "put down",
+        "open drawer",
+        "pick up",
+        "put in",
+        "close drawer",
     ]
 
 
@@ -145,7 +156,7 @@ def test_the_drawer_opens_by_the_hand_and_is_shut_at_the_end(kitchen, robot, ste
     k = kitchen.joint_index["indigo_drawer_top_joint"]
     moved = [(m, s) for m, s in steps if any(a.kind == "joint" for a in m.attachments)]
     assert len(moved) == 2
-    (pull, before), (push, between) = moved
+    (pull, before), (_, between) = moved
     opened = after(kitchen, robot, pull, before).scene_q[k] - before.scene_q[k]
     assert opened == pytest.approx(0.30, abs=1e-3)
     for motion, state in moved:

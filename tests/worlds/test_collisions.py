@@ -3,39 +3,41 @@
 import itertools
 
 import numpy as np
-import pybullet as pb
 import pytest
 
 from galley.domain.frames import inverse, transform
 from galley.domain.scene import HAND
-from galley.domain.scene_file import load_scene
 from galley.domain.state import Placement, initial_state
 from galley.reachability.arm import configurations
 from galley.robots.kinematics import hand_pose, link_poses
-from galley.robots.mobile_panda import LINKS, mobile_panda
+from galley.robots.mobile_panda import LINKS
 from galley.robots.panda import p_HT
-from galley.worlds.pybullet_world import PyBulletWorld
 
 DRAWER = "indigo_drawer_top_joint"
 DOWN = np.diag([1.0, -1.0, -1.0])  # hand pointing down, fingers apart along y
 AHEAD = np.array([[0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])  # pointing to -x
 GRASP_FROM_AHEAD = np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
 
+
 def names(contacts):
     return {(c.a, c.b) for c in contacts}
 
+
 def involves(contacts, one, other):
     return any({one, other} == {c.a, c.b} for c in contacts)
+
 
 def with_base(state, x, y, heading):
     q = state.q.copy()
     q[:3] = x, y, heading
     return state.with_robot(q)
 
+
 def with_drawer(kitchen, state, opening):
     scene_q = state.scene_q.copy()
     scene_q[kitchen.joint_index[DRAWER]] = opening
     return state.with_scene(scene_q)
+
 
 def reaching(kitchen, p_WT, R, fingers=0.04):
     """Whole-robot configurations with the grasp centre at p_WT, from bases before the furniture."""
@@ -48,8 +50,12 @@ def reaching(kitchen, p_WT, R, fingers=0.04):
         for arm in configurations(X_WH, base, kitchen.robot.base, q7):
             yield np.concatenate([base, arm, [fingers, fingers]])
 
+
 def first_free(checker, kitchen, p_WT, R):
-    return next((q for q in itertools.islice(reaching(kitchen, p_WT, R), 400) if checker.free(q)), None)
+    return next(
+        (q for q in itertools.islice(reaching(kitchen, p_WT, R), 400) if checker.free(q)), None
+    )
+
 
 def test_the_start_is_free_and_items_touch_only_what_they_stand_on(kitchen, world):
     assert world.checker(initial_state(kitchen)).free(kitchen.robot.q)
@@ -57,6 +63,7 @@ def test_the_start_is_free_and_items_touch_only_what_they_stand_on(kitchen, worl
     touching = {k: d for k, d in touching.items() if k not in world.robot.allowed_self_collisions}
     assert set(touching) == {("potted_meat_can", "range"), ("range", "sugar_box")}
     assert max(abs(d) for d in touching.values()) < 1e-4
+
 
 @pytest.mark.parametrize(
     ("x", "free"),
@@ -70,16 +77,21 @@ def test_the_chassis_keeps_five_millimetres_from_the_counter(kitchen, world, x, 
     if not free:
         assert any("chassis" in (c.a, c.b) for c in contacts)
 
-@pytest.mark.parametrize(("margin", "free"), [(0.0, True), (0.003, True), (0.005, False), (0.02, False)])
+
+@pytest.mark.parametrize(
+    ("margin", "free"), [(0.0, True), (0.003, True), (0.005, False), (0.02, False)]
+)
 def test_the_margin_asked_for_is_the_margin_kept(kitchen, world, margin, free):
     state = with_base(initial_state(kitchen), 0.6725 + 0.004, -0.6, 0.0)
     assert world.checker(state, margin=margin).free(state.q) is free
+
 
 def test_the_distance_told_is_the_distance(kitchen, world):
     state = with_base(initial_state(kitchen), 0.6725 + 0.013, -0.6, 0.0)
     nearest = world.checker(state).contacts(state.q, within=0.02)[0]
     assert "chassis" in (nearest.a, nearest.b)
     assert nearest.distance == pytest.approx(0.013, abs=5e-4)
+
 
 @pytest.mark.parametrize(
     ("p_WT", "R", "opening", "body", "free"),
@@ -108,6 +120,7 @@ def test_the_hand_in_and_beside_furniture(kitchen, world, p_WT, R, opening, body
         tried += 1
     assert tried > 5
 
+
 def test_the_fingers_about_the_handle_touch_only_what_is_declared(kitchen, world):
     """Above and below the bar, 2 mm off: free if finger and handle are declared, else not."""
     state = initial_state(kitchen)
@@ -124,6 +137,7 @@ def test_the_fingers_about_the_handle_touch_only_what_is_declared(kitchen, world
             found += 1
     assert found > 0
 
+
 def test_a_closing_drawer_meets_the_hand_inside_it(kitchen, world):
     state = with_drawer(kitchen, initial_state(kitchen), 0.3)
     checker = world.checker(state)
@@ -135,6 +149,7 @@ def test_a_closing_drawer_meets_the_hand_inside_it(kitchen, world):
     closing[kitchen.joint_index[DRAWER]] = 0.165  # front 0.410..0.430: in the fingers
     hits = checker.contacts(q, closing)
     assert any("indigo_drawer_top" in (c.a, c.b) for c in hits)
+
 
 def test_what_lies_in_a_drawer_moves_with_it_and_can_be_hit(kitchen, world):
     k = kitchen.item_index["potted_meat_can"]
@@ -151,13 +166,16 @@ def test_what_lies_in_a_drawer_moves_with_it_and_can_be_hit(kitchen, world):
     away = world.checker(state).contacts(q, scene_q)
     assert not any("potted_meat_can" in (c.a, c.b) for c in away)
 
+
 # -- held items ----------------------------------------------------------------------------------
+
 
 def holding_at(kitchen, p_WI):
     """The start, the sugar box rigidly on the hand, so far off that it stands at p_WI."""
     state = initial_state(kitchen)
     X_WH = hand_pose(state.q, kitchen.robot.base)
     return state.with_item(0, Placement(HAND, inverse(X_WH) @ transform(None, p_WI)))
+
 
 @pytest.mark.parametrize(
     ("gap", "free"), [(0.006, True), (0.004, False), (0.0, False), (-0.03, False)]
@@ -170,6 +188,7 @@ def test_a_held_item_keeps_its_margin_from_the_hood(kitchen, world, gap, free):
     if not free:
         assert names(contacts) == {("hood", "sugar_box")}
 
+
 def test_a_held_item_goes_with_the_base(kitchen, world):
     state = holding_at(kitchen, (-0.1, 0.4, 1.50))  # in the hood
     checker = world.checker(state)
@@ -179,6 +198,7 @@ def test_a_held_item_goes_with_the_base(kitchen, world):
     assert checker.free(q)
     q[1] += 0.5 + 0.45  # y = 0.85: in the wall cabinet's side
     assert involves(checker.contacts(q), "dagger", "sugar_box")
+
 
 @pytest.mark.parametrize("other", ["potted_meat_can", "chassis", "panda_link5", "floor"])
 def test_a_held_item_can_hit_anything(kitchen, world, other):
@@ -193,6 +213,7 @@ def test_a_held_item_can_hit_anything(kitchen, world, other):
         p = link_poses(state.q, kitchen.robot.base)[other][:3, 3] + (0.0, 0.0, 0.0)
     held = holding_at(kitchen, p)
     assert involves(world.checker(held).contacts(held.q), "sugar_box", other)
+
 
 # -- every link ----------------------------------------------------------------------------------
 
@@ -213,43 +234,15 @@ INSIDE = {
     "panda_rightfinger": (0.0, -0.015, 0.03),
 }
 
-PROBE = """\
-galley_scene: 1
-name: probe
-robot:
-  model: mobile_panda
-  start:
-    base: [0.0, 0.0, 0.5]
-    arm: [0.3, -0.4, 0.2, -1.9, 0.1, 1.9, 0.6]
-bodies:
-  probe_x: {joint: x, shapes: [{sphere: 0.001, collision: false}]}
-  probe_y: {joint: y, parent: probe_x, shapes: [{sphere: 0.001, collision: false}]}
-  probe: {joint: z, parent: probe_y, shapes: [{sphere: 0.004}]}
-joints:
-  x: {type: prismatic, axis: [1, 0, 0], limits: [-5, 5], start: 4}
-  y: {type: prismatic, axis: [0, 1, 0], limits: [-5, 5], start: 4}
-  z: {type: prismatic, axis: [0, 0, 1], limits: [-5, 5], start: 4}
-items:
-  ball: {mass: 0.1, shapes: [{sphere: 0.004}], pose: {xyz: [-4, -4, 4]}}
-stances: {}
-objects: {}
-"""
-
-@pytest.fixture(scope="module")
-def probe(tmp_path_factory):
-    """Robot, a small ball on three joints and a small ball as an item."""
-    file = tmp_path_factory.mktemp("probe") / "probe.yaml"
-    file.write_text(PROBE)
-    scene = load_scene(file)
-    with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
-        yield world
 
 def inside_of(probe, link):
     q = probe.scene.robot.q
     return (link_poses(q, probe.scene.robot.base)[link] @ np.array([*INSIDE[link], 1.0]))[:3]
 
+
 def test_all_links_with_shapes_are_tried():
     assert set(INSIDE) == set(LINKS)
+
 
 @pytest.mark.parametrize("link", LINKS)
 def test_each_link_hits_furniture_that_stands_in_it(probe, link):
@@ -261,6 +254,7 @@ def test_each_link_hits_furniture_that_stands_in_it(probe, link):
     assert all("probe" in (c.a, c.b) for c in contacts)
     assert involves(probe.checker(state).contacts(state.q, inside_of(probe, link)), link, "probe")
 
+
 @pytest.mark.parametrize("link", LINKS)
 def test_each_link_hits_an_item_that_is_in_it(probe, link):
     state = initial_state(probe.scene)
@@ -270,92 +264,3 @@ def test_each_link_hits_an_item_that_is_in_it(probe, link):
     assert all("ball" in (c.a, c.b) for c in contacts)
     allowed = frozenset(tuple(sorted(("ball", name))) for name in LINKS)
     assert probe.checker(hit, allowed).free(hit.q)
-
-# -- the robot against itself --------------------------------------------------------------------
-
-@pytest.fixture(scope="module")
-def alone(robot, tmp_path_factory):
-    """The robot in a client of the test's own: least distance of two links, asked for directly."""
-    file = tmp_path_factory.mktemp("alone") / "robot.urdf"
-    file.write_text(robot.urdf)
-    client = pb.connect(pb.DIRECT)
-    body = pb.loadURDF(str(file), useFixedBase=True, physicsClientId=client)
-    rows = [
-        pb.getJointInfo(body, k, physicsClientId=client)
-        for k in range(pb.getNumJoints(body, physicsClientId=client))
-    ]
-    joints = {row[1].decode(): row[0] for row in rows}
-    links = {row[12].decode(): row[0] for row in rows}
-
-    def distances(q):
-        for name, value in zip(robot.joints, q, strict=True):
-            pb.resetJointState(body, joints[name], value, physicsClientId=client)
-        found = {}
-        for a, b in itertools.combinations(sorted(robot.links), 2):
-            if (a, b) in robot.allowed_self_collisions:
-                continue
-            points = pb.getClosestPoints(body, body, 0.01, links[a], links[b], physicsClientId=client)
-            if points:
-                found[a, b] = min(point[8] for point in points)
-        return found
-
-    yield distances
-    pb.disconnect(client)
-
-@pytest.fixture(scope="module")
-def random_configurations(robot):
-    lower = np.concatenate([g.lower for g in robot.groups])
-    upper = np.concatenate([g.upper for g in robot.groups])
-    return np.random.default_rng(5).uniform(lower, upper, (150, robot.size))
-
-def test_self_collisions_are_those_of_all_pairs_of_links(robot, probe, alone, random_configurations):
-    state = initial_state(probe.scene)
-    checker = probe.checker(state, margin=0.0)
-    seen = set()
-    for q in random_configurations:
-        oracle = alone(q)
-        found = {(c.a, c.b): c.distance for c in checker.contacts(q)}
-        deep = {pair for pair, d in oracle.items() if d < -1e-4}
-        assert deep <= set(found), q
-        assert all(pair in oracle and oracle[pair] < 1e-4 for pair in found), q
-        seen |= deep
-    for pair in (("panda_hand", "panda_link5"), ("panda_link5", "panda_link7")):
-        assert pair in seen
-    assert len(seen) > 8
-
-def test_an_answer_does_not_depend_on_what_was_asked_before(kitchen, world, random_configurations):
-    """Nothing is left over: not from other states, other checkers, or whoever moved things."""
-    rng = np.random.default_rng(8)
-    start = initial_state(kitchen)
-    inside = Placement("indigo_drawer_top", transform(None, (0.12, 1.21, 0.82)))
-    states = [start, with_drawer(kitchen, start.with_item(1, inside), 0.3), holding_at(kitchen, (-0.1, 0.4, 1.3))]
-    near = np.concatenate([random_configurations[:30], [s.q for s in states]])
-    near[:, 0] = np.clip(near[:, 0], 0.5, 1.0)  # close to the furniture, so that much touches
-    questions = [(s, q, moved) for s in range(3) for q in near[::3] for moved in (None, 0.1)]
-
-    def ask(checkers, s, q, moved):
-        scene_q = None
-        if moved is not None:
-            scene_q = np.zeros(6)
-            scene_q[kitchen.joint_index[DRAWER]] = moved
-        return checkers[s].contacts(q, scene_q)
-
-    fresh = [ask([world.checker(t) for t in states], *question) for question in questions]
-    assert 10 < sum(bool(answer) for answer in fresh)
-    checkers = [world.checker(t) for t in states]
-    for k in rng.permutation(np.repeat(np.arange(len(questions)), 2)):
-        match int(rng.integers(4)):
-            case 0:
-                world.set_item(0, transform(None, rng.normal(size=3)))
-            case 1:
-                world.set_scene(rng.uniform(0.0, 0.4, size=6))
-            case 2:
-                world.set_robot(rng.normal(size=12))
-        assert ask(checkers, *questions[k]) == fresh[k]
-
-def test_the_robot_is_judged_where_it_was_set_not_where_the_array_is_now(kitchen, world):
-    q = kitchen.robot.q.copy()
-    world.set_robot(q)
-    before = world.near_pairs(0.0)
-    q[6:9] = -0.1, 0.0, 0.0  # another pose altogether, in the caller's own array
-    assert world.near_pairs(0.0) == before

@@ -53,7 +53,9 @@ def test_two_items_in_one_place_are_refused(small_text, tmp_path):
 
 def test_a_robot_that_starts_in_furniture_is_refused(small_text, tmp_path):
     text = small_text.replace("base: [1.5, 0.0, 3.0]", "base: [0.5, 0.0, 3.0]")
-    text = text.replace("[[0.29, 0.31], [-0.1, 0.1], [0.65, 0.67]]", "[[0.2, 0.3], [-0.1, 0.1], [0.2, 0.3]]")
+    text = text.replace(
+        "[[0.29, 0.31], [-0.1, 0.1], [0.65, 0.67]]", "[[0.2, 0.3], [-0.1, 0.1], [0.2, 0.3]]"
+    )
     errors = errors_of(text, tmp_path)
     assert any("chassis" in e.what and "knob" in e.what for e in errors)
     assert {e.line for e in errors} == {line_of(text, "  start:")}

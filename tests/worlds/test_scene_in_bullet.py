@@ -90,7 +90,9 @@ def cast(world, start, direction):
     axis = "xyz".index(direction[1])
     end = np.array(start)
     end[axis] += 4.0 if direction[0] == "+" else -4.0
-    pb.performCollisionDetection(physicsClientId=world.client)  # brings the bounding boxes up to date
+    pb.performCollisionDetection(
+        physicsClientId=world.client
+    )  # brings the bounding boxes up to date
     body, link, _, p, _ = pb.rayTest(start, end, physicsClientId=world.client)[0]
     assert body >= 0, "the ray hit nothing"
     return name_of(world, body, link), p[axis]
@@ -114,7 +116,9 @@ def test_a_ray_hits_what_was_measured(kitchen, world, joints, start, direction, 
 def test_every_body_follows_its_joints_as_the_scene_says(kitchen, world):
     """PyBullet's own forward kinematics as the oracle of ``Scene.body_pose``."""
     rng = np.random.default_rng(3)
-    lower, upper = (np.array([getattr(j, end) for j in kitchen.joints]) for end in ("lower", "upper"))
+    lower, upper = (
+        np.array([getattr(j, end) for j in kitchen.joints]) for end in ("lower", "upper")
+    )
     for _ in range(20):
         scene_q = rng.uniform(lower, upper)
         world.set_scene(scene_q)
