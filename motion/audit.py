@@ -16,7 +16,7 @@ from galley.robots.model import RobotModel
 from galley.worlds.checker import Contact
 from galley.worlds.drake_world import DrakeWorld
 
-STEP = 0.05  # rad or m, the most a joint moves between two audited states
+STEP = {"arm": 0.05, "base": 0.05, "fingers": 0.005}  # rad or m between two audited states
 DEPTH = 0.002  # m; less counts as touching (the two engines round meshes differently)
 FREE = "free"
 
@@ -46,7 +46,7 @@ def _worst(
 ) -> Contact | None:
     model = effects(scene, robot, motion, state)
     worst: Contact | None = None
-    for q in motion.path.resampled(STEP).waypoints:
+    for q in motion.path.resampled(STEP[motion.group]).waypoints:
         at = model.at(q)
         X_WH = hand_pose(at.q, scene.robot.base)
         poses = [to_pose7(item_pose(scene, at, k, X_WH)) for k in range(len(scene.items))]

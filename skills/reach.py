@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from galley.worlds.checker import MARGIN, Pair, pairs
 CONTACT_MARGIN = 0.001  # m that undeclared pairs keep while the hand is in contact
 _Q7 = 12  # values of joint 7 tried at a contact
 _SOLUTIONS = 6  # arm configurations tried at a contact
+_STROKE_STATES = 6  # of the fingers on their way open or closed
 _X_HF = inverse(X_FH)
 
 
@@ -171,11 +172,17 @@ def _lines(
     found: list[Array] = []
     q = contact
     opening = manipulation.opening
-    first = True
+    line: Line | None = None
     for step in manipulation.steps:
         if isinstance(step, Stroke):
+            assert line is not None, "the first step is a Line"
+            swept = replace(line, allowed=step.allowed | line.allowed)
+            for fingers in np.linspace(opening, step.opening, _STROKE_STATES):
+                if not _state_free(bench, swept, -1, base, q, fingers, tally):
+                    return None
             opening = step.opening
             continue
+        first = line is None
         # The contact itself is the dearest state to get right: look there before following a line.
         if first and not _state_free(bench, step, len(step.poses) - 1, base, q, opening, tally):
             return None
@@ -191,8 +198,7 @@ def _lines(
             if not _state_free(bench, step, k, base, path[k], opening, tally):
                 return None
         found.append(path)
-        q = path[-1]
-        first = False
+        line, q = step, path[-1]
     # Free motions join on with the full margin.
     lines = [s for s in manipulation.steps if isinstance(s, Line)]
     ends = ((lines[0], found[0][0], manipulation.opening), (lines[-1], found[-1][-1], opening))
