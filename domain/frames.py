@@ -39,7 +39,7 @@ def rotation_about(axis: ArrayLike, angle: float) -> Array:
     """R (3, 3) about a unit ``axis`` (3,) by ``angle`` (rad), by Rodrigues' formula."""
     x, y, z = np.asarray(axis, dtype=np.float64)
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K)
+    return np.asarray(np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K))
 
 
 def rotation_z(angle: float) -> Array:

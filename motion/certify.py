@@ -85,5 +85,5 @@ def at(points: Array, s: float) -> Array:
     """The configuration (k,) at parameter s in [0, n - 1] of a polygonal path."""
     k = min(int(s), len(points) - 2) if len(points) > 1 else 0
     if len(points) == 1:
-        return points[0]
+        return np.asarray(points[0])
     return np.asarray(points[k] + (s - k) * (points[k + 1] - points[k]))

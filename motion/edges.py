@@ -48,7 +48,7 @@ def first_hit(space: Space, free: Free, path: Path) -> Array | None:
     """The first checked state (k,) of the path that isn't free, or None."""
     points = path.waypoints
     if not free(points[0]):
-        return points[0]
+        return np.asarray(points[0])
     for a, b in itertools.pairwise(points):
         for q in space.edge(a, b):
             if not free(q):

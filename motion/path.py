@@ -29,12 +29,12 @@ class Path:
     @property
     def start(self) -> Array:
         """First waypoint (k,)."""
-        return self.waypoints[0]
+        return np.asarray(self.waypoints[0])
 
     @property
     def end(self) -> Array:
         """Last waypoint (k,)."""
-        return self.waypoints[-1]
+        return np.asarray(self.waypoints[-1])
 
     @property
     def length(self) -> float:

@@ -88,7 +88,7 @@ class Manipulation:
         """X_WH (4, 4) where the first line ends."""
         first = self.steps[0]
         assert isinstance(first, Line)
-        return first.poses[-1]
+        return np.asarray(first.poses[-1])
 
 
 def straight(X_A: Array, X_B: Array) -> Array:

@@ -162,7 +162,7 @@ def _off_chord(knots: Array, middles: Array) -> Array:
     """How far (n - 1, k) each point between two knots (n, k) lies off the chord between them."""
     chord, out = np.diff(knots, axis=0), middles - knots[:-1]
     share = (out * chord).sum(axis=1) / np.maximum((chord * chord).sum(axis=1), 1e-18)
-    return np.abs(out - share[:, None] * chord)
+    return np.asarray(np.abs(out - share[:, None] * chord))
 
 
 def _lines(

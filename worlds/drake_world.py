@@ -98,8 +98,8 @@ class DrakeWorld:
         # From a file, not from the text: Drake resolves absolute mesh paths only for files.
         path = self.folder / f"{name}.urdf"
         path.write_text(urdf)
-        (model,) = Parser(self.plant).AddModels(path)
-        return model
+        models: list[ModelInstanceIndex] = Parser(self.plant).AddModels(path)
+        return models[0]
 
     def _joints_at(self, names: tuple[str, ...], model: ModelInstanceIndex) -> list[int]:
         joints = [self.plant.GetJointByName(name, model) for name in names]
