@@ -65,7 +65,8 @@ class Printer:
         from galley.commands.tables import motion_table
 
         self._end_bar()
-        self.console.print(motion_table(report))
+        if report.motions:
+            self.console.print(motion_table(report))
 
     def fraction(self, text: str, done: float) -> None:
         """Move the bar; without a terminal, print a line at every tenth."""

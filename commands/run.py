@@ -47,7 +47,8 @@ def _tell(printer: Printer, outcome: Outcome) -> int:
             f"validated {found.states_checked} states: deepest undeclared contact "
             f"{1e3 * found.max_penetration_m:.2f} mm, {found.limit_violations} limits exceeded"
         )
-    spent = ", ".join(f"{stage} {s:.1f} s" for stage, s in report.timing_s.items())
+    timing = report.as_json()["timing_s"]
+    spent = ", ".join(f"{stage} {s:.1f} s" for stage, s in timing.items())
     console.print(f"time: {spent}")
     if report.video is not None and "error" in report.video:
         print(f"no film: {report.video['error']}", file=sys.stderr)
