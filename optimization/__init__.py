@@ -1,1 +1,4 @@
-"""optimization."""
+"""How to get there well, with pydrake.
+
+- ``shortest``: the seed's quadratic program
+"""

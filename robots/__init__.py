@@ -6,7 +6,8 @@
   out of reach
 - ``base_urdf``: the wheeled base, from ``domain.base_spec``; ``panda_urdf``: the arm on it
 - ``mobile_panda``: the whole robot; ``kinematics``: where its links are
-- ``self_collisions``: which of its links are never checked against each other
+- ``travel``: bounds on how far its points move; ``self_collisions``: links never checked
+  against each other
 
 Nothing here imports a physics engine.
 """
