@@ -17,7 +17,7 @@ _JUMP = 0.15  # rad, the most a joint may move between two poses of a line
 # Configurations stay this far (rad) from the limits, so that a spline through them stays within.
 _INSET = 0.01
 _INNER = replace(LIMITS, lower=LIMITS.lower + _INSET, upper=LIMITS.upper - _INSET)
-_DRIFT = np.array([0.0, 0.03, -0.03, 0.08, -0.08])  # rad, how joint 7 may drift between poses
+_DRIFT = np.array([0.03, -0.03, 0.08, -0.08])  # rad, how joint 7 may drift between poses
 
 
 def flange_pose(X_WH: Array, base: Array, spec: MobileBaseSpec) -> Array:
@@ -49,18 +49,30 @@ def follow(start: Array, poses: Array, base: Array, spec: MobileBaseSpec) -> Arr
     flange = flange_pose(poses, base, spec)
     q = np.asarray(start)
     found = [q]
-    for X in flange[1:]:
-        q7 = np.clip(q[6] + _DRIFT, _INNER.lower[6], _INNER.upper[6])
-        options = inverse_batch(X, q7[:1], _INNER).q
-        jumps = np.abs(options - q).max(axis=1) if len(options) else np.empty(0)
-        if not len(options) or jumps.min() > _JUMP:
-            options = inverse_batch(X, q7[1:], _INNER).q
-            if not len(options):
-                return None
-            jumps = np.abs(options - q).max(axis=1)
-        best = int(np.argmin(jumps))
-        if jumps[best] > _JUMP:
-            return None
-        q = options[best]
-        found.append(q)
+    while len(found) < len(flange):
+        # All poses that are left at once, with joint 7 as it is: one call instead of one for each.
+        ahead = flange[len(found) :]
+        kept = float(np.clip(q[6], _INNER.lower[6], _INNER.upper[6]))
+        solved = inverse_batch(ahead, np.array([kept]), _INNER)
+        for k, X in enumerate(ahead):
+            step = _nearest(solved.q[solved.pose == k], q)
+            if step is None:
+                drifted = np.clip(q[6] + _DRIFT, _INNER.lower[6], _INNER.upper[6])
+                step = _nearest(inverse_batch(X, drifted, _INNER).q, q)
+                if step is None:
+                    return None
+                q = step
+                found.append(q)
+                break  # joint 7 has another value now: the rest must be solved anew
+            q = step
+            found.append(q)
     return np.array(found)
+
+
+def _nearest(options: Array, q: Array) -> Array | None:
+    """The configuration of options (k, 7) that is nearest to q (7,), if no joint has to jump."""
+    if not len(options):
+        return None
+    jumps = np.abs(options - q).max(axis=1)
+    best = int(np.argmin(jumps))
+    return options[best] if jumps[best] <= _JUMP else None
