@@ -71,6 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has left (head, a pager)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except OSError as error:  # a full disk, a folder that has gone
+        print(f"can't go on: {error}", file=sys.stderr)
+        return NOT_ACHIEVED
     except KeyboardInterrupt:
         print("interrupted; what was finished is kept", file=sys.stderr)
         return INTERRUPTED
@@ -97,6 +100,20 @@ def _count(text: str) -> int:
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number") from None
     if value < 1:
         raise argparse.ArgumentTypeError("must be 1 or more")
+    return value
+
+
+def _height(text: str) -> int:
+    value = _count(text)
+    if not 120 <= value <= 2160:
+        raise argparse.ArgumentTypeError("a film is 120 to 2160 pixels high")
+    return value
+
+
+def _rate(text: str) -> int:
+    value = _count(text)
+    if value > 120:
+        raise argparse.ArgumentTypeError("a film has at most 120 pictures a second")
     return value
 
 
@@ -139,11 +156,11 @@ def _motion_options(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument(
         "--height",
-        type=_count,
+        type=_height,
         default=720,
         help="of the film in pixels, 16:9 (default 720)",
     )
-    p.add_argument("--fps", type=_count, default=25, help="pictures a second (default 25)")
+    p.add_argument("--fps", type=_rate, default=20, help="pictures a second (default 20)")
     p.add_argument(
         "--speed",
         type=_positive,

@@ -21,6 +21,7 @@ from galley.motion.edges import first_hit
 from galley.motion.motion import Motion
 from galley.motion.path import Path as JointPath
 from galley.motion.rrt import RRT, EndRegion
+from galley.motion.shortcut import shortcut
 from galley.motion.timing import rest_to_rest
 from galley.optimization.shortest import shortest
 from galley.reachability.arm import configurations, joint7_values
@@ -56,7 +57,7 @@ class Solution:
     """One way to do it.
 
     Attributes:
-        name: ``rrt`` or ``opt``.
+        name: ``rrt``, ``shortcut`` or ``opt``.
         motion: path with its timing.
         hit: the first configuration found in collision, or None.
         pair: what collides there.
@@ -106,8 +107,8 @@ def seed_query(bench: Workbench, distance: float) -> Query | Failure:
     )
 
 
-def solve(bench: Workbench, query: Query) -> tuple[Solution, Solution] | Failure:
-    """The RRT's path as it is, and the quadratic program's for the same ends."""
+def solve(bench: Workbench, query: Query) -> tuple[Solution, ...] | Failure:
+    """The RRT's path as it is, shortcut, and the quadratic program's for the same ends."""
     free = bench.free(query.state, "arm")
     start = query.state.q[bench.robot.slice("arm")]
     planner = RRT(iterations=bench.settings.rrt_iterations)
@@ -117,12 +118,15 @@ def solve(bench: Workbench, query: Query) -> tuple[Solution, Solution] | Failure
     if isinstance(path, Failure):
         return path
     began = time.perf_counter()
+    short = shortcut(path, bench.arm, free, bench.rng(0, 2), bench.settings.shortcuts)
+    shortened = time.perf_counter()
     optimized = shortest(path)
     if isinstance(optimized, Failure):
         return optimized
     return (
         _solution(bench, query, "rrt", path, spent),
-        _solution(bench, query, "opt", optimized, time.perf_counter() - began),
+        _solution(bench, query, "shortcut", short, shortened - began),
+        _solution(bench, query, "opt", optimized, time.perf_counter() - shortened),
     )
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 if __name__ == "__main__":
     # First of all: the command decides what is imported, and ``plan`` needs nothing heavy.
-    from galley.cli import main
-
+    try:
+        from galley.cli import main
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
     raise SystemExit(main())
 
 import os
@@ -29,7 +31,15 @@ from galley.domain.state import State, initial_state
 from galley.motion.audit import FREE, audit
 from galley.motion.motion import Motion
 from galley.motion.store import save_trajectories
-from galley.planning import GroundAction, breadth_first, ground, replay, validate
+from galley.planning import (
+    GroundAction,
+    Plan,
+    Task,
+    breadth_first,
+    ground,
+    replay,
+    validate,
+)
 from galley.report import Report
 from galley.robots.kinematics import hand_pose
 from galley.robots.mobile_panda import mobile_panda
@@ -37,7 +47,7 @@ from galley.run_folder import RunFolder, check_destination, new_name
 from galley.simulation.kinematic import execute
 from galley.simulation.validation import final_state, validate_log
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
-from galley.tamp.binding import bind, bind_plan, check_init, check_skills
+from galley.tamp.binding import bind, bind_plan, check_init, check_skills, impossible_actions
 from galley.tamp.refine import Refined, refine
 from galley.viz.video import film
 from galley.worlds.pybullet_world import PyBulletWorld
@@ -61,7 +71,7 @@ class Options:
     execute: str = "kinematic"
     video: bool = True
     height: int = 720
-    fps: int = 25
+    fps: int = 20
     speed: float = 1.0
     node_limit: int | None = None
 
@@ -125,8 +135,10 @@ def run(options: Options, listener: Listener) -> Outcome:
             try:
                 pipeline.go()
             except KeyboardInterrupt:
-                report.fail(Failure(FailureKind.BUDGET, "interrupted by the user"))
-                report.status = "failed"
+                if report.validation is None:
+                    report.fail(Failure(FailureKind.BUDGET, "interrupted by the user"))
+                else:  # only the film is missing: the verdict stands
+                    report.video = {"error": "interrupted by the user"}
                 raise
             finally:
                 report.write(folder.partial)
@@ -180,6 +192,9 @@ class _Run:
         self.report.timing_s["task"] = time.perf_counter() - began
         if isinstance(plan, Failure):
             return plan
+        plan = self._possible(task, plan)
+        if isinstance(plan, Failure):
+            return plan
         self.report.plan = tuple(str(action) for action in plan.actions)
         text = "".join(f"{line}\n" for line in self.report.plan)
         _write(self.folder / "plan.txt", text)
@@ -197,6 +212,21 @@ class _Run:
             message = verdict.message if not verdict.valid else outside.message
             return Failure(FailureKind.CONTRADICTION, f"the plan does not hold: {message}")
         return plan.actions
+
+    def _possible(self, task: Task, plan: Plan) -> Plan | Failure:
+        """A plan without actions that the scene rules out (no surface there, does not fit).
+
+        If there is none the ruled-out action is why: the search without such actions is complete.
+        """
+        ruled_out = impossible_actions(self.scene, self.world, task, self.bindings)
+        barred = [ruled_out[action] for action in plan.actions if action in ruled_out]
+        if not barred:
+            return plan
+        allowed = tuple(op for op in task.operators if op.action not in ruled_out)
+        other = breadth_first(replace(task, operators=allowed), node_limit=self.options.node_limit)
+        if isinstance(other, Failure):
+            return other if other.kind is FailureKind.BUDGET else barred[0]
+        return other
 
     def _refine(self, actions: tuple[GroundAction, ...]) -> Refined | Failure:
         """Motions for every action."""
@@ -308,7 +338,7 @@ class _Run:
                 progress=lambda done, total: self.listener.fraction("filming", done / total),
             )
             self.report.video = {k: v for k, v in asdict(info).items() if k != "path"}
-        except RuntimeError as error:
+        except (RuntimeError, ValueError, OSError) as error:
             self.report.video = {"error": str(error)}
         self.report.timing_s["video"] = time.perf_counter() - began
 

@@ -87,6 +87,7 @@ class Report:
             "states_checked": found.states_checked,
             "max_penetration_m": found.max_penetration_m,
             "deepest_pair": list(found.deepest) if found.deepest else None,
+            "max_declared_penetration_m": found.max_declared_penetration_m,
             "limit_violations": found.limit_violations,
             "violations": [{"time_s": v.time, "what": v.what} for v in found.violations],
             "goal_facts": self.goal_facts,

@@ -26,7 +26,12 @@ from galley.worlds.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
 
 FIGURES = "compare.json"
-_TITLES = {"rrt": "RRT, as planned", "opt": "Optimised: the seed's QP"}
+_TITLES = {
+    "rrt": "RRT, as planned",
+    "shortcut": "RRT, shortcut",
+    "opt": "Optimised: the seed's QP",
+}
+_KEPT = ("rrt", "opt")  # whose waypoints and films are written
 
 
 def compare_command(arguments: argparse.Namespace) -> int:
@@ -48,7 +53,8 @@ def compare_command(arguments: argparse.Namespace) -> int:
             return _refuse(found)
         printer.console.print(_table(bench, found))
         with RunFolder(path) as folder:
-            for solution in found:
+            kept = tuple(s for s in found if s.name in _KEPT)
+            for solution in kept:
                 save_waypoints(folder.partial, solution)
             figures = {
                 "schema_version": 1,
@@ -62,9 +68,9 @@ def compare_command(arguments: argparse.Namespace) -> int:
             try:
                 if arguments.video:
                     # Both films from one place, so that they can be compared by eye.
-                    logs = [record(bench, query, solution) for solution in found]
+                    logs = [record(bench, query, solution) for solution in kept]
                     camera = viewpoint(logs[0], scene, world.robot)
-                    for solution, log in zip(found, logs, strict=True):
+                    for solution, log in zip(kept, logs, strict=True):
                         _film(arguments, printer, bench, solution, log, camera, folder)
             finally:
                 printer.close()

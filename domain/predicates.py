@@ -51,7 +51,8 @@ def on(scene: Scene, state: State, item_name: str, region: Region, X_WH: Array) 
     if not gaps:
         return Verdict(False, f"the centre of {item_name} is not over {region.name}")
     gap = min(gaps, key=abs)
-    words = f"{item_name} stands {1e3 * gap:.1f} mm above {region.name}"
+    above = round(1e3 * gap, 1) + 0.0  # no "-0.0"
+    words = f"{item_name} stands {above:.1f} mm above {region.name}"
     return Verdict(abs(gap) <= GAP, words)
 
 
@@ -102,6 +103,8 @@ def fact_holds(
             return Verdict(False, f"{place.object} has no region to put things")
         region = scene.region(place.region)
         if name == "on":
+            if region.kind != "surface":
+                return Verdict(False, f"{place.object} has no surface, only an inside")
             return on(scene, state, thing.target, region, X_WH)
         joint = scene.handle(place.handle).joint if place.handle else None
         return inside(scene, state, thing.target, region, joint, X_WH)

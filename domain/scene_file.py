@@ -79,6 +79,14 @@ def load_scene(path: str | Path) -> Scene:
         _binding(n, e, regions, handles, items, stances) for n, e in _section(top, "objects")
     )
     robot = _robot(top["robot"]) if "robot" in top else None
+    taken: dict[str, str] = {}
+    for binding in bindings:
+        if binding.kind != "furniture":
+            other = taken.setdefault(binding.target, binding.object)
+            if other != binding.object:
+                key = f"objects.{binding.object}"
+                what = f"is '{binding.target}', which is '{other}' already"
+                reader.fault(reader.lines[key], key, what)
     reader.finish()
     assert robot is not None
     scene = Scene(

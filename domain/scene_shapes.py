@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from galley.domain.asset_files import mesh_fault, picture_fault
 from galley.domain.frames import Array, frozen, rotation_rpy, transform
 from galley.domain.scene import (
     Shape,
@@ -14,6 +16,7 @@ from galley.domain.yaml_reader import Entry
 
 _GREY = (0.7, 0.7, 0.7, 1.0)
 POSE_KEYS = ("xyz", "rpy")
+_SMALLEST, _LARGEST = 1e-4, 100.0  # m
 _SHAPE_KINDS = ("extents", "box", "cylinder", "sphere", "mesh")
 
 
@@ -64,10 +67,13 @@ def read_shape(entry: Entry) -> Shape:
         kind, size = "sphere", np.array([f["sphere"].number(positive=True)])
     else:
         kind, size = "mesh", np.array([f["scale"].number(positive=True) if "scale" in f else 1.0])
-        mesh = _file(f["mesh"], (".obj",))
-    texture = _file(f["texture"], (".png",)) if "texture" in f else None
+        mesh = _file(f["mesh"], (".obj",), mesh_fault)
+    texture = _file(f["texture"], (".png",), picture_fault) if "texture" in f else None
     if texture is not None and kind != "box":
         f["texture"].fault("only a box can carry a texture")
+    if kind != "mesh" and ((size < _SMALLEST) | (size > _LARGEST)).any():
+        entry.fault(f"sizes must lie between {_SMALLEST:g} and {_LARGEST:g} m")
+        size = np.ones(3)[: len(size)]
     return Shape(
         kind=kind,
         size=frozen(size),
@@ -91,7 +97,7 @@ def _color(fields: dict[str, Entry]) -> tuple[float, float, float, float]:
     return r, g, b, a
 
 
-def _file(entry: Entry, endings: tuple[str, ...]) -> Path:
+def _file(entry: Entry, endings: tuple[str, ...], wrong: Callable[[Path], str | None]) -> Path:
     path = entry.reader.path.parent / entry.text()
     try:
         found = path.is_file()
@@ -102,4 +108,6 @@ def _file(entry: Entry, endings: tuple[str, ...]) -> Path:
         return entry.reader.path
     if path.suffix.lower() not in endings:
         entry.fault(f"expected a file ending in {' or '.join(endings)}")
+    elif (what := wrong(path)) is not None:
+        entry.fault(what)
     return path.resolve()

@@ -16,6 +16,8 @@ import yaml
 from galley.domain.errors import BadInput, InputError, did_you_mean, read_text
 from galley.domain.frames import Array
 
+_LARGEST = 1e6  # of any number: no kitchen needs more, and engines overflow
+
 
 class Reader:
     """A YAML file being read, and the faults found in it so far."""
@@ -166,6 +168,9 @@ class Entry:
             return stand_in
         if not math.isfinite(value):
             self.fault(f"must be a finite number, got {self.node.value}")
+            return stand_in
+        if abs(value) > _LARGEST:
+            self.fault(f"must be at most {_LARGEST:g} in size, got {self.node.value}")
             return stand_in
         if positive and value <= 0.0:
             self.fault(f"must be greater than 0, got {value:g}")

@@ -21,6 +21,7 @@ from galley.worlds.pybullet_world import PyBulletWorld
 ANGLE_STEP = 0.02  # rad between checked states
 LENGTH_STEP = 0.005  # m between checked states
 ALLOWED_DEPTH = 0.002  # m of penetration that still counts as touching: Bullet's mesh margin
+DECLARED_DEPTH = 0.005  # m; even those that may touch must not go through each other
 LONGEST_GAP = 0.05  # s between samples; more means that samples are missing
 FASTEST_ITEM = 3.0  # m/s; an item that moves faster has jumped
 POSITION_TOLERANCE = 1e-6  # rad or m beyond a joint's limit
@@ -43,6 +44,7 @@ class Validation:
         states_checked: number of states put into PyBullet.
         max_penetration_m: deepest penetration of an undeclared pair; 0 if none touched.
         deepest: the pair that it was, or None.
+        max_declared_penetration_m: deepest of the pairs that may touch.
         limit_violations: joints beyond position or speed limits.
         violations: everything found, the first time of each.
     """
@@ -50,6 +52,7 @@ class Validation:
     states_checked: int
     max_penetration_m: float
     deepest: tuple[str, str] | None
+    max_declared_penetration_m: float
     limit_violations: int
     violations: tuple[Violation, ...]
 
@@ -71,11 +74,11 @@ def validate_log(world: PyBulletWorld, log: Log) -> Validation:
     """Check a whole run; see the module's docstring. Leaves ``world`` in the last state."""
     unusable = _unusable(log)
     if unusable is not None:
-        return Validation(0, 0.0, None, 0, (unusable,))
+        return Validation(0, 0.0, None, 0.0, 0, (unusable,))
     limits = _limits(world.robot, log)
     violations = [*_gaps(log), *limits, *_jumps(world.scene, log)]
     declared = [log.declared_pairs(k) for k in range(len(log.motions))]
-    checked, worst, deepest = 0, 0.0, None
+    checked, worst, deepest, declared_depth = 0, 0.0, None, 0.0
     reported: set[tuple[str, str]] = set()
     for k, snapshot in _snapshots(log):
         allowed = declared[log.motion[k]]
@@ -89,6 +92,11 @@ def validate_log(world: PyBulletWorld, log: Log) -> Validation:
         checked += 1
         for names, distance in world.near_pairs(0.0).items():
             if names in allowed:
+                declared_depth = max(declared_depth, -distance)
+                if -distance > DECLARED_DEPTH and names not in reported:
+                    reported.add(names)
+                    what = f"{names[0]} is pressed {-1e3 * distance:.1f} mm into {names[1]}"
+                    violations.append(Violation(float(log.time[k]), what))
                 continue
             if -distance > worst:
                 worst, deepest = -distance, names
@@ -97,7 +105,7 @@ def validate_log(world: PyBulletWorld, log: Log) -> Validation:
                 what = f"{names[0]} and {names[1]} penetrate by {-1e3 * distance:.1f} mm"
                 violations.append(Violation(float(log.time[k]), what))
     violations.sort(key=lambda v: v.time)
-    return Validation(checked, worst, deepest, len(limits), tuple(violations))
+    return Validation(checked, worst, deepest, declared_depth, len(limits), tuple(violations))
 
 
 def final_state(scene: Scene, log: Log) -> State:

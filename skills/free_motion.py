@@ -17,7 +17,7 @@ from galley.motion.rrt import RRT, EndRegion
 from galley.motion.rrt_connect import RRTConnect
 from galley.motion.shortcut import shortcut
 from galley.motion.space import Space
-from galley.motion.timing import corners, rest_to_rest
+from galley.motion.timing import rest_to_rest
 from galley.motion.trajectory import limit_ratios
 from galley.optimization.shortest import shortest
 from galley.skills.proof import FREE, prove
@@ -52,9 +52,17 @@ def free_motion(
         found, planner = _search(bench, space, free, start, goals, state, rng, group)
         if isinstance(found, Failure):
             return found.within(phase)
-        short = shortcut(found, space, free, rng, bench.settings.shortcuts)
-        certificate = prove(bench, state, short, allowed, FREE)
+        record = Record(planner, length_rrt=found.length)
+        if group == "arm" and bench.settings.optimize == "shortest":
+            path, record = _optimized(bench, found, state, space, free, record)
+            if path is not None:
+                break
+        path = shortcut(found, space, free, rng, bench.settings.shortcuts)
+        certificate = prove(bench, state, path, allowed, FREE)
         if certificate.hit is None:
+            record = replace(
+                record, length_shortcut=path.length, min_clearance_m=certificate.clearance
+            )
             break
     else:
         return Failure(
@@ -62,17 +70,8 @@ def free_motion(
             f"no path could be proven free in {len(_FINENESS)} searches",
             numbers={"searches": float(len(_FINENESS))},
         ).within(phase)
-    planned = time.perf_counter()
-    record = Record(
-        planner,
-        planning_ms=1e3 * (planned - began),
-        length_rrt=found.length,
-        length_shortcut=short.length,
-        min_clearance_m=certificate.clearance,
-    )
-    path = short
-    if group == "arm" and bench.settings.optimize == "shortest":
-        path, record = _optimized(bench, short, state, space, free, record)
+    spent = 1e3 * (time.perf_counter() - began)
+    record = replace(record, planning_ms=spent - record.optimization_ms)
     trajectory = rest_to_rest(
         path,
         bench.robot.group(group),
@@ -119,32 +118,27 @@ def _region(bench: Workbench, state: State, goal: Array) -> EndRegion:
 
 def _optimized(
     bench: Workbench, path: Path, state: State, space: Space, free: Free, record: Record
-) -> tuple[Path, Record]:
-    """The QP's path if it is proven free, else the given one; and what to report."""
+) -> tuple[Path | None, Record]:
+    """The QP's path if it is proven free, else None; and what to report."""
     began = time.perf_counter()
     result = shortest(path)
+    kept = None
     if isinstance(result, Failure):
-        kept, record = path, replace(record, optimizer=f"kept the planned path: {result.message}")
-    elif len(corners(path.waypoints)) <= 2:  # the same straight line: proven already
-        kept, record = result, replace(record, optimizer="shortest", length_optimized=result.length)
+        outcome = f"kept the planned path: {result.message}"
     else:
-        certificate = None
-        if path_free(space, free, result):  # cheaper than a proof, and finds most hits
+        outcome = "kept the planned path: the QP's result is in collision"
+        # Sampled states first: cheaper than a proof, and they find most hits.
+        if path_free(space, free, result):
             certificate = prove(bench, state, result, grip(bench, state), FREE)
-        if certificate is not None and certificate.hit is None:
-            kept, record = (
-                result,
-                replace(
+            if certificate.hit is None:
+                kept, outcome = result, "shortest"
+                record = replace(
                     record,
-                    optimizer="shortest",
                     length_optimized=result.length,
                     min_clearance_m=certificate.clearance,
-                ),
-            )
-        else:
-            why = "kept the planned path: the QP's result is in collision"
-            kept, record = path, replace(record, optimizer=why)
-    return kept, replace(record, optimization_ms=1e3 * (time.perf_counter() - began))
+                )
+    spent = 1e3 * (time.perf_counter() - began)
+    return kept, replace(record, optimizer=outcome, optimization_ms=spent)
 
 
 def held_attachment(bench: Workbench, state: State) -> tuple[Attachment, ...]:

@@ -24,6 +24,8 @@ _GOALS = 2  # drives tried with different stances
 class Navigate:
     """Drives the base. ``skills`` are asked what the next action needs."""
 
+    parameters: tuple[str, ...] = ("furniture", "furniture")
+
     def __init__(self, skills: dict[str, Skill]) -> None:
         self.skills = skills
 

@@ -23,6 +23,8 @@ PATHS = 3  # ways that were reached for which a free motion is sought
 class Pick:
     """Takes an item."""
 
+    parameters: tuple[str, ...] = ("item", "furniture", "hand")
+
     def refine(
         self,
         bench: Workbench,

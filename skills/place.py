@@ -19,6 +19,8 @@ from galley.skills.workbench import Workbench
 class Place:
     """Puts an item down."""
 
+    parameters: tuple[str, ...] = ("item", "furniture", "hand")
+
     def refine(
         self,
         bench: Workbench,

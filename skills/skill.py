@@ -35,7 +35,13 @@ class BoundAction:
 
 
 class Skill(Protocol):
-    """One skill, one PDDL action."""
+    """One skill, one PDDL action.
+
+    Attributes:
+        parameters: what the action's parameters are, in order: ``item``, ``furniture``, ``hand``.
+    """
+
+    parameters: tuple[str, ...]
 
     def refine(
         self,

@@ -33,6 +33,8 @@ Contacts = Callable[[State, np.random.Generator], Iterator[Manipulation]]
 class Stow:
     """Puts an item into a drawer that is closed before and after."""
 
+    parameters: tuple[str, ...] = ("item", "furniture", "hand")
+
     def refine(
         self,
         bench: Workbench,

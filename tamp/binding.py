@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 
 from galley.domain.errors import BadInput, InputError, did_you_mean
+from galley.domain.failure import Failure
 from galley.domain.pddl import Domain, Problem
 from galley.domain.predicates import fact_holds
 from galley.domain.scene import Binding, Scene
-from galley.domain.state import State
-from galley.planning import GroundAction
+from galley.domain.state import State, initial_state
+from galley.planning import GroundAction, Task
 from galley.robots.kinematics import hand_pose
-from galley.skills.skill import BoundAction
+from galley.skills import SKILLS, BoundAction, Skill, Workbench
+from galley.worlds.pybullet_world import PyBulletWorld
 
 # What a PDDL type of the kitchen domains means in the scene.
 _KIND_OF_TYPE = {"furniture": "furniture", "objective": "item", "hand": "hand"}
@@ -33,7 +35,7 @@ def bind(scene: Scene, domain: Domain, problem: Problem) -> dict[str, Binding]:
             what = f"object '{thing.name}' maps to nothing in {scene.source}{hint}"
             errors.append(InputError(thing.file, thing.line, thing.column, what))
             continue
-        wanted = {_KIND_OF_TYPE[t] for t in domain.supertypes(thing.type) if t in _KIND_OF_TYPE}
+        wanted = _kinds(domain, (thing.type,))
         if wanted and binding.kind not in wanted:
             what = (
                 f"object '{thing.name}' is {_a(thing.type)} here but {_a(binding.kind)} in "
@@ -47,22 +49,45 @@ def bind(scene: Scene, domain: Domain, problem: Problem) -> dict[str, Binding]:
     return found
 
 
-def check_skills(domain: Domain, skills: Collection[str]) -> None:
-    """Raise BadInput if the domain has an action that no skill carries out, naming each."""
+def check_skills(domain: Domain, skills: Mapping[str, Skill]) -> None:
+    """Raise BadInput if an action of the domain has no skill, or other parameters than its skill.
+
+    Each fault stands at its action's line.
+    """
     known = tuple(sorted(skills))
-    errors = [
-        InputError(
-            domain.file,
-            action.line,
-            action.column,
-            f"no skill carries out the action '{action.name}'"
-            f"{did_you_mean(action.name, known) or '; there are ' + ', '.join(known)}",
-        )
-        for action in domain.actions
-        if action.name not in known
-    ]
+    errors = []
+    for action in domain.actions:
+        what = None
+        if action.name not in skills:
+            hint = did_you_mean(action.name, known) or f"; there are {', '.join(known)}"
+            what = f"no skill carries out the action '{action.name}'{hint}"
+        else:
+            wanted = skills[action.name].parameters
+            kinds = [_kinds(domain, variable.types) for variable in action.parameters]
+            fits = len(kinds) == len(wanted) and all(
+                not kind or want in kind for want, kind in zip(wanted, kinds, strict=True)
+            )
+            if not fits:
+                what = f"the skill '{action.name}' takes ({', '.join(wanted)}), in this order"
+        if what is not None:
+            errors.append(InputError(domain.file, action.line, action.column, what))
     if errors:
         raise BadInput(errors)
+
+
+def impossible_actions(
+    scene: Scene, world: PyBulletWorld, task: Task, bindings: dict[str, Binding]
+) -> dict[GroundAction, Failure]:
+    """The ground actions that the scene rules out whatever the state, each with its certificate."""
+    bench = Workbench(scene, world.robot, world)
+    start = initial_state(scene)
+    found = {}
+    for operator in task.operators:
+        (action,) = bind_plan((operator.action,), bindings)
+        failed = SKILLS[action.name].impossible(bench, action, start)
+        if failed is not None:
+            found[operator.action] = failed.within(str(action))
+    return found
 
 
 def check_init(scene: Scene, state: State, problem: Problem, bindings: dict[str, Binding]) -> None:
@@ -90,6 +115,12 @@ def bind_plan(
         BoundAction(k, action.name, tuple(bindings[name] for name in action.args))
         for k, action in enumerate(actions)
     )
+
+
+def _kinds(domain: Domain, types: tuple[str, ...]) -> set[str]:
+    """What things of these PDDL types are in a scene; empty if that isn't known."""
+    above = {t for name in types for t in domain.supertypes(name)}
+    return {_KIND_OF_TYPE[t] for t in above if t in _KIND_OF_TYPE}
 
 
 def _a(kind: str) -> str:

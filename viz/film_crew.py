@@ -40,13 +40,15 @@ class FilmCrew:
         self._queues: list[queue.Queue[Image | None]] = []
         self._processes: list[subprocess.Popen[bytes]] = []
         self._errors = [tempfile.TemporaryFile() for _ in range(self.workers)]  # noqa: SIM115
+        self._folder = tempfile.TemporaryDirectory(prefix="galley-film-")
         self._ended = threading.Event()
 
     def __enter__(self) -> FilmCrew:
         data = pickle.dumps(self.job.portable())
         # The software renderer would start a thread a core in each process, only to wait on them.
         threads = str(1 if self.workers > 1 else len(os.sched_getaffinity(0)))
-        environment = {"LP_NUM_THREADS": threads, **os.environ}
+        # A worker that is killed leaves its files behind: they lie in a folder that is ours.
+        environment = {"LP_NUM_THREADS": threads, **os.environ, "TMPDIR": self._folder.name}
         for k in range(self.workers):
             command = [sys.executable, "-m", "galley.viz.film_worker", str(k), str(self.workers)]
             process = subprocess.Popen(
@@ -69,6 +71,7 @@ class FilmCrew:
         for process, errors in zip(self._processes, self._errors, strict=True):
             process.wait()
             errors.close()
+        self._folder.cleanup()
 
     def pictures(self) -> Iterator[Image]:
         """All pictures (height, width, 3), in order.

@@ -41,6 +41,7 @@ class PyBulletWorld:
     def _load(self, folder: Path) -> None:
         client = self.client
         flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_MATERIAL_COLORS_FROM_MTL
+        flags |= pb.URDF_USE_IMPLICIT_CYLINDER  # else a polygon with a margin of 1 mm all round
 
         def load(name: str, urdf: str, fixed: bool) -> int:
             path = folder / f"{name}.urdf"
