@@ -192,13 +192,14 @@ class _Run:
         self.report.timing_s["task"] = time.perf_counter() - began
         if isinstance(plan, Failure):
             return plan
-        plan = self._possible(task, plan)
-        if isinstance(plan, Failure):
-            return plan
+        possible = self._possible(task, plan)
+        plan = plan if isinstance(possible, Failure) else possible
         self.report.plan = tuple(str(action) for action in plan.actions)
         text = "".join(f"{line}\n" for line in self.report.plan)
         _write(self.folder / "plan.txt", text)
         self.listener.plan(self.report.plan)
+        if isinstance(possible, Failure):
+            return possible
         verdict = validate(self.domain, self.problem, plan.actions)
         self.listener.stage("replaying the plan in PDDLGym")
         outside = replay(self.domain, self.problem, plan.actions)

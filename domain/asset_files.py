@@ -31,9 +31,7 @@ def mesh_fault(path: Path) -> str | None:
         vertices.append(point)
     for number, corners in faces:
         if len(corners) < 3 or not all(_names(corner, len(vertices)) for corner in corners):
-            return (
-                f"{path.name}:{number}: a face needs three or more of the {len(vertices)} vertices"
-            )
+            return f"{path.name}:{number}: a face needs 3 or more of the {len(vertices)} vertices"
     if not faces:
         return f"{path.name} has no faces"
     spread = np.array(vertices) - np.mean(vertices, axis=0)

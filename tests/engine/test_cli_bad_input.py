@@ -327,3 +327,28 @@ def test_an_action_that_no_skill_carries_out(refused, tmp_path):
     (fault,) = refused("run", "--domain", file)
     assert fault.startswith(f"{file}:{line}:")
     assert "no skill carries out the action 'fly'; there are navigate, pick, place, stow" in fault
+
+
+@pytest.mark.parametrize(
+    ("action", "old", "new"),
+    [
+        ("pick", "?obj - objective ?fur - furniture", "?fur - furniture ?obj - objective"),
+        ("pick", "?h - hand)", "?h - hand ?extra - furniture)"),
+    ],
+)
+def test_an_action_with_other_parameters_than_its_skill(refused, tmp_path, action, old, new):
+    before, after = DOMAIN.read_text().split(f"(:action {action}", 1)
+    assert old in after
+    file = tmp_path / "domain.pddl"
+    file.write_text(f"{before}(:action {action}{after.replace(old, new, 1)}")
+    (fault,) = refused("run", "--domain", file)
+    line = before.count("\n") + 1
+    assert fault.startswith(f"{file}:{line}:")
+    assert "the skill 'pick' takes (item, furniture, hand), in this order" in fault
+
+
+@pytest.mark.parametrize(("option", "value"), [("--height", 1), ("--fps", 1000)])
+def test_a_film_of_no_use(cli, option, value):
+    done = cli("run", option, value)
+    assert done.status == 2
+    assert option in done.err

@@ -83,6 +83,7 @@ def test_a_link_to_nowhere_is_refused(tmp_path):
 def test_an_empty_folder_may_be_used(tmp_path):
     (tmp_path / "run").mkdir()
     check_destination(tmp_path / "run")
+    assert list((tmp_path / "run").iterdir()) == [], "looking must leave nothing behind"
 
 
 def test_names_do_not_collide(tmp_path, monkeypatch):

@@ -104,10 +104,10 @@ def test_a_resampled_path_is_the_same_line_with_bounded_steps(points, step):
     np.testing.assert_array_equal(fine.end, path.end)
     if len(fine) > 1:
         assert np.abs(np.diff(fine.waypoints, axis=0)).max() <= step * (1 + 1e-6)
-    rows = [row.tobytes() for row in fine.waypoints]
+    rows = [tuple(row) for row in fine.waypoints]  # tuples: 0.0 equals -0.0
     at = 0
     for point in points:  # every waypoint is still there, in order
-        at = rows.index(np.asarray(point).tobytes(), at)
+        at = rows.index(tuple(np.asarray(point)), at)
 
 
 def test_a_path_is_read_only_and_never_empty():
