@@ -19,7 +19,6 @@ from galley.simulation.validation import Validation
 
 SCHEMA_VERSION = 1
 _OURS = ("audit", "executed-states")  # certificates that speak against Galley, not the task
-STATUSES = ("success", "refused", "failed", "budget")
 _PACKAGES = ("numpy", "pybullet", "drake", "pddlgym", "imageio", "imageio-ffmpeg")
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from galley.domain.base_spec import MobileBaseSpec
-from galley.domain.errors import BadInput
 from galley.domain.frames import frozen
 from galley.domain.scene import (
     HAND,
@@ -112,11 +111,6 @@ def load_scene(path: str | Path) -> Scene:
         for body, item in placed
     ]
     return replace(scene, items=tuple(in_world))
-
-
-def fault(scene: Scene, key: str, what: str) -> BadInput:
-    """A BadInput about the value at ``key`` of an already loaded scene, with its line."""
-    return BadInput.one(scene.source, f"{key}: {what}", scene.lines.get(key))
 
 
 def _section(top: dict[str, Entry], name: str) -> list[tuple[str, Entry]]:

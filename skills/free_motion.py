@@ -39,8 +39,8 @@ def free_motion(
 ) -> Motion | Failure:
     """Move one joint group from ``state`` to one of ``goals`` (m, k).
 
-    Planned by the settings' planner (the base always by RRT-Connect), shortcut, and for the arm
-    shortened by the seed's QP where the result is free; what is returned has been checked.
+    Planned by the settings' planner (the base always by RRT-Connect). For the arm the QP then
+    replaces the path where its result is proven free; otherwise the path is shortcut and proven.
     """
     began = time.perf_counter()
     allowed = grip(bench, state)

@@ -50,7 +50,7 @@ class Settings:
 
 @dataclass
 class Workbench:
-    """Scene, robot and world at hand. ``abort`` is asked now and then; True ends the work."""
+    """Scene, robot, world and settings at hand."""
 
     scene: Scene
     robot: RobotModel

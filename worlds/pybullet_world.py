@@ -230,7 +230,6 @@ class PyBulletChecker:
         self.world = world
         self.state = state
         self.margin = margin
-        self.checks = 0
         self._held = state.held
         # What rides on a drawer moves with it when a query moves the drawer; it rests there.
         self._riders = tuple(
@@ -250,7 +249,6 @@ class PyBulletChecker:
         world, state = self.world, self.state
         if world._active is not self:
             world.set_state(state)
-        self.checks += 1
         world.set_robot(q)
         movers: list[int] = []
         if self._held is not None:
