@@ -8,21 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from types import MappingProxyType
 
-OBJECT = "object"  # the root of every type hierarchy
-EQUALITY = "="
+from galley.domain.formula import (
+    EQUALITY,
+    OBJECT,
+    Effect,
+    Fact,
+    Formula,
+    FunctionTerm,
+    Literal,
+    Variable,
+)
 
+__all__ = [
+    "EQUALITY",
+    "OBJECT",
+    "ActionSchema",
+    "Domain",
+    "Fact",
+    "Function",
+    "Literal",
+    "Object",
+    "Predicate",
+    "Problem",
+    "Type",
+    "Variable",
+]
 
-# A named tuple rather than a dataclass: grounding hashes and compares facts by the million.
-class Fact(NamedTuple):
-    """A predicate applied to objects: ``(on sugar burner)``."""
-
-    predicate: str
-    args: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"({' '.join((self.predicate, *self.args))})"
+_NO_VALUES: Mapping[Fact, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +67,6 @@ class Object:
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
-    """A parameter: its name with the question mark, and its types (several after ``either``)."""
-
-    name: str
-    types: tuple[str, ...] = (OBJECT,)
-
-
-@dataclass(frozen=True, slots=True)
 class Predicate:
     """A declared predicate."""
 
@@ -74,47 +80,34 @@ class Predicate:
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
-    """A predicate, or equality, applied to variables and objects; perhaps negated.
+class Function:
+    """A declared function whose values are numbers; ``total-cost`` is one, without parameters."""
 
-    Attributes:
-        predicate: the predicate's name, ``=`` for equality.
-        args: variables (``?x``) and names of objects.
-        positive: False under ``not``.
-        line: 1-based line in the file it was read from; not compared.
-        column: 1-based column, not compared.
-    """
-
-    predicate: str
-    args: tuple[str, ...]
-    positive: bool = True
-    line: int = field(default=0, compare=False)
-    column: int = field(default=0, compare=False)
-
-    def ground(self, binding: Mapping[str, str]) -> Fact:
-        """The fact it speaks of (without the sign) once variables are replaced by ``binding``."""
-        return Fact(self.predicate, tuple(binding.get(arg, arg) for arg in self.args))
-
-    @property
-    def fact(self) -> Fact:
-        """The fact it speaks of, for a literal that has no variables."""
-        return Fact(self.predicate, self.args)
-
-    def __str__(self) -> str:
-        return str(self.fact) if self.positive else f"(not {self.fact})"
+    name: str
+    parameters: tuple[Variable, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ActionSchema:
-    """An action with parameters; ``precondition`` and ``effect`` are conjunctions of literals.
+    """An action with parameters.
 
     Where an effect both deletes and adds a fact, adding wins (PDDL 2.1, section 3.3).
+
+    Attributes:
+        name: its name.
+        parameters: its variables in order.
+        precondition: formulas that must all hold.
+        effect: effects that all happen; conditions of ``When`` are read before any of them.
+        cost: what it adds to ``total-cost``: numbers and function terms, summed; nothing adds 0.
+        line: 1-based line of its name.
+        column: 1-based column of its name.
     """
 
     name: str
     parameters: tuple[Variable, ...]
-    precondition: tuple[Literal, ...]
-    effect: tuple[Literal, ...]
+    precondition: tuple[Formula, ...]
+    effect: tuple[Effect, ...]
+    cost: tuple[float | FunctionTerm, ...] = ()
     line: int = field(default=0, compare=False)
     column: int = field(default=0, compare=False)
 
@@ -131,6 +124,7 @@ class Domain:
         constants: objects that every problem has.
         predicates: declared predicates in order; equality is implied.
         actions: action schemas in order.
+        functions: declared functions in order.
     """
 
     name: str
@@ -140,6 +134,7 @@ class Domain:
     constants: tuple[Object, ...] = ()
     predicates: tuple[Predicate, ...] = ()
     actions: tuple[ActionSchema, ...] = ()
+    functions: tuple[Function, ...] = ()
 
     def predicate(self, name: str) -> Predicate | None:
         """The predicate called ``name``."""
@@ -176,8 +171,10 @@ class Problem:
         file: the file it was read from, as the user named it.
         objects: the domain's constants, then the problem's own objects, each with its place.
         init: the facts that hold at the start, in order, without repetition; all others are false.
-        goal: the literals that must hold at the end; their arguments are objects.
+        goal: formulas that must all hold at the end.
         init_places: line and column of each fact of ``init``.
+        values: the value of each ground function term; only costs read them.
+        metric: whether ``total-cost`` is to be minimised; if not, every action costs 1.
     """
 
     name: str
@@ -185,8 +182,10 @@ class Problem:
     file: str
     objects: tuple[Object, ...] = ()
     init: tuple[Fact, ...] = ()
-    goal: tuple[Literal, ...] = ()
+    goal: tuple[Formula, ...] = ()
     init_places: tuple[tuple[int, int], ...] = ()
+    values: Mapping[Fact, float] = field(default_factory=lambda: _NO_VALUES)
+    metric: bool = False
 
     def object(self, name: str) -> Object | None:
         """The object called ``name``."""

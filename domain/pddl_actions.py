@@ -48,7 +48,9 @@ def _read_action(section: Section, domain: Domain, faults: Faults) -> ActionSche
     effect = read_effect(fields[":effect"], scope) if ":effect" in fields else ()
     if name is None:
         return None
-    return ActionSchema(name, parameters, pre, effect, title.line, title.column)
+    return ActionSchema(
+        name, parameters, pre, effect, line=title.line, column=title.column
+    )
 
 
 def _read_parameters(node: Node, domain: Domain, faults: Faults) -> tuple[Variable, ...]:
