@@ -23,11 +23,14 @@ _EXIT_CODES = """exit status:
   2    malformed input or usage, as file:line: what for each fault; nothing is written
   130  interrupted; what was finished is kept"""
 
+# Those of galley.planning.search, which is not imported before it is needed.
+SEARCHES = ("bfs", "astar", "gbfs", "fd-optimal", "fd-lama")
+
 _EXAMPLES = """examples:
   galley                                  the kitchen task, from PDDL to video
   galley run --seed 3 --no-video          another seed, no film
   galley run --problem my_task.pddl       another task in the same kitchen
-  galley plan domain.pddl problem.pddl    task planning only, for any STRIPS task
+  galley plan domain.pddl problem.pddl    task planning only, for any PDDL task
   galley scene my_kitchen.yaml            check a scene and draw it
   galley compare                          RRT against the optimised trajectory"""
 
@@ -222,18 +225,49 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _plan_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    p = _add(commands, "plan", "task planning only: print a shortest plan", plan)
+    p = _add(
+        commands,
+        "plan",
+        "task planning only: print a plan for any PDDL task, or say why there is none",
+        plan,
+        "searches:\n"
+        "  bfs         breadth-first: fewest actions (default)\n"
+        "  astar       A*: least cost\n"
+        "  gbfs        greedy best-first with the FF heuristic: some plan, for large tasks\n"
+        "  fd-optimal  Fast Downward, least cost        (pip install 'galley-tamp[fd]')\n"
+        "  fd-lama     Fast Downward, LAMA's first plan (likewise)\n\n"
+        "Read are STRIPS, types, constants, equality, negation, disjunction, quantifiers,\n"
+        "conditional and universal effects, and action costs.",
+    )
     p.add_argument("domain", type=Path, help="PDDL domain")
     p.add_argument("problem", type=Path, help="PDDL problem")
+    p.add_argument("--search", choices=SEARCHES, help="how to search; see below (default bfs)")
     p.add_argument(
-        "--search", choices=("bfs",), default="bfs", help="breadth-first: fewest actions"
+        "--top-k",
+        type=_count,
+        metavar="K",
+        help="print the K cheapest plans instead, none of which visits a state twice",
     )
-    p.add_argument("--node-limit", type=_count, help="give up after expanding so many states")
     p.add_argument("--json", action="store_true", help="print plan and figures as JSON")
+    p.add_argument(
+        "--node-limit", type=_count, metavar="N", help="give up after expanding N states"
+    )
+    p.add_argument(
+        "--time-limit", type=_positive, metavar="S", help="give up after S seconds of search"
+    )
+    p.add_argument(
+        "--memory-limit",
+        type=_positive,
+        metavar="MIB",
+        help="give up when the process holds so much (default: 80%% of what is free)",
+    )
 
 
 def plan(options: argparse.Namespace) -> int:
     """``galley plan``."""
+    if options.top_k is not None and options.search is not None:
+        print("galley plan: --top-k has a search of its own; leave out --search", file=sys.stderr)
+        return BAD_INPUT
     from galley.commands.planning import plan_command
 
     return plan_command(options)

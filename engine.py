@@ -21,33 +21,34 @@ from pathlib import Path
 from typing import Protocol
 
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.formula import Fact
 from galley.domain.log import Log
-from galley.domain.pddl import Domain, Literal, Problem
+from galley.domain.pddl import Domain, Problem
 from galley.domain.pddl_reader import read_domain, read_problem
-from galley.domain.predicates import Verdict, fact_holds
 from galley.domain.scene import Binding, Scene
 from galley.domain.scene_file import load_scene
-from galley.domain.state import State, initial_state
+from galley.domain.state import initial_state
 from galley.motion.audit import FREE, audit
 from galley.motion.motion import Motion
 from galley.motion.store import save_trajectories
 from galley.planning import (
     GroundAction,
+    Limits,
     Plan,
     Task,
-    breadth_first,
     ground,
     replay,
+    search,
     validate,
 )
 from galley.report import Report
-from galley.robots.kinematics import hand_pose
 from galley.robots.mobile_panda import mobile_panda
 from galley.run_folder import RunFolder, check_destination, new_name
 from galley.simulation.kinematic import execute
 from galley.simulation.validation import final_state, validate_log
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
 from galley.tamp.binding import bind, bind_plan, check_init, check_skills, impossible_actions
+from galley.tamp.goal import GoalJudge
 from galley.tamp.refine import Refined, refine
 from galley.viz.video import film
 from galley.worlds.pybullet_world import PyBulletWorld
@@ -158,6 +159,7 @@ class _Run:
     report: Report
     folder: Path
     listener: Listener
+    planned_facts: frozenset[Fact] = frozenset()  # with which the plan ends
 
     def go(self) -> None:
         """All stages in order, as far as they succeed."""
@@ -188,7 +190,7 @@ class _Run:
         self.listener.stage("task planning")
         began = time.perf_counter()
         task = ground(self.domain, self.problem)
-        plan = breadth_first(task, node_limit=self.options.node_limit)
+        plan = search(task, "bfs", Limits(nodes=self.options.node_limit))
         self.report.timing_s["task"] = time.perf_counter() - began
         if isinstance(plan, Failure):
             return plan
@@ -200,7 +202,8 @@ class _Run:
         self.listener.plan(self.report.plan)
         if isinstance(possible, Failure):
             return possible
-        verdict = validate(self.domain, self.problem, plan.actions)
+        verdict = validate(task, plan)
+        self.planned_facts = verdict.states[-1]
         self.listener.stage("replaying the plan in PDDLGym")
         outside = replay(self.domain, self.problem, plan.actions)
         self.report.replay = {
@@ -223,8 +226,7 @@ class _Run:
         barred = [ruled_out[action] for action in plan.actions if action in ruled_out]
         if not barred:
             return plan
-        allowed = tuple(op for op in task.operators if op.action not in ruled_out)
-        other = breadth_first(replace(task, operators=allowed), node_limit=self.options.node_limit)
+        other = search(task.forbid(*ruled_out), "bfs", Limits(nodes=self.options.node_limit))
         if isinstance(other, Failure):
             return other if other.kind is FailureKind.BUDGET else barred[0]
         return other
@@ -290,15 +292,22 @@ class _Run:
         self.listener.stage("validation")
         found = validate_log(self.world, log)
         self.report.validation = found
-        state = final_state(self.scene, log)
+        judge = GoalJudge(
+            self.scene,
+            self.domain,
+            self.problem,
+            self.bindings,
+            final_state(self.scene, log),
+            self.planned_facts,
+        )
         missing = []
-        for literal in self.problem.goal:
-            verdict = self._holds(literal, state)
+        for formula in self.problem.goal:
+            verdict = judge.verdict(formula)
             self.report.goal_facts.append(
-                {"fact": str(literal), "holds": verdict.holds, "why": verdict.why}
+                {"fact": str(formula), "holds": verdict.holds, "why": verdict.why}
             )
             if not verdict.holds:
-                missing.append(f"{literal} does not hold: {verdict.why}")
+                missing.append(f"{formula} does not hold: {verdict.why}")
         self.report.goal_reached = not missing
         if found.passed and not missing:
             self.report.status = "success"
@@ -311,15 +320,6 @@ class _Run:
             certificate={"kind": "executed-states", "violations": wrong},
         )
         return None
-
-    def _holds(self, literal: Literal, state: State) -> Verdict:
-        """Whether a goal literal holds in the geometry; one without geometry holds by the plan."""
-        X_WH = hand_pose(state.q, self.scene.robot.base)
-        bindings = tuple(self.bindings[name] for name in literal.args)
-        verdict = fact_holds(self.scene, state, literal.predicate, bindings, X_WH)
-        if verdict is None:
-            return Verdict(True, "has no geometric meaning; holds by the validated plan")
-        return verdict if literal.positive else Verdict(not verdict.holds, verdict.why)
 
     def _film(self, log: Log, actions: tuple[GroundAction, ...]) -> None:
         """Film the executed states. A run without its film is still a run: trouble is reported."""

@@ -5,55 +5,185 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
+from dataclasses import replace
+from itertools import islice
+from typing import Any
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.pddl_reader import read_domain, read_problem
-from galley.planning import breadth_first, ground, read_plan, replay, validate
+from galley.domain.pddl_reader import read_task
+from galley.planning import (
+    LimitReached,
+    Limits,
+    MissingExtra,
+    Plan,
+    Task,
+    ground,
+    plans,
+    read_plan,
+    replay,
+    search,
+    validate_actions,
+)
+from galley.planning.limits import available_mib, resident_mib
+
+_SILENT_S = 2.0  # a search says how far it is once it takes longer
+_SHARE_OF_MEMORY = 0.8  # of what the machine has free, unless a limit is given
 
 
 def plan_command(arguments: argparse.Namespace) -> int:
-    """Print a shortest plan, an action a line, then its figures."""
-    domain = read_domain(arguments.domain)
-    problem = read_problem(arguments.problem, domain)
-    found = breadth_first(ground(domain, problem), node_limit=arguments.node_limit)
+    """Print a plan, or the k best, an action a line, then the figures."""
+    began = time.perf_counter()
+    domain, problem = read_task(arguments.domain, arguments.problem)
+    read = time.perf_counter()
+    progress = _Progress()
+    limits = Limits(
+        nodes=arguments.node_limit,
+        seconds=arguments.time_limit,
+        memory_mib=arguments.memory_limit or _memory_mib(),
+        progress=progress,
+    )
+    try:
+        task = ground(domain, problem, limits)
+    except LimitReached as stopped:
+        return _refuse(stopped.failure, arguments, {"plan": None})
+    grounded = time.perf_counter()
+    if limits.seconds is not None:
+        limits = replace(limits, seconds=max(0.0, limits.seconds - (grounded - read)))
+    figures = {
+        "operators": len(task.operators),
+        "facts": len(task.facts),
+        "read_s": round(read - began, 6),
+        "ground_s": round(grounded - read, 6),
+    }
+    if arguments.top_k is not None:
+        return _top_k(task, arguments, limits, figures, progress)
+    try:
+        found = search(task, arguments.search or "bfs", limits)
+    except MissingExtra as error:
+        progress.end()
+        print(f"galley plan: {error}", file=sys.stderr)
+        return 2
+    progress.end()
     if isinstance(found, Failure):
-        status = "limit" if found.kind is FailureKind.BUDGET else "unsolvable"
-        if arguments.json:
-            print(
-                json.dumps({"status": status, "plan": None, "failure": found.as_json()}, indent=1)
-            )
-        print(f"{status}: {found}", file=sys.stderr)
-        return 1
+        return _refuse(found, arguments, {"plan": None})
     if arguments.json:
-        data = {
-            "status": "solved",
-            "plan": [str(action) for action in found.actions],
-            "cost": found.cost,
+        data = {"status": "solved", "search": arguments.search or "bfs", **_as_json(found)}
+        data |= {
             "expanded": found.expanded,
             "generated": found.generated,
             "search_s": found.seconds,
         }
-        print(json.dumps(data, indent=1))
+        print(json.dumps(data | figures, indent=1))
         return 0
     for action in found.actions:
         print(action)
     print(
-        f"; cost {found.cost:g}, {found.expanded} states expanded, {found.generated} generated, "
-        f"{1e3 * found.seconds:.1f} ms"
+        f"; cost {found.cost:g}, {_count(found.expanded, 'state')} expanded, "
+        f"{found.generated} generated, {1e3 * found.seconds:.1f} ms "
+        f"({_count(len(task.operators), 'operator')} grounded in "
+        f"{1e3 * figures['ground_s']:.1f} ms)"
     )
     return 0
 
 
+def _top_k(
+    task: Task,
+    arguments: argparse.Namespace,
+    limits: Limits,
+    figures: dict[str, Any],
+    progress: _Progress,
+) -> int:
+    """Print up to ``--top-k`` plans in order of cost, each as soon as it is found."""
+    began = time.perf_counter()
+    iterator = plans(task, limits)
+    found: list[Plan] = []
+    for plan in islice(iterator, arguments.top_k):
+        progress.end()
+        found.append(plan)
+        if not arguments.json:
+            print(f"; plan {len(found)}: cost {plan.cost:g}, {_count(len(plan.actions), 'action')}")
+            for action in plan.actions:
+                print(action)
+    progress.end()
+    spent = time.perf_counter() - began
+    stopped = iterator.failure if len(found) < arguments.top_k else None
+    if not found and stopped is not None:
+        return _refuse(stopped, arguments, {"plans": []})
+    limit = stopped is not None and stopped.kind is FailureKind.BUDGET
+    all_there_are = len(found) < arguments.top_k and not limit
+    if arguments.json:
+        data = {
+            "status": "limit" if limit else "solved",
+            "plans": [_as_json(plan) for plan in found],
+            "complete": all_there_are,
+            "failure": stopped.as_json() if stopped is not None and limit else None,
+            "search_s": spent,
+        }
+        print(json.dumps(data | figures, indent=1))
+    else:
+        tail = "; there are no more" if all_there_are else ""
+        print(f"; {_count(len(found), 'plan')} in {1e3 * spent:.1f} ms{tail}")
+    if limit:
+        print(f"limit: {len(found)} of {arguments.top_k} plans; {stopped}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _refuse(failure: Failure, arguments: argparse.Namespace, empty: dict[str, Any]) -> int:
+    status = "limit" if failure.kind is FailureKind.BUDGET else "unsolvable"
+    if arguments.json:
+        print(json.dumps({"status": status, **empty, "failure": failure.as_json()}, indent=1))
+    print(f"{status}: {failure}", file=sys.stderr)
+    return 1
+
+
+def _as_json(plan: Plan) -> dict[str, Any]:
+    return {"plan": [str(action) for action in plan.actions], "cost": plan.cost}
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _memory_mib() -> float | None:
+    """Most of the memory that is free now, so that a search ends before the system ends it."""
+    free = available_mib()
+    return None if free is None else resident_mib() + _SHARE_OF_MEMORY * free
+
+
+class _Progress:
+    """One line on stderr about a search that takes its time; on a terminal only."""
+
+    def __init__(self) -> None:
+        self._began = time.perf_counter()
+        self._shown = False
+
+    def __call__(self, expanded: int) -> None:
+        spent = time.perf_counter() - self._began
+        if spent < _SILENT_S or not sys.stderr.isatty():
+            return
+        self._shown = True
+        text = f"searching: {expanded:,} states expanded, {spent:.0f} s (Ctrl-C to stop)"
+        print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Take the line away again."""
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            self._shown = False
+
+
 def validate_command(arguments: argparse.Namespace) -> int:
     """Say whether a plan holds; if not, which action fails first and why."""
-    domain = read_domain(arguments.domain)
-    problem = read_problem(arguments.problem, domain)
+    domain, problem = read_task(arguments.domain, arguments.problem)
     actions = read_plan(arguments.plan)
-    verdict = validate(domain, problem, actions)
+    verdict = validate_actions(domain, problem, actions)
     if not verdict.valid:
         print(f"invalid: {verdict.message}", file=sys.stderr)
         return 1
-    print(f"valid: {len(actions)} actions")
+    cost = f", cost {verdict.cost:g}" if problem.metric else ""
+    print(f"valid: {_count(len(actions), 'action')}{cost}")
     if arguments.pddlgym:
         outside = replay(domain, problem, actions)
         print(f"PDDLGym {outside.status}: {outside.message}")

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+
+# Comparing a name with every known one takes microseconds each: too long for a file with thousands
+# of objects and a fault in every line. There only names one slip away are looked up.
+_MANY = 300
+_LONG = 80
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 
 
 @dataclass(frozen=True)
@@ -47,27 +54,67 @@ class BadInput(ValueError):
         return cls([InputError(str(file), line, column, what)])
 
 
-def did_you_mean(name: str, known: list[str] | tuple[str, ...]) -> str:
+def did_you_mean(name: str, known: Collection[str]) -> str:
     """A suggestion to append to a message: ``"; did you mean 'sugar'?"``, or an empty string."""
-    close = get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"; did you mean '{close[0]}'?" if close else ""
+    found = closest(name, known)
+    return f"; did you mean '{found}'?" if found else ""
+
+
+def closest(name: str, known: Collection[str]) -> str | None:
+    """The known name that ``name`` is probably a slip for, if there is one."""
+    if len(name) > _LONG:
+        return None
+    if len(known) > _MANY:
+        return one_slip_away(name, known)
+    return next(iter(get_close_matches(name, known, n=1, cutoff=0.6)), None)
+
+
+def one_slip_away(name: str, known: Collection[str]) -> str | None:
+    """A known name that differs in one character, or two exchanged, from ``name``."""
+    pool = known if isinstance(known, (Set, Mapping)) else set(known)
+    return next((each for each in _slips(name) if each in pool), None) if pool else None
+
+
+def _slips(name: str) -> Iterator[str]:
+    """Every name that is one exchanged, wrong, missing or extra character away."""
+    for i in range(len(name) - 1):
+        yield name[:i] + name[i + 1] + name[i] + name[i + 2 :]
+    for i in range(len(name)):
+        for letter in _LETTERS:
+            yield name[:i] + letter + name[i + 1 :]
+    for i in range(len(name) + 1):
+        for letter in _LETTERS:
+            yield name[:i] + letter + name[i:]
+    for i in range(len(name)):
+        yield name[:i] + name[i + 1 :]
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a file.
+    """The text of a file; line breaks are newlines.
 
     Raises:
         BadInput: the file is missing, is a folder, can't be read, or isn't UTF-8.
     """
     try:
-        return Path(path).read_text(encoding="utf-8")
+        text = read_bytes(path).decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadInput.one(path, "is not UTF-8 text") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """What a file holds.
+
+    Raises:
+        BadInput: the file is missing, is a folder, or can't be read.
+    """
+    try:
+        return Path(path).read_bytes()
     except FileNotFoundError:
         raise BadInput.one(path, "no such file") from None
     except IsADirectoryError:
         raise BadInput.one(path, "is a folder, expected a file") from None
     except PermissionError:
         raise BadInput.one(path, "can't be read: permission denied") from None
-    except UnicodeDecodeError:
-        raise BadInput.one(path, "is not UTF-8 text") from None
     except (OSError, ValueError) as error:  # a name too long, a file used as a folder, a NUL
         raise BadInput.one(path, f"can't be read: {error}") from None

@@ -183,11 +183,14 @@ def _all(parts: tuple[object, ...]) -> str:
 
 
 def _typed(variables: tuple[Variable, ...]) -> str:
-    """``(?x - block ?y - (either ball box))``; the root type is left out."""
+    """``(?x - block ?y - (either ball box))``; the root type is left out where no type is given.
+
+    Not where another has one: ``(?x ?y - block)`` would give both that type.
+    """
+    if all(each.types == (OBJECT,) for each in variables):
+        return f"({' '.join(each.name for each in variables)})"
     words = []
-    for variable in variables:
-        words.append(variable.name)
-        if variable.types != (OBJECT,):
-            types = variable.types
-            words += ["-", types[0] if len(types) == 1 else f"(either {' '.join(types)})"]
+    for each in variables:
+        kind = each.types[0] if len(each.types) == 1 else f"(either {' '.join(each.types)})"
+        words.append(f"{each.name} - {kind}")
     return f"({' '.join(words)})"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from functools import cached_property
 
 from galley.domain.formula import (
     EQUALITY,
@@ -24,6 +24,7 @@ from galley.domain.formula import (
 __all__ = [
     "EQUALITY",
     "OBJECT",
+    "TOTAL_COST",
     "ActionSchema",
     "Domain",
     "Fact",
@@ -36,7 +37,7 @@ __all__ = [
     "Variable",
 ]
 
-_NO_VALUES: Mapping[Fact, float] = MappingProxyType({})
+TOTAL_COST = "total-cost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,27 +139,73 @@ class Domain:
 
     def predicate(self, name: str) -> Predicate | None:
         """The predicate called ``name``."""
-        return next((each for each in self.predicates if each.name == name), None)
+        return self._predicates.get(name)
 
     def action(self, name: str) -> ActionSchema | None:
         """The action schema called ``name``."""
-        return next((each for each in self.actions if each.name == name), None)
+        return self._actions.get(name)
+
+    def function(self, name: str) -> Function | None:
+        """The function called ``name``."""
+        return self._functions.get(name)
 
     def supertypes(self, name: str) -> frozenset[str]:
         """``name`` and every type above it, up to ``object``."""
-        parents = {each.name: each.parents for each in self.types}
+        found = self._supertypes.get(name)
+        if found is None:
+            found = self._supertypes[name] = self._find_supertypes(name)
+        return found
+
+    def is_a(self, name: str, allowed: tuple[str, ...]) -> bool:
+        """Whether the type ``name`` is, or lies under, one of ``allowed``."""
+        return not self.supertypes(name).isdisjoint(allowed)
+
+    # Readers and grounders ask these for every fact of a problem.
+
+    @cached_property
+    def type_names(self) -> frozenset[str]:
+        """The names of the declared types."""
+        return frozenset(self._parents)
+
+    @cached_property
+    def predicate_names(self) -> frozenset[str]:
+        """The names of the declared predicates."""
+        return frozenset(self._predicates)
+
+    @cached_property
+    def function_names(self) -> frozenset[str]:
+        """The names of the declared functions."""
+        return frozenset(self._functions)
+
+    @cached_property
+    def _actions(self) -> dict[str, ActionSchema]:
+        return {each.name: each for each in self.actions}
+
+    @cached_property
+    def _functions(self) -> dict[str, Function]:
+        return {each.name: each for each in self.functions}
+
+    @cached_property
+    def _predicates(self) -> dict[str, Predicate]:
+        return {each.name: each for each in self.predicates}
+
+    @cached_property
+    def _parents(self) -> dict[str, tuple[str, ...]]:
+        return {each.name: each.parents for each in self.types}
+
+    @cached_property
+    def _supertypes(self) -> dict[str, frozenset[str]]:
+        return {}
+
+    def _find_supertypes(self, name: str) -> frozenset[str]:
         found = {OBJECT}
         frontier = [name]
         while frontier:
             current = frontier.pop()
             if current not in found:
                 found.add(current)
-                frontier += parents.get(current, ())
+                frontier += self._parents.get(current, ())
         return frozenset(found)
-
-    def is_a(self, name: str, allowed: tuple[str, ...]) -> bool:
-        """Whether the type ``name`` is, or lies under, one of ``allowed``."""
-        return not self.supertypes(name).isdisjoint(allowed)
 
 
 @dataclass(frozen=True)
@@ -184,9 +231,13 @@ class Problem:
     init: tuple[Fact, ...] = ()
     goal: tuple[Formula, ...] = ()
     init_places: tuple[tuple[int, int], ...] = ()
-    values: Mapping[Fact, float] = field(default_factory=lambda: _NO_VALUES)
+    values: Mapping[Fact, float] = field(default_factory=dict)
     metric: bool = False
 
     def object(self, name: str) -> Object | None:
         """The object called ``name``."""
-        return next((each for each in self.objects if each.name == name), None)
+        return self._objects.get(name)
+
+    @cached_property
+    def _objects(self) -> dict[str, Object]:
+        return {each.name: each for each in self.objects}

@@ -1,4 +1,4 @@
-"""Reads PDDL files: STRIPS with types, constants, equality and negative conditions.
+"""Reads PDDL files: ADL with action costs.
 
 Every fault of a file is collected and raised together, each with its line and column. What is
 PDDL but lies outside this subset is refused by name, never skipped.
@@ -6,36 +6,75 @@ PDDL but lies outside this subset is refused by name, never skipped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from galley.domain.pddl import Domain, Fact, Literal, Object, Problem
+from galley.domain.errors import BadInput
+from galley.domain.pddl import Domain, Problem
 from galley.domain.pddl_actions import read_actions
-from galley.domain.pddl_declarations import (
-    read_objects,
-    read_predicates,
-    read_requirements,
-    read_types,
-)
-from galley.domain.pddl_formula import Scope, object_types, read_condition, read_literal
-from galley.domain.pddl_syntax import Definition, Faults, read_definition, read_name
-from galley.domain.sexpr import Atom
+from galley.domain.pddl_costs import read_functions
+from galley.domain.pddl_declarations import read_objects, read_predicates, read_types
+from galley.domain.pddl_faults import Faults, short
+from galley.domain.pddl_problem import read_goal, read_init, read_metric
+from galley.domain.pddl_requirements import read_requirements
+from galley.domain.pddl_scope import Scope, object_types
+from galley.domain.pddl_syntax import Definition, read_definition, read_name
 
-_DOMAIN_SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":action")
-_DOMAIN_REFUSED = (
-    (":functions", "action costs and numeric fluents"),
-    (":durative-action", "actions with a duration"),
-    (":derived", "derived predicates"),
-    (":axiom", "derived predicates"),
-    (":constraints", "trajectory constraints"),
+_DOMAIN_SECTIONS = (
+    ":requirements",
+    ":types",
+    ":constants",
+    ":predicates",
+    ":functions",
+    ":action",
 )
-_PROBLEM_SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal")
-_PROBLEM_REFUSED = (
-    (":metric", "plan costs"),
-    (":constraints", "trajectory constraints"),
-    (":length", "bounds on the plan's length"),
-)
+_PROBLEM_SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric", ":length")
+
+_UNSUPPORTED = {
+    ":durative-action": "(an action with a duration) is not supported",
+    ":derived": "(a derived predicate) is not supported",
+    ":axiom": "(a derived predicate) is not supported",
+    ":constraints": "(trajectory constraints) is not supported",
+    ":process": "(a process) is not supported",
+    ":event": "(an event) is not supported",
+    ":task": "(a task network) is not supported",
+    ":method": "(a task network) is not supported",
+    ":htn": "(a task network) is not supported",
+    ":goal-reward": "(rewards) is not supported",
+}
+_IN_PROBLEM = "belongs in the problem, not the domain"
+_IN_DOMAIN = "belongs in the domain, not the problem"
+_DOMAIN_REFUSED = {
+    **_UNSUPPORTED,
+    ":objects": f"{_IN_PROBLEM}; what every problem has is declared as :constants",
+    **dict.fromkeys((":domain", ":init", ":goal", ":metric"), _IN_PROBLEM),
+}
+_PROBLEM_REFUSED = {
+    **_UNSUPPORTED,
+    ":constants": f"{_IN_DOMAIN}; a problem's own are declared as :objects",
+    **dict.fromkeys((":types", ":predicates", ":functions", ":action"), _IN_DOMAIN),
+}
+
+
+def read_task(domain_path: str | Path, problem_path: str | Path) -> tuple[Domain, Problem]:
+    """Reads a domain and a problem file.
+
+    Raises:
+        BadInput: every fault of both files, the domain's first. Where the domain has faults, the
+            problem is checked for what needs no domain: its form, but no names and types.
+    """
+    try:
+        domain = read_domain(domain_path)
+    except BadInput as bad:
+        try:
+            _read_problem(problem_path, Domain("", str(domain_path)), loose=True)
+        except BadInput as more:
+            raise BadInput(bad.errors + more.errors) from None
+        raise
+    return domain, read_problem(problem_path, domain)
 
 
 def read_domain(path: str | Path) -> Domain:
@@ -52,6 +91,7 @@ def read_domain(path: str | Path) -> Domain:
     domain = replace(domain, types=read_types(parts.body(":types"), faults))
     domain = replace(domain, constants=read_objects(parts.body(":constants"), domain, (), faults))
     domain = replace(domain, predicates=read_predicates(parts.body(":predicates"), domain, faults))
+    domain = replace(domain, functions=read_functions(parts.body(":functions"), domain, faults))
     domain = replace(domain, actions=read_actions(parts, domain, faults))
     faults.raise_if_any()
     return domain
@@ -63,69 +103,58 @@ def read_problem(path: str | Path, domain: Domain) -> Problem:
     Raises:
         BadInput: every fault of the file, with line and column.
     """
+    with _no_collection():
+        return _read_problem(path, domain, loose=False)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """A million small tuples without a cycle among them: looking for one takes half of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _read_problem(path: str | Path, domain: Domain, *, loose: bool) -> Problem:
     faults = Faults(str(path))
     parts = read_definition(path, "problem", _PROBLEM_SECTIONS, _PROBLEM_REFUSED, faults)
     read_requirements(parts.body(":requirements"), faults)
-    _check_domain_name(parts, domain, faults)
-    own = read_objects(parts.body(":objects"), domain, domain.constants, faults)
-    objects = domain.constants + own
-    init = _read_init(parts, domain, objects, faults)
-    goal = _read_goal(parts, domain, objects, faults)
+    _check_domain_name(parts, domain, faults, loose)
+    constants = domain.constants
+    own = read_objects(parts.body(":objects"), domain, constants, faults, loose=loose)
+    objects = constants + own
+    scope = Scope(domain, object_types(objects), {}, ":init", faults, loose)
+    state = read_init(parts, scope)
+    goal = read_goal(parts, replace(scope, place="the goal"))
+    metric = read_metric(parts, state, scope)
     faults.raise_if_any()
-    places = tuple((each.line, each.column) for each in init)
-    facts = tuple(each.fact for each in init)
-    return Problem(parts.name, domain.name, faults.file, objects, facts, goal, places)
+    return Problem(
+        parts.name,
+        domain.name,
+        faults.file,
+        objects,
+        init=tuple(state.facts),
+        goal=goal,
+        init_places=tuple(state.facts.values()),
+        values=state.values,
+        metric=metric,
+    )
 
 
-def _check_domain_name(parts: Definition, domain: Domain, faults: Faults) -> None:
+def _check_domain_name(parts: Definition, domain: Domain, faults: Faults, loose: bool) -> None:
     section = parts.one(":domain")
     if section is None:
-        faults.add(parts.node, f"the problem names no domain; add (:domain {domain.name})")
+        name = "NAME" if loose else domain.name
+        faults.add(parts.node, f"the problem names no domain; add (:domain {name})")
         return
     if len(section.body) != 1:
-        faults.add(section.node, f"expected (:domain NAME), got '{section.node}'")
+        faults.add(section.node, f"expected (:domain NAME), got '{short(section.node)}'")
         return
-    name = read_name(section.body[0], "the domain's name", faults)
-    if name is not None and name != domain.name:
+    name = read_name(section.body[0], "the domain's name", faults) or domain.name
+    if name != domain.name and not loose:
         what = f"this problem is for domain '{name}', but {domain.file} defines '{domain.name}'"
         faults.add(section.body[0], what)
-
-
-def _read_init(
-    parts: Definition, domain: Domain, objects: tuple[Object, ...], faults: Faults
-) -> tuple[Literal, ...]:
-    section = parts.one(":init")
-    if section is None:
-        faults.add(parts.node, "the problem has no :init; write (:init) if nothing holds at first")
-        return ()
-    scope = Scope(domain, object_types(objects), ":init", False, faults)
-    literals = [read_literal(node, scope) for node in section.body]
-    found = [each for each in literals if each is not None]
-    _check_contradiction(found, ":init states", faults)
-    # Facts that are not listed are false already, so a negated one says nothing new.
-    return tuple({each.fact: each for each in reversed(found) if each.positive}.values())[::-1]
-
-
-def _read_goal(
-    parts: Definition, domain: Domain, objects: tuple[Object, ...], faults: Faults
-) -> tuple[Literal, ...]:
-    section = parts.one(":goal")
-    if section is None:
-        faults.add(parts.node, "the problem has no goal; add (:goal (and ...))")
-        return ()
-    if len(section.body) != 1:
-        faults.add(section.node, "the goal must be one condition; put several into (and ...)")
-        return ()
-    scope = Scope(domain, object_types(objects), "the goal", False, faults)
-    goal = read_condition(section.body[0], scope)
-    _check_contradiction(goal, "the goal asks for", faults)
-    return goal
-
-
-def _check_contradiction(literals: Sequence[Literal], who: str, faults: Faults) -> None:
-    signs: dict[Fact, Literal] = {}
-    for literal in literals:
-        first = signs.setdefault(literal.fact, literal)
-        if first.positive != literal.positive:
-            where = Atom(literal.predicate, literal.line, literal.column)
-            faults.add(where, f"{who} {literal} and, at line {first.line}, {first}")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from galley.domain.errors import BadInput, InputError
+from galley.domain.errors import BadInput
+from galley.domain.pddl_parens import misplaced
 
 # Readers of the tree may recurse; real PDDL nests about ten deep.
 MAX_DEPTH = 100
@@ -18,8 +19,8 @@ MAX_DEPTH = 100
 _TOKEN = re.compile(r";.*|[()]|[^\s();]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Atom:
+# Named tuples rather than dataclasses: a large problem has a million atoms.
+class Atom(NamedTuple):
     """A word: a name, a variable, a keyword, or the dash of a typed list.
 
     Attributes:
@@ -36,8 +37,7 @@ class Atom:
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
-class SList:
+class SList(NamedTuple):
     """A parenthesised list.
 
     Attributes:
@@ -63,20 +63,6 @@ class SList:
 Node = Atom | SList
 
 
-class _Open:
-    """A list whose closing parenthesis has not been seen yet."""
-
-    def __init__(self, line: int, column: int) -> None:
-        self.items: list[Node] = []
-        self.line = line
-        self.column = column
-
-    @property
-    def is_section(self) -> bool:
-        first = self.items[0] if self.items else None
-        return isinstance(first, Atom) and first.text.startswith(":")
-
-
 def parse_sexprs(text: str, file: str) -> tuple[Node, ...]:
     """Every top-level expression of ``text``.
 
@@ -87,55 +73,39 @@ def parse_sexprs(text: str, file: str) -> tuple[Node, ...]:
     Raises:
         BadInput: parentheses don't balance, or lists nest more than ``MAX_DEPTH`` deep.
     """
-    top: list[Node] = []
-    stack: list[_Open] = []
-    suspect: _Open | None = None
-    for token, line, column in _tokens(text):
-        if token == "(":
-            stack.append(_Open(line, column))
-            if len(stack) > MAX_DEPTH:
-                raise BadInput.one(file, f"lists nest more than {MAX_DEPTH} deep", line, column)
-        elif token == ")":
-            if not stack:
-                raise BadInput.one(
-                    file, "this ')' closes nothing; remove it, or add the missing '('", line, column
-                )
-            done = stack.pop()
-            closed = SList(tuple(done.items), done.line, done.column)
-            (stack[-1].items if stack else top).append(closed)
-        else:
-            (stack[-1].items if stack else top).append(Atom(token.lower(), line, column))
-            suspect = suspect or _swallowing_section(stack)
+    items: list[Node] = []  # of the list that is open
+    stack: list[tuple[list[Node], int, int]] = []  # the items before each open list, and its place
+    find = _TOKEN.finditer
+    new = tuple.__new__  # what Atom(...) comes down to
+    for number, line in enumerate(_lines(text), start=1):
+        for match in find(line):
+            token = match.group()
+            if token == ")":
+                if not stack:
+                    raise BadInput([misplaced(tokens(text), file)])
+                done = tuple(items)
+                items, *place = stack.pop()
+                items.append(new(SList, (done, *place)))
+            elif token == "(":
+                stack.append((items, number, match.start() + 1))
+                items = []
+                if len(stack) > MAX_DEPTH:
+                    what = f"lists nest more than {MAX_DEPTH} deep; is a ')' missing before?"
+                    raise BadInput.one(file, what, number, match.start() + 1)
+            elif token[0] != ";":
+                items.append(new(Atom, (token.lower(), number, match.start() + 1)))
     if stack:
-        raise BadInput(_unclosed(stack, suspect, file))
-    return tuple(top)
+        raise BadInput([misplaced(tokens(text), file)])
+    return tuple(items)
 
 
-def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
+def tokens(text: str) -> Iterator[tuple[str, int, int]]:
     """Words and parentheses with 1-based line and column; comments are dropped."""
-    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+    for number, line in enumerate(_lines(text), start=1):
         for match in _TOKEN.finditer(line):
             if not match.group().startswith(";"):
                 yield match.group(), number, match.start() + 1
 
 
-def _swallowing_section(stack: list[_Open]) -> _Open | None:
-    """The ``(:section`` that the section just opened lies in, if it lies in one.
-
-    A ``)`` always closes the innermost list, so a forgotten one leaves the file's first ``(``
-    open, far from the mistake. Sections never nest in PDDL: where one does, the outer one lacks
-    its ``)``.
-    """
-    if not stack or len(stack[-1].items) != 1 or not stack[-1].is_section:
-        return None
-    return next((outer for outer in reversed(stack[:-1]) if outer.is_section), None)
-
-
-def _unclosed(stack: list[_Open], suspect: _Open | None, file: str) -> list[InputError]:
-    if suspect is not None:
-        what = f"this '(' of {suspect.items[0]} is not closed before the next section; add a ')'"
-        return [InputError(file, suspect.line, suspect.column, what)]
-    culprit = stack[-1]
-    missing = f"{len(stack)} ')' are" if len(stack) > 1 else "one ')' is"
-    what = f"this '(' is never closed: {missing} missing at the end of the file"
-    return [InputError(file, culprit.line, culprit.column, what)]
+def _lines(text: str) -> list[str]:
+    return text.removeprefix("\ufeff").split("\n")

@@ -22,8 +22,9 @@ from typing import Any
 
 from galley.domain.errors import BadInput, read_text
 from galley.domain.pddl import EQUALITY, OBJECT, Domain, Fact, Problem
+from galley.planning.gym_limits import beyond_pddlgym
 from galley.planning.task import GroundAction
-from galley.planning.validate import State, validate
+from galley.planning.validate import State, validate_actions
 
 _ENVIRONMENT = "GalleyReplay-v0"
 
@@ -66,13 +67,16 @@ def replay(domain: Domain, problem: Problem, actions: Sequence[GroundAction]) ->
     Returns:
         The outcome; never an exception for what PDDLGym can't handle.
     """
-    ours = validate(domain, problem, actions).states
+    reason = beyond_pddlgym(domain, problem, actions)
+    if reason:
+        return Replay(ReplayStatus.UNREADABLE, reason, 0)
+    ours = validate_actions(domain, problem, actions).states
     with _silence():
         try:
             with _environment(domain, problem) as environment:
                 return _run(environment, domain, problem, actions, ours)
-        except _Unreadable as reason:
-            return Replay(ReplayStatus.UNREADABLE, str(reason), 0)
+        except _Unreadable as error:
+            return Replay(ReplayStatus.UNREADABLE, str(error), 0)
 
 
 @contextlib.contextmanager
@@ -123,6 +127,9 @@ def _environment(domain: Domain, problem: Problem) -> Iterator[Any]:
         try:
             with _translated("PDDLGym can't read the files"):
                 environment = pddlgym.make(_ENVIRONMENT).unwrapped
+                # There are no derived predicates. To find that out, PDDLGym lists every possible
+                # fact at each step, in quadratic time, and fails where equality is among them.
+                environment._handle_derived_literals = lambda state: state
                 environment.reset()
             yield environment
         finally:
@@ -201,12 +208,26 @@ def _check_reading(environment: Any, domain: Domain, problem: Problem) -> None:
     objects = {each.name: str.__str__(each.var_type) for each in environment.get_state().objects}
     if set(objects) != {each.name for each in problem.objects}:
         raise _Unreadable("PDDLGym reads other objects than the file declares")
+    if any(each.is_negative for each in environment.get_state().literals):
+        raise _Unreadable("PDDLGym takes a negated fact of :init for one that holds")
+    for name, op in read.operators.items():
+        for what, tree in (("condition", op.preconds), ("effect", op.effects)):
+            if not _is_flat(tree):
+                raise _Unreadable(f"PDDLGym can't execute the nested {what} of action '{name}'")
     for each in problem.objects:
         above = read.type_to_parent_types.get(objects[each.name], set())
         # PDDLGym calls the type of everything "default" in a file without types.
         understood = {str.__str__(t) for t in above} - {OBJECT, "default"}
         if understood != domain.supertypes(each.type) - {OBJECT}:
             raise _Unreadable(f"PDDLGym misreads the type of '{each.name}'")
+
+
+def _is_flat(tree: Any) -> bool:
+    """Whether it is a literal of PDDLGym's or a conjunction of some: all that it can execute."""
+    from pddlgym.structs import Literal, LiteralConjunction
+
+    parts = tree.literals if isinstance(tree, LiteralConjunction) else [tree]
+    return all(isinstance(each, Literal) for each in parts)
 
 
 def _difference(environment: Any, ours: State) -> str:

@@ -5,219 +5,297 @@ relaxation, with a negative condition read as a fact of its own). The fixpoint i
 joining each newly reached fact with those reached before (semi-naive evaluation, as Datalog does;
 Helmert, "Concise finite-domain representations for PDDL planning tasks", 2009, section 6), so the
 work follows the actions that are reachable, not all combinations of objects.
+
+The fixpoint only ever grows. So what becomes reachable from further initial facts is found by
+letting it go on from where it stands.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from copy import copy
 from dataclasses import dataclass
 from itertools import product
+from typing import Protocol
 
-from galley.domain.pddl import EQUALITY, ActionSchema, Domain, Fact, Literal, Problem
+from galley.domain.formula import Fact
+from galley.domain.pddl import Domain, Problem
+from galley.planning.limits import Allowance
+from galley.planning.normal_form import FactCondition, Objects
+from galley.planning.schemas import Binding, Instance, Pattern, Schema
 from galley.planning.task import GroundAction
 
-Binding = list[str | None]  # one entry a parameter of the schema; None where still free
+
+class Reached(Protocol):
+    """What has been reached; see Reach for the sets."""
+
+    @property
+    def init(self) -> AbstractSet[Fact]:
+        """Initial facts."""
+
+    @property
+    def true(self) -> AbstractSet[Fact]:
+        """Facts that may be true."""
+
+    @property
+    def falsified(self) -> AbstractSet[Fact]:
+        """Initial facts that may be false."""
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """A ground action and the facts it reads and writes (equality already evaluated)."""
+def impossible_parts(
+    condition: FactCondition, reached: Reached
+) -> Iterator[tuple[tuple[Fact, bool], ...]]:
+    """The parts of ``condition`` that can't hold.
 
-    action: GroundAction
-    pre: tuple[Fact, ...]
-    neg: tuple[Fact, ...]
-    add: tuple[Fact, ...]
-    delete: tuple[Fact, ...]
+    Yields:
+        For each the literals (fact and sign) of which one would have to hold, and none can.
+    """
+    for fact in condition.pre:
+        if fact not in reached.true:
+            yield ((fact, True),)
+    for fact in condition.neg:
+        if fact in reached.init and fact not in reached.falsified:
+            yield ((fact, False),)
+    for choice in condition.any_of:
+        needed: list[tuple[Fact, bool]] = []
+        for part in choice:
+            found = next(impossible_parts(part, reached), None)
+            if found is None:
+                break
+            needed += found
+        else:
+            yield tuple(dict.fromkeys(needed))
 
 
 @dataclass(frozen=True)
 class Reach:
-    """The fixpoint.
+    """What can be reached from one start, if nothing gets in its own way.
 
     Attributes:
+        init: the facts of the start.
         true: facts that may become true, initial ones included.
         falsified: initial facts that may become false.
         instances: actions that may become applicable, ordered as schemas and objects are declared.
     """
 
+    init: frozenset[Fact]
     true: frozenset[Fact]
     falsified: frozenset[Fact]
     instances: tuple[Instance, ...]
 
-    def allows(self, literal: Literal, init: frozenset[Fact]) -> bool:
-        """Whether a ground literal may ever hold."""
-        if literal.positive:
-            return literal.fact in self.true
-        return literal.fact not in init or literal.fact in self.falsified
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rule:
+    """Facts that become true and false once ``condition`` can hold.
+
+    ``instance`` is the action that this is the start of; its conditional effects follow.
+    """
+
+    condition: FactCondition
+    add: tuple[Fact, ...]
+    delete: tuple[Fact, ...]
+    instance: Instance | None = None
 
 
-def objects_for(domain: Domain, problem: Problem, types: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of the objects of one of ``types``, in order of declaration."""
-    return tuple(each.name for each in problem.objects if domain.is_a(each.type, types))
+class _Rules:
+    """Fires rules as soon as their conditions can hold."""
+
+    def __init__(self, init: Iterable[Fact]) -> None:
+        self.init: set[Fact] = set()
+        self.true: set[Fact] = set()
+        self.falsified: set[Fact] = set()  # of ``init``
+        self.instances: dict[GroundAction, Instance] = {}
+        # Facts that are true, but whose consequences are still to be drawn.
+        self._queue: deque[Fact] = deque()
+        self._ready: deque[_Rule] = deque()  # rules to try
+        # Rules whose condition can't hold yet, under each literal that might help.
+        self._waiting: dict[tuple[Fact, bool], list[_Rule]] = defaultdict(list)
+        self._fired: set[_Rule] = set()
+        self._start_with(init)
+
+    def add(self, instance: Instance) -> None:
+        """Adds an action to those that may become applicable."""
+        self._ready.append(
+            _Rule(instance.condition, instance.add, instance.delete, instance),
+        )
+
+    def run(self) -> None:
+        """Draws all consequences."""
+        while self._queue or self._ready:
+            while self._ready:
+                self._try(self._ready.popleft())
+            if self._queue:
+                fact = self._queue.popleft()
+                self._settle(fact)
+                self._ready.extend(self._waiting.pop((fact, True), ()))
+
+    def _settle(self, fact: Fact) -> None:
+        """Finds further actions that need ``fact``."""
+
+    def _start_with(self, facts: Iterable[Fact]) -> None:
+        for fact in facts:
+            self.init.add(fact)
+            self._reach(fact)
+
+    def _reach(self, fact: Fact) -> None:
+        if fact not in self.true:
+            self.true.add(fact)
+            self._queue.append(fact)
+
+    def _falsify(self, fact: Fact) -> None:
+        if fact in self.init and fact not in self.falsified:
+            self.falsified.add(fact)
+            self._ready.extend(self._waiting.pop((fact, False), ()))
+
+    def _try(self, rule: _Rule) -> None:
+        """Fires a rule, or parks it until its condition can hold."""
+        if rule in self._fired:
+            return
+        blockers = next(impossible_parts(rule.condition, self), None)
+        if blockers is not None:
+            for literal in blockers:
+                self._waiting[literal].append(rule)
+            return
+        self._fired.add(rule)
+        instance = rule.instance
+        if instance is not None:
+            self.instances[instance.action] = instance
+            for effect in instance.conditional:
+                self._ready.append(_Rule(effect.condition, effect.add, effect.delete))
+        for fact in rule.add:
+            self._reach(fact)
+        for fact in rule.delete:
+            self._falsify(fact)
 
 
-def instantiate(schema: ActionSchema, args: tuple[str, ...]) -> Instance | None:
-    """The schema applied to ``args``; None where its precondition contradicts itself."""
-    binding = {p.name: arg for p, arg in zip(schema.parameters, args, strict=True)}
-    pre: list[Fact] = []
-    neg: list[Fact] = []
-    for literal in schema.precondition:
-        fact = literal.ground(binding)
-        if literal.predicate == EQUALITY:
-            if (fact.args[0] == fact.args[1]) != literal.positive:
-                return None
-        else:
-            (pre if literal.positive else neg).append(fact)
-    if not set(pre).isdisjoint(neg):  # (near ?from) (not (near ?to)), for one and the same place
-        return None
-    add = [each.ground(binding) for each in schema.effect if each.positive]
-    delete = [each.ground(binding) for each in schema.effect if not each.positive]
-    kept = tuple(each for each in delete if each not in add)  # adding wins
-    return Instance(GroundAction(schema.name, args), tuple(pre), tuple(neg), tuple(add), kept)
+class Fixpoint(_Rules):
+    """The relaxed-reachable facts and actions of a problem; it can go on from further facts."""
 
-
-def relax(domain: Domain, problem: Problem) -> Reach:
-    """The relaxed-reachable facts and actions of a problem."""
-    return _Fixpoint(domain, problem).run()
-
-
-class _Schema:
-    """A schema with its positive conditions as patterns: parameter positions, or object names."""
-
-    def __init__(self, schema: ActionSchema, domain: Domain, problem: Problem) -> None:
-        self.schema = schema
-        position = {p.name: i for i, p in enumerate(schema.parameters)}
-        self.candidates = [objects_for(domain, problem, p.types) for p in schema.parameters]
-        self.allowed = [frozenset(each) for each in self.candidates]
-        self.conditions = [
-            (each.predicate, tuple(position.get(arg, arg) for arg in each.args))
-            for each in schema.precondition
-            if each.positive and each.predicate != EQUALITY
-        ]
-
-    def unify(
-        self, pattern: tuple[int | str, ...], args: tuple[str, ...], binding: Binding
-    ) -> Binding | None:
-        """``binding`` extended so that ``pattern`` becomes ``args``, or None."""
-        extended = list(binding)
-        for item, arg in zip(pattern, args, strict=True):
-            if isinstance(item, str):
-                if item != arg:
-                    return None
-            elif extended[item] is None:
-                if arg not in self.allowed[item]:
-                    return None
-                extended[item] = arg
-            elif extended[item] != arg:
-                return None
-        return extended
-
-
-class _Fixpoint:
-    def __init__(self, domain: Domain, problem: Problem) -> None:
-        self.init = frozenset(problem.init)
-        self.schemas = [_Schema(each, domain, problem) for each in domain.actions]
-        self.rank = {each.name: i for i, each in enumerate(problem.objects)}
-        self.order = {each.name: i for i, each in enumerate(domain.actions)}
-        self.queue = deque(problem.init)
-        self.queued: set[Fact] = set(problem.init)
-        # Facts taken from the queue: by predicate, and by predicate, position and object there.
-        self.by_predicate: dict[str, list[Fact]] = defaultdict(list)
-        self.by_argument: dict[tuple[str, int, str], list[Fact]] = defaultdict(list)
-        self.settled: set[Fact] = set()
-        self.falsified: set[Fact] = set()
-        self.seen: set[GroundAction] = set()
-        self.instances: list[Instance] = []
-        # Actions that wait only for an initial fact to become false.
-        self.waiting: dict[Fact, list[Instance]] = defaultdict(list)
-
-    def run(self) -> Reach:
-        triggers: dict[str, list[tuple[_Schema, int]]] = defaultdict(list)
-        for schema in self.schemas:
-            for index, (predicate, _) in enumerate(schema.conditions):
-                triggers[predicate].append((schema, index))
-            if not schema.conditions:
+    def __init__(self, domain: Domain, problem: Problem, allowance: Allowance) -> None:
+        super().__init__(problem.init)
+        objects = Objects(domain, problem, allowance)
+        self._spend = allowance.spend
+        self.schemas = {a.name: Schema(a, domain, problem, objects) for a in domain.actions}
+        self._rank = {each.name: i for i, each in enumerate(problem.objects)}
+        self._order = {each.name: i for i, each in enumerate(domain.actions)}
+        self._triggers: dict[str, list[tuple[Schema, int]]] = defaultdict(list)
+        for schema in self.schemas.values():
+            for index, (predicate, _) in enumerate(schema.positive):
+                self._triggers[predicate].append((schema, index))
+        # Facts whose consequences are drawn: by predicate, and by predicate, position and object.
+        self._by_predicate: dict[str, list[Fact]] = defaultdict(list)
+        self._by_argument: dict[tuple[str, int, str], list[Fact]] = defaultdict(list)
+        self._seen: set[GroundAction] = set()
+        for schema in self.schemas.values():
+            if not schema.positive:
                 self._complete(schema, [None] * len(schema.allowed))
-        while self.queue:
-            fact = self.queue.popleft()
-            self.settled.add(fact)
-            self.by_predicate[fact.predicate].append(fact)
-            for position, arg in enumerate(fact.args):
-                self.by_argument[fact.predicate, position, arg].append(fact)
-            for schema, index in triggers[fact.predicate]:
-                start = schema.unify(
-                    schema.conditions[index][1], fact.args, [None] * len(schema.allowed)
-                )
-                if start is not None:
-                    rest = schema.conditions[:index] + schema.conditions[index + 1 :]
-                    for binding in self._join(schema, rest, start):
-                        self._complete(schema, binding)
-        instances = sorted(self.instances, key=self._place)
-        return Reach(frozenset(self.queued), frozenset(self.falsified), tuple(instances))
+        self.run()
+
+    def reach(self) -> Reach:
+        """What is reached."""
+        instances = sorted(self.instances.values(), key=self._place)
+        return Reach(
+            frozenset(self.init), frozenset(self.true), frozenset(self.falsified), tuple(instances)
+        )
+
+    def extended(self, facts: Iterable[Fact], removed: Iterable[Fact]) -> Fixpoint:
+        """The fixpoint of all starts so far, and of one with ``facts`` and without ``removed``."""
+        new = copy(self)
+        new.init, new.true = set(self.init), set(self.true)
+        new.falsified, new.instances = set(self.falsified), dict(self.instances)
+        new._by_predicate = _copied(self._by_predicate)
+        new._by_argument = _copied(self._by_argument)
+        new._waiting = _copied(self._waiting)
+        new._queue, new._ready = deque(), deque()
+        new._seen, new._fired = set(self._seen), set(self._fired)
+        added = [fact for fact in facts if fact not in self.init]
+        new._start_with(added)
+        for fact in (*added, *removed):  # among all starts, one is without it
+            new._falsify(fact)
+        new.run()
+        return new
+
+    def reach_from(
+        self, init: Iterable[Fact], forbidden: AbstractSet[GroundAction] = frozenset()
+    ) -> Reach:
+        """What is reached from ``init`` without ``forbidden``; each fact was in a start so far."""
+        rules = _Rules(init)
+        for instance in sorted(self.instances.values(), key=self._place):
+            if instance.action not in forbidden:
+                rules.add(instance)
+        rules.run()
+        instances = sorted(rules.instances.values(), key=self._place)
+        return Reach(
+            frozenset(rules.init),
+            frozenset(rules.true),
+            frozenset(rules.falsified),
+            tuple(instances),
+        )
+
+    def _settle(self, fact: Fact) -> None:
+        self._by_predicate[fact.predicate].append(fact)
+        for position, arg in enumerate(fact.args):
+            self._by_argument[fact.predicate, position, arg].append(fact)
+        for schema, index in self._triggers.get(fact.predicate, ()):
+            pattern = schema.positive[index][1]
+            start = schema.unify(pattern, fact.args, [None] * len(schema.allowed))
+            if start is not None:
+                rest = schema.positive[:index] + schema.positive[index + 1 :]
+                for binding in self._join(schema, rest, start):
+                    self._complete(schema, binding)
 
     def _join(
-        self, schema: _Schema, rest: list[tuple[str, tuple[int | str, ...]]], binding: Binding
+        self, schema: Schema, rest: list[tuple[str, Pattern]], binding: Binding
     ) -> Iterator[Binding]:
-        """Every extension of ``binding`` under which all of ``rest`` is settled."""
+        """Every extension of ``binding`` under which all of ``rest`` is reached."""
         if not rest:
             yield binding
             return
 
-        def free(condition: tuple[str, tuple[int | str, ...]]) -> int:
+        def free(condition: tuple[str, Pattern]) -> int:
             return sum(isinstance(i, int) and binding[i] is None for i in condition[1])
 
         chosen = min(rest, key=free)
         remaining = [each for each in rest if each is not chosen]
         predicate, pattern = chosen
-        # What the join reaches is queued, not settled: these lists don't grow while it runs.
-        matches = self.by_predicate[predicate]
+        # What the join reaches is queued: these lists don't grow while it runs.
+        matches = self._by_predicate.get(predicate, [])
         for position, item in enumerate(pattern):
             value = item if isinstance(item, str) else binding[item]
             if value is not None:
-                narrowed = self.by_argument.get((predicate, position, value), [])
+                narrowed = self._by_argument.get((predicate, position, value), [])
                 matches = min(matches, narrowed, key=len)
         for fact in matches:
+            self._spend()
             extended = schema.unify(pattern, fact.args, binding)
             if extended is not None:
                 yield from self._join(schema, remaining, extended)
 
-    def _complete(self, schema: _Schema, binding: Binding) -> None:
+    def _complete(self, schema: Schema, binding: Binding) -> None:
         """Reaches the action of ``binding`` for every choice of its free parameters."""
         choices = [
             (bound,) if bound is not None else schema.candidates[i]
             for i, bound in enumerate(binding)
         ]
         for args in product(*choices):
-            action = GroundAction(schema.schema.name, args)
-            if action in self.seen:
+            self._spend()
+            action = GroundAction(schema.name, args)
+            if action in self._seen:
                 continue
-            self.seen.add(action)
-            instance = instantiate(schema.schema, args)
+            self._seen.add(action)
+            instance = schema.instantiate(args)
             if instance is not None:
-                self._reach(instance)
-
-    def _reach(self, instance: Instance) -> None:
-        """Applies an action, or parks it until its negative conditions can hold."""
-        frontier = [instance]
-        while frontier:
-            current = frontier.pop()
-            blocker = next(
-                (f for f in current.neg if f in self.init and f not in self.falsified), None
-            )
-            if blocker is not None:
-                self.waiting[blocker].append(current)
-                continue
-            self.instances.append(current)
-            for fact in current.add:
-                if fact not in self.queued:
-                    self.queued.add(fact)
-                    self.queue.append(fact)
-            for fact in current.delete:
-                if fact in self.init and fact not in self.falsified:
-                    self.falsified.add(fact)
-                    frontier += self.waiting.pop(fact, [])
+                self.add(instance)
 
     def _place(self, instance: Instance) -> tuple[int, ...]:
-        args = (self.rank[arg] for arg in instance.action.args)
-        return (self.order[instance.action.name], *args)
+        args = (self._rank[arg] for arg in instance.action.args)
+        return (self._order[instance.action.name], *args)
+
+
+def _copied(lists: dict) -> dict:  # type: ignore[type-arg]
+    copied = defaultdict(list)
+    for key, value in lists.items():
+        copied[key] = list(value)
+    return copied

@@ -8,12 +8,43 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from galley.domain.errors import did_you_mean
-from galley.domain.pddl import EQUALITY, ActionSchema, Domain, Fact, Literal, Problem
+from galley.domain.formula import Exists, Formula, FunctionTerm
+from galley.domain.pddl import ActionSchema, Domain, Problem
+from galley.planning.semantics import Binding, Semantics, State, instantiate, kinds
 from galley.planning.task import GroundAction
 
-State = frozenset[Fact]
+__all__ = ["State", "Validation", "validate", "validate_actions"]
+
+
+class Planned(Protocol):
+    """What a plan is for; ``planning.task.Task`` is one."""
+
+    @property
+    def domain(self) -> Domain:
+        """The lifted domain."""
+        ...
+
+    @property
+    def problem(self) -> Problem:
+        """The lifted problem."""
+        ...
+
+    @property
+    def forbidden(self) -> frozenset[GroundAction]:
+        """Actions that the plan may not contain."""
+        ...
+
+
+class Actions(Protocol):
+    """A plan: it has actions."""
+
+    @property
+    def actions(self) -> Iterable[GroundAction]:
+        """The actions in order."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -25,85 +56,159 @@ class Validation:
         message: one sentence: the first failing action and precondition, or the missing goal.
         step: index of the first failing action, counted from 0; None where all are applicable.
         action: the first failing action.
-        missing: literals that should hold and don't: preconditions of that action, or of the goal.
+        missing: what should hold and doesn't, of that action's preconditions or of the goal: the
+            smallest parts to blame, with objects in place of variables.
         states: the state before the first action and after each applicable one.
+        cost: of the applicable actions: what they add to ``total-cost`` where the problem asks to
+            minimise it, else their number.
     """
 
     valid: bool
     message: str
     step: int | None
     action: GroundAction | None
-    missing: tuple[Literal, ...]
+    missing: tuple[Formula, ...]
     states: tuple[State, ...]
+    cost: float
 
 
-def validate(domain: Domain, problem: Problem, actions: Iterable[GroundAction]) -> Validation:
-    """Executes ``actions`` from the initial state, up to the first that can't be."""
-    states = [frozenset(problem.init)]
-    count = 0
+def validate(task: Planned, plan: Actions | Iterable[GroundAction]) -> Validation:
+    """Executes a plan for ``task`` from the initial state, up to the first action that can't be.
+
+    Args:
+        task: what the plan is for.
+        plan: the actions, or something that has them.
+    """
+    actions = plan if isinstance(plan, Iterable) else plan.actions
+    return _execute(task.domain, task.problem, actions, task.forbidden)
+
+
+def validate_actions(
+    domain: Domain, problem: Problem, actions: Iterable[GroundAction]
+) -> Validation:
+    """The same without a task: no action is forbidden."""
+    return _execute(domain, problem, actions, frozenset())
+
+
+def _execute(
+    domain: Domain,
+    problem: Problem,
+    actions: Iterable[GroundAction],
+    forbidden: frozenset[GroundAction],
+) -> Validation:
+    semantics = Semantics(domain, problem)
+    states: list[State] = [frozenset(problem.init)]
+    cost = 0.0
     for step, action in enumerate(actions):
-        count = step + 1
-        fault, missing = _fault(domain, problem, states[-1], action)
-        if fault:
-            message = f"step {count}, {action}: {fault}"
-            return Validation(False, message, step, action, missing, tuple(states))
-        schema = domain.action(action.name)
-        assert schema is not None  # _fault has found it
-        states.append(_apply(schema, action, states[-1]))
-    missing = tuple(each for each in problem.goal if not _holds(each, states[-1]))
-    if missing:
-        listed = " and ".join(map(str, missing))
-        message = f"all {count} actions are applicable, but at the end {listed} is not achieved"
-        return Validation(False, message, None, None, missing, tuple(states))
-    message = f"valid: {count} actions, and the goal holds at the end"
-    return Validation(True, message, None, None, (), tuple(states))
+        what, missing = _fault(semantics, states[-1], action)
+        if not what and action in forbidden:
+            what = "the task forbids it"
+        if what:
+            message = f"step {step + 1}, {action}: {what}"
+            return Validation(False, message, step, action, missing, tuple(states), cost)
+        schema, binding = _bound(domain, action)
+        states.append(semantics.successor(schema.effect, binding, states[-1]))
+        cost += _cost(schema, binding, problem)
+    count = len(states) - 1
+    failing = _Failing.of(semantics, problem.goal, {}, states[-1])
+    if failing.missing:
+        heads = {0: "there is no action", 1: "the action is applicable"}
+        head = heads.get(count, f"all {count} actions are applicable")
+        message = f"{head}, but at the end {failing.names} is not achieved{failing.why}"
+        return Validation(False, message, None, None, failing.missing, tuple(states), cost)
+    length = f"{count} action{'' if count == 1 else 's'}"
+    price = f" of cost {cost:g}" if problem.metric else ""
+    message = f"valid: {length}{price}, and the goal holds at the end"
+    return Validation(True, message, None, None, (), tuple(states), cost)
 
 
 def _fault(
-    domain: Domain, problem: Problem, state: State, action: GroundAction
-) -> tuple[str, tuple[Literal, ...]]:
+    semantics: Semantics, state: State, action: GroundAction
+) -> tuple[str, tuple[Formula, ...]]:
     """Why ``action`` can't be done in ``state``; an empty text where it can."""
+    domain, problem = semantics.domain, semantics.problem
     schema = domain.action(action.name)
     if schema is None:
         hint = did_you_mean(action.name, [each.name for each in domain.actions])
         return f"the domain has no action '{action.name}'{hint}", ()
     if len(action.args) != len(schema.parameters):
-        return f"'{schema.name}' takes {len(schema.parameters)} objects", ()
+        expected = len(schema.parameters)
+        return f"'{schema.name}' takes {expected} object{'' if expected == 1 else 's'}", ()
     for arg, parameter in zip(action.args, schema.parameters, strict=True):
         found = problem.object(arg)
         if found is None:
             hint = did_you_mean(arg, [each.name for each in problem.objects])
             return f"the problem has no object '{arg}'{hint}", ()
         if not domain.is_a(found.type, parameter.types):
-            expected = " or ".join(parameter.types)
-            return f"{parameter.name} must be of type {expected}, '{arg}' is {found.type}", ()
-    binding = _binding(schema, action)
-    conditions = (_substitute(each, binding) for each in schema.precondition)
-    missing = tuple(each for each in conditions if not _holds(each, state))
-    if missing:
-        word = "preconditions" if len(missing) > 1 else "precondition"
-        verb = "do" if len(missing) > 1 else "does"
-        return f"{word} {' and '.join(map(str, missing))} {verb} not hold", missing
+            types = " or ".join(parameter.types)
+            return f"{parameter.name} must be of type {types}, '{arg}' is {found.type}", ()
+    _, binding = _bound(domain, action)
+    failing = _Failing.of(semantics, schema.precondition, binding, state)
+    if failing.missing:
+        several = failing.count > 1
+        word, verb = ("preconditions", "do") if several else ("precondition", "does")
+        return f"{word} {failing.names} {verb} not hold{failing.why}", failing.missing
+    unknown = _unknown_values(schema, binding, problem)
+    if unknown:
+        return f"its cost needs {' and '.join(unknown)}, which the problem gives no value", ()
     return "", ()
 
 
-def _binding(schema: ActionSchema, action: GroundAction) -> dict[str, str]:
-    return {p.name: arg for p, arg in zip(schema.parameters, action.args, strict=True)}
+@dataclass(frozen=True)
+class _Failing:
+    """Those of some conditions that fail: their number, their names, why, and what is to blame."""
+
+    count: int
+    names: str
+    why: str
+    missing: tuple[Formula, ...]
+
+    @classmethod
+    def of(
+        cls, semantics: Semantics, formulas: tuple[Formula, ...], binding: Binding, state: State
+    ) -> _Failing:
+        """What fails of ``formulas``."""
+        names: list[str] = []
+        missing: list[Formula] = []
+        for formula in formulas:
+            parts = semantics.culprits(formula, binding, state)
+            if parts:
+                whole = instantiate(formula, binding)
+                blamed = " and ".join(map(str, parts))
+                names.append(blamed if parts == (whole,) else f"{blamed} of {whole}")
+                missing += parts
+        why = [_why_none(semantics, each) for each in missing if isinstance(each, Exists)]
+        tail = f": {', '.join(why)}" if why else ""
+        return cls(len(names), " and ".join(names), tail, tuple(missing))
 
 
-def _substitute(literal: Literal, binding: dict[str, str]) -> Literal:
-    fact = literal.ground(binding)
-    return Literal(fact.predicate, fact.args, literal.positive, literal.line, literal.column)
+def _why_none(semantics: Semantics, formula: Exists) -> str:
+    for variable in formula.variables:
+        if not semantics.objects(variable.types):
+            return f"there is no {kinds((variable,))}"
+    return f"no {kinds(formula.variables)} will do"
 
 
-def _holds(literal: Literal, state: State) -> bool:
-    if literal.predicate == EQUALITY:
-        return (literal.args[0] == literal.args[1]) == literal.positive
-    return (literal.fact in state) == literal.positive
+def _bound(domain: Domain, action: GroundAction) -> tuple[ActionSchema, Binding]:
+    """The schema of ``action``, which exists and fits, and objects for its variables."""
+    schema = domain.action(action.name)
+    assert schema is not None
+    return schema, {p.name: arg for p, arg in zip(schema.parameters, action.args, strict=True)}
 
 
-def _apply(schema: ActionSchema, action: GroundAction, state: State) -> State:
-    binding = _binding(schema, action)
-    added = {each.ground(binding) for each in schema.effect if each.positive}
-    deleted = {each.ground(binding) for each in schema.effect if not each.positive}
-    return (state - deleted) | added
+def _unknown_values(schema: ActionSchema, binding: Binding, problem: Problem) -> tuple[str, ...]:
+    """The terms of the cost that have no value."""
+    if not problem.metric:
+        return ()
+    terms = [each.ground(binding) for each in schema.cost if isinstance(each, FunctionTerm)]
+    return tuple(str(each) for each in dict.fromkeys(terms) if each not in problem.values)
+
+
+def _cost(schema: ActionSchema, binding: Binding, problem: Problem) -> float:
+    if not problem.metric:
+        return 1.0
+    terms = (
+        problem.values[each.ground(binding)] if isinstance(each, FunctionTerm) else each
+        for each in schema.cost
+    )
+    return float(sum(terms))

@@ -1,0 +1,37 @@
+"""Galley's side of the planning benchmark: the only place here that calls its planner."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.pddl_reader import read_domain, read_problem
+from galley.planning import Limits, Task, ground, plans, search
+
+
+def grounded(domain: Path, problem: Path) -> Task:
+    """The task of two files."""
+    read = read_domain(domain)
+    return ground(read, read_problem(problem, read))
+
+
+def solve(task: Task, method: str, seconds: float) -> dict[str, Any]:
+    """A search's outcome in the words of the benchmark."""
+    found = search(task, method, limits=Limits(seconds=seconds))
+    if isinstance(found, Failure):
+        status = "time" if found.kind is FailureKind.BUDGET else "unsolvable"
+        return {"status": status, "expanded": found.numbers.get("expanded"), "cost": None}
+    return {
+        "status": "solved",
+        "length": len(found.actions),
+        "cost": found.cost,
+        "expanded": found.expanded,
+    }
+
+
+def best(task: Task, count: int) -> list[tuple[float, list[str]]]:
+    """The ``count`` cheapest plans: cost and actions of each."""
+    found = islice(plans(task), count)
+    return [(each.cost, [str(action) for action in each.actions]) for each in found]

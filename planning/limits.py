@@ -1,0 +1,161 @@
+"""Limits of grounding and search: states, seconds, memory."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from galley.domain.failure import Failure, FailureKind
+
+_MIB = 1 << 20
+_LOOK_EVERY = 4096  # combinations between two looks at clock and memory
+_MOST_COMBINATIONS = 20_000_000  # half a minute; their actions would fill the memory
+_WORD_S = 0.5  # between two reports of progress
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a search gives up, and who hears how far it is; None is no limit.
+
+    Attributes:
+        nodes: states that may be expanded.
+        seconds: wall time that a search may take.
+        memory_mib: resident memory that the process may have, in MiB.
+        progress: called now and then with the number of states expanded so far.
+    """
+
+    nodes: int | None = None
+    seconds: float | None = None
+    memory_mib: float | None = None
+    progress: Callable[[int], None] | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("nodes", "seconds", "memory_mib"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:
+                raise ValueError(f"{name} must not be negative, got {value}")
+
+    def start(self) -> Meter:
+        """A meter that runs from now on."""
+        return Meter(self)
+
+
+class Meter:
+    """Holds one search against its limits."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.began = perf_counter()
+        self._nodes = sys.maxsize if limits.nodes is None else limits.nodes
+        self._next_look = 0  # expansions at which clock and memory are read again
+        self._next_word = self.began + _WORD_S
+
+    @property
+    def seconds(self) -> float:
+        """Wall time since the start."""
+        return perf_counter() - self.began
+
+    @property
+    def nodes_left(self) -> int:
+        """The node limit, ``sys.maxsize`` where there is none."""
+        return self._nodes
+
+    def restarted(self) -> Meter:
+        """The same for a search that begins anew: states count from 0 again, time goes on."""
+        meter = Meter(self.limits)
+        meter.began = self.began
+        return meter
+
+    def exceeded(self, expanded: int, look_every: int = 256) -> str | None:
+        """The limit that is reached once ``expanded`` states are expanded, in words.
+
+        Args:
+            expanded: states expanded so far; must not fall.
+            look_every: expansions between two looks at clock and memory.
+        """
+        if expanded >= self._nodes:
+            return f"node limit of {self._nodes}"
+        if expanded < self._next_look:
+            return None
+        self._next_look = expanded + look_every
+        progress = self.limits.progress
+        if progress is not None and perf_counter() >= self._next_word:
+            self._next_word = perf_counter() + _WORD_S
+            progress(expanded)
+        return self.out_of_time_or_memory()
+
+    def out_of_time_or_memory(self) -> str | None:
+        """The same for clock and memory alone, read now."""
+        limits = self.limits
+        if limits.seconds is not None and self.seconds >= limits.seconds:
+            return f"time limit of {limits.seconds:.3g} s"
+        if limits.memory_mib is not None and resident_mib() >= limits.memory_mib:
+            return f"memory limit of {limits.memory_mib:g} MiB"
+        return None
+
+
+class LimitReached(RuntimeError):
+    """Grounding has stopped at a limit; ``failure`` says at which."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
+class Allowance:
+    """Holds grounding against limits: combinations of objects are counted, whatever for."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._meter = Meter(limits)
+        self._spent = 0
+        self._next_look = _LOOK_EVERY
+
+    def spend(self) -> None:
+        """Counts one combination.
+
+        Raises:
+            LimitReached: a limit is reached.
+        """
+        self._spent += 1
+        if self._spent < self._next_look:
+            return
+        self._next_look = self._spent + _LOOK_EVERY
+        reached = self._meter.out_of_time_or_memory()
+        if self._spent >= _MOST_COMBINATIONS:
+            reached = f"limit of {_MOST_COMBINATIONS:,} combinations of objects"
+        if reached is not None:
+            raise LimitReached(
+                Failure(
+                    FailureKind.BUDGET,
+                    f"grounding stopped at the {reached}, before the search began; actions and "
+                    "quantifiers with many parameters have too many instances",
+                    numbers={"combinations": self._spent, "seconds": self._meter.seconds},
+                )
+            )
+
+
+def resident_mib() -> float:
+    """Memory that this process holds now, in MiB (its peak where the system doesn't say more)."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / _MIB
+    except (OSError, ValueError, IndexError):
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / (_MIB if sys.platform == "darwin" else 1024)
+
+
+def available_mib() -> float | None:
+    """Memory that the machine could still give out, in MiB; None where that isn't known."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) / 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return None

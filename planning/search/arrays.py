@@ -1,0 +1,155 @@
+"""States by the hundred thousand: layers as sorted arrays of 64-bit integers.
+
+The same decision tree over variables that ``codegen`` writes out for one state splits a whole
+array here, so each state meets only the moves it may pass, at the speed of numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from galley.planning.packing import Move, Test
+from galley.planning.space import StateSpace
+
+States = npt.NDArray[np.uint64]
+MAX_WIDTH = 64
+_SPLIT = 256  # states below which splitting further costs more than it saves
+_WORD = (1 << 64) - 1
+
+
+class ArrayExpander:
+    """Successors and goal tests for arrays of states."""
+
+    def __init__(self, space: StateSpace) -> None:
+        """Takes a space whose states fit into 64 bits."""
+        if space.packing.width > MAX_WIDTH:
+            raise ValueError(f"states of {space.packing.width} bits don't fit into {MAX_WIDTH}")
+        self.space = space
+        self.fields = [each.field for each in space.variables]
+
+    def successors(self, states: States) -> States:
+        """Every successor of ``states`` (n,), sorted, without repetition."""
+        found: list[States] = []
+        self._tree(states, self.space.moves, 0, found)
+        if not found:
+            return states[:0]
+        return distinct(np.concatenate(found))
+
+    def goals(self, states: States) -> States:
+        """Those of ``states`` that are goal states."""
+        if self.space.goal is None:
+            return states[:0]
+        return states[_passing(self.space.goal, states)]
+
+    def _tree(self, states: States, moves: Sequence[Move], known: int, found: list[States]) -> None:
+        if not len(states):
+            return
+        field = self._best_field(moves, known) if len(states) > _SPLIT else 0
+        if not field:
+            for move in moves:
+                passing = states[_passing(move.test, states, known)]
+                if len(passing):
+                    found.append(_after(move, passing))
+            return
+        branches: dict[int, list[Move]] = {}
+        others = []
+        for move in moves:
+            if move.test.mask & field:
+                branches.setdefault(move.test.value & field, []).append(move)
+            else:
+                others.append(move)
+        values = states & np.uint64(field)
+        for value, some in branches.items():
+            self._tree(states[values == np.uint64(value)], some, known | field, found)
+        if others:
+            self._tree(states, others, known, found)
+
+    def _best_field(self, moves: Sequence[Move], known: int) -> int:
+        """The variable that most moves test; 0 where splitting by none would pay."""
+        best, most = 0, 1
+        for field in self.fields:
+            if not known & field:
+                count = sum(1 for move in moves if move.test.mask & field)
+                if count > most:
+                    best, most = field, count
+        return best
+
+
+def distinct(states: States) -> States:
+    """``states`` sorted, each once. Sorts in place."""
+    # numpy.unique hashes integers, which is several times slower than sorting them.
+    states.sort()
+    first = np.empty(len(states), dtype=bool)
+    first[:1] = True
+    np.not_equal(states[1:], states[:-1], out=first[1:])
+    return states[first]
+
+
+def _passing(test: Test, states: States, known: int = 0) -> npt.NDArray[np.bool_]:
+    """Which of ``states`` pass ``test``, the bits ``known`` apart, which pass already."""
+    mask = test.mask & ~known
+    passing = (states & np.uint64(mask)) == np.uint64(test.value & mask)
+    for field, value in test.unequal:
+        passing &= (states & np.uint64(field)) != np.uint64(value)
+    for choice in test.any_of:
+        one = np.zeros(len(states), dtype=bool)
+        for part in choice:
+            one |= _passing(part, states)
+        passing &= one
+    return passing
+
+
+def _after(move: Move, states: States) -> States:
+    """The states that follow ``states``, all of which pass the move's test."""
+    after = states
+    for step in move.steps:
+        changed = (after & np.uint64(~step.field & _WORD)) | np.uint64(step.value)
+        after = (
+            changed
+            if step.test == Test()
+            else np.where(_passing(step.test, states), changed, after)
+        )
+    return after
+
+
+class SeenStates:
+    """States seen so far, as few sorted runs of rapidly growing size."""
+
+    def __init__(self, states: Iterable[int], count: int) -> None:
+        first = np.fromiter(states, dtype=np.uint64, count=count)
+        first.sort()
+        self.runs = [first]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.runs))
+
+    def __iter__(self) -> Iterator[int]:
+        for run in self.runs:
+            yield from run.tolist()
+
+    def masked(self, mask: int) -> list[int]:
+        """What ``mask`` leaves of the states, each once."""
+        parts = [distinct(run & np.uint64(mask)) for run in self.runs]
+        return distinct(np.concatenate(parts)).tolist()  # type: ignore[no-any-return]
+
+    def unseen(self, states: States) -> States:
+        """Those of ``states``, which are sorted, that have not been seen."""
+        for run in self.runs:
+            if len(run) and len(states):
+                place = np.searchsorted(run, states)
+                place[place == len(run)] = 0
+                states = states[run[place] != states]
+        return states
+
+    def add(self, states: States) -> None:
+        """Adds states that have not been seen, sorted."""
+        self.runs.append(states)
+        # Merging runs of similar size keeps their number logarithmic.
+        while len(self.runs) > 1 and len(self.runs[-2]) < 4 * len(self.runs[-1]):
+            last = self.runs.pop()
+            merged = np.concatenate([self.runs.pop(), last])
+            merged.sort(kind="stable")
+            self.runs.append(merged)

@@ -1,0 +1,34 @@
+"""Tasks for the tests of this folder; and lets them import their oracles, modules beside them.
+
+``--import-mode=importlib`` leaves the search path alone, so the folder is put there by hand.
+"""
+
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from galley.domain.pddl_reader import read_task
+from galley.planning import ground
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture
+def pddl(tmp_path):
+    """Reads a domain and a problem given as text."""
+
+    def read(domain, problem):
+        (tmp_path / "d.pddl").write_text(domain)
+        (tmp_path / "p.pddl").write_text(problem)
+        return read_task(tmp_path / "d.pddl", tmp_path / "p.pddl")
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def kitchen_task():
+    """The seed's task, ground."""
+    folder = Path(str(files("galley.domain").joinpath("kitchen")))
+    return ground(*read_task(folder / "kitchen.pddl", folder / "task.pddl"))

@@ -1,0 +1,132 @@
+"""Mutated tasks: whatever can still be read is planned for, or refused, soon and rightly."""
+
+import random
+import re
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from random_tasks import make
+
+from galley.domain.errors import BadInput
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.pddl_reader import read_task
+from galley.planning import LimitReached, Limits, ground, plans, search, validate
+from galley.planning.search.methods import METHODS
+
+KITCHEN = Path(str(files("galley.domain").joinpath("kitchen")))
+OWN = [name for name in METHODS if not name.startswith("fd-")]
+_PIECE = re.compile(r"[()]|[^\s()]+|\s+")
+
+
+def sources():
+    yield (KITCHEN / "kitchen.pddl").read_text(), (KITCHEN / "task.pddl").read_text()
+    for seed in range(40):
+        made = make(seed)
+        yield made.domain_text, made.problem_text
+
+
+SOURCES = list(sources())
+
+
+def span(pieces, start):
+    """The end of the list or word that begins at ``start``."""
+    depth = 0
+    for place in range(start, len(pieces)):
+        depth += (pieces[place] == "(") - (pieces[place] == ")")
+        if depth == 0:
+            return place + 1
+    return len(pieces)
+
+
+def mutate(text, rng):
+    """Words exchanged, forms dropped, doubled, negated or moved: mostly PDDL still."""
+    text = re.sub(r";.*", "", text)
+    pieces = _PIECE.findall(text)
+    for _ in range(rng.randint(1, 3)):
+        places = [i for i, p in enumerate(pieces) if not p.isspace() and p != ")"]
+        if not places:
+            break
+        i, j = rng.choice(places), rng.choice(places)
+        end = span(pieces, i)
+        form = pieces[i:end]
+        change = rng.randrange(6)
+        if change == 0:
+            pieces[i:end] = [" "]
+        elif change == 1:
+            pieces[i:end] = [*form, " ", *form]
+        elif change == 2:
+            pieces[i:end] = ["(not ", *form, ")"]
+        elif change == 3:
+            words = [p for p in pieces if re.fullmatch(r"[?\w-]+", p)]
+            pieces[i] = rng.choice(words) if pieces[i] != "(" else "("
+        elif change == 4:
+            pieces[i:end] = [*rng.choice(["(or ", "(and ", "(when (and) "]), *form, ")"]
+        else:
+            pieces[i:end] = pieces[j : span(pieces, j)]
+    return "".join(pieces)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_mutated_tasks_are_planned_for_or_refused(seed, tmp_path):
+    rng = random.Random(seed)
+    planned = 0
+    for _ in range(60):
+        domain, problem = rng.choice(SOURCES)
+        if rng.random() < 0.7:
+            domain = mutate(domain, rng)
+        if rng.random() < 0.5:
+            problem = mutate(problem, rng)
+        (tmp_path / "d").write_text(domain)
+        (tmp_path / "p").write_text(problem)
+        try:
+            task = ground(*read_task(tmp_path / "d", tmp_path / "p"), Limits(seconds=5))
+        except (BadInput, LimitReached):
+            continue
+        planned += 1
+        check(task)
+    assert planned >= 8
+
+
+def check(task):
+    """All searches agree, as far as they come to an answer."""
+    limits = Limits(nodes=500, seconds=5)
+    found = {method: search(task, method, limits) for method in OWN}
+    for each in found.values():
+        if isinstance(each, Failure):
+            assert each.kind in (FailureKind.BUDGET, FailureKind.CONTRADICTION)
+        else:
+            assert validate(task, each).valid
+    answers = {
+        isinstance(each, Failure)
+        for each in found.values()
+        if not isinstance(each, Failure) or each.kind is FailureKind.CONTRADICTION
+    }
+    assert len(answers) <= 1
+    for plan in islice(plans(task, limits), 3):
+        assert validate(task, plan).valid
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "(?a ?b ?c ?d ?e ?f ?g ?h) :precondition (p ?a)",
+        "() :precondition (forall (?a ?b ?c ?d ?e ?f ?g ?h) (or (p ?a) (p ?h)))",
+        "() :precondition (exists (?a ?b ?c ?d) (forall (?e ?f ?g ?h) (or (q ?a ?e) (q ?d ?h))))",
+        "(?a ?b ?c ?d ?e ?f) :precondition (and (q ?a ?b) (q ?c ?d) (q ?e ?f) (not (q ?a ?f)))",
+    ],
+)
+def test_too_many_combinations_end_at_a_limit(parameters, pddl):
+    names = " ".join(f"o{i}" for i in range(60))
+    facts = " ".join(
+        f"(p o{i}) (q o{i} o{(i * 7) % 60}) (q o{i} o{(i * 5) % 60})" for i in range(60)
+    )
+    domain, problem = pddl(
+        "(define (domain d) (:requirements :adl) (:predicates (p ?x) (q ?x ?y) (r))"
+        f" (:action a :parameters {parameters} :effect (r)))",
+        f"(define (problem x) (:domain d) (:objects {names}) (:init {facts}) (:goal (r)))",
+    )
+    with pytest.raises(LimitReached, match="grounding stopped at the time limit") as caught:
+        ground(domain, problem, Limits(seconds=0.5))
+    assert caught.value.failure.kind is FailureKind.BUDGET
