@@ -13,7 +13,7 @@ from planning_tasks import Case, blocks, gripper, kitchen, logistics
 
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.planning.plan_file import GroundAction
-from galley.planning.validate import validate_actions
+from galley.planning.validation import validate_actions
 
 # Tasks of the PDDLGym collection that pyperplan and Fast Downward read, from the smallest to those
 # that take pyperplan seconds.

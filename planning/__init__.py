@@ -2,35 +2,66 @@
 
 From PDDL to a ground task:
 
-* ``task`` - the ground task: facts as bits, actions as masks; ``forbid``, ``with_facts`` and
-  ``with_goal`` change it.
-* ``limits`` - when to give up.
-* ``normal_form``, ``schemas``, ``relaxation``, ``grounding`` - how it is made; ``naming`` reads
-  what callers write.
+* ``task`` - the ground task, and how it changes: ``forbid``, ``with_facts``, ``with_goal``.
+* ``operators`` - facts as bits, actions as masks.
+* ``normal_form``, ``schemas``, ``relaxation``, ``masks`` - how it is made; ``naming`` reads what
+  callers write; ``limits`` says when to give up.
 
 From a task to a plan:
 
 * ``mutex``, ``relevance``, ``packing``, ``codegen``, ``space`` - states as small integers, and
   their successors as compiled Python.
-* ``search`` - the searches, behind one function; the best plans one after the other.
-* ``pddl_writer``, ``fast_downward_dialect``, ``fast_downward`` - the optional peer.
+* ``searches`` - the searches, behind one function; the best plans one after the other.
+* ``pddl_writer``, ``fast_downward_dialect``, ``fast_downward_costs``, ``fast_downward_effects``,
+  ``fast_downward``, ``extras`` - the optional peer.
 
 When there is none, and whether it is one:
 
 * ``unreachable``, ``explain``, ``conflict`` - why there is no plan.
-* ``plan_file``, ``semantics``, ``validate`` - reads a plan, and checks it against the PDDL.
+* ``plan_file``, ``semantics``, ``validation`` - reads a plan, and checks it against the PDDL.
 * ``gym_limits``, ``gym_replay`` - the same check by PDDLGym, loaded when it is called.
 """
 
-from galley.planning.extras import MissingExtra
-from galley.planning.grounding import ground
-from galley.planning.gym_replay import Replay, ReplayStatus, replay
-from galley.planning.limits import LimitReached, Limits
-from galley.planning.plan_file import read_plan
-from galley.planning.search import METHODS, Plan, PlanIterator, plans, search
-from galley.planning.semantics import Semantics
-from galley.planning.task import GroundAction, Operator, Task
-from galley.planning.validate import Validation, validate, validate_actions
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from galley.planning.extras import MissingExtra
+    from galley.planning.gym_replay import Replay, ReplayStatus, replay
+    from galley.planning.limits import LimitReached, Limits
+    from galley.planning.operators import GroundAction, Operator
+    from galley.planning.plan_file import read_plan
+    from galley.planning.searches.methods import METHODS, search
+    from galley.planning.searches.result import Plan
+    from galley.planning.searches.top_k import PlanIterator, plans
+    from galley.planning.semantics import Semantics
+    from galley.planning.task import Task, ground
+    from galley.planning.validation import Validation, validate, validate_actions
+
+# Where each name is, to be imported when it is first used: a plan for a small task should not wait
+# for the parts that it doesn't need.
+_HOMES = {
+    "METHODS": "searches.methods",
+    "GroundAction": "operators",
+    "LimitReached": "limits",
+    "Limits": "limits",
+    "MissingExtra": "extras",
+    "Operator": "operators",
+    "Plan": "searches.result",
+    "PlanIterator": "searches.top_k",
+    "Replay": "gym_replay",
+    "ReplayStatus": "gym_replay",
+    "Semantics": "semantics",
+    "Task": "task",
+    "Validation": "validation",
+    "ground": "task",
+    "plans": "searches.top_k",
+    "read_plan": "plan_file",
+    "replay": "gym_replay",
+    "search": "searches.methods",
+    "validate": "validation",
+    "validate_actions": "validation",
+}
 
 __all__ = [
     "METHODS",
@@ -54,3 +85,9 @@ __all__ = [
     "validate",
     "validate_actions",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -22,11 +22,11 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl import Domain, Problem
 from galley.planning.extras import MissingExtra
 from galley.planning.fast_downward_dialect import dialect
+from galley.planning.operators import GroundAction
 from galley.planning.pddl_writer import write_pddl
 from galley.planning.plan_file import read_plan
-from galley.planning.search.result import Plan
-from galley.planning.task import GroundAction
-from galley.planning.validate import validate
+from galley.planning.searches.result import Plan
+from galley.planning.validation import validate
 
 # What to try in turn. Landmark-cut knows no conditional effects and no axioms, which is what the
 # translator makes of quantifiers; h^max is admissible without axioms; blind search always works.

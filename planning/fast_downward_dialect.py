@@ -34,7 +34,7 @@ from galley.domain.formula import (
 from galley.domain.pddl import Domain, Predicate, Problem
 from galley.planning.fast_downward_costs import declared_names, fresh_name, whole_costs
 from galley.planning.fast_downward_effects import with_flat_effects
-from galley.planning.task import GroundAction
+from galley.planning.operators import GroundAction
 
 _REQUIREMENTS = (":adl", ":action-costs")
 

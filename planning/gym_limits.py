@@ -23,7 +23,7 @@ from galley.domain.formula import (
     When,
 )
 from galley.domain.pddl import ActionSchema, Domain, Problem
-from galley.planning.task import GroundAction
+from galley.planning.operators import GroundAction
 
 
 def beyond_pddlgym(domain: Domain, problem: Problem, actions: Iterable[GroundAction]) -> str:

@@ -23,8 +23,8 @@ from typing import Any
 from galley.domain.errors import BadInput, read_text
 from galley.domain.pddl import EQUALITY, OBJECT, Domain, Fact, Problem
 from galley.planning.gym_limits import beyond_pddlgym
-from galley.planning.task import GroundAction
-from galley.planning.validate import State, validate_actions
+from galley.planning.operators import GroundAction
+from galley.planning.validation import State, validate_actions
 
 _ENVIRONMENT = "GalleyReplay-v0"
 

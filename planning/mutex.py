@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from galley.domain.formula import Fact
-from galley.planning.task import Operator, Task
+from galley.planning.operators import Operator
+from galley.planning.task import Task
 
 _CANDIDATES = 300  # guesses looked at, repairs included
 

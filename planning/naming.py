@@ -9,7 +9,7 @@ from galley.domain.formula import EQUALITY, Fact, Formula, Literal
 from galley.domain.goal_text import read_goal_text
 from galley.domain.pddl import Domain, Problem
 from galley.domain.sexpr import SList, parse_sexprs
-from galley.planning.task import GroundAction
+from galley.planning.operators import GroundAction
 
 
 def action_of(domain: Domain, problem: Problem, given: GroundAction | str) -> GroundAction:

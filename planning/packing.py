@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from galley.planning.mutex import mutex_groups
-from galley.planning.task import Condition, Operator, Task
+from galley.planning.operators import Condition, Operator
+from galley.planning.task import Task
 
 
 @dataclass(frozen=True)

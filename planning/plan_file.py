@@ -7,7 +7,7 @@ from pathlib import Path
 from galley.domain.errors import read_text
 from galley.domain.pddl_syntax import Faults, read_name
 from galley.domain.sexpr import SList, parse_sexprs
-from galley.planning.task import GroundAction
+from galley.planning.operators import GroundAction
 
 
 def read_plan(path: str | Path) -> tuple[GroundAction, ...]:

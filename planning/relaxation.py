@@ -24,8 +24,8 @@ from galley.domain.formula import Fact
 from galley.domain.pddl import Domain, Problem
 from galley.planning.limits import Allowance
 from galley.planning.normal_form import FactCondition, Objects
+from galley.planning.operators import GroundAction
 from galley.planning.schemas import Binding, Instance, Pattern, Schema
-from galley.planning.task import GroundAction
 
 
 class Reached(Protocol):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from galley.planning.task import Operator, Task
+from galley.planning.operators import Operator
+from galley.planning.task import Task
 
 
 def relevant_facts(task: Task) -> int:

@@ -18,7 +18,7 @@ from galley.planning.normal_form import (
     conjunction,
     ground_effects,
 )
-from galley.planning.task import GroundAction
+from galley.planning.operators import GroundAction
 
 Pattern = tuple[int | str, ...]  # for each argument a parameter's position, or an object's name
 Binding = list[str | None]  # one entry a parameter of the schema; None where still free

@@ -15,9 +15,10 @@ from galley.planning.codegen import (
     compile_successors,
     compile_test,
 )
+from galley.planning.operators import Operator
 from galley.planning.packing import Move, Packing, Test, Variable
 from galley.planning.relevance import changes, relevant_facts
-from galley.planning.task import Operator, Task
+from galley.planning.task import Task
 
 
 @dataclass(frozen=True)

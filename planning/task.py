@@ -1,103 +1,48 @@
-"""A ground planning task: states are integers, one bit a fact."""
+"""The ground task: what a search needs, and what it stands for.
+
+| PDDL | Task |
+|---|---|
+| action schema and objects | one Operator for each relaxed-reachable combination |
+| quantifier | a conjunction or disjunction over the objects of its types |
+| condition, effect | bit masks, and disjunctions of them |
+| fact that changes, or is in the goal | one bit |
+| fact that always or never holds | evaluated here, no bit |
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from galley.domain.formula import Fact, Formula
 from galley.domain.pddl import Domain, Problem
-
-if TYPE_CHECKING:
-    from galley.planning.relaxation import Fixpoint, Reach
-
-
-@dataclass(frozen=True, order=True, slots=True)
-class GroundAction:
-    """An action applied to objects: ``(pick sugar burner h1)``."""
-
-    name: str
-    args: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f"({' '.join((self.name, *self.args))})"
+from galley.planning.limits import Allowance, Limits
+from galley.planning.masks import Masks
+from galley.planning.naming import action_of, fact_of, goal_of
+from galley.planning.normal_form import FactCondition, Objects, conjunction
+from galley.planning.operators import NEVER, Condition, GroundAction, Operator
+from galley.planning.relaxation import Fixpoint, Reach
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """What a state must be like, in negation normal form over the bits of a Task.
+def ground(domain: Domain, problem: Problem, limits: Limits | None = None) -> Task:
+    """The ground task of a problem.
 
-    Attributes:
-        pre: facts that must hold.
-        neg: facts that must not hold.
-        any_of: disjunctions: of each, one condition must hold (an empty one never does).
+    Args:
+        domain: the domain.
+        problem: a problem of that domain.
+        limits: when to give up; those of time and memory count.
+
+    Returns:
+        A task whose operators are the relaxed-reachable actions, in a fixed order. Goal facts
+        have a bit even where nothing reaches them: a search must fail there, not succeed.
+
+    Raises:
+        BadInput: the cost of a reachable action needs a value that the problem does not give.
+        LimitReached: there are too many combinations of objects, or a limit is reached.
     """
-
-    pre: int = 0
-    neg: int = 0
-    any_of: tuple[tuple[Condition, ...], ...] = ()
-
-    def holds(self, state: int) -> bool:
-        """Whether ``state`` satisfies it."""
-        if state & (self.pre | self.neg) != self.pre:
-            return False
-        return all(any(part.holds(state) for part in choice) for choice in self.any_of)
-
-    def read(self) -> int:
-        """Every fact it speaks of."""
-        found = self.pre | self.neg
-        for choice in self.any_of:
-            for part in choice:
-                found |= part.read()
-        return found
-
-
-NEVER = Condition(any_of=((),))  # holds in no state
-
-
-@dataclass(frozen=True, slots=True)
-class ConditionalEffect:
-    """Facts that an action adds and deletes only where ``condition`` holds before it."""
-
-    condition: Condition
-    add: int
-    delete: int
-
-
-@dataclass(frozen=True, slots=True)
-class Operator:
-    """A ground action as sets of facts, each a bit mask over ``Task.facts``.
-
-    Attributes:
-        action: what it is called.
-        condition: its precondition.
-        add: facts that it makes true whatever the state.
-        delete: facts that it makes false whatever the state; disjoint from ``add``.
-        conditional: effects that depend on the state.
-        cost: what it adds to the cost of a plan.
-    """
-
-    action: GroundAction
-    condition: Condition
-    add: int
-    delete: int
-    conditional: tuple[ConditionalEffect, ...] = ()
-    cost: float = 1.0
-
-    def applicable(self, state: int) -> bool:
-        """Whether its precondition holds in ``state``."""
-        return self.condition.holds(state)
-
-    def apply(self, state: int) -> int:
-        """The state that follows ``state``; adding wins over deleting."""
-        add, delete = self.add, self.delete
-        for effect in self.conditional:
-            if effect.condition.holds(state):
-                add |= effect.add
-                delete |= effect.delete
-        return state & ~delete | add
+    fixpoint = Fixpoint(domain, problem, Allowance(limits or Limits()))
+    return _assemble(domain, problem, fixpoint, fixpoint.reach(), frozenset())
 
 
 @dataclass(frozen=True)
@@ -161,8 +106,6 @@ class Task:
         Raises:
             ValueError: the domain has no such action, or the problem no such object.
         """
-        from galley.planning.naming import action_of
-
         named = frozenset(action_of(self.domain, self.problem, each) for each in actions)
         kept = tuple(each for each in self.operators if each.action not in named)
         return replace(self, operators=kept, forbidden=self.forbidden | named)
@@ -177,12 +120,16 @@ class Task:
         Raises:
             ValueError: the domain has no such predicate, or the problem no such object.
         """
-        from galley.planning.grounding import changed_init
-        from galley.planning.naming import fact_of
-
         added = [fact_of(self.domain, self.problem, each) for each in facts]
         removed = [fact_of(self.domain, self.problem, each) for each in without]
-        return changed_init(self, added, removed)
+        gone = set(removed)
+        places = dict(zip(self.problem.init, self.problem.init_places, strict=False))
+        kept = {fact: places.get(fact, (0, 0)) for fact in self.problem.init if fact not in gone}
+        kept.update({fact: (0, 0) for fact in added if fact not in kept})
+        problem = replace(self.problem, init=tuple(kept), init_places=tuple(kept.values()))
+        fixpoint = self.fixpoint.extended(kept, gone)
+        reach = fixpoint.reach_from(kept)
+        return _assemble(self.domain, problem, fixpoint, reach, self.forbidden)
 
     def with_goal(self, *goal: Formula | Fact | str) -> Task:
         """The same task with another goal: all of ``goal`` must hold.
@@ -193,7 +140,49 @@ class Task:
         Raises:
             ValueError: a name in it is not declared, or it asks for a fact and its negation.
         """
-        from galley.planning.grounding import changed_goal
-        from galley.planning.naming import goal_of
+        problem = replace(self.problem, goal=goal_of(self.domain, self.problem, goal))
+        return _assemble(self.domain, problem, self.fixpoint, self.reach, self.forbidden)
 
-        return changed_goal(self, goal_of(self.domain, self.problem, goal))
+
+def _assemble(
+    domain: Domain,
+    problem: Problem,
+    fixpoint: Fixpoint,
+    reach: Reach,
+    forbidden: frozenset[GroundAction],
+) -> Task:
+    goals = _goal_parts(domain, problem)
+    facts = _facts_with_bits(reach, goals.values())
+    masks = Masks({fact: 1 << position for position, fact in enumerate(facts)}, reach.init)
+    operators = [
+        masks.operator(instance, fixpoint.schemas[instance.action.name].cost(instance.action.args))
+        for instance in reach.instances
+        if instance.action not in forbidden
+    ]
+    parts = tuple((formula, masks.condition(part)) for formula, part in goals.items())
+    whole = conjunction(problem.goal, {}, Objects(domain, problem))
+    return Task(
+        domain,
+        problem,
+        facts,
+        # Each part of a condition may hold by itself, and yet not all of it at once.
+        tuple(each for each in operators if each.condition != NEVER),
+        init=masks.of(problem.init),
+        goal=masks.condition(whole),
+        goals=parts,
+        reach=reach,
+        fixpoint=fixpoint,
+        forbidden=forbidden,
+    )
+
+
+def _goal_parts(domain: Domain, problem: Problem) -> dict[Formula, FactCondition | None]:
+    objects = Objects(domain, problem)
+    return {each: conjunction((each,), {}, objects) for each in problem.goal}
+
+
+def _facts_with_bits(reach: Reach, goals: Iterable[FactCondition | None]) -> tuple[Fact, ...]:
+    """Facts that can change, and every goal fact; sorted, so that bits don't depend on hashing."""
+    changing = (reach.true - reach.init) | reach.falsified
+    asked = {fact for part in goals if part is not None for fact in part.facts()}
+    return tuple(sorted(changing | asked))

@@ -16,8 +16,9 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.formula import Fact, ForEach, Formula, Literal, When
 from galley.domain.pddl import ActionSchema
 from galley.planning.normal_form import FactCondition, Objects, conjunction
+from galley.planning.operators import GroundAction
 from galley.planning.relaxation import Reach, impossible_parts
-from galley.planning.task import GroundAction, Task
+from galley.planning.task import Task
 
 _CHAIN_SHOWN = 4  # links of "a needs b, b needs c" in a message
 _REMEDIES_TRIED = 8  # each costs a relaxation

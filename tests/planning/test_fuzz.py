@@ -13,7 +13,7 @@ from galley.domain.errors import BadInput
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl_reader import read_task
 from galley.planning import LimitReached, Limits, ground, plans, search, validate
-from galley.planning.search.methods import METHODS
+from galley.planning.searches.methods import METHODS
 
 KITCHEN = Path(str(files("galley.domain").joinpath("kitchen")))
 OWN = [name for name in METHODS if not name.startswith("fd-")]

@@ -14,22 +14,24 @@ from reference import Reference
 import galley.domain
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl_reader import read_domain, read_problem
-from galley.planning.grounding import ground
-from galley.planning.search import Limits, Plan
-from galley.planning.search.astar import InformedSearch, astar
-from galley.planning.search.cleanup import without_needless
-from galley.planning.search.costs import whole_costs
-from galley.planning.search.greedy import greedy
-from galley.planning.search.landmark_cut import LandmarkCut, numba_installed
-from galley.planning.search.relaxed import RelaxedTask
-from galley.planning.search.relaxed_plan import RelaxedPlans
-from galley.planning.search.uniform_cost import UniformCost
+from galley.planning import Limits, Plan
+from galley.planning.searches.astar import astar, numba_installed
+from galley.planning.searches.cleanup import without_needless
+from galley.planning.searches.costs import whole_costs
+from galley.planning.searches.greedy import greedy
+from galley.planning.searches.informed import InformedSearch
+from galley.planning.searches.landmark_cut import LandmarkCut
+from galley.planning.searches.relaxed import RelaxedTask
+from galley.planning.searches.relaxed_plan import RelaxedPlans
+from galley.planning.searches.uniform_cost import UniformCost
 from galley.planning.space import state_space
+from galley.planning.task import ground
 
 needs_numba = pytest.mark.skipif(not numba_installed(), reason="needs numba")
-# ``galley.planning.search`` is also a function, which hides the modules below it.
-ASTAR = import_module("galley.planning.search.astar")
-UNIFORM_COST = import_module("galley.planning.search.uniform_cost")
+ASTAR = import_module("galley.planning.searches.astar")
+INFORMED = import_module("galley.planning.searches.informed")
+LANDMARK_CUT = import_module("galley.planning.searches.landmark_cut")
+UNIFORM_COST = import_module("galley.planning.searches.uniform_cost")
 SEEDS = range(120)
 CONDITIONAL = replace(ADL, quantified=False, either=False, hierarchy=False)
 
@@ -59,6 +61,13 @@ def check(found, reference):
     if reference.cheapest() is None:
         assert isinstance(found, Failure)
         assert found.kind is FailureKind.CONTRADICTION
+        # A conflict is read off all states: one that overlooks some would be too small.
+        names = found.certificate["conflict"]
+        conflict = [goal for goal in reference.problem.goal if str(goal) in names]
+        assert conflict
+        assert not reference.reachable(*conflict)
+        for dropped in conflict:
+            assert reference.reachable(*(goal for goal in conflict if goal is not dropped))
         return False
     assert isinstance(found, Plan)
     assert reference.is_goal(run(reference, found))
@@ -123,6 +132,23 @@ def test_turns_reach_the_same_optimum(monkeypatch):
             assert found.cost == pytest.approx(reference.cheapest())
 
 
+@pytest.mark.parametrize("trouble", ["missing", "broken"])
+def test_without_numba_it_stays_blind(monkeypatch, trouble, caplog):
+    def broken(*_):
+        raise ImportError("Numba needs another NumPy")
+
+    if trouble == "missing":
+        monkeypatch.setattr(ASTAR, "numba_installed", lambda: False)
+    else:
+        monkeypatch.setattr(ASTAR, "numba_installed", lambda: True)
+        monkeypatch.setattr(INFORMED, "InformedSearch", broken)
+    monkeypatch.setattr(ASTAR, "_EFFORT", 4)
+    for seed in SEEDS[:20]:
+        task, reference = case(seed)
+        check(astar(task), reference)
+    assert ("another NumPy" in caplog.text) == (trouble == "broken")
+
+
 # --- heuristics ----------------------------------------------------------------------------------
 
 
@@ -150,6 +176,62 @@ def test_landmark_cut_never_overestimates():
             states += 1
             informative += estimate == left * scale
     assert informative > 0.5 * states > 500
+
+
+GRIPPER = """(define (domain gripper) (:requirements :strips :action-costs)
+  (:predicates (room ?r) (ball ?b) (at ?b ?r) (robot ?r) (free ?h) (hand ?h) (in ?b ?h))
+  (:functions (total-cost) - number)
+  (:action move :parameters (?a ?b) :precondition (and (room ?a) (room ?b) (robot ?a))
+    :effect (and (not (robot ?a)) (robot ?b) (increase (total-cost) 3)))
+  (:action grab :parameters (?b ?r ?h)
+    :precondition (and (hand ?h) (at ?b ?r) (robot ?r) (free ?h))
+    :effect (and (not (free ?h)) (not (at ?b ?r)) (in ?b ?h) (increase (total-cost) 1)))
+  (:action drop :parameters (?b ?r ?h) :precondition (and (room ?r) (in ?b ?h) (robot ?r))
+    :effect (and (free ?h) (at ?b ?r) (not (in ?b ?h)) (increase (total-cost) 2))))"""
+BALLS = """(define (problem p) (:domain gripper) (:objects l m r b c d x y)
+  (:init (room l) (room m) (room r) (hand x) (hand y) (free x) (free y) (robot m)
+    (ball b) (ball c) (ball d) (at b l) (at c l) (at d m) (= (total-cost) 0))
+  (:goal (and (at b r) (at c m) (at d l))) (:metric minimize (total-cost)))"""
+
+
+@needs_numba
+@pytest.mark.parametrize("make_task", [lambda: task_of(GRIPPER, BALLS), lambda: ground_kitchen(2)])
+def test_landmark_cut_among_many_ways(make_task):
+    # Here, unlike in most random tasks, cuts begin behind facts dearer than the goal's cheapest.
+    task = make_task()
+    reference = Reference(task.domain, task.problem)
+    space = state_space(task)
+    costs, _ = whole_costs(each.cost for each in space.operators)
+    heuristic = LandmarkCut(RelaxedTask(space), costs)
+    for state, packed in packed_states(task, reference, space):
+        if state in reference.to_go:
+            assert heuristic.estimate(packed) <= reference.to_go[state]
+
+
+@needs_numba
+def test_a_cut_crosses_every_way():
+    # To the goal by "to-g" costs 4, though h_max makes it 2; by "finish" it costs 3. A cut that
+    # leaves out "finish", since it starts at a fact as dear as the goal seems, counts 4.
+    makers = [("a", "()", 1), ("b", "()", 1), ("c", "()", 1), ("s", "()", 2)]
+    makers.append(("g", "(and (a) (b) (c))", 1))
+    parts = [
+        f"(:action to-{made} :parameters () :precondition {needed}"
+        f" :effect (and ({made}) (increase (total-cost) {cost})))"
+        for made, needed, cost in makers
+    ]
+    parts.append(
+        "(:action finish :parameters () :precondition (s)"
+        " :effect (and (g) (increase (total-cost) 1)))"
+    )
+    task = task_of(
+        "(define (domain d) (:requirements :strips :action-costs)"
+        f"(:predicates (a) (b) (c) (s) (g)) (:functions (total-cost) - number) {' '.join(parts)})",
+        "(define (problem p) (:domain d) (:init (= (total-cost) 0)) (:goal (g))"
+        " (:metric minimize (total-cost)))",
+    )
+    space = state_space(task)
+    costs, _ = whole_costs(each.cost for each in space.operators)
+    assert LandmarkCut(RelaxedTask(space), costs).estimate(space.init) == 3
 
 
 @needs_numba
@@ -294,6 +376,17 @@ def test_needless_actions_are_left_out(kitchen):
     detour = [by_name["(navigate f0 f4)"], by_name["(navigate f4 f0)"]]
     assert without_needless(kitchen, detour + needed) == needed
     assert without_needless(kitchen, needed) == needed
+
+
+def test_the_compiled_heuristic_is_kept_where_one_may_write(monkeypatch, tmp_path):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert LANDMARK_CUT._cache_folder() == tmp_path / "galley" / "numba"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "own"))
+    assert LANDMARK_CUT._cache_folder() == tmp_path / "own"
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "below"))
+    assert LANDMARK_CUT._cache_folder() is None
 
 
 def test_costs_are_exact_decimals():

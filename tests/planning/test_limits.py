@@ -4,8 +4,8 @@ import pytest
 
 from galley.domain.failure import Failure, FailureKind
 from galley.planning import Limits, Plan, ground, plans, search
-from galley.planning.search.limits import resident_mib
-from galley.planning.search.methods import METHODS
+from galley.planning.limits import resident_mib
+from galley.planning.searches.methods import METHODS
 
 OWN = [name for name in METHODS if not name.startswith("fd-")]
 

@@ -15,9 +15,9 @@ from reference import Reference
 from galley.domain.errors import BadInput
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.planning.gym_replay import ReplayStatus, replay
+from galley.planning.operators import GroundAction
 from galley.planning.plan_file import read_plan
-from galley.planning.task import GroundAction
-from galley.planning.validate import validate_actions
+from galley.planning.validation import validate_actions
 
 KITCHEN = Path(str(files("galley.domain").joinpath("kitchen")))
 PLAN = """

@@ -102,9 +102,7 @@ def test_pruning_keeps_what_the_goal_depends_on(seed):
 
 def test_an_item_is_in_one_place(kitchen_task):
     """The groups that a person would name: where the base is, where each item is, the hand."""
-    groups = [
-        {str(f) for f in kitchen_task.holding(group)} for group in mutex_groups(kitchen_task)
-    ]
+    groups = [{str(f) for f in kitchen_task.holding(group)} for group in mutex_groups(kitchen_task)]
     furniture = ("countertop", "burner", "drawer", "center")
     assert {f"(near {f})" for f in furniture} in groups
     places = {f"({p} sugar {f})" for p in ("on", "inside") for f in furniture}

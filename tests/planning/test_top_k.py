@@ -13,8 +13,8 @@ from reference import Reference, TooMany
 import galley.domain
 from galley.domain.failure import FailureKind
 from galley.domain.pddl_reader import read_domain, read_problem
-from galley.planning.grounding import ground
-from galley.planning.search import Limits, plans
+from galley.planning import Limits, plans
+from galley.planning.task import ground
 
 SEEDS = range(150)
 

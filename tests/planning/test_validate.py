@@ -10,8 +10,8 @@ from reference import Reference, TooMany
 
 from galley.domain.pddl import Domain, Fact, Problem
 from galley.domain.pddl_reader import read_domain, read_problem
-from galley.planning.task import GroundAction
-from galley.planning.validate import validate, validate_actions
+from galley.planning.operators import GroundAction
+from galley.planning.validation import validate, validate_actions
 
 DOMAIN = """
 (define (domain boxes)

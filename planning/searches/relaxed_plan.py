@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
-from galley.planning.search.relaxed import AUXILIARY, RelaxedTask
+from galley.planning.searches.relaxed import AUXILIARY, RelaxedTask
 
 _UNREACHED = 1 << 60
 

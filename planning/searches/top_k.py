@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from galley.domain.failure import Failure
 from galley.planning.explain import explain_exhausted, explain_unreachable
-from galley.planning.search.costs import whole_costs
-from galley.planning.search.limits import Limits, Meter
-from galley.planning.search.region import Region
-from galley.planning.search.result import Plan, limit_failure, plan_of
+from galley.planning.limits import Limits, Meter
+from galley.planning.searches.costs import whole_costs
+from galley.planning.searches.region import Region
+from galley.planning.searches.result import Plan, limit_failure, plan_of
 from galley.planning.space import StateSpace, state_space
 from galley.planning.task import Task
 

@@ -14,14 +14,15 @@ from heapq import heappop, heappush
 
 from galley.domain.failure import Failure
 from galley.planning.explain import explain_exhausted
-from galley.planning.search.breadth_first import breadth_first
-from galley.planning.search.cleanup import without_needless
-from galley.planning.search.limits import Limits
-from galley.planning.search.relaxed import RelaxedTask
-from galley.planning.search.relaxed_plan import RelaxedPlans
-from galley.planning.search.result import Plan, limit_failure, plan_of
+from galley.planning.limits import Limits
+from galley.planning.operators import Operator
+from galley.planning.searches.breadth_first import breadth_first
+from galley.planning.searches.cleanup import without_needless
+from galley.planning.searches.relaxed import RelaxedTask
+from galley.planning.searches.relaxed_plan import RelaxedPlans
+from galley.planning.searches.result import Plan, limit_failure, plan_of
 from galley.planning.space import StateSpace, state_space
-from galley.planning.task import Operator, Task
+from galley.planning.task import Task
 
 _BOOST = 1000  # turns that preferred states get ahead for each progress
 _LOOK_EVERY = 16  # expansions between two looks at the clock; one takes a heuristic evaluation

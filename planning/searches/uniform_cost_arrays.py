@@ -6,8 +6,8 @@ from collections.abc import Mapping, Set
 
 import numpy as np
 
-from galley.planning.search.arrays import ArrayExpander, SeenStates, States, distinct
-from galley.planning.search.breadth_first import Layer
+from galley.planning.searches.arrays import ArrayExpander, SeenStates, States, distinct
+from galley.planning.searches.regression import Layer
 from galley.planning.space import StateSpace
 
 
@@ -57,7 +57,8 @@ class Arrays:
 
     def goals(self, layer: Layer) -> list[int]:
         """The goal states of ``layer``."""
-        return self.whole.goals(np.asarray(layer, dtype=np.uint64)).tolist()
+        found: list[int] = self.whole.goals(np.asarray(layer, dtype=np.uint64)).tolist()
+        return found
 
     def generated(self) -> int:
         """States stored."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from galley.planning.task import Operator, Task
+from galley.planning.operators import Operator
+from galley.planning.task import Task
 
 _LONGEST = 1000  # actions of a plan for which this takes well under a second
 

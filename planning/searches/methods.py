@@ -8,14 +8,32 @@ from types import MappingProxyType
 from galley.domain.errors import did_you_mean
 from galley.domain.failure import Failure
 from galley.planning.explain import explain_unreachable
-from galley.planning.search.astar import astar
-from galley.planning.search.breadth_first import breadth_first
-from galley.planning.search.greedy import greedy
-from galley.planning.search.limits import Limits
-from galley.planning.search.result import Plan
+from galley.planning.limits import Limits
+from galley.planning.searches.result import Plan
 from galley.planning.task import Task
 
 Search = Callable[[Task, Limits], Plan | Failure]
+
+
+# Each is imported when it is asked for.
+
+
+def _bfs(task: Task, limits: Limits) -> Plan | Failure:
+    from galley.planning.searches.breadth_first import breadth_first
+
+    return breadth_first(task, limits)
+
+
+def _astar(task: Task, limits: Limits) -> Plan | Failure:
+    from galley.planning.searches.astar import astar
+
+    return astar(task, limits)
+
+
+def _gbfs(task: Task, limits: Limits) -> Plan | Failure:
+    from galley.planning.searches.greedy import greedy
+
+    return greedy(task, limits)
 
 
 def _fd_optimal(task: Task, limits: Limits) -> Plan | Failure:
@@ -44,9 +62,9 @@ def _fast_downward(task: Task, limits: Limits, *, optimal: bool) -> Plan | Failu
 # What each promises, for help texts.
 METHODS: Mapping[str, tuple[Search, str]] = MappingProxyType(
     {
-        "bfs": (breadth_first, "breadth-first: fewest actions"),
-        "astar": (astar, "A*: least cost"),
-        "gbfs": (greedy, "greedy best-first with the FF heuristic: some plan, for large tasks"),
+        "bfs": (_bfs, "breadth-first: fewest actions"),
+        "astar": (_astar, "A*: least cost"),
+        "gbfs": (_gbfs, "greedy best-first with the FF heuristic: some plan, for large tasks"),
         "fd-optimal": (_fd_optimal, "Fast Downward, least cost (extra 'fd')"),
         "fd-lama": (_fd_lama, "Fast Downward's LAMA, first plan (extra 'fd')"),
     }

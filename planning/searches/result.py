@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from galley.domain.failure import Failure, FailureKind
-from galley.planning.task import GroundAction, Operator
+from galley.planning.operators import GroundAction, Operator
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from galley.planning.operators import Condition
 from galley.planning.space import StateSpace
-from galley.planning.task import Condition
 
 ALWAYS = 0  # the proposition that holds in every state
 AUXILIARY = -1  # the owner of operators that stand for no action

@@ -13,9 +13,9 @@ from itertools import islice
 from galley.domain.failure import Failure
 from galley.planning.explain import explain_exhausted
 from galley.planning.limits import Limits, Meter
-from galley.planning.search.first_states import search_first_states
-from galley.planning.search.regression import Layer, Regression
-from galley.planning.search.result import Plan, limit_failure, plan_of
+from galley.planning.searches.first_states import search_first_states
+from galley.planning.searches.regression import Layer, Regression
+from galley.planning.searches.result import Plan, limit_failure, plan_of
 from galley.planning.space import StateSpace, state_space
 from galley.planning.task import Task
 
@@ -101,7 +101,7 @@ class _Layers:
         # Late: a small search shouldn't wait for numpy.
         import numpy as np
 
-        from galley.planning.search.arrays import ArrayExpander, SeenStates, distinct
+        from galley.planning.searches.arrays import ArrayExpander, SeenStates, distinct
 
         expander = ArrayExpander(self.space)
         seen = SeenStates(self.seen, len(self.seen))
@@ -156,6 +156,3 @@ class _Layers:
 def _stored(layer: set[int], width: int) -> Layer:
     """A layer as compactly as its states allow."""
     return array("Q", layer) if width <= 64 else tuple(layer)
-
-
-__all__ = ["Regression", "breadth_first"]

@@ -6,7 +6,6 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,18 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.planning.search.relaxed import AUXILIARY, RelaxedOperator, RelaxedTask
+from galley.planning.searches.relaxed import AUXILIARY, RelaxedOperator, RelaxedTask
 
 _log = logging.getLogger(__name__)
 
 _DEAREST = 1 << 20  # dearer actions are rounded down to this grid; sums then fit 64 bits
 
 Ints = NDArray[np.int32]
-
-
-def numba_installed() -> bool:
-    """Whether the heuristic can be computed here."""
-    return find_spec("numba") is not None
 
 
 class LandmarkCut:
@@ -88,19 +82,20 @@ def _kernel() -> Callable[..., int]:
     """The compiled function, out of the cache where it has been compiled before."""
     import numba
 
-    from galley.planning.search.landmark_cut_kernel import landmark_cut
+    from galley.planning.searches.landmark_cut_kernel import landmark_cut
 
     folder = _cache_folder()
     if folder is None:
         _log.info("compiling the landmark-cut heuristic (no folder to keep it in)")
         return numba.njit(landmark_cut)  # type: ignore[no-any-return]
     # The folder is read when a function is made ready for caching; other users keep theirs.
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
+    config: Any = numba.config
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(folder)
     try:
         compiled: Any = numba.njit(cache=True)(landmark_cut)
     finally:
-        numba.config.CACHE_DIR = before
+        config.CACHE_DIR = before
     return _announced(compiled)
 
 

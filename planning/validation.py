@@ -13,8 +13,8 @@ from typing import Protocol
 from galley.domain.errors import did_you_mean
 from galley.domain.formula import Exists, Formula, FunctionTerm
 from galley.domain.pddl import ActionSchema, Domain, Problem
+from galley.planning.operators import GroundAction
 from galley.planning.semantics import Binding, Semantics, State, instantiate, kinds
-from galley.planning.task import GroundAction
 
 __all__ = ["State", "Validation", "validate", "validate_actions"]
 

@@ -22,7 +22,7 @@ _UNKNOWN, _GOAL, _BEHIND = 0, 1, 2  # zones: the goal's, and what is reached thr
 UNREACHED = np.int64(1 << 60)
 
 
-@njit  # type: ignore[untyped-decorator]
+@njit
 def _push(heap: Any, size: int, key: int) -> int:
     """Adds ``key`` to a binary heap and returns its size."""
     place = size
@@ -36,7 +36,7 @@ def _push(heap: Any, size: int, key: int) -> int:
     return size + 1
 
 
-@njit  # type: ignore[untyped-decorator]
+@njit
 def _outside(
     start: int,
     value: Any,
@@ -77,7 +77,7 @@ def _outside(
     return False
 
 
-@njit  # type: ignore[untyped-decorator]
+@njit
 def _drop(heap: Any, size: int) -> int:
     """Takes the least key, ``heap[0]``, off a binary heap and returns its size."""
     size -= 1
@@ -180,7 +180,7 @@ def landmark_cut(
                     zone_size += 1
         # The operators that enter it from where one gets without it.
         cut_size = 0
-        least = UNREACHED
+        least: Any = UNREACHED
         rounds += 1
         for place in range(zone_size):
             p = stack[place]

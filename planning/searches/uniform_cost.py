@@ -15,10 +15,10 @@ from typing import Protocol
 
 from galley.domain.failure import Failure
 from galley.planning.explain import explain_exhausted
-from galley.planning.search.breadth_first import Layer, Regression
-from galley.planning.search.limits import Meter
+from galley.planning.limits import Meter
+from galley.planning.operators import Operator
+from galley.planning.searches.regression import Layer, Regression
 from galley.planning.space import StateSpace
-from galley.planning.task import Operator
 
 _CHUNK = 4096  # states expanded between two looks at the limits
 _LARGE = 4000  # states in a layer, for each cost an action may have, from which arrays are faster
@@ -119,12 +119,13 @@ class UniformCost:
         """
         stop = self.effort + effort
         while not self.done and self.effort < stop:
-            over = meter.exceeded(self.expanded + others, _CHUNK)
-            if over is not None:
-                return over
+            # First of all: the next layer may hold the goal, and a limit not be reached any more.
             if not self._layers or self._taken >= len(self._layers[-1].states):
                 self._next_layer()
                 continue
+            over = meter.exceeded(self.expanded + others, _CHUNK)
+            if over is not None:
+                return over
             layer = self._layers[-1]
             most = min(self._frontier.chunk, meter.nodes_left - self.expanded - others)
             chunk = layer.states[self._taken : self._taken + most]
@@ -151,7 +152,7 @@ class UniformCost:
                 self.done = True
             elif self._sets is not None and len(states) >= self._large:
                 # Late: a small search shouldn't wait for numpy.
-                from galley.planning.search.uniform_cost_arrays import Arrays
+                from galley.planning.searches.uniform_cost_arrays import Arrays
 
                 sets, self._sets = self._sets, None
                 self._frontier = Arrays(self.space, self._spaces, sets.known, sets.waiting)

@@ -11,9 +11,10 @@ from collections import deque
 from galley.domain.failure import Failure
 from galley.planning.explain import explain_exhausted
 from galley.planning.limits import Meter
+from galley.planning.operators import Operator
 from galley.planning.relevance import changes, relevant_facts
-from galley.planning.search.result import Plan, limit_failure, plan_of
-from galley.planning.task import Operator, Task
+from galley.planning.searches.result import Plan, limit_failure, plan_of
+from galley.planning.task import Task
 
 _TESTS = 50_000  # of one operator in one state: about as much time as preparing takes
 

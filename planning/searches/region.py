@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-from galley.planning.search.limits import Meter
+from galley.planning.limits import Meter
 from galley.planning.space import StateSpace
 
 _GROWTH = 1.2  # the least factor by which the region grows before costs to go are computed anew

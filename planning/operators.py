@@ -1,0 +1,91 @@
+"""Ground actions as operators on sets of facts: a state is an integer, one bit a fact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class GroundAction:
+    """An action applied to objects: ``(pick sugar burner h1)``."""
+
+    name: str
+    args: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"({' '.join((self.name, *self.args))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a state must be like, in negation normal form over the bits of a Task.
+
+    Attributes:
+        pre: facts that must hold.
+        neg: facts that must not hold.
+        any_of: disjunctions: of each, one condition must hold (an empty one never does).
+    """
+
+    pre: int = 0
+    neg: int = 0
+    any_of: tuple[tuple[Condition, ...], ...] = ()
+
+    def holds(self, state: int) -> bool:
+        """Whether ``state`` satisfies it."""
+        if state & (self.pre | self.neg) != self.pre:
+            return False
+        return all(any(part.holds(state) for part in choice) for choice in self.any_of)
+
+    def read(self) -> int:
+        """Every fact it speaks of."""
+        found = self.pre | self.neg
+        for choice in self.any_of:
+            for part in choice:
+                found |= part.read()
+        return found
+
+
+NEVER = Condition(any_of=((),))  # holds in no state
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionalEffect:
+    """Facts that an action adds and deletes only where ``condition`` holds before it."""
+
+    condition: Condition
+    add: int
+    delete: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A ground action as sets of facts, each a bit mask over ``Task.facts``.
+
+    Attributes:
+        action: what it is called.
+        condition: its precondition.
+        add: facts that it makes true whatever the state.
+        delete: facts that it makes false whatever the state; disjoint from ``add``.
+        conditional: effects that depend on the state.
+        cost: what it adds to the cost of a plan.
+    """
+
+    action: GroundAction
+    condition: Condition
+    add: int
+    delete: int
+    conditional: tuple[ConditionalEffect, ...] = ()
+    cost: float = 1.0
+
+    def applicable(self, state: int) -> bool:
+        """Whether its precondition holds in ``state``."""
+        return self.condition.holds(state)
+
+    def apply(self, state: int) -> int:
+        """The state that follows ``state``; adding wins over deleting."""
+        add, delete = self.add, self.delete
+        for effect in self.conditional:
+            if effect.condition.holds(state):
+                add |= effect.add
+                delete |= effect.delete
+        return state & ~delete | add
