@@ -283,7 +283,7 @@ def _validate_parser(commands: argparse._SubParsersAction[argparse.ArgumentParse
 
 def check(options: argparse.Namespace) -> int:
     """``galley validate``."""
-    from galley.commands.planning import validate_command
+    from galley.commands.validate import validate_command
 
     return validate_command(options)
 

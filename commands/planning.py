@@ -1,9 +1,8 @@
-"""``galley plan`` and ``galley validate``: symbols only, no geometry, quick to start."""
+"""``galley plan``: no geometry, and nothing imported that a small task can do without."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from dataclasses import replace
@@ -13,17 +12,14 @@ from typing import Any
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl_reader import read_task
 from galley.planning import (
+    FastDownwardError,
     LimitReached,
     Limits,
     MissingExtra,
     Plan,
     Task,
     ground,
-    plans,
-    read_plan,
-    replay,
     search,
-    validate_actions,
 )
 from galley.planning.limits import available_mib, resident_mib
 
@@ -58,30 +54,36 @@ def plan_command(arguments: argparse.Namespace) -> int:
     }
     if arguments.top_k is not None:
         return _top_k(task, arguments, limits, figures, progress)
+    method = arguments.search or "bfs"
     try:
-        found = search(task, arguments.search or "bfs", limits)
+        found = search(task, method, limits)
     except MissingExtra as error:
-        progress.end()
         print(f"galley plan: {error}", file=sys.stderr)
         return 2
-    progress.end()
+    except (FastDownwardError, ValueError) as error:
+        if not method.startswith("fd-"):
+            raise
+        print(f"Fast Downward can't: {error}", file=sys.stderr)
+        return 1
+    finally:
+        progress.end()
     if isinstance(found, Failure):
         return _refuse(found, arguments, {"plan": None})
     if arguments.json:
-        data = {"status": "solved", "search": arguments.search or "bfs", **_as_json(found)}
+        data = {"status": "solved", "search": method, **_as_json(found)}
         data |= {
             "expanded": found.expanded,
             "generated": found.generated,
             "search_s": found.seconds,
         }
-        print(json.dumps(data | figures, indent=1))
+        _print_json(data | figures)
         return 0
     for action in found.actions:
         print(action)
     print(
-        f"; cost {found.cost:g}, {_count(found.expanded, 'state')} expanded, "
+        f"; cost {found.cost:g}, {count(found.expanded, 'state')} expanded, "
         f"{found.generated} generated, {1e3 * found.seconds:.1f} ms "
-        f"({_count(len(task.operators), 'operator')} grounded in "
+        f"({count(len(task.operators), 'operator')} grounded in "
         f"{1e3 * figures['ground_s']:.1f} ms)"
     )
     return 0
@@ -95,6 +97,8 @@ def _top_k(
     progress: _Progress,
 ) -> int:
     """Print up to ``--top-k`` plans in order of cost, each as soon as it is found."""
+    from galley.planning import plans
+
     began = time.perf_counter()
     iterator = plans(task, limits)
     found: list[Plan] = []
@@ -102,7 +106,7 @@ def _top_k(
         progress.end()
         found.append(plan)
         if not arguments.json:
-            print(f"; plan {len(found)}: cost {plan.cost:g}, {_count(len(plan.actions), 'action')}")
+            print(f"; plan {len(found)}: cost {plan.cost:g}, {count(len(plan.actions), 'action')}")
             for action in plan.actions:
                 print(action)
     progress.end()
@@ -120,10 +124,10 @@ def _top_k(
             "failure": stopped.as_json() if stopped is not None and limit else None,
             "search_s": spent,
         }
-        print(json.dumps(data | figures, indent=1))
+        _print_json(data | figures)
     else:
         tail = "; there are no more" if all_there_are else ""
-        print(f"; {_count(len(found), 'plan')} in {1e3 * spent:.1f} ms{tail}")
+        print(f"; {count(len(found), 'plan')} in {1e3 * spent:.1f} ms{tail}")
     if limit:
         print(f"limit: {len(found)} of {arguments.top_k} plans; {stopped}", file=sys.stderr)
         return 1
@@ -133,16 +137,23 @@ def _top_k(
 def _refuse(failure: Failure, arguments: argparse.Namespace, empty: dict[str, Any]) -> int:
     status = "limit" if failure.kind is FailureKind.BUDGET else "unsolvable"
     if arguments.json:
-        print(json.dumps({"status": status, **empty, "failure": failure.as_json()}, indent=1))
+        _print_json({"status": status, **empty, "failure": failure.as_json()})
     print(f"{status}: {failure}", file=sys.stderr)
     return 1
+
+
+def _print_json(data: dict[str, Any]) -> None:
+    import json
+
+    print(json.dumps(data, indent=1))
 
 
 def _as_json(plan: Plan) -> dict[str, Any]:
     return {"plan": [str(action) for action in plan.actions], "cost": plan.cost}
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """A number of things: ``1 state``, ``2 states``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
@@ -172,21 +183,3 @@ class _Progress:
         if self._shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
             self._shown = False
-
-
-def validate_command(arguments: argparse.Namespace) -> int:
-    """Say whether a plan holds; if not, which action fails first and why."""
-    domain, problem = read_task(arguments.domain, arguments.problem)
-    actions = read_plan(arguments.plan)
-    verdict = validate_actions(domain, problem, actions)
-    if not verdict.valid:
-        print(f"invalid: {verdict.message}", file=sys.stderr)
-        return 1
-    cost = f", cost {verdict.cost:g}" if problem.metric else ""
-    print(f"valid: {_count(len(actions), 'action')}{cost}")
-    if arguments.pddlgym:
-        outside = replay(domain, problem, actions)
-        print(f"PDDLGym {outside.status}: {outside.message}")
-        if outside.status == "disagrees":
-            return 1
-    return 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 # Comparing a name with every known one takes microseconds each: too long for a file with thousands
@@ -62,6 +61,8 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
 
 def closest(name: str, known: Collection[str]) -> str | None:
     """The known name that ``name`` is probably a slip for, if there is one."""
+    from difflib import get_close_matches  # only a fault needs it
+
     if len(name) > _LONG:
         return None
     if len(known) > _MANY:

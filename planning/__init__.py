@@ -26,7 +26,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from galley.planning.extras import MissingExtra
+    from galley.planning.extras import FastDownwardError, MissingExtra
     from galley.planning.gym_replay import Replay, ReplayStatus, replay
     from galley.planning.limits import LimitReached, Limits
     from galley.planning.operators import GroundAction, Operator
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 # for the parts that it doesn't need.
 _HOMES = {
     "METHODS": "searches.methods",
+    "FastDownwardError": "extras",
     "GroundAction": "operators",
     "LimitReached": "limits",
     "Limits": "limits",
@@ -65,6 +66,7 @@ _HOMES = {
 
 __all__ = [
     "METHODS",
+    "FastDownwardError",
     "GroundAction",
     "LimitReached",
     "Limits",

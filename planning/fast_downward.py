@@ -20,7 +20,7 @@ from time import perf_counter
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl import Domain, Problem
-from galley.planning.extras import MissingExtra
+from galley.planning.extras import FastDownwardError, MissingExtra
 from galley.planning.fast_downward_dialect import dialect
 from galley.planning.operators import GroundAction
 from galley.planning.pddl_writer import write_pddl
@@ -45,10 +45,6 @@ _OUT_OF_TIME = {21, 23}
 
 _LEAST_MEMORY = 32 << 20  # bytes; with less not even its translator starts
 _LINES_SHOWN = 8  # of its output, where something went wrong
-
-
-class FastDownwardError(RuntimeError):
-    """Fast Downward could not read a task, broke off, or gave a plan that does not hold."""
 
 
 def fast_downward(

@@ -44,7 +44,7 @@ class Masks:
                 neg |= bit
             elif fact in init:
                 return NEVER
-        any_of = []
+        any_of: list[tuple[Condition, ...]] = []
         for choice in condition.any_of:
             parts = [self.condition(part) for part in choice]
             parts = [part for part in dict.fromkeys(parts) if part != NEVER]

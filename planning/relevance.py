@@ -32,8 +32,8 @@ def relevant_facts(task: Task) -> int:
         fact = open_facts & -open_facts
         relevant |= fact
         # Each effect's conditions are looked at once for each fact it changes.
-        for effect in changers.pop(fact, ()):
-            open_facts |= reads[effect]
+        for place in changers.pop(fact, ()):
+            open_facts |= reads[place]
         open_facts &= ~relevant
     return relevant
 

@@ -6,7 +6,7 @@ compiled representation is checked against, so it stays close to the text of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -69,7 +69,7 @@ class Semantics:
             inner.update(zip(names, choice, strict=True))
             yield inner
 
-    def holds(self, formula: Formula, binding: Binding, state: State) -> bool:
+    def holds(self, formula: Formula, binding: Binding, state: Container[Fact]) -> bool:
         """Whether ``formula``, all of whose free variables are bound, is true in ``state``."""
         match formula:
             case Literal():
@@ -94,7 +94,9 @@ class Semantics:
                 inner = self.bindings(variables, binding)
                 return all(self.holds(part, each, state) for each in inner)
 
-    def culprits(self, formula: Formula, binding: Binding, state: State) -> tuple[Formula, ...]:
+    def culprits(
+        self, formula: Formula, binding: Binding, state: Container[Fact]
+    ) -> tuple[Formula, ...]:
         """The smallest instantiated parts that make ``formula`` false; none where it is true.
 
         Of a conjunction they are the parts that fail, of a universal formula those of one

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from galley.domain.formula import Fact, Formula
 from galley.domain.pddl import Domain, Problem
@@ -22,7 +23,7 @@ from galley.planning.masks import Masks
 from galley.planning.naming import action_of, fact_of, goal_of
 from galley.planning.normal_form import FactCondition, Objects, conjunction
 from galley.planning.operators import NEVER, Condition, GroundAction, Operator
-from galley.planning.relaxation import Fixpoint, Reach
+from galley.planning.relaxation import Fixpoint, Reach, impossible_parts
 
 
 def ground(domain: Domain, problem: Problem, limits: Limits | None = None) -> Task:
@@ -43,6 +44,20 @@ def ground(domain: Domain, problem: Problem, limits: Limits | None = None) -> Ta
     """
     fixpoint = Fixpoint(domain, problem, Allowance(limits or Limits()))
     return _assemble(domain, problem, fixpoint, fixpoint.reach(), frozenset())
+
+
+class ImpossibleGoal(NamedTuple):
+    """A part of a goal that can't ever hold.
+
+    Attributes:
+        formula: the part as it is written.
+        condition: the same on facts; None where it contradicts itself.
+        missing: literals (fact and sign) of which it needs one, and none can hold.
+    """
+
+    formula: Formula
+    condition: FactCondition | None
+    missing: tuple[tuple[Fact, bool], ...]
 
 
 @dataclass(frozen=True)
@@ -96,6 +111,25 @@ class Task:
         for fact in facts:
             found |= self.bits.get(fact, 0)
         return found
+
+    @cached_property
+    def allowed_reach(self) -> Reach:
+        """What is relaxed-reachable without forbidden actions."""
+        if not self.forbidden:
+            return self.reach
+        return self.fixpoint.reach_from(self.problem.init, self.forbidden)
+
+    def impossible_goal(self) -> ImpossibleGoal | None:
+        """The first part of the goal that not even the delete relaxation reaches."""
+        objects = Objects(self.domain, self.problem)
+        for formula in self.problem.goal:
+            condition = conjunction((formula,), {}, objects)
+            if condition is None:
+                return ImpossibleGoal(formula, None, ())
+            missing = next(impossible_parts(condition, self.allowed_reach), None)
+            if missing is not None:
+                return ImpossibleGoal(formula, condition, missing)
+        return None
 
     def forbid(self, *actions: GroundAction | str) -> Task:
         """The same task without ``actions``.

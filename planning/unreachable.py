@@ -15,7 +15,7 @@ from itertools import product
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.formula import Fact, ForEach, Formula, Literal, When
 from galley.domain.pddl import ActionSchema
-from galley.planning.normal_form import FactCondition, Objects, conjunction
+from galley.planning.normal_form import FactCondition
 from galley.planning.operators import GroundAction
 from galley.planning.relaxation import Reach, impossible_parts
 from galley.planning.task import Task
@@ -27,18 +27,13 @@ _ACHIEVERS_TRIED = 20_000  # ground actions looked at, whether they can be appli
 
 def explain_unreachable(task: Task) -> Failure | None:
     """The failure for the first part of the goal that nothing can make true; None: all can be."""
-    reach = task.reach
-    if task.forbidden:
-        reach = task.fixpoint.reach_from(task.problem.init, task.forbidden)
-    objects = Objects(task.domain, task.problem)
-    for formula in task.problem.goal:
-        condition = conjunction((formula,), {}, objects)
-        if condition is None:
-            return _contradicts_itself(formula)
-        missing = next(impossible_parts(condition, reach), None)
-        if missing is not None:
-            return _Backward(task, reach).explain(formula, condition, _literals(missing))
-    return None
+    found = task.impossible_goal()
+    if found is None:
+        return None
+    if found.condition is None:
+        return _contradicts_itself(found.formula)
+    backward = _Backward(task, task.allowed_reach)
+    return backward.explain(found.formula, found.condition, _literals(found.missing))
 
 
 def _contradicts_itself(formula: Formula) -> Failure:

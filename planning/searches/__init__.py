@@ -2,7 +2,7 @@
 
 * ``methods`` - ``search``, the one function behind which they all stand.
 * ``result`` - what comes back.
-* ``breadth_first``, ``first_states``, ``arrays``, ``regression`` - fewest actions.
+* ``breadth_first``, ``first_states``, ``layers``, ``arrays``, ``regression`` - fewest actions.
 * ``astar``, ``uniform_cost``, ``uniform_cost_arrays``, ``informed``, ``landmark_cut``,
   ``landmark_cut_kernel``, ``costs`` - least cost.
 * ``greedy``, ``relaxed``, ``relaxed_plan``, ``cleanup`` - some plan, quickly.

@@ -91,7 +91,7 @@ def distinct(states: States) -> States:
 def _passing(test: Test, states: States, known: int = 0) -> npt.NDArray[np.bool_]:
     """Which of ``states`` pass ``test``, the bits ``known`` apart, which pass already."""
     mask = test.mask & ~known
-    passing = (states & np.uint64(mask)) == np.uint64(test.value & mask)
+    passing: npt.NDArray[np.bool_] = (states & np.uint64(mask)) == np.uint64(test.value & mask)
     for field, value in test.unequal:
         passing &= (states & np.uint64(field)) != np.uint64(value)
     for choice in test.any_of:

@@ -29,10 +29,10 @@ _log = logging.getLogger(__name__)
 Heuristic = Literal["auto", "blind", "landmark-cut"]
 
 _EFFORT = 1_200_000  # of the blind search before landmark cuts are tried: half a second
-# From then on both go on in turns of about equal time, until the blind search gets too large. Turns
-# are not measured in seconds: so the same task always gives the same plan.
+# From then on both go on in turns, the blind one for a third of the time until it gets too large.
+# Turns are not measured in seconds: so the same task always gives the same plan.
 _BLIND_TURN = 60_000  # effort
-_INFORMED_TURN = 500  # states
+_INFORMED_TURN = 1_000  # states
 _BLIND_MOST = 16_000_000  # effort: at most half a gigabyte
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import deque
 
 from galley.domain.failure import Failure
-from galley.planning.explain import explain_exhausted
 from galley.planning.limits import Meter
 from galley.planning.operators import Operator
 from galley.planning.relevance import changes, relevant_facts
@@ -70,6 +69,8 @@ def search_first_states(task: Task, meter: Meter) -> Plan | Failure | None:
                     seconds=meter.seconds,
                 )
             frontier.append(after)
+    from galley.planning.explain import explain_exhausted
+
     return explain_exhausted(task, reached_by)
 
 

@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from galley.domain.errors import did_you_mean
 from galley.domain.failure import Failure
-from galley.planning.explain import explain_unreachable
 from galley.planning.limits import Limits
 from galley.planning.searches.result import Plan
 from galley.planning.task import Task
@@ -93,8 +92,11 @@ def search(task: Task, method: str = "bfs", limits: Limits | None = None) -> Pla
         hint = did_you_mean(method, list(METHODS))
         raise ValueError(f"no search is called '{method}'{hint} (there are {known})")
     run, _ = METHODS[method]
-    hopeless = explain_unreachable(task)
-    if hopeless is not None:
+    if task.impossible_goal() is not None:
+        from galley.planning.unreachable import explain_unreachable
+
+        hopeless = explain_unreachable(task)
+        assert hopeless is not None
         return hopeless
     if task.is_goal(task.init):
         return Plan((), 0.0, 0, 1, 0.0)

@@ -95,8 +95,8 @@ class _Sorted:
     def __init__(self, states: Layer) -> None:
         self.states = states
 
-    def __contains__(self, state: object) -> bool:
-        place = bisect_left(self.states, state)  # type: ignore[type-var]
+    def __contains__(self, state: int) -> bool:
+        place = bisect_left(self.states, state)
         return place < len(self.states) and bool(self.states[place] == state)
 
 

@@ -52,7 +52,10 @@ class RelaxedPlans:
         return sum([cost[each] for each in actions]), preferred
 
     def plan(self, state: int) -> tuple[set[int], set[int]] | None:
-        """The actions of a relaxed plan, and those of them that are applicable in ``state``."""
+        """The actions of a relaxed plan, and those of them that are applicable in ``state``.
+
+        Each is named once, even where several of its conditional effects are needed in turn.
+        """
         missing, reached_at = self._missing.copy(), self._cost.copy()
         value, support = self._none_reached.copy(), self._no_support.copy()
         adds, readers = self._add, self._readers
