@@ -138,7 +138,7 @@ def world(kitchen, shared_world):
 @pytest.fixture(scope="session")
 def default_run(kitchen, shared_world) -> Run:
     from galley.domain.pddl_reader import read_domain, read_problem
-    from galley.planning import breadth_first, ground
+    from galley.planning import ground, search
     from galley.simulation.kinematic import execute
     from galley.skills import SKILLS, Settings, Workbench
     from galley.tamp.binding import bind, bind_plan
@@ -146,7 +146,7 @@ def default_run(kitchen, shared_world) -> Run:
 
     domain = read_domain(KITCHEN / "kitchen.pddl")
     problem = read_problem(KITCHEN / "task.pddl", domain)
-    actions = breadth_first(ground(domain, problem)).actions
+    actions = search(ground(domain, problem)).actions
     plan = bind_plan(actions, bind(kitchen, domain, problem))
     start = initial_state(kitchen)
     bench = Workbench(kitchen, shared_world.robot, shared_world, Settings(seed=2))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum
 
 from galley.domain.failure import Failure, FailureKind
 from galley.planning.operators import GroundAction, Operator
+
+_DECIMALS = 9  # of a plan's cost: 0.1 + 0.2 is 0.3
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ def plan_of(
     """The plan that ``operators`` are."""
     return Plan(
         tuple(each.action for each in operators),
-        float(sum(each.cost for each in operators)),
+        round(fsum(each.cost for each in operators), _DECIMALS),
         expanded,
         generated,
         seconds,
