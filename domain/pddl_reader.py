@@ -6,12 +6,10 @@ PDDL but lies outside this subset is refused by name, never skipped.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from galley.domain.collection import paused_collection
 from galley.domain.errors import BadInput
 from galley.domain.pddl import Domain, Problem
 from galley.domain.pddl_actions import read_actions
@@ -103,20 +101,8 @@ def read_problem(path: str | Path, domain: Domain) -> Problem:
     Raises:
         BadInput: every fault of the file, with line and column.
     """
-    with _no_collection():
+    with paused_collection():
         return _read_problem(path, domain, loose=False)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """A million small tuples without a cycle among them: looking for one takes half of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _read_problem(path: str | Path, domain: Domain, *, loose: bool) -> Problem:

@@ -11,7 +11,7 @@ but checked on ground operators, which is simpler and sees more).
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from galley.domain.formula import Fact
@@ -51,9 +51,9 @@ def mutex_groups(task: Task) -> list[int]:
 
 
 class _Change(NamedTuple):
-    """A fact that an operator may add, and facts that it surely takes away when it does."""
+    """Facts that an effect may add, and facts that it surely takes away when it does."""
 
-    added: Fact
+    added: tuple[Fact, ...]
     taken: tuple[Fact, ...]
 
 
@@ -67,30 +67,33 @@ class _Invariants:
         # objects are the same, not on which they are: a few forms stand for all operators.
         forms: dict[tuple[_Change, ...], None] = {}
         for operator in task.operators:
-            forms[_renamed(self._changes(operator))] = None
+            numbers: dict[str, str] = {}
+            changes = [
+                _Change(self._facts(added, numbers), self._facts(taken, numbers))
+                for added, taken in _effects(operator)
+            ]
+            forms[tuple(changes)] = None
         # For each predicate, the forms that may add such facts.
         self.adding: dict[str, list[tuple[_Change, ...]]] = defaultdict(list)
-        for changes in forms:
-            for predicate in dict.fromkeys(change.added.predicate for change in changes):
-                self.adding[predicate].append(changes)
+        for form in forms:
+            for predicate in dict.fromkeys(f.predicate for change in form for f in change.added):
+                self.adding[predicate].append(form)
 
-    def _changes(self, operator: Operator) -> Iterator[_Change]:
-        pre = operator.condition.pre
-        taken = self._facts(pre & operator.delete)
-        for fact in self._facts(operator.add & ~pre):
-            yield _Change(fact, taken)
-        for effect in operator.conditional:
-            known = pre | effect.condition.pre
-            gone = (pre & operator.delete) | known & (effect.delete | operator.delete) & ~effect.add
-            for fact in self._facts(effect.add & ~operator.add):
-                yield _Change(fact, self._facts(gone))
-
-    def _facts(self, mask: int) -> tuple[Fact, ...]:
+    def _facts(self, mask: int, numbers: dict[str, str]) -> tuple[Fact, ...]:
+        """The facts of ``mask`` with numbers for objects, given in order of appearance."""
+        all_facts = self.task.facts
         facts = []
         while mask:
             lowest = mask & -mask
-            facts.append(self.task.facts[lowest.bit_length() - 1])
             mask ^= lowest
+            predicate, args = all_facts[lowest.bit_length() - 1]
+            renamed = []
+            for arg in args:
+                number = numbers.get(arg)
+                if number is None:
+                    number = numbers[arg] = str(len(numbers))
+                renamed.append(number)
+            facts.append(Fact(predicate, tuple(renamed)))
         return tuple(facts)
 
     def found(self) -> Iterator[_Candidate]:
@@ -120,16 +123,17 @@ class _Invariants:
         """A group that an operator may make heavier, and the facts it takes away; None: none."""
         parts = {part.predicate: part.pattern for part in candidate}
         for predicate in parts:
-            for changes in self.adding[predicate]:
+            for form in self.adding[predicate]:
                 weight: dict[_Key, Fact] = {}
-                for added, taken in changes:
-                    key = _key(added, parts)
-                    if key is None:
-                        continue
-                    if weight.setdefault(key, added) != added:
-                        return key, ()  # two facts of a group at once: beyond repair
-                    if not any(_key(fact, parts) == key for fact in taken):
-                        return key, taken
+                for change in form:
+                    for added in change.added:
+                        key = _key(added, parts)
+                        if key is None:
+                            continue
+                        if weight.setdefault(key, added) != added:
+                            return key, ()  # two facts of a group at once: beyond repair
+                        if not any(_key(fact, parts) == key for fact in change.taken):
+                            return key, change.taken
         return None
 
     def _repairs(
@@ -152,17 +156,14 @@ class _Invariants:
         yield from masks.values()
 
 
-def _renamed(changes: Iterable[_Change]) -> tuple[_Change, ...]:
-    """``changes`` with each object replaced by a number, in order of appearance."""
-    numbers: dict[str, str] = {}
-
-    def rename(fact: Fact) -> Fact:
-        args = [numbers.setdefault(arg, str(len(numbers))) for arg in fact.args]
-        return Fact(fact.predicate, tuple(args))
-
-    return tuple(
-        _Change(rename(added), tuple(rename(fact) for fact in taken)) for added, taken in changes
-    )
+def _effects(operator: Operator) -> Iterator[tuple[int, int]]:
+    """Of each effect the facts that it may add anew, and those that it then surely takes away."""
+    pre = operator.condition.pre
+    yield operator.add & ~pre, pre & operator.delete
+    for effect in operator.conditional:
+        known = pre | effect.condition.pre
+        gone = (pre & operator.delete) | known & (effect.delete | operator.delete) & ~effect.add
+        yield effect.add & ~operator.add, gone
 
 
 def _key(fact: Fact, parts: dict[str, tuple[int, ...]]) -> _Key | None:

@@ -73,6 +73,9 @@ class Test:
         )
 
 
+ALWAYS = Test()
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """Part of an effect: where ``test`` holds before the action, ``field`` becomes ``value``."""
@@ -114,11 +117,16 @@ class Packing:
         self.facts = facts
         self.variables = _variables(task, facts)
         self.width = sum(each.mask.bit_length() for each in self.variables)
-        self._home: dict[int, Variable] = {}
+        # For each fact its variable's bits, the value that stands for it, and the other value of a
+        # variable that has but two.
+        self._place: dict[int, tuple[int, int, int | None]] = {}
         for variable in self.variables:
-            for fact in variable.facts:
+            values = variable.value_of
+            for fact, value in values.items():
                 if fact:
-                    self._home[fact] = variable
+                    others = [each for each in values.values() if each != value]
+                    other = others[0] if len(others) == 1 else None
+                    self._place[fact] = variable.field, value, other
 
     def encode(self, state: int) -> int:
         """The packed form of a state of the task."""
@@ -137,23 +145,22 @@ class Packing:
     def test(self, condition: Condition) -> Test | None:
         """``condition`` on packed states; None where mutex facts make it impossible."""
         mask = value = 0
+        place = self._place
         for fact in _split(condition.pre):
-            variable = self._home[fact]
-            wanted = variable.value_of[fact]
-            if mask & variable.field and value & variable.field != wanted:
+            field, wanted, _ = place[fact]
+            if mask & field and value & field != wanted:
                 return None
-            mask |= variable.field
+            mask |= field
             value |= wanted
         unequal = []
         for fact in _split(condition.neg):
-            variable = self._home[fact]
-            field, unwanted = variable.field, variable.value_of[fact]
+            field, unwanted, other = place[fact]
             if mask & field:
                 if value & field == unwanted:
                     return None
-            elif len(variable.facts) == 2:
+            elif other is not None:
                 mask |= field
-                value |= next(v for v in variable.value_of.values() if v != unwanted)
+                value |= other
             else:
                 unequal.append((field, unwanted))
         any_of = []
@@ -169,8 +176,7 @@ class Packing:
         test = self.test(operator.condition)
         if test is None:
             return None
-        always = Test()
-        effects = [(always, operator.add, operator.delete)]
+        effects = [(ALWAYS, operator.add, operator.delete)]
         for effect in operator.conditional:
             if not (effect.add | effect.delete) & self.facts:
                 continue  # what its condition speaks of need not be packed
@@ -179,49 +185,54 @@ class Packing:
                 effects.append((condition, effect.add, effect.delete))
         steps: list[Step] = []
         # Deleting first: adding wins, also over a deletion by another conditional effect.
-        for condition, _, delete in effects:
-            steps += self._deletions(condition, delete, test, operator.add)
+        for condition, add, delete in effects:
+            steps += self._deletions(condition, delete & self.facts, test, add)
         for condition, add, _ in effects:
-            for fact in _split(add):
-                found = self._home.get(fact)
-                if found is not None:
-                    steps.append(Step(condition, found.field, found.value_of[fact]))
-        return Move(index, test, _merged(steps, test))
+            field = value = 0
+            for fact in _split(add & self.facts):
+                own, wanted, _ = self._place[fact]
+                # Nothing changes what the precondition has found already, if no step is before.
+                if steps or test.mask & own == 0 or test.value & own != wanted:
+                    field |= own
+                    value |= wanted
+            if field:
+                steps.append(Step(condition, field, value))
+        return Move(index, test, _merged(steps))
 
     def _deletions(self, condition: Test, delete: int, before: Test, added: int) -> list[Step]:
+        """Steps that take facts away, of which ``added`` by the same effect need none."""
+        replaced = 0
+        for fact in _split(added & self.facts):
+            replaced |= self._place[fact][0]
         steps = []
+        gone = 0
         for fact in _split(delete):
-            variable = self._home.get(fact)
-            if variable is None or (variable.all_facts & added and condition == Test()):
-                continue  # what is added takes the fact's place
-            field, value = variable.field, variable.value_of[fact]
-            if before.mask & field == field:
-                if before.value & field == value:
-                    steps.append(Step(condition, field, 0))
-            elif condition.mask & field == field:
-                if condition.value & field == value:
-                    steps.append(Step(condition, field, 0))
+            field, value, _ = self._place[fact]
+            if replaced & field:
+                continue  # what is added takes the fact's place, where it was
+            for known in (before, condition):
+                if known.mask & field:
+                    if known.value & field == value:
+                        gone |= field
+                    break
             else:
-                holds = Test(
-                    condition.mask | field,
-                    condition.value | value,
-                    tuple(pair for pair in condition.unequal if pair[0] != field),
-                    condition.any_of,
-                )
                 if (field, value) not in condition.unequal:
+                    unequal = tuple(pair for pair in condition.unequal if pair[0] != field)
+                    holds = Test(
+                        condition.mask | field, condition.value | value, unequal, condition.any_of
+                    )
                     steps.append(Step(holds, field, 0))
+        if gone:
+            steps.insert(0, Step(condition, gone, 0))
         return steps
 
 
-def _merged(steps: list[Step], before: Test) -> tuple[Step, ...]:
-    """Consecutive steps of one test as one, without those that change nothing."""
+def _merged(steps: list[Step]) -> tuple[Step, ...]:
+    """Consecutive steps of one test as one."""
+    if len(steps) < 2:
+        return tuple(steps)
     merged: list[Step] = []
-    touched = 0
     for step in steps:
-        known = step.field & ~touched & before.mask == step.field
-        if known and before.value & step.field == step.value:
-            continue  # the precondition says that it is so already
-        touched |= step.field
         if merged and merged[-1].test == step.test:
             last = merged.pop()
             value = last.value & ~step.field | step.value

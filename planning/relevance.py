@@ -28,6 +28,10 @@ def relevant_facts(task: Task) -> int:
             _index(changers, reads, effect.add | effect.delete, read)
     relevant = 0
     open_facts = task.goal.read()
+    # Where its parts contradict each other the goal as a whole reads nothing; the parts matter
+    # still, to say which of them do.
+    for _, part in task.goals:
+        open_facts |= part.read()
     while open_facts:
         fact = open_facts & -open_facts
         relevant |= fact

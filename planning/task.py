@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
+from galley.domain.collection import paused_collection
 from galley.domain.formula import Fact, Formula
 from galley.domain.pddl import Domain, Problem
 from galley.planning.limits import Allowance, Limits
@@ -42,8 +43,9 @@ def ground(domain: Domain, problem: Problem, limits: Limits | None = None) -> Ta
         BadInput: the cost of a reachable action needs a value that the problem does not give.
         LimitReached: there are too many combinations of objects, or a limit is reached.
     """
-    fixpoint = Fixpoint(domain, problem, Allowance(limits or Limits()))
-    return _assemble(domain, problem, fixpoint, fixpoint.reach(), frozenset())
+    with paused_collection():
+        fixpoint = Fixpoint(domain, problem, Allowance(limits or Limits()))
+        return _assemble(domain, problem, fixpoint, fixpoint.reach(), frozenset())
 
 
 class ImpossibleGoal(NamedTuple):

@@ -6,6 +6,7 @@ the goal states through the layers.
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Iterable
 from itertools import islice
@@ -18,7 +19,10 @@ from galley.planning.searches.result import Plan, limit_failure, plan_of
 from galley.planning.space import StateSpace
 
 _CHUNK = 4096  # states expanded between two looks at the limits
-_LARGE = 4000  # states in a layer from which arrays are faster than sets
+# States in a layer from which arrays are faster than sets, if numpy is loaded and if it is not. The
+# plan is the same either way: all goal states of a layer are known before one is chosen.
+_LARGE = 1500
+_LARGE_ENOUGH_TO_LOAD = 15_000
 _ARRAY_CHUNK = 1 << 17
 _ENDS = 32  # goal states that are looked at to choose one
 
@@ -32,12 +36,13 @@ class Layers:
         self.expanded = 0
         self.seen = {space.init}
         self.layers: list[Layer] = []
+        self.large = _LARGE if "numpy" in sys.modules else _LARGE_ENOUGH_TO_LOAD
 
     def run(self) -> Plan | Failure:
         """A plan of the fewest actions, or why there is none, or the limit that was reached."""
         layer = {self.space.init}
         while layer:
-            if len(layer) >= _LARGE and self.space.packing.width <= 64:
+            if len(layer) >= self.large and self.space.packing.width <= 64:
                 return self._run_in_arrays(layer)
             self.layers.append(_stored(layer, self.space.packing.width))
             found = self._next(layer)
@@ -52,7 +57,6 @@ class Layers:
     def _next(self, layer: set[int]) -> tuple[set[int], list[int]] | str:
         """The next layer and goal states in it, or the limit that was reached."""
         following: set[int] = set()
-        seen = self.seen
         states = iter(layer)
         left = len(layer)
         while left:
@@ -60,18 +64,12 @@ class Layers:
             if reached is not None:
                 return reached
             size = min(_CHUNK, left, self.meter.nodes_left - self.expanded)
-            fresh: set[int] = set()
-            self.space.expand(islice(states, size), fresh.add)
+            self.space.expand(islice(states, size), following.add)
             self.expanded += size
             left -= size
-            fresh = fresh - seen - following
-            goals = self.space.goals_among(fresh)
-            if goals:
-                self.seen |= fresh
-                return following, sorted(goals)
-            following |= fresh
-        seen |= following
-        return following, []
+        following = following - self.seen
+        self.seen |= following
+        return following, sorted(self.space.goals_among(following))
 
     def _run_in_arrays(self, layer: set[int]) -> Plan | Failure:
         # Late: a small search shouldn't wait for numpy.
@@ -97,11 +95,11 @@ class Layers:
                 done += len(chunk)
                 self.expanded += len(chunk)
                 fresh.append(after)
-                goals = expander.goals(after)
-                if len(goals):
-                    return self._plan(goals.tolist(), len(seen) + sum(map(len, fresh)))
             states = fresh[0] if len(fresh) == 1 else distinct(np.concatenate(fresh))
             seen.add(states)
+            goals = expander.goals(states)
+            if len(goals):
+                return self._plan(goals.tolist(), len(seen))
         return self._exhausted(seen.masked(self.space.goal_fields), len(seen))
 
     def _exhausted(self, read_by_goal: Iterable[int], count: int) -> Failure:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from galley.domain.collection import paused_collection
 from galley.domain.errors import did_you_mean
 from galley.domain.failure import Failure
 from galley.planning.limits import Limits
@@ -100,4 +101,5 @@ def search(task: Task, method: str = "bfs", limits: Limits | None = None) -> Pla
         return hopeless
     if task.is_goal(task.init):
         return Plan((), 0.0, 0, 1, 0.0)
-    return run(task, limits or Limits())
+    with paused_collection():
+        return run(task, limits or Limits())
