@@ -93,7 +93,18 @@ def state_space(task: Task, *, prune: bool = True) -> StateSpace:
         prune: leave out facts and operators on which the goal doesn't depend, and all but the
             cheapest of operators that do the same. A shortest or cheapest plan stays one; searches
             for further plans need the rest.
+
+    Returns:
+        The space; the same one for the same task, with all that was compiled for it.
     """
+    key = "space", prune
+    found = task.prepared.get(key)
+    if found is None:
+        found = task.prepared[key] = _built(task, prune)
+    return found  # type: ignore[no-any-return]
+
+
+def _built(task: Task, prune: bool) -> StateSpace:
     facts = (1 << len(task.facts)) - 1
     operators = task.operators
     if prune:

@@ -11,10 +11,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from galley.domain.collection import paused_collection
 from galley.domain.formula import Fact, Formula
@@ -81,6 +81,7 @@ class Task:
         forbidden: actions that no plan may hold; ``operators`` has none of them.
         reach: what is relaxed-reachable from its initial state.
         fixpoint: the computation behind it, which goes on where a changed task has more facts.
+        prepared: what searches have prepared, for the next one; a changed task begins with none.
     """
 
     domain: Domain
@@ -93,6 +94,9 @@ class Task:
     reach: Reach = field(repr=False, compare=False)
     fixpoint: Fixpoint = field(repr=False, compare=False)
     forbidden: frozenset[GroundAction] = frozenset()
+    prepared: dict[Hashable, Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @cached_property
     def bits(self) -> Mapping[Fact, int]:

@@ -17,7 +17,8 @@ from galley.planning.searches.result import Plan, limit_failure, plan_of
 from galley.planning.task import Task
 
 # Looking at a fact or at an operator takes some 200 ns; preparing an operator, 40 us or so.
-_LOOKS_PER_OPERATOR = 150
+_LOOKS_AT_LEAST = 12_000
+_LOOKS_PER_OPERATOR = 120
 _LOOKS = 200_000
 
 
@@ -42,7 +43,7 @@ def search_first_states(task: Task, meter: Meter) -> Plan | Failure | None:
     reached_by: dict[int, tuple[int, int]] = {task.init & facts: (0, -1)}
     frontier = deque(reached_by)
     expanded = 0
-    left = min(_LOOKS, _LOOKS_PER_OPERATOR * len(operators))
+    left = min(_LOOKS, _LOOKS_AT_LEAST + _LOOKS_PER_OPERATOR * len(operators))
     is_goal = task.goal.holds
     wanted_facts, read_facts = task.goal.pre, task.goal.pre | task.goal.neg
     while frontier:
