@@ -9,8 +9,8 @@ From PDDL to a ground task:
 
 From a task to a plan:
 
-* ``mutex``, ``relevance``, ``packing``, ``codegen``, ``space`` - states as small integers, and
-  their successors as compiled Python.
+* ``mutex``, ``relevance``, ``packing``, ``space`` - states as small integers.
+* ``decision``, ``codegen`` - their successors as compiled Python.
 * ``searches`` - the searches, behind one function; the best plans one after the other.
 * ``pddl_writer``, ``fast_downward_dialect``, ``fast_downward_costs``, ``fast_downward_effects``,
   ``fast_downward``, ``extras`` - the optional peer.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from galley.planning.decision import Decisions, split
 from galley.planning.packing import Move, Test, Variable
 
 Expand = Callable[[Iterable[int], Callable[[int], object]], None]
@@ -68,44 +69,23 @@ class _Writer:
     def __init__(self, moves: Sequence[Move], variables: Sequence[Variable], emit: str) -> None:
         self.lines: list[str] = []
         self.emit = emit
-        fields = [each.field for each in variables]
-        self.tested = {
-            move.index: [field for field in fields if move.test.mask & field] for move in moves
-        }
+        self.decisions = Decisions(moves, variables)
 
     def line(self, depth: int, text: str) -> None:
         self.lines.append(" " * depth + text)
 
     def tree(self, depth: int, moves: Sequence[Move], known: int = 0) -> None:
         """Code for ``moves`` where the bits ``known`` have been tested already."""
-        field = self._best_field(moves, known) if depth < _MAX_DEPTH else 0
+        field = self.decisions.best_field(moves, known) if depth < _MAX_DEPTH else 0
         if not field:
             for move in moves:
                 self._leaf(depth, move, known)
             return
-        branches: dict[int, list[Move]] = {}
-        others = []
-        for move in moves:
-            if move.test.mask & field:
-                branches.setdefault(move.test.value & field, []).append(move)
-            else:
-                others.append(move)
+        branches, others = split(moves, field)
         self.line(depth, f"v = s & {field}")
         self._switch(depth, sorted(branches.items()), known | field)
         if others:
             self.tree(depth, others, known)
-
-    def _best_field(self, moves: Sequence[Move], known: int) -> int:
-        """The variable that most moves test; 0 where testing one by one is as good."""
-        counts: dict[int, int] = {}
-        for move in moves:
-            for field in self.tested[move.index]:
-                counts[field] = counts.get(field, 0) + 1
-        best, most = 0, 1
-        for field, count in counts.items():
-            if count > most and not known & field:
-                best, most = field, count
-        return best
 
     def _switch(self, depth: int, branches: list[tuple[int, list[Move]]], known: int) -> None:
         if len(branches) > _LINEAR and depth < _MAX_DEPTH:

@@ -89,3 +89,13 @@ class Operator:
                 add |= effect.add
                 delete |= effect.delete
         return state & ~delete | add
+
+
+def bits_of(mask: int) -> list[int]:
+    """The bits of ``mask``, lowest first."""
+    bits = []
+    while mask:
+        lowest = mask & -mask
+        bits.append(lowest)
+        mask ^= lowest
+    return bits

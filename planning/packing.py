@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from galley.planning.mutex import mutex_groups
-from galley.planning.operators import Condition, Operator
+from galley.planning.operators import Condition, Operator, bits_of
 from galley.planning.task import Task
 
 
@@ -146,14 +146,14 @@ class Packing:
         """``condition`` on packed states; None where mutex facts make it impossible."""
         mask = value = 0
         place = self._place
-        for fact in _split(condition.pre):
+        for fact in bits_of(condition.pre):
             field, wanted, _ = place[fact]
             if mask & field and value & field != wanted:
                 return None
             mask |= field
             value |= wanted
         unequal = []
-        for fact in _split(condition.neg):
+        for fact in bits_of(condition.neg):
             field, unwanted, other = place[fact]
             if mask & field:
                 if value & field == unwanted:
@@ -189,7 +189,7 @@ class Packing:
             steps += self._deletions(condition, delete & self.facts, test, add)
         for condition, add, _ in effects:
             field = value = 0
-            for fact in _split(add & self.facts):
+            for fact in bits_of(add & self.facts):
                 own, wanted, _ = self._place[fact]
                 # Nothing changes what the precondition has found already, if no step is before.
                 if steps or test.mask & own == 0 or test.value & own != wanted:
@@ -202,11 +202,11 @@ class Packing:
     def _deletions(self, condition: Test, delete: int, before: Test, added: int) -> list[Step]:
         """Steps that take facts away, of which ``added`` by the same effect need none."""
         replaced = 0
-        for fact in _split(added & self.facts):
+        for fact in bits_of(added & self.facts):
             replaced |= self._place[fact][0]
         steps = []
         gone = 0
-        for fact in _split(delete):
+        for fact in bits_of(delete):
             field, value, _ = self._place[fact]
             if replaced & field:
                 continue  # what is added takes the fact's place, where it was
@@ -241,16 +241,6 @@ def _merged(steps: list[Step]) -> tuple[Step, ...]:
     return tuple(merged)
 
 
-def _split(mask: int) -> list[int]:
-    """The bits of ``mask``, lowest first."""
-    bits = []
-    while mask:
-        lowest = mask & -mask
-        bits.append(lowest)
-        mask ^= lowest
-    return bits
-
-
 def _variables(task: Task, facts: int) -> tuple[Variable, ...]:
     """Covers ``facts`` by mutex groups, largest first; each left over gets a bit of its own."""
     groups = [group & facts for group in mutex_groups(task)]
@@ -264,12 +254,12 @@ def _variables(task: Task, facts: int) -> tuple[Variable, ...]:
         best = max(groups, key=lambda group: group.bit_count())
         chosen.append(best)
         left &= ~best
-    chosen += _split(left)
+    chosen += bits_of(left)
     changes = _changes(task)
     variables = []
     shift = 0
     for group in chosen:
-        values = _split(group)
+        values = bits_of(group)
         if len(values) == 1 or _may_be_empty(task, group, changes):
             values = [0, *values]
         mask = (1 << (len(values) - 1).bit_length()) - 1

@@ -101,7 +101,7 @@ def state_space(task: Task, *, prune: bool = True) -> StateSpace:
     found = task.prepared.get(key)
     if found is None:
         found = task.prepared[key] = _built(task, prune)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _built(task: Task, prune: bool) -> StateSpace:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from galley.planning.decision import Decisions, split
 from galley.planning.packing import Move, Test
 from galley.planning.space import StateSpace
 
@@ -28,7 +29,7 @@ class ArrayExpander:
         if space.packing.width > MAX_WIDTH:
             raise ValueError(f"states of {space.packing.width} bits don't fit into {MAX_WIDTH}")
         self.space = space
-        self.fields = [each.field for each in space.variables]
+        self.decisions = Decisions(space.moves, space.variables)
 
     def successors(self, states: States) -> States:
         """Every successor of ``states`` (n,), sorted, without repetition."""
@@ -47,35 +48,19 @@ class ArrayExpander:
     def _tree(self, states: States, moves: Sequence[Move], known: int, found: list[States]) -> None:
         if not len(states):
             return
-        field = self._best_field(moves, known) if len(states) > _SPLIT else 0
+        field = self.decisions.best_field(moves, known) if len(states) > _SPLIT else 0
         if not field:
             for move in moves:
                 passing = states[_passing(move.test, states, known)]
                 if len(passing):
                     found.append(_after(move, passing))
             return
-        branches: dict[int, list[Move]] = {}
-        others = []
-        for move in moves:
-            if move.test.mask & field:
-                branches.setdefault(move.test.value & field, []).append(move)
-            else:
-                others.append(move)
+        branches, others = split(moves, field)
         values = states & np.uint64(field)
         for value, some in branches.items():
             self._tree(states[values == np.uint64(value)], some, known | field, found)
         if others:
             self._tree(states, others, known, found)
-
-    def _best_field(self, moves: Sequence[Move], known: int) -> int:
-        """The variable that most moves test; 0 where splitting by none would pay."""
-        best, most = 0, 1
-        for field in self.fields:
-            if not known & field:
-                count = sum(1 for move in moves if move.test.mask & field)
-                if count > most:
-                    best, most = field, count
-        return best
 
 
 def distinct(states: States) -> States:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from galley.planning.operators import Condition
+from galley.planning.operators import Condition, bits_of
 from galley.planning.space import StateSpace
 
 ALWAYS = 0  # the proposition that holds in every state
@@ -83,8 +83,8 @@ class _Builder:
                     drafts.append((both, effect.add, delete, move.index))
         wanted, unwanted = sum(self._positive), sum(self._negative)
         for pre, add, delete, owner in drafts:
-            made = [self._positive[fact] for fact in _bits(add & wanted)]
-            made += [self._negative[fact] for fact in _bits(delete & ~add & unwanted)]
+            made = [self._positive[fact] for fact in bits_of(add & wanted)]
+            made += [self._negative[fact] for fact in bits_of(delete & ~add & unwanted)]
             made = [each for each in made if each not in pre]
             if made:
                 self.operators.append(RelaxedOperator(pre, tuple(made), owner))
@@ -99,8 +99,8 @@ class _Builder:
         return tuple(rows)
 
     def _needs(self, condition: Condition) -> Propositions:
-        found = [self._literal(self._positive, fact) for fact in _bits(condition.pre)]
-        found += [self._literal(self._negative, fact) for fact in _bits(condition.neg)]
+        found = [self._literal(self._positive, fact) for fact in bits_of(condition.pre)]
+        found += [self._literal(self._negative, fact) for fact in bits_of(condition.neg)]
         found += [self._choice(choice) for choice in condition.any_of]
         return tuple(sorted(set(found))) or (ALWAYS,)
 
@@ -121,13 +121,3 @@ class _Builder:
     def _new(self) -> int:
         self.count += 1
         return self.count - 1
-
-
-def _bits(mask: int) -> list[int]:
-    """The bits of ``mask``, lowest first."""
-    bits = []
-    while mask:
-        lowest = mask & -mask
-        bits.append(lowest)
-        mask ^= lowest
-    return bits
