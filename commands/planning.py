@@ -44,8 +44,7 @@ def plan_command(arguments: argparse.Namespace) -> int:
     except LimitReached as stopped:
         return _refuse(stopped.failure, arguments, {"plan": None})
     grounded = time.perf_counter()
-    if limits.seconds is not None:
-        limits = replace(limits, seconds=max(0.0, limits.seconds - (grounded - read)))
+    limits = replace(limits, spent=grounded - read)
     figures = {
         "operators": len(task.operators),
         "facts": len(task.facts),
@@ -102,7 +101,7 @@ def _top_k(
     began = time.perf_counter()
     iterator = plans(task, limits)
     found: list[Plan] = []
-    for plan in islice(iterator, arguments.top_k):
+    for plan in islice(iterator, min(arguments.top_k, sys.maxsize)):
         progress.end()
         found.append(plan)
         if not arguments.json:

@@ -21,7 +21,9 @@ from galley.planning.unreachable import explain_unreachable
 __all__ = ["explain_exhausted", "explain_unreachable"]
 
 
-def explain_exhausted(task: Task, states: Iterable[int], count: int | None = None) -> Failure:
+def explain_exhausted(
+    task: Task, states: Iterable[int], count: int | None = None, *, whole: bool | None = None
+) -> Failure:
     """The failure for a fully explored space without a goal state.
 
     Args:
@@ -29,6 +31,7 @@ def explain_exhausted(task: Task, states: Iterable[int], count: int | None = Non
         states: every state reachable from the initial one, as far as the goal depends on it; where
             ``count`` is given, what the goal reads of them will do, each once.
         count: how many states were reached; None: as many as there are ``states``.
+        whole: whether states were told apart by all their facts; None: only by what matters.
 
     Returns:
         A failure whose certificate has ``states`` (how many), ``conflict`` (the parts of the goal),
@@ -36,7 +39,8 @@ def explain_exhausted(task: Task, states: Iterable[int], count: int | None = Non
         the goal doesn't depend were left out, so that states differ only in the others).
     """
     goals = task.goals
-    whole = relevant_facts(task) == (1 << len(task.facts)) - 1
+    if whole is None:
+        whole = relevant_facts(task) == (1 << len(task.facts)) - 1
     read = 0
     for _, condition in goals:
         read |= condition.read()

@@ -12,7 +12,7 @@ from galley.domain.failure import Failure, FailureKind
 
 _MIB = 1 << 20
 _LOOK_EVERY = 4096  # combinations between two looks at clock and memory
-_MOST_COMBINATIONS = 20_000_000  # half a minute; their actions would fill the memory
+_MOST_COMBINATIONS = 5_000_000  # half a minute; their actions would fill the memory
 _WORD_S = 0.5  # between two reports of progress
 
 
@@ -24,6 +24,7 @@ class Limits:
         nodes: states that may be expanded.
         seconds: wall time that a search may take.
         memory_mib: resident memory that the process may have, in MiB.
+        spent: seconds that went by already.
         progress: called now and then with the number of states expanded so far.
     """
 
@@ -31,12 +32,13 @@ class Limits:
     seconds: float | None = None
     memory_mib: float | None = None
     progress: Callable[[int], None] | None = field(default=None, compare=False, repr=False)
+    spent: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("nodes", "seconds", "memory_mib"):
             value = getattr(self, name)
             if value is not None and not value >= 0:
-                raise ValueError(f"{name} must not be negative, got {value}")
+                raise ValueError(f"{name} must be 0 or more, got {value}")
 
     def start(self) -> Meter:
         """A meter that runs from now on."""
@@ -48,7 +50,7 @@ class Meter:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.began = perf_counter()
+        self.began = perf_counter() - limits.spent
         self._nodes = sys.maxsize if limits.nodes is None else limits.nodes
         self._next_look = 0  # expansions at which clock and memory are read again
         self._next_word = self.began + _WORD_S
@@ -87,12 +89,16 @@ class Meter:
             progress(expanded)
         return self.out_of_time_or_memory()
 
-    def out_of_time_or_memory(self) -> str | None:
-        """The same for clock and memory alone, read now."""
+    def out_of_time_or_memory(self, more_mib: float = 0.0) -> str | None:
+        """The same for clock and memory alone, read now.
+
+        Args:
+            more_mib: memory that is about to be taken.
+        """
         limits = self.limits
         if limits.seconds is not None and self.seconds >= limits.seconds:
-            return f"time limit of {limits.seconds:.3g} s"
-        if limits.memory_mib is not None and resident_mib() >= limits.memory_mib:
+            return f"time limit of {limits.seconds:g} s"
+        if limits.memory_mib is not None and resident_mib() + more_mib >= limits.memory_mib:
             return f"memory limit of {limits.memory_mib:g} MiB"
         return None
 
@@ -109,6 +115,10 @@ class Allowance:
     """Holds grounding against limits: combinations of objects are counted, whatever for."""
 
     def __init__(self, limits: Limits) -> None:
+        self.renew(limits)
+
+    def renew(self, limits: Limits) -> None:
+        """Counts from 0 again, against ``limits`` from now on."""
         self._meter = Meter(limits)
         self._spent = 0
         self._next_look = _LOOK_EVERY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from galley.domain.errors import did_you_mean
-from galley.domain.formula import EQUALITY, Fact, Formula, Literal
+from galley.domain.formula import EQUALITY, Fact, Formula, Literal, Variable
 from galley.domain.goal_text import read_goal_text
 from galley.domain.pddl import Domain, Problem
 from galley.domain.sexpr import SList, parse_sexprs
@@ -18,12 +18,14 @@ def action_of(domain: Domain, problem: Problem, given: GroundAction | str) -> Gr
     Raises:
         ValueError: it is not one of the domain's actions applied to the problem's objects.
     """
+    if not isinstance(given, GroundAction | str):
+        raise TypeError(f"expected an action or its text, got {given!r}")
     action = given if isinstance(given, GroundAction) else GroundAction(*_words(given, "an action"))
     schema = domain.action(action.name)
     if schema is None:
         hint = did_you_mean(action.name, [each.name for each in domain.actions])
         raise ValueError(f"the domain has no action '{action.name}'{hint}")
-    _check_objects(problem, action.args, len(schema.parameters), str(action))
+    _check_objects(domain, problem, action.args, schema.parameters, str(action))
     return action
 
 
@@ -33,12 +35,14 @@ def fact_of(domain: Domain, problem: Problem, given: Fact | str) -> Fact:
     Raises:
         ValueError: it is not one of the domain's predicates applied to the problem's objects.
     """
+    if not isinstance(given, Fact | str):
+        raise TypeError(f"expected a fact or its text, got {given!r}")
     fact = Fact(*_words(given, "a fact")) if isinstance(given, str) else given
     predicate = domain.predicate(fact.predicate)
     if predicate is None:
         hint = did_you_mean(fact.predicate, [each.name for each in domain.predicates])
         raise ValueError(f"the domain has no predicate '{fact.predicate}'{hint}")
-    _check_objects(problem, fact.args, predicate.arity, str(fact))
+    _check_objects(domain, problem, fact.args, predicate.parameters, str(fact))
     return fact
 
 
@@ -56,6 +60,8 @@ def goal_of(
             goal.update(dict.fromkeys(read_goal_text(each, domain, problem)))
         elif isinstance(each, Fact):
             goal[Literal(*fact_of(domain, problem, each))] = None
+        elif not isinstance(each, Formula):
+            raise TypeError(f"expected a formula, a fact or its text, got {each!r}")
         else:
             if isinstance(each, Literal) and each.predicate != EQUALITY:
                 fact_of(domain, problem, each.fact)
@@ -82,10 +88,21 @@ def _words(text: str, what: str) -> tuple[str, tuple[str, ...]]:
     return head, tuple(args)
 
 
-def _check_objects(problem: Problem, args: tuple[str, ...], arity: int, where: str) -> None:
-    if len(args) != arity:
-        raise ValueError(f"{where}: expected {arity} objects, got {len(args)}")
-    for arg in args:
-        if problem.object(arg) is None:
+def _check_objects(
+    domain: Domain,
+    problem: Problem,
+    args: tuple[str, ...],
+    parameters: tuple[Variable, ...],
+    where: str,
+) -> None:
+    if len(args) != len(parameters):
+        raise ValueError(f"{where}: expected {len(parameters)} objects, got {len(args)}")
+    for arg, parameter in zip(args, parameters, strict=True):
+        found = problem.object(arg)
+        if found is None:
             hint = did_you_mean(arg, [each.name for each in problem.objects])
             raise ValueError(f"{where}: the problem has no object '{arg}'{hint}")
+        if not domain.is_a(found.type, parameter.types):
+            expected = " or ".join(parameter.types)
+            what = f"{parameter.name} must be of type {expected}, '{arg}' is {found.type}"
+            raise ValueError(f"{where}: {what}")

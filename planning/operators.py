@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -45,7 +46,22 @@ class Condition:
         return found
 
 
+COST_DECIMALS = 9  # of a sum of costs; what is beyond is the dust of binary fractions
+
 NEVER = Condition(any_of=((),))  # holds in no state
+
+
+def all_of(conditions: Iterable[Condition]) -> Condition:
+    """All of ``conditions`` at once."""
+    pre = neg = 0
+    any_of: dict[tuple[Condition, ...], None] = {}
+    for each in conditions:
+        pre |= each.pre
+        neg |= each.neg
+        any_of.update(dict.fromkeys(each.any_of))
+    if pre & neg or () in any_of:
+        return NEVER
+    return Condition(pre, neg, tuple(any_of))
 
 
 @dataclass(frozen=True, slots=True)

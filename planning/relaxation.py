@@ -176,6 +176,7 @@ class Fixpoint(_Rules):
     def __init__(self, domain: Domain, problem: Problem, allowance: Allowance) -> None:
         super().__init__(problem.init)
         objects = Objects(domain, problem, allowance)
+        self.objects = objects
         self._spend = allowance.spend
         self.schemas = {a.name: Schema(a, domain, problem, objects) for a in domain.actions}
         self._rank = {each.name: i for i, each in enumerate(problem.objects)}

@@ -7,6 +7,7 @@ only what is left goes through the general normal form.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import fsum
 
 from galley.domain.errors import BadInput
 from galley.domain.formula import EQUALITY, Fact, Literal
@@ -18,7 +19,7 @@ from galley.planning.normal_form import (
     conjunction,
     ground_effects,
 )
-from galley.planning.operators import GroundAction
+from galley.planning.operators import COST_DECIMALS, GroundAction
 
 Pattern = tuple[int | str, ...]  # for each argument a parameter's position, or an object's name
 Binding = list[str | None]  # one entry a parameter of the schema; None where still free
@@ -123,10 +124,10 @@ class Schema:
         if not self.problem.metric:
             return 1.0
         binding = {p.name: arg for p, arg in zip(self.schema.parameters, args, strict=True)}
-        total = 0.0
+        terms = []
         for term in self.schema.cost:
             if isinstance(term, int | float):
-                total += term
+                terms.append(float(term))
                 continue
             key = term.ground(binding)
             value = self.problem.values.get(key)
@@ -134,8 +135,9 @@ class Schema:
                 action = GroundAction(self.name, args)
                 what = f"the cost of {action} needs {key}, which {self.problem.file} does not give"
                 raise BadInput.one(self.domain.file, what, term.line, term.column)
-            total += value
-        return total
+            terms.append(value)
+        # Of 0.1 and 0.2 the sum is 0.3.
+        return round(fsum(terms), COST_DECIMALS) if len(terms) > 1 else sum(terms)
 
 
 def _facts(patterns: list[tuple[str, Pattern]], args: tuple[str, ...]) -> tuple[Fact, ...]:

@@ -17,13 +17,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from galley.domain.collection import paused_collection
-from galley.domain.formula import Fact, Formula
+from galley.domain.formula import EQUALITY, Fact, Formula, Literal
 from galley.domain.pddl import Domain, Problem
 from galley.planning.limits import Allowance, Limits
 from galley.planning.masks import Masks
 from galley.planning.naming import action_of, fact_of, goal_of
-from galley.planning.normal_form import FactCondition, Objects, conjunction
-from galley.planning.operators import NEVER, Condition, GroundAction, Operator
+from galley.planning.normal_form import FactCondition, conjunction
+from galley.planning.operators import NEVER, Condition, GroundAction, Operator, all_of
 from galley.planning.relaxation import Fixpoint, Reach, impossible_parts
 
 
@@ -78,6 +78,7 @@ class Task:
         init: the initial state.
         goal: what must hold at the end.
         goals: the same by parts: each formula of ``problem.goal`` as a condition.
+        wishes: the same on facts; None where a formula contradicts itself.
         forbidden: actions that no plan may hold; ``operators`` has none of them.
         reach: what is relaxed-reachable from its initial state.
         fixpoint: the computation behind it, which goes on where a changed task has more facts.
@@ -91,6 +92,7 @@ class Task:
     init: int
     goal: Condition
     goals: tuple[tuple[Formula, Condition], ...]
+    wishes: tuple[tuple[Formula, FactCondition | None], ...] = field(repr=False, compare=False)
     reach: Reach = field(repr=False, compare=False)
     fixpoint: Fixpoint = field(repr=False, compare=False)
     forbidden: frozenset[GroundAction] = frozenset()
@@ -127,9 +129,7 @@ class Task:
 
     def impossible_goal(self) -> ImpossibleGoal | None:
         """The first part of the goal that not even the delete relaxation reaches."""
-        objects = Objects(self.domain, self.problem)
-        for formula in self.problem.goal:
-            condition = conjunction((formula,), {}, objects)
+        for formula, condition in self.wishes:
             if condition is None:
                 return ImpossibleGoal(formula, None, ())
             missing = next(impossible_parts(condition, self.allowed_reach), None)
@@ -150,7 +150,9 @@ class Task:
         kept = tuple(each for each in self.operators if each.action not in named)
         return replace(self, operators=kept, forbidden=self.forbidden | named)
 
-    def with_facts(self, *facts: Fact | str, without: Iterable[Fact | str] = ()) -> Task:
+    def with_facts(
+        self, *facts: Fact | str, without: Iterable[Fact | str] | Fact | str = ()
+    ) -> Task:
         """The same task from an initial state with ``facts`` added.
 
         Args:
@@ -158,15 +160,21 @@ class Task:
             without: facts that no longer hold at the start.
 
         Raises:
-            ValueError: the domain has no such predicate, or the problem no such object.
+            ValueError: the domain has no such predicate, the problem no such object, an object
+                is of another type, or a fact is to be added and removed.
+            LimitReached: what becomes reachable has too many combinations of objects.
         """
+        without = (without,) if isinstance(without, str | Fact) else without
         added = [fact_of(self.domain, self.problem, each) for each in facts]
         removed = [fact_of(self.domain, self.problem, each) for each in without]
+        for both in set(added) & set(removed):
+            raise ValueError(f"{both} is both added and removed")
         gone = set(removed)
         places = dict(zip(self.problem.init, self.problem.init_places, strict=False))
         kept = {fact: places.get(fact, (0, 0)) for fact in self.problem.init if fact not in gone}
         kept.update({fact: (0, 0) for fact in added if fact not in kept})
         problem = replace(self.problem, init=tuple(kept), init_places=tuple(kept.values()))
+        self.fixpoint.objects.allowance.renew(Limits())
         fixpoint = self.fixpoint.extended(kept, gone)
         reach = fixpoint.reach_from(kept)
         return _assemble(self.domain, problem, fixpoint, reach, self.forbidden)
@@ -179,8 +187,10 @@ class Task:
 
         Raises:
             ValueError: a name in it is not declared, or it asks for a fact and its negation.
+            LimitReached: its quantifiers have too many instances.
         """
         problem = replace(self.problem, goal=goal_of(self.domain, self.problem, goal))
+        self.fixpoint.objects.allowance.renew(Limits())
         return _assemble(self.domain, problem, self.fixpoint, self.reach, self.forbidden)
 
 
@@ -191,16 +201,16 @@ def _assemble(
     reach: Reach,
     forbidden: frozenset[GroundAction],
 ) -> Task:
-    goals = _goal_parts(domain, problem)
-    facts = _facts_with_bits(reach, goals.values())
+    objects = fixpoint.objects
+    wishes = tuple((each, conjunction((each,), {}, objects)) for each in problem.goal)
+    facts = _facts_with_bits(reach, problem.goal)
     masks = Masks({fact: 1 << position for position, fact in enumerate(facts)}, reach.init)
     operators = [
         masks.operator(instance, fixpoint.schemas[instance.action.name].cost(instance.action.args))
         for instance in reach.instances
         if instance.action not in forbidden
     ]
-    parts = tuple((formula, masks.condition(part)) for formula, part in goals.items())
-    whole = conjunction(problem.goal, {}, Objects(domain, problem))
+    goals = tuple((formula, masks.condition(wish)) for formula, wish in wishes)
     return Task(
         domain,
         problem,
@@ -208,21 +218,20 @@ def _assemble(
         # Each part of a condition may hold by itself, and yet not all of it at once.
         tuple(each for each in operators if each.condition != NEVER),
         init=masks.of(problem.init),
-        goal=masks.condition(whole),
-        goals=parts,
+        goal=all_of(condition for _, condition in goals),
+        goals=goals,
+        wishes=wishes,
         reach=reach,
         fixpoint=fixpoint,
         forbidden=forbidden,
     )
 
 
-def _goal_parts(domain: Domain, problem: Problem) -> dict[Formula, FactCondition | None]:
-    objects = Objects(domain, problem)
-    return {each: conjunction((each,), {}, objects) for each in problem.goal}
+def _facts_with_bits(reach: Reach, goal: tuple[Formula, ...]) -> tuple[Fact, ...]:
+    """Facts that can change, and those of literals in the goal: these are not evaluated away.
 
-
-def _facts_with_bits(reach: Reach, goals: Iterable[FactCondition | None]) -> tuple[Fact, ...]:
-    """Facts that can change, and every goal fact; sorted, so that bits don't depend on hashing."""
+    Sorted, so that bits don't depend on hashing.
+    """
     changing = (reach.true - reach.init) | reach.falsified
-    asked = {fact for part in goals if part is not None for fact in part.facts()}
-    return tuple(sorted(changing | asked))
+    literals = (each for each in goal if isinstance(each, Literal) and each.predicate != EQUALITY)
+    return tuple(sorted(changing | {each.fact for each in literals}))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.formula import Fact, ForEach, Formula, Literal, When
+from galley.domain.formula import Exists, Fact, ForEach, Formula, Literal, When
 from galley.domain.pddl import ActionSchema
 from galley.planning.normal_form import FactCondition
 from galley.planning.operators import GroundAction
@@ -40,6 +40,8 @@ def _contradicts_itself(formula: Formula) -> Failure:
     what = "contradicts itself"
     if isinstance(formula, Literal):  # an equality: all else may hold in some state
         what = "names two objects" if formula.positive else "names one object twice"
+    elif isinstance(formula, Exists):
+        what = "speaks of objects that don't exist, or contradicts itself"
     return Failure(
         FailureKind.CONTRADICTION,
         f"goal {formula} can never hold: it {what}",

@@ -23,7 +23,7 @@ _CHUNK = 4096  # states expanded between two looks at the limits
 # plan is the same either way: all goal states of a layer are known before one is chosen.
 _LARGE = 1500
 _LARGE_ENOUGH_TO_LOAD = 15_000
-_ARRAY_CHUNK = 1 << 17
+_ARRAY_CHUNK = 1 << 16
 _ENDS = 32  # goal states that are looked at to choose one
 
 
@@ -96,6 +96,10 @@ class Layers:
                 self.expanded += len(chunk)
                 fresh.append(after)
             states = fresh[0] if len(fresh) == 1 else distinct(np.concatenate(fresh))
+            # Runs are merged by copying them.
+            reached = self.meter.out_of_time_or_memory(16e-6 * (len(seen) + len(states)))
+            if reached is not None:
+                return self._limit(reached, len(seen) + len(states))
             seen.add(states)
             goals = expander.goals(states)
             if len(goals):

@@ -54,7 +54,7 @@ def _fast_downward(task: Task, limits: Limits, *, optimal: bool) -> Plan | Failu
         task.problem,
         optimal=optimal,
         forbidden=task.forbidden,
-        seconds=limits.seconds,
+        seconds=limits.seconds and max(0.01, limits.seconds - limits.spent),
         memory_bytes=memory,
     )
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from math import fsum
 
 from galley.domain.failure import Failure, FailureKind
-from galley.planning.operators import GroundAction, Operator
-
-_DECIMALS = 9  # of a plan's cost: 0.1 + 0.2 is 0.3
+from galley.planning.operators import COST_DECIMALS, GroundAction, Operator
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ def plan_of(
     """The plan that ``operators`` are."""
     return Plan(
         tuple(each.action for each in operators),
-        round(fsum(each.cost for each in operators), _DECIMALS),
+        round(fsum(each.cost for each in operators), COST_DECIMALS),
         expanded,
         generated,
         seconds,
@@ -58,7 +56,7 @@ def limit_failure(reached: str, *, expanded: int, generated: int, seconds: float
     """
     return Failure(
         FailureKind.BUDGET,
-        f"no plan found before the {reached} was reached ({expanded} states expanded, "
-        f"{seconds:.1f} s); there may be one beyond",
+        f"no plan found before the {reached} was reached ({expanded} "
+        f"state{'' if expanded == 1 else 's'} expanded, {seconds:.1f} s); there may be one beyond",
         numbers={"expanded": expanded, "generated": generated, "seconds": seconds},
     )

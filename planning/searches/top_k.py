@@ -108,7 +108,7 @@ class PlanIterator(Iterator[Plan]):
             self.complete = True
             if not self._found:
                 states = map(space.decode, search.region.cost)
-                self.failure = explain_exhausted(self._task, states)
+                self.failure = explain_exhausted(self._task, states, whole=True)
             return
         self.failure = limit_failure(
             over,
