@@ -78,7 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"can't go on: {error}", file=sys.stderr)
         return NOT_ACHIEVED
     except KeyboardInterrupt:
-        print("interrupted; what was finished is kept", file=sys.stderr)
+        kept = "; what was finished is kept" if options.command in ("run", "compare") else ""
+        print(f"interrupted{kept}", file=sys.stderr)
         return INTERRUPTED
 
 

@@ -31,7 +31,8 @@ def whole_costs(domain: Domain, problem: Problem) -> tuple[Domain, Problem]:
     for action in domain.actions:
         terms = [each for each in action.cost if isinstance(each, FunctionTerm)]
         if not terms:
-            costs.append(sum(each for each in action.cost if not isinstance(each, FunctionTerm)))
+            numbers = [each for each in action.cost if not isinstance(each, FunctionTerm)]
+            costs.append(_sum(numbers))
             continue
         cost = FunctionTerm(
             fresh_name(f"cost-of-{action.name}", names),
@@ -68,8 +69,13 @@ def _sums(
         ]
         known = [each for each in parts if each is not None]
         if len(known) == len(parts):
-            found[cost.ground(binding)] = float(sum(map(Decimal, map(repr, known))))
+            found[cost.ground(binding)] = _sum(known)
     return found
+
+
+def _sum(numbers: Iterable[float]) -> float:
+    """The sum of ``numbers`` as they are written: 0.1 and 0.2 make 0.3."""
+    return float(sum(Decimal(repr(float(each))) for each in numbers))
 
 
 def _unit(numbers: Iterable[float]) -> int:

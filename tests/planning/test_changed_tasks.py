@@ -10,7 +10,7 @@ from reference import Reference, TooMany
 
 from galley.domain.errors import BadInput
 from galley.domain.formula import Fact, Literal, Not, Or
-from galley.planning import GroundAction, Plan, ground, search, validate
+from galley.planning import GroundAction, Limits, Plan, ground, search, validate
 from galley.planning.schemas import Schema
 
 SEEDS = st.integers(0, 10**6)
@@ -118,14 +118,48 @@ def test_what_a_goal_may_be_given_as(kitchen_task):
         (lambda t: t.with_facts("(nera burner)"), "no predicate 'nera'; did you mean 'near'"),
         (lambda t: t.with_facts("(near borner)"), "no object 'borner'; did you mean 'burner'"),
         (lambda t: t.with_facts(Fact("near", ())), "expected 1 objects, got 0"),
+        (lambda t: t.with_facts("(on countertop spam)"), "?obj must be of type objective"),
+        (lambda t: t.forbid("(pick burner sugar h1)"), "?obj must be of type objective"),
+        (lambda t: t.with_facts("(near drawer)", without="(near drawer)"), "is both added"),
         (lambda t: t.with_goal(Fact("near", ("x",))), "no object 'x'"),
         (lambda t: t.with_goal("(near burner)", "(not (near burner))"), "the goal asks for"),
     ],
 )
 def test_misspelt_changes_are_refused(kitchen_task, change, words):
-    with pytest.raises(ValueError, match=r"expected|no |asks") as caught:
+    with pytest.raises(ValueError, match=r"expected|no |asks|must be|both") as caught:
         change(kitchen_task)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: t.forbid(["(pick spam burner h1)"]),
+        lambda t: t.with_facts(3),
+        lambda t: t.with_goal(...),
+    ],
+)
+def test_what_is_no_action_fact_or_goal_is_refused(kitchen_task, change):
+    with pytest.raises(TypeError, match="expected"):
+        change(kitchen_task)
+
+
+def test_a_changed_task_counts_its_combinations_anew(pddl, monkeypatch):
+    """A loop of task and motion planning changes a task thousands of times."""
+    names = " ".join(f"o{i}" for i in range(40))
+    task = ground(
+        *pddl(
+            "(define (domain d) (:predicates (k) (p ?x) (r))"
+            " (:action a :parameters (?x ?y) :precondition (and (k) (p ?x) (p ?y)) :effect (r)))",
+            f"(define (problem x) (:domain d) (:objects {names})"
+            f" (:init {' '.join(f'(p o{i})' for i in range(40))}) (:goal (r)))",
+        ),
+        Limits(seconds=60),
+    )
+    monkeypatch.setattr("galley.planning.limits._LOOK_EVERY", 100)
+    monkeypatch.setattr("galley.planning.limits._MOST_COMBINATIONS", 10_000)
+    for _ in range(20):
+        assert len(task.with_facts("(k)").operators) == 1600
 
 
 @pytest.mark.parametrize("text", ["(near borner)", "(near", "(nera burner)", ""])

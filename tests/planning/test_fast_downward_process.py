@@ -11,7 +11,7 @@ import pytest
 
 import galley
 from galley.domain.failure import FailureKind
-from galley.domain.pddl_reader import read_domain, read_problem
+from galley.domain.pddl_reader import read_domain, read_problem, read_task
 from galley.planning import GroundAction, ground, search
 from galley.planning.extras import MissingExtra
 from galley.planning.fast_downward import FastDownwardError, fast_downward
@@ -147,3 +147,16 @@ def test_what_fast_downward_says_when_it_fails(kitchen):
     broken = replace(problem, objects=problem.objects[:1])
     with pytest.raises(FastDownwardError, match="ended with status"):
         fast_downward(domain, broken, optimal=True)
+
+
+def test_costs_add_up_as_they_are_written(tmp_path):
+    (tmp_path / "d").write_text(
+        "(define (domain c) (:predicates (p)) (:functions (total-cost) - number)"
+        " (:action a :effect (and (p) (increase (total-cost) 0.1) (increase (total-cost) 0.2))))"
+    )
+    (tmp_path / "p").write_text(
+        "(define (problem x) (:domain c) (:init) (:goal (p)) (:metric minimize (total-cost)))"
+    )
+    domain, problem = read_task(tmp_path / "d", tmp_path / "p")
+    assert fast_downward(domain, problem, optimal=True).cost == 0.3
+    assert search(ground(domain, problem), "astar").cost == 0.3

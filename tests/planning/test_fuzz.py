@@ -130,3 +130,35 @@ def test_too_many_combinations_end_at_a_limit(parameters, pddl):
     with pytest.raises(LimitReached, match="grounding stopped at the time limit") as caught:
         ground(domain, problem, Limits(seconds=0.5))
     assert caught.value.failure.kind is FailureKind.BUDGET
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        "(forall (?x ?y ?z) (or (q ?x ?y) (p ?z)))",
+        "(exists (?x ?y ?z ?u) (and (q ?x ?y) (p ?u) (r)))",
+    ],
+)
+def test_a_goal_with_too_many_instances_ends_at_a_limit(goal, pddl):
+    names = " ".join(f"o{i}" for i in range(300))
+    domain, problem = pddl(
+        "(define (domain d) (:requirements :adl) (:predicates (p ?x) (q ?x ?y) (r))"
+        " (:action a :parameters (?x) :effect (p ?x)))",
+        f"(define (problem x) (:domain d) (:objects {names}) (:init) (:goal {goal}))",
+    )
+    with pytest.raises(LimitReached, match="time limit"):
+        ground(domain, problem, Limits(seconds=0.5))
+
+
+def test_static_facts_of_a_quantified_goal_take_no_bits(pddl):
+    names = " ".join(f"o{i}" for i in range(60))
+    task = ground(
+        *pddl(
+            "(define (domain d) (:requirements :adl) (:predicates (p ?x) (q ?x ?y))"
+            " (:action a :parameters (?x) :effect (p ?x)))",
+            f"(define (problem x) (:domain d) (:objects {names}) (:init (q o1 o2) (q o2 o3))"
+            " (:goal (forall (?x ?y) (imply (q ?x ?y) (p ?y)))))",
+        )
+    )
+    assert len(task.facts) == 60
+    assert sorted(str(a) for a in search(task).actions) == ["(a o2)", "(a o3)"]
