@@ -13,7 +13,7 @@ from typing import Protocol
 from galley.domain.errors import did_you_mean
 from galley.domain.formula import Exists, Formula, FunctionTerm
 from galley.domain.pddl import ActionSchema, Domain, Problem
-from galley.planning.operators import GroundAction
+from galley.planning.operators import COST_DECIMALS, GroundAction
 from galley.planning.semantics import Binding, Semantics, State, instantiate, kinds
 
 __all__ = ["State", "Validation", "validate", "validate_actions"]
@@ -108,7 +108,7 @@ def _execute(
             return Validation(False, message, step, action, missing, tuple(states), cost)
         schema, binding = _bound(domain, action)
         states.append(semantics.successor(schema.effect, binding, states[-1]))
-        cost += _cost(schema, binding, problem)
+        cost = round(cost + _cost(schema, binding, problem), COST_DECIMALS)
     count = len(states) - 1
     failing = _Failing.of(semantics, problem.goal, {}, states[-1])
     if failing.missing:
