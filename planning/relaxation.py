@@ -18,7 +18,7 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass
 from itertools import product
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from galley.domain.formula import Fact
 from galley.domain.pddl import Domain, Problem
@@ -26,6 +26,9 @@ from galley.planning.limits import Allowance
 from galley.planning.normal_form import FactCondition, Objects
 from galley.planning.operators import GroundAction
 from galley.planning.schemas import Binding, Instance, Pattern, Schema
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 
 class Reached(Protocol):
@@ -295,8 +298,8 @@ class Fixpoint(_Rules):
         return (self._order[instance.action.name], *args)
 
 
-def _copied(lists: dict) -> dict:  # type: ignore[type-arg]
-    copied = defaultdict(list)
+def _copied(lists: dict[_K, list[_V]]) -> dict[_K, list[_V]]:
+    copied: dict[_K, list[_V]] = defaultdict(list)
     for key, value in lists.items():
         copied[key] = list(value)
     return copied

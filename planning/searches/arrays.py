@@ -6,7 +6,7 @@ array here, so each state meets only the moves it may pass, at the speed of nump
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -110,10 +110,6 @@ class SeenStates:
 
     def __len__(self) -> int:
         return sum(map(len, self.runs))
-
-    def __iter__(self) -> Iterator[int]:
-        for run in self.runs:
-            yield from run.tolist()
 
     def masked(self, mask: int) -> list[int]:
         """What ``mask`` leaves of the states, each once."""

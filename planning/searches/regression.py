@@ -61,7 +61,8 @@ class Regression:
         count = 1
         for variable in free:
             count *= len(variable.facts)
-        return _fillings(base, free) if count <= _GUESSES else map(int, layer)
+        # Sorted, so that it doesn't matter how the layer is held.
+        return _fillings(base, free) if count <= _GUESSES else map(int, sorted(layer))
 
 
 def _surely_written(move: Move) -> tuple[int, int]:
