@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
+from types import ModuleType
 
 import numpy as np
+from numpy.typing import NDArray
 
+from galley.compiled.jit import first_use
 from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.frames import Array, inverse
 from galley.robots.kinematics import link0_pose
-from galley.robots.panda import LIMITS, X_FH
-from galley.robots.panda_ik import inverse_batch
+from galley.robots.panda import LIMITS, X_FH, as_input, limit_table
 
 _X_HF = inverse(X_FH)
 _JUMP = 0.15  # rad, the most a joint may move between two poses of a line
@@ -31,7 +34,29 @@ def configurations(X_WH: Array, base: Array, spec: MobileBaseSpec, q7: Array) ->
     Args:
         q7: values of joint 7 to solve for (m,), rad.
     """
-    return inverse_batch(flange_pose(X_WH, base, spec), q7, _INNER).q
+    found: Array = _compiled().solve_pose(
+        as_input(X_WH), as_input(base), _mount(spec.p_BA), *_constants(), as_input(q7)
+    )
+    return found
+
+
+def reachable(X_WH: Array, base: Array, spec: MobileBaseSpec, q7: Array) -> bool:
+    """Whether ``configurations`` would find any; stops at the first."""
+    return bool(reachable_bases(X_WH, np.asarray(base)[None], spec, q7)[0])
+
+
+def reachable_bases(
+    X_WH: Array, bases: Array, spec: MobileBaseSpec, q7: Array
+) -> NDArray[np.bool_]:
+    """Of each base pose (m, 3): whether the hand gets to X_WH (4, 4) from it; (m,).
+
+    Args:
+        q7: values of joint 7 to solve for, rad (k,); each base stops at the first that does.
+    """
+    found: NDArray[np.bool_] = _compiled().any_solution(
+        as_input(X_WH), as_input(bases), _mount(spec.p_BA), *_constants(), as_input(q7)
+    )
+    return found
 
 
 def joint7_values(n: int, rng: np.random.Generator) -> Array:
@@ -46,33 +71,41 @@ def follow(start: Array, poses: Array, base: Array, spec: MobileBaseSpec) -> Arr
     ``start`` must reach the first pose. Joint 7 keeps its value where it can and drifts where it
     must; None where the line leaves the arm's reach or limits, or the arm would have to jump.
     """
-    flange = flange_pose(poses, base, spec)
-    q = np.asarray(start)
-    found = [q]
-    while len(found) < len(flange):
-        # All poses that are left at once, with joint 7 as it is: one call instead of one for each.
-        ahead = flange[len(found) :]
-        kept = float(np.clip(q[6], _INNER.lower[6], _INNER.upper[6]))
-        solved = inverse_batch(ahead, np.array([kept]), _INNER)
-        for k, X in enumerate(ahead):
-            step = _nearest(solved.q[solved.pose == k], q)
-            if step is None:
-                drifted = np.clip(q[6] + _DRIFT, _INNER.lower[6], _INNER.upper[6])
-                step = _nearest(inverse_batch(X, drifted, _INNER).q, q)
-                if step is None:
-                    return None
-                q = step
-                found.append(q)
-                break  # joint 7 has another value now: the rest must be solved anew
-            q = step
-            found.append(q)
-    return np.array(found)
+    path: Array
+    path, found = _compiled().follow_line(
+        as_input(start),
+        as_input(poses),
+        as_input(base),
+        _mount(spec.p_BA),
+        *_constants(),
+        _DRIFT,
+        _JUMP,
+    )
+    return path if found == len(path) else None
 
 
-def _nearest(options: Array, q: Array) -> Array | None:
-    """The configuration of options (k, 7) that is nearest to q (7,), if no joint has to jump."""
-    if not len(options):
-        return None
-    jumps = np.abs(options - q).max(axis=1)
-    best = int(np.argmin(jumps))
-    return options[best] if jumps[best] <= _JUMP else None
+@cache
+def _constants() -> tuple[Array, Array]:
+    """The flange in the hand (4, 4) and the table of the limits kept here."""
+    return as_input(_X_HF), limit_table(_INNER)
+
+
+@cache
+def _mount(p_BA: tuple[float, float, float]) -> Array:
+    """Where the arm stands on the base (3,)."""
+    return as_input(p_BA)
+
+
+@cache
+def _compiled() -> ModuleType:
+    """The compiled functions, compiled."""
+    with first_use("the arm's reach"):
+        from galley.reachability import arm_kernel
+
+        X, mount, q7 = np.eye(4), np.zeros(3), np.zeros(1)
+        arm_kernel.solve_pose(X, np.zeros(3), mount, *_constants(), q7)
+        arm_kernel.any_solution(X, np.zeros((1, 3)), mount, *_constants(), q7)
+        arm_kernel.follow_line(
+            np.zeros(7), X[None], np.zeros(3), mount, *_constants(), _DRIFT, _JUMP
+        )
+    return arm_kernel

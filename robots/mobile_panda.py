@@ -9,6 +9,7 @@ from galley.domain.frames import frozen
 from galley.robots.base_urdf import base_elements
 from galley.robots.model import JointGroup, RobotModel
 from galley.robots.panda import FINGER_STROKE, JOINTS, LIMITS, p_HT
+from galley.robots.panda_arm import PANDA_EXCESS, arm_ik
 from galley.robots.panda_urdf import panda_elements
 from galley.robots.self_collisions import ALLOWED_SELF_COLLISIONS
 
@@ -47,6 +48,8 @@ def mobile_panda(spec: MobileBaseSpec | None = None) -> RobotModel:
         palm="panda_hand",
         p_HT=p_HT,
         urdf=mobile_panda_urdf(spec),
+        ik=arm_ik,
+        sphere_excess=PANDA_EXCESS,
     )
 
 

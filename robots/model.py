@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
-from galley.domain.frames import Array
+import numpy as np
+
+from galley.domain.frames import Array, frozen, transform
+
+InverseKinematics = Callable[[Array, Array], Array]
+"""Closed-form inverse kinematics of the group ``arm``: ``(X_AT, free) -> q`` (k, n), all solutions
+within the limits. X_AT (4, 4) is the pose of the tool frame in the link that the arm's first joint
+stands on; ``free`` (m,) are the values to try for a redundant joint, ignored where none is."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,11 @@ class RobotModel:
         palm: name of the link that carries the fingers (the hand frame H).
         p_HT: grasp centre between the fingertips, in the hand frame, metres (3,).
         urdf: the whole multibody as URDF text with absolute mesh paths.
+        tool_link: link that the tool frame T is fixed to; the palm if left out.
+        X_LT: pose of T in that link (4, 4); unturned at p_HT if left out.
+        ik: closed-form inverse kinematics, or None where there is none.
+        sphere_excess: pairs of a link and how far (m) the spheres that cover its meshes may reach
+            beyond their convex hulls; ``*`` stands for all links that are not named.
     """
 
     name: str
@@ -58,6 +71,16 @@ class RobotModel:
     palm: str
     p_HT: Array
     urdf: str
+    tool_link: str = ""
+    X_LT: Array = field(default_factory=lambda: np.empty((0, 0)))
+    ik: InverseKinematics | None = None
+    sphere_excess: tuple[tuple[str, float], ...] = (("*", 0.008),)
+
+    def __post_init__(self) -> None:
+        if not self.tool_link:
+            object.__setattr__(self, "tool_link", self.palm)
+        if self.X_LT.size == 0:
+            object.__setattr__(self, "X_LT", frozen(transform(translation=self.p_HT)))
 
     @property
     def size(self) -> int:

@@ -1,59 +1,64 @@
-"""The Franka Emika Panda: its geometry, its limits and its forward kinematics.
+"""The Franka Emika Panda: its kinematics, forward and inverse, its limits, its hand.
 
 Frames: A is ``panda_link0`` (the arm's base), F the flange ``panda_link8``, H ``panda_hand``, T the
-    grasp
-centre between the fingertips.
+grasp centre between the fingertips. The kinematics are compiled by the first call; the lengths and
+the derivation stand in ``panda_ik``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from galley.compiled.jit import first_use
 from galley.domain.frames import Array, frozen, rotation_z, transform
-
-# Lengths of Franka's DH table (modified convention, after Craig), metres.
-D1 = 0.333  # link0 to the shoulder, where the axes of joints 1, 2 and 3 meet
-D3 = 0.316  # shoulder to the elbow, along the upper arm
-A4 = 0.0825  # the elbow's sideways offset, out to joint 4's axis and back again behind it
-D5 = 0.384  # elbow to the wrist centre, where the axes of joints 5 and 6 meet
-A7 = 0.088  # joint 6's axis to joint 7's
-DF = 0.107  # joint 7's frame to the flange
-
-# One row a joint: a, alpha, d of the transform Rx(alpha) Tx(a) Rz(q) Tz(d) from the link before.
-_DH = (
-    (0.0, 0.0, D1),
-    (0.0, -np.pi / 2, 0.0),
-    (0.0, np.pi / 2, D3),
-    (A4, np.pi / 2, 0.0),
-    (-A4, -np.pi / 2, D5),
-    (0.0, np.pi / 2, 0.0),
-    (A7, np.pi / 2, 0.0),
+from galley.robots.panda_ik import (
+    A4,
+    A7,
+    ANGLE_AT_ZERO,
+    D1,
+    D3,
+    D5,
+    DF,
+    DH,
+    FORE,
+    LIMITS,
+    UPPER,
+    Limits,
 )
+
+__all__ = [
+    "A4",
+    "A7",
+    "ANGLE_AT_ZERO",
+    "D1",
+    "D3",
+    "D5",
+    "DF",
+    "DH",
+    "FINGER_HEIGHT",
+    "FINGER_STROKE",
+    "FORE",
+    "JOINTS",
+    "LIMITS",
+    "UPPER",
+    "X_FH",
+    "Limits",
+    "Solutions",
+    "as_input",
+    "forward",
+    "inverse",
+    "inverse_batch",
+    "limit_table",
+    "link_frames",
+    "p_HT",
+]
+
 JOINTS = tuple(f"panda_joint{k}" for k in range(1, 8))
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits of the seven joints, each (7,): rad, rad/s, rad/s^2, rad/s^3."""
-
-    lower: Array
-    upper: Array
-    velocity: Array
-    acceleration: Array
-    jerk: Array
-
-
-LIMITS = Limits(
-    lower=frozen([-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973]),
-    upper=frozen([2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973]),
-    velocity=frozen([2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61]),
-    acceleration=frozen([15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0]),
-    jerk=frozen([7500.0, 3750.0, 5000.0, 6250.0, 7500.0, 10000.0, 10000.0]),
-)
-"""The real arm's limits, from Franka's published table. The URDF's hard limits are wider."""
 
 X_FH: Array = frozen(transform(rotation_z(-np.pi / 4)))
 """The hand in the flange: it is bolted on turned by -45 degrees."""
@@ -68,6 +73,26 @@ p_HT: Array = frozen([0.0, 0.0, 0.1034])
 """Grasp centre in H, metres. The pads reach from 36.2 to 53.8 mm in the finger meshes: 45 mm is
 their middle, and the finger frames stand 58.4 mm from the hand's. They slide along H's y axis."""
 
+Indices = NDArray[np.int64]
+
+
+class Solutions(NamedTuple):
+    """IK solutions of many poses, ordered by pose, then q7, then branch.
+
+    Attributes:
+        q: joint angles, rad (k, 7), within the limits.
+        pose: index of the pose that each one reaches (k,).
+        seven: index of its value of joint 7 (k,).
+        branch: 4 * elbow + 2 * wrist + shoulder of each (k,). Elbow 0 is the bent arm, 1 the
+            over-stretched; wrist 0 has cos q5 >= 0; shoulder 0 has q2 >= 0. Along a curve of
+            configurations the branch stays, unless the curve passes a singular pose.
+    """
+
+    q: Array
+    pose: Indices
+    seven: Indices
+    branch: Indices
+
 
 def link_frames(q: ArrayLike) -> Array:
     """X_AL of every link L, from Franka's DH table (modified convention).
@@ -78,24 +103,9 @@ def link_frames(q: ArrayLike) -> Array:
     Returns:
         Poses in ``panda_link0`` (..., 9, 4, 4): of ``panda_link0`` to 7, then of the flange.
     """
-    q = np.asarray(q, dtype=np.float64)
-    X = np.zeros((*q.shape[:-1], 9, 4, 4))
-    X[..., 0, :, :] = np.eye(4)
-    cosine, sine = np.cos(q), np.sin(q)
-    for k, (a, alpha, d) in enumerate(_DH):
-        ca, sa = round(np.cos(alpha)), round(np.sin(alpha))  # quarter turns: exact, no 6e-17
-        c, s = cosine[..., k], sine[..., k]
-        step = np.zeros((*q.shape[:-1], 4, 4))
-        step[..., 0, 0], step[..., 0, 1], step[..., 0, 3] = c, -s, a
-        step[..., 1, 0], step[..., 1, 1] = s * ca, c * ca
-        step[..., 1, 2], step[..., 1, 3] = -sa, -sa * d
-        step[..., 2, 0], step[..., 2, 1] = s * sa, c * sa
-        step[..., 2, 2], step[..., 2, 3] = ca, ca * d
-        step[..., 3, 3] = 1.0
-        X[..., k + 1, :, :] = X[..., k, :, :] @ step
-    X[..., 8, :, :] = X[..., 7, :, :]
-    X[..., 8, :3, 3] += DF * X[..., 7, :3, 2]
-    return X
+    q = as_input(q)
+    frames: Array = _link_frames()(q.reshape(-1, 7))
+    return frames.reshape(*q.shape[:-1], 9, 4, 4)
 
 
 def forward(q: ArrayLike) -> Array:
@@ -108,3 +118,78 @@ def forward(q: ArrayLike) -> Array:
         Pose (..., 4, 4), metres.
     """
     return link_frames(q)[..., 8, :, :].copy()
+
+
+def inverse(X: Array, q7: float, limits: Limits = LIMITS) -> Array:
+    """Every configuration that puts the flange at ``X`` with joint 7 at ``q7``.
+
+    Args:
+        X: pose of the flange in ``panda_link0``, X_AF (4, 4).
+        q7: angle of joint 7, rad.
+        limits: position limits; each range must be under 2 pi wide.
+
+    Returns:
+        Joint angles, rad (k, 7), 0 <= k <= 8. Where configurations form a continuum (q2 = 0), the
+        one with q1 = q3 stands for it.
+    """
+    return inverse_batch(X, np.array([q7]), limits).q
+
+
+def inverse_batch(X: Array, q7: ArrayLike, limits: Limits = LIMITS) -> Solutions:
+    """Every configuration for each pose combined with each value of joint 7.
+
+    Args:
+        X: poses of the flange in ``panda_link0``, X_AF (4, 4) or (n, 4, 4).
+        q7: angles of joint 7, rad (m,).
+        limits: position limits; each range must be under 2 pi wide.
+
+    Returns:
+        Solutions, with the pose, the value of joint 7 and the branch of each.
+    """
+    table = _table() if limits is LIMITS else limit_table(limits)
+    X_AF, angles = as_input(X).reshape(-1, 4, 4), as_input(q7).reshape(-1)
+    q, (pose, seven, branch) = _solve_batch()(X_AF, angles, table)
+    return Solutions(q, pose, seven, branch)
+
+
+def limit_table(limits: Limits) -> Array:
+    """What the compiled functions compare joints with (7, 6): see ``panda_ik_kernel``.
+
+    Raises:
+        ValueError: a range is 2 pi wide or more.
+    """
+    from galley.robots import panda_ik_kernel
+
+    if np.any(limits.upper - limits.lower >= 2.0 * np.pi):
+        raise ValueError("a joint's range must be under 2 pi wide")
+    return panda_ik_kernel.limit_table(as_input(limits.lower), as_input(limits.upper))
+
+
+def as_input(values: ArrayLike) -> Array:
+    """A writeable copy in C order: Numba compiles anew for read-only and for strided arrays."""
+    return np.array(values, dtype=np.float64, order="C")
+
+
+@cache
+def _table() -> Array:
+    return limit_table(LIMITS)
+
+
+@cache
+def _solve_batch() -> Callable[[Array, Array, Array], tuple[Array, Indices]]:
+    """The compiled function, compiled."""
+    with first_use("inverse kinematics"):
+        from galley.robots.panda_ik_kernel import solve_batch
+
+        solve_batch(np.eye(4)[None], np.zeros(1), _table())
+    return solve_batch
+
+
+@cache
+def _link_frames() -> Callable[[Array], Array]:
+    """The compiled function, compiled."""
+    with first_use("forward kinematics"):
+        from galley.robots.panda_ik_kernel import link_frames
+
+        link_frames(np.zeros((1, 7)))
+    return link_frames

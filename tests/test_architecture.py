@@ -18,15 +18,16 @@ ROOT = Path(galley.__file__).parent
 KITCHEN = ROOT / "domain" / "kitchen"
 OUTSIDE = {"tests", "bench", "docs", "videos", "build", "dist", "runs"}
 
-BELOW_SKILLS = {"domain", "robots", "worlds", "motion", "optimization", "reachability"}
+BELOW_SKILLS = {"compiled", "domain", "robots", "worlds", "motion", "optimization", "reachability"}
 MAY_IMPORT = {
+    "compiled": set(),
     "domain": set(),
-    "planning": {"domain"},
-    "robots": {"domain"},
-    "worlds": {"domain", "robots"},
-    "motion": {"domain", "robots", "worlds"},
+    "planning": {"domain", "compiled"},
+    "robots": {"domain", "compiled"},
+    "worlds": {"domain", "robots", "compiled"},
+    "motion": {"domain", "robots", "worlds", "compiled"},
     "optimization": {"domain", "robots", "worlds", "motion"},
-    "reachability": {"domain", "robots", "worlds"},
+    "reachability": {"compiled", "domain", "robots", "worlds"},
     "skills": BELOW_SKILLS,
     "tamp": {"planning", "skills"} | BELOW_SKILLS,
     "simulation": {"domain", "robots", "worlds", "motion"},

@@ -1,15 +1,24 @@
 """Where to stand, what is out of reach, and the hand on a line."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.frames import angle_between, inverse, transform
 from galley.domain.scene import Stance
-from galley.reachability.arm import configurations, flange_pose, follow, joint7_values
+from galley.reachability.arm import (
+    configurations,
+    flange_pose,
+    follow,
+    joint7_values,
+    reachable,
+    reachable_bases,
+)
 from galley.reachability.stances import sample_stance, shortfall
 from galley.robots.kinematics import hand_pose, link0_pose
-from galley.robots.panda import LIMITS, X_FH, forward
+from galley.robots.panda import LIMITS, X_FH, forward, inverse_batch
 
 SPEC = MobileBaseSpec()
 DOWN = np.diag([1.0, -1.0, -1.0])
@@ -176,3 +185,68 @@ def test_a_line_that_leaves_the_arms_reach_is_none(followed):
     assert follow(path[0], beyond, base, SPEC) is None
     into_itself = line(poses[0][:3, 3], (1.0, 0.0, 0.0), 0.8)  # through the arm's own column
     assert follow(path[0], into_itself, base, SPEC) is None
+
+
+def followed_one_by_one(start, poses, base):
+    """What ``follow`` promises, a pose at a time: joint 7 stays if it can, else drifts."""
+    inner = replace(LIMITS, lower=LIMITS.lower + 0.01, upper=LIMITS.upper - 0.01)
+    path = [start]
+    for X in poses[1:]:
+        X_AF = flange_pose(X, base, SPEC)
+        for change in ([0.0], [0.03, -0.03, 0.08, -0.08]):
+            q7 = np.clip(path[-1][6] + np.array(change), inner.lower[6], inner.upper[6])
+            options = inverse_batch(X_AF, q7, inner).q
+            jumps = np.abs(options - path[-1]).max(axis=1)
+            if len(options) and jumps.min() <= 0.15:
+                path.append(options[np.argmin(jumps)])
+                break
+        else:
+            return None
+    return np.array(path)
+
+
+def test_joint_7_keeps_its_value_where_it_can_and_drifts_where_it_must():
+    rng = np.random.default_rng(7)
+    base = np.array([1.0, 0.1, np.pi - 0.3])
+    outcomes = {"kept": 0, "drifted": 0, "none": 0}
+    for _ in range(250):
+        direction = rng.normal(size=3)
+        p = rng.uniform((0.2, -0.4, 0.8), (0.7, 0.4, 1.4))
+        poses = line(p, direction / np.linalg.norm(direction), rng.uniform(0.02, 0.4))
+        options = configurations(poses[0], base, SPEC, joint7_values(6, rng))
+        if not len(options):
+            continue
+        start = options[rng.integers(len(options))]
+        path, expected = follow(start, poses, base, SPEC), followed_one_by_one(start, poses, base)
+        assert (path is None) == (expected is None)
+        if path is None:
+            outcomes["none"] += 1
+            continue
+        np.testing.assert_allclose(path, expected, atol=1e-9)
+        outcomes["kept" if np.ptp(path[:, 6]) == 0.0 else "drifted"] += 1
+    assert min(outcomes.values()) > 5, outcomes
+
+
+def test_a_reversed_or_read_only_line_is_followed_the_same(followed):
+    base, poses, path = followed[0]
+    back = follow(path[-1], poses[::-1], base, SPEC)
+    np.testing.assert_array_equal(back, follow(path[-1], poses[::-1].copy(), base, SPEC))
+    poses = poses.copy()
+    poses.setflags(write=False)
+    np.testing.assert_array_equal(follow(path[0], poses, base, SPEC), path)
+    np.testing.assert_array_equal(follow(path[0], poses[:1], base, SPEC), path[:1])
+
+
+def test_a_base_reaches_where_there_is_a_configuration():
+    rng = np.random.default_rng(8)
+    X_WH = transform(DOWN, (0.3, 0.2, 1.0))
+    bases = rng.uniform((-0.5, -1.5, -np.pi), (1.5, 1.5, np.pi), (400, 3))
+    q7 = joint7_values(8, rng)
+    spec = replace(SPEC, p_BA=(0, 0, 1))  # whole numbers, as a scene file may have them
+    for mount in (SPEC, spec):
+        expected = [len(configurations(X_WH, base, mount, q7)) > 0 for base in bases]
+        assert reachable_bases(X_WH, bases, mount, q7).tolist() == expected
+        assert [reachable(X_WH, base, mount, q7) for base in bases] == expected
+        assert 20 < sum(expected) < 380
+    assert reachable_bases(X_WH, bases[:0], SPEC, q7).shape == (0,)
+    assert not reachable(X_WH, bases[0], SPEC, np.empty(0))

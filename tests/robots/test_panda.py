@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from ssik.prebuilt.franka import panda_ik as ssik_panda
 
-from galley.domain.frames import rotation_z
+from galley.domain.frames import frozen, rotation_about, rotation_z, transform
 from galley.robots.panda import (
+    DF,
+    DH,
     FINGER_HEIGHT,
     FINGER_STROKE,
     LIMITS,
@@ -52,6 +54,25 @@ def test_batches_and_single_configurations_agree():
     assert link_frames(q).shape == (3, 4, 9, 4, 4)
     assert np.array_equal(link_frames(q)[1, 2], link_frames(q[1, 2]))
     assert np.array_equal(link_frames(q)[..., 8, :, :], forward(q))
+
+
+def test_link_frames_are_the_dh_tables():
+    """The product of the table's transforms, written out as matrices, is the oracle."""
+    q = np.random.default_rng(3).uniform(LIMITS.lower, LIMITS.upper, 7)
+    X = np.eye(4)
+    for k, (a, alpha, d) in enumerate(DH):
+        across = transform(rotation_about((1, 0, 0), alpha), (a, 0.0, 0.0))
+        X = X @ across @ transform(rotation_z(q[k]), (0.0, 0.0, d))
+        assert link_frames(q)[k + 1] == pytest.approx(X, abs=1e-14)
+    assert link_frames(q)[8] == pytest.approx(X @ transform(None, (0.0, 0.0, DF)), abs=1e-14)
+
+
+def test_input_that_is_read_only_or_strided_is_taken():
+    q = np.random.default_rng(4).uniform(LIMITS.lower, LIMITS.upper, (5, 7))
+    assert np.array_equal(forward(q[::-1]), forward(q)[::-1])
+    assert np.array_equal(forward(frozen(q)), forward(q))
+    assert np.array_equal(forward(q[0].tolist()), forward(q[0]))
+    assert forward(np.empty((0, 7))).shape == (0, 4, 4)
 
 
 def test_link_frames_are_rigid():

@@ -1,0 +1,160 @@
+"""Motion planning against its peers: pybullet-planning, OMPL and roboplan, on one kitchen.
+
+    pip install pybullet-planning==0.6.1 ompl==2.0.1 roboplan==0.7.0 eaik==1.2.2
+    python bench/motion.py [--quick] [--json FILE] [--figure [FILE]] [--only abcd]
+
+Ratios say more than seconds: all planners run on one machine in the same minutes and take turns at
+every query. Sections: a, planners on 63 everyday queries and three narrow sets of 20; b, the
+compiled checker by itself; c, inverse kinematics; d, time to plan against the number of obstacles.
+What it takes to tell a planner about a scene is not counted, nor is its first plan. Every path is
+looked at in PyBullet at 0.02 rad and in Drake at 0.05 rad: 2 mm of overlap is a hit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import inverse_kinematics
+import motion_figures
+import motion_kernel
+from motion_peers import BIRRT, ROBOPLAN, installed, planners
+from motion_peers_ours import PROVEN, RAW, SHORT
+from motion_queries import KITCHEN_SET, NARROW, SETS, kitchen_queries, load_kitchen
+from motion_runs import Run, Summary, objections, race, show, summed_up
+from motion_verdicts import Judge
+from planning_runs import note, shown, table
+from planning_sections import Section, Target
+
+FIGURE = Path(__file__).resolve().parent.parent / "docs" / "motion_obstacles.png"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="few queries and samples")
+    parser.add_argument("--json", type=Path, help="where to put the raw figures")
+    parser.add_argument("--figure", type=Path, nargs="?", const=FIGURE, help="draw the curves")
+    parser.add_argument("--only", default="abcd", help="sections, such as 'ab'")
+    parser.add_argument("--limit", type=float, default=10.0, help="seconds of a search")
+    arguments = parser.parse_args()
+    start = perf_counter()
+    raw: dict[str, Any] = {
+        "machine": {
+            "Python": platform.python_version(),
+            "cores": str(os.cpu_count()),
+            **installed(),
+        }
+    }
+    print(", ".join(f"{k} {v}" for k, v in raw["machine"].items()), "\n", flush=True)
+    quick, limit = arguments.quick, arguments.limit
+    steps: dict[str, Callable[[], Section]] = {
+        "a": lambda: race_all(quick, limit),
+        "b": lambda: checker(quick),
+        "c": lambda: ik(quick),
+        "d": lambda: obstacles(quick, limit, arguments.figure),
+    }
+    targets: list[Target] = []
+    for letter, step in steps.items():
+        if letter in arguments.only:
+            raw[letter], more = step()
+            targets += more
+    note(f"done after {perf_counter() - start:.0f} s\n")
+    verdicts = {True: "met", False: "NOT met", None: "not measured"}
+    table(
+        ["target", "wanted", "measured", ""],
+        [[t.what, t.wanted, shown(t.figure), verdicts[t.met]] for t in targets],
+    )
+    raw["targets"] = [vars(each) for each in targets]
+    if arguments.json:
+        arguments.json.write_text(json.dumps(raw, indent=1) + "\n")
+    return 0
+
+
+def race_all(quick: bool, limit: float) -> Section:
+    """a. All planners on all queries."""
+    scene, robot = load_kitchen()
+    queries = kitchen_queries(scene, robot, quick=quick)
+    found, missing = planners(scene, robot)
+    for sentence in missing:
+        print(sentence)
+    print(flush=True)
+    judge = Judge(scene, robot)
+    try:
+        runs = race(found, queries, judge, limit)
+    finally:
+        for each in (*found, judge):
+            each.close()
+    summaries = {name: show(runs, (name,), limit) for name in SETS}
+    wrong = objections(runs)
+    if wrong:
+        table(["paths that an engine objects to", "query", "what it says"], wrong)
+    raw = {
+        "runs": [asdict(run) for run in runs],
+        "summaries": {
+            name: {k: asdict(v) for k, v in each.items()} for name, each in summaries.items()
+        },
+    }
+    return raw, planner_targets(runs, summaries, limit)
+
+
+def planner_targets(
+    runs: list[Run], summaries: dict[str, dict[str, Summary]], limit: float
+) -> list[Target]:
+    """What is wanted of the planners."""
+    everyday = summaries[KITCHEN_SET]
+    found = []
+    for ours, theirs, bound in ((SHORT, BIRRT, 500), (PROVEN, BIRRT, 100), (RAW, ROBOPLAN, 5)):
+        for what in ("median", "p95"):
+            figure = None
+            if theirs in everyday:
+                figure = getattr(everyday[theirs], what) / getattr(everyday[ours], what)
+            found.append(Target.at_least(f"{ours}: {what} against {theirs}", bound, figure))
+    for ours in (RAW, SHORT, PROVEN):
+        all_sets = summed_up(runs, ours, SETS, limit)
+        share = 100.0 * all_sets.valid / all_sets.solved if all_sets.solved else None
+        found.append(Target.at_least(f"{ours}: paths free in both engines", 100, share, " %"))
+    for name in NARROW:
+        mine = summaries[name][PROVEN]
+        share = 100.0 * mine.soon / mine.asked
+        found.append(Target.at_least(f"{name}: solved and proven within 1 s", 95, share, " %"))
+    return found
+
+
+def checker(quick: bool) -> Section:
+    """b. The compiled checker by itself."""
+    scene, robot = load_kitchen()
+    figures = motion_kernel.measure(scene, robot, kitchen_queries(scene, robot, quick=quick), quick)
+    table(
+        ["checker", "measured", "unit"],
+        [[what, shown(value), unit] for what, value, unit in figures.rows()],
+    )
+    ratio = figures.single / figures.bullet
+    return figures.raw(), [
+        Target.at_least("states a second along free edges", 10, figures.edge_states / 1e6, " M"),
+        Target.at_least("the same, as far as hoped", 20, figures.edge_states / 1e6, " M"),
+        Target.at_least("single checks against PyBullet's", 20, ratio),
+        Target.at_most("self-collisions missed", 0.1, 100 * figures.self_misses, " %"),
+    ]
+
+
+def ik(quick: bool) -> Section:
+    """c. Inverse kinematics."""
+    return inverse_kinematics.measure(*((100, 3) if quick else ()))
+
+
+def obstacles(quick: bool, limit: float, figure: Path | None) -> Section:
+    """d. Time to plan against the number of obstacles."""
+    scene, robot = load_kitchen()
+    return motion_figures.growth(scene, robot, limit, figure, quick), []
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""Galley's side of the motion benchmark: the only place here that calls its compiled planner."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from motion_peers import Answer
+from motion_peers_ompl import Checkers, Free
+from motion_queries import Query
+
+from galley.domain.failure import Failure
+from galley.domain.frames import Array
+from galley.domain.scene import Scene
+from galley.motion import plan
+from galley.robots.model import RobotModel
+from galley.worlds.collision_world import CollisionWorld
+from galley.worlds.scene_kernel import SceneKernel
+
+RAW, SHORT, PROVEN = "galley, raw", "galley, shortcut", "galley, shortcut and proven"
+SHORTCUTS = 100
+
+
+class Ours:
+    """The compiled RRT-Connect, with its own margin.
+
+    Args:
+        shortcuts: tries of shortcutting; 0 leaves the path as it was found.
+        prove: whether the path must be proven free between its checked states.
+    """
+
+    def __init__(
+        self, name: str, scene: Scene, robot: RobotModel, shortcuts: int, prove: bool
+    ) -> None:
+        self.name = name
+        self.scene = scene
+        self.robot = robot
+        self.shortcuts = shortcuts
+        self.prove = prove
+
+    def prepare(self, query: Query) -> None:
+        """See ``Planner``."""
+        self._world = CollisionWorld.from_scene(self.scene, self.robot, query.state)
+
+    def plan(self, query: Query, seed: int, limit: float) -> Answer:
+        """See ``Planner``. The planner counts iterations; ``limit`` is left to its budget."""
+        began = perf_counter()
+        found = plan(
+            self._world,
+            query.start,
+            query.goal,
+            seed=seed,
+            shortcuts=self.shortcuts,
+            prove=self.prove,
+        )
+        seconds = perf_counter() - began
+        return Answer(None if isinstance(found, Failure) else found.waypoints, seconds)
+
+    def close(self) -> None:
+        """See ``Planner``."""
+
+
+def planners(scene: Scene, robot: RobotModel) -> list[Ours]:
+    """As it is found; shortcut; shortcut and proven."""
+    return [
+        Ours(RAW, scene, robot, 0, False),
+        Ours(SHORT, scene, robot, SHORTCUTS, False),
+        Ours(PROVEN, scene, robot, SHORTCUTS, True),
+    ]
+
+
+def kernel_checker(scene: Scene, robot: RobotModel) -> Checkers:
+    """The compiled checker's answers, one configuration at a time, for OMPL to ask."""
+
+    def make(query: Query) -> Free:
+        view = SceneKernel(scene, robot).world(query.state).view("arm")
+
+        def free(arm: Array) -> bool:
+            return view.free(arm)
+
+        return free
+
+    return Checkers(make, lambda: None)

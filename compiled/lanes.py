@@ -1,0 +1,213 @@
+"""Sixteen numbers at once: a vector type for Numba's compiled functions.
+
+LLVM turns loops into vector code only if it can prove that no array overlaps another, and says
+nothing where it can't. Kernels that live from vector code therefore say what they mean: a value of
+type ``lanes`` holds 16 float32 numbers; ``+ - *`` and the functions here work on all of them. On a
+processor with 512-bit registers that is one register, else LLVM splits it.
+
+Inside compiled functions only::
+
+    x = load(buffer, at)          # 16 numbers from a contiguous float32 array
+    store(buffer, at, x * x + splat(y))
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, models, register_model
+
+LANES = 16
+_FLAGS = ("contract", "nsz", "reassoc", "nnan", "ninf", "arcp")
+_VECTOR = ir.VectorType(ir.FloatType(), LANES)
+
+
+class LanesType(types.Type):  # type: ignore[misc]
+    """Numba's name for 16 float32 numbers."""
+
+    def __init__(self) -> None:
+        super().__init__(name="lanes16")
+
+
+lanes = LanesType()
+
+
+@register_model(LanesType)
+class _Model(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _VECTOR)
+
+
+def _pointer(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
+    data = context.make_array(kind)(context, builder, array).data
+    place = builder.gep(data, [at])
+    return builder.bitcast(place, _VECTOR.as_pointer())
+
+
+@intrinsic
+def load(typing: Any, array: Any, at: Any) -> Any:
+    """``array[at : at + 16]`` of a contiguous float32 array."""
+    result = lanes(array, types.intp)
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.load(_pointer(context, builder, sig.args[0], *args), align=4)
+
+    return result, code
+
+
+@intrinsic
+def store(typing: Any, array: Any, at: Any, value: Any) -> Any:
+    """Write 16 numbers to ``array[at : at + 16]``."""
+    result = types.void(array, types.intp, lanes)
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        place = _pointer(context, builder, sig.args[0], args[0], args[1])
+        builder.store(args[2], place, align=4)
+        return context.get_dummy_value()
+
+    return result, code
+
+
+@intrinsic
+def splat(typing: Any, value: Any) -> Any:
+    """The same number 16 times."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        first = builder.insert_element(
+            ir.Constant(_VECTOR, ir.Undefined), args[0], ir.Constant(ir.IntType(32), 0)
+        )
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        return builder.shuffle_vector(first, ir.Constant(_VECTOR, ir.Undefined), mask)
+
+    return lanes(types.float32), code
+
+
+def _intrinsic_call(name: str, count: int) -> Callable[..., Any]:
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind = ir.FunctionType(_VECTOR, [_VECTOR] * count)
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v16f32")
+        return builder.call(function, args, fastmath=_FLAGS)
+
+    return code
+
+
+@intrinsic
+def absolute(typing: Any, x: Any) -> Any:
+    """|x|."""
+    return lanes(lanes), _intrinsic_call("fabs", 1)
+
+
+@intrinsic
+def root(typing: Any, x: Any) -> Any:
+    """The square root."""
+    return lanes(lanes), _intrinsic_call("sqrt", 1)
+
+
+@intrinsic
+def whole(typing: Any, x: Any) -> Any:
+    """The nearest whole number."""
+    return lanes(lanes), _intrinsic_call("rint", 1)
+
+
+@intrinsic
+def larger(typing: Any, x: Any, y: Any) -> Any:
+    """The larger of two, lane by lane."""
+    return lanes(lanes, lanes), _chosen(">")
+
+
+@intrinsic
+def smaller(typing: Any, x: Any, y: Any) -> Any:
+    """The smaller of two, lane by lane."""
+    return lanes(lanes, lanes), _chosen("<")
+
+
+def _chosen(comparison: str) -> Callable[..., Any]:
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        x, y = args
+        return builder.select(builder.fcmp_ordered(comparison, x, y, flags=_FLAGS), x, y)
+
+    return code
+
+
+def _folded(comparison: str) -> Callable[..., Any]:
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        value, width = args[0], LANES
+        undefined = ir.Constant(_VECTOR, ir.Undefined)
+        while width > 1:
+            width //= 2
+            order = [*range(width, 2 * width), *range(LANES - width)]
+            mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), order[:LANES])
+            other = builder.shuffle_vector(value, undefined, mask)
+            value = builder.select(builder.fcmp_ordered(comparison, value, other), value, other)
+        return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
+
+    return code
+
+
+@intrinsic
+def least(typing: Any, x: Any) -> Any:
+    """The least of the 16, a float32."""
+    return types.float32(lanes), _folded("<")
+
+
+@intrinsic
+def greatest(typing: Any, x: Any) -> Any:
+    """The greatest of the 16, a float32."""
+    return types.float32(lanes), _folded(">")
+
+
+@intrinsic
+def ramp(typing: Any) -> Any:
+    """0, 1, 2, ... 15."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return ir.Constant(_VECTOR, [float(k) for k in range(LANES)])
+
+    return lanes(), code
+
+
+@intrinsic
+def negative(typing: Any, x: Any) -> Any:
+    """Which of the 16 are below zero: bit k of a whole number for lane k."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        below = builder.fcmp_ordered("<", args[0], ir.Constant(_VECTOR, [0.0] * LANES))
+        return builder.zext(builder.bitcast(below, ir.IntType(LANES)), ir.IntType(64))
+
+    return types.int64(lanes), code
+
+
+@intrinsic
+def lowest_bit(typing: Any, bits: Any) -> Any:
+    """Position of the lowest bit that is set in a number that isn't zero."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), code
+
+
+def _binary(function: Any, name: str) -> None:
+    class Template(AbstractTemplate):  # type: ignore[misc]
+        def generic(self, args: Any, kws: Any) -> Any:
+            if tuple(args) == (lanes, lanes):
+                return signature(lanes, lanes, lanes)
+            return None
+
+    infer_global(function)(Template)
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return getattr(builder, name)(*args, flags=_FLAGS)
+
+    lower_builtin(function, lanes, lanes)(code)
+
+
+_binary(operator.add, "fadd")
+_binary(operator.sub, "fsub")
+_binary(operator.mul, "fmul")

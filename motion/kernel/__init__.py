@@ -1,0 +1,14 @@
+"""The planners, compiled end to end: one call from Python plans, shortens and proves.
+
+All of them ask the world through three functions of ``galley.worlds.kernel.edges`` and hand on
+its table without looking inside. The space they search is a box with a metric.
+
+- ``generator``: random numbers from a state array, the same on every machine
+- ``tree``, ``nearest``: search trees in arrays
+- ``polyline``: lengths and points of a path
+- ``rrt_connect``, ``rrt``: the searches
+- ``shortcut``: shorter paths
+- ``anytime``: many bounded searches, the best path of all
+- ``prove``: proofs of whole paths
+- ``plan``: search, shortening and proof in one call
+"""

@@ -1,0 +1,172 @@
+"""Plans in one compiled call: searched, shortened and, where asked for, proven free.
+
+Searching on sampled edges is quick and nearly always right; so a path is searched and shortened
+first and proven afterwards. Where an edge can't be proven, the path is mended there by a search
+whose edges are proven, in the shortened path or else in the raw one; then a new search begins,
+from other random numbers and with a finer step. In the last round all edges are proven at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from galley.compiled.jit import kernel
+from galley.domain.frames import Array
+from galley.motion.kernel.anytime import Effort, short_path
+from galley.motion.kernel.generator import seeded
+from galley.motion.kernel.polyline import copy, first_rows
+from galley.motion.kernel.prove import prove_path, state_proven
+from galley.motion.kernel.rrt_connect import connect
+from galley.motion.kernel.rules import UNBOUNDED, Box, Rules
+from galley.motion.kernel.shortcut import shorten
+
+FOUND, NO_PATH, NOT_PROVEN, START_NOT_PROVEN, GOALS_NOT_PROVEN = range(5)
+
+
+class Outcome(NamedTuple):
+    """What a plan found.
+
+    Attributes:
+        status: FOUND, or why there is no path.
+        path: (n, k); without rows unless the status is FOUND.
+        iterations: samples drawn in all.
+        start_nodes, goal_nodes: sizes of the trees of the last round's first search.
+        rounds: how often a search began.
+        doubtful: how many paths had an edge that could not be proven.
+        states: looked at in the proof of the path; 0 without one.
+    """
+
+    status: int
+    path: Array
+    iterations: int
+    start_nodes: int
+    goal_nodes: int
+    rounds: int
+    doubtful: int
+    states: int
+
+
+@kernel
+def plan(
+    table: Any,
+    finer: Any,
+    box: Box,
+    rules: Rules,
+    effort: Effort,
+    start: Array,
+    goals: Array,
+    seed: int,
+    history: Array,
+) -> Outcome:
+    """A short path from start (k,) to one of ``goals`` (m, k), all of them free, m at least 1.
+
+    Args:
+        table, finer: the same question, edges sampled at a coarser and at a finer step.
+        rules: with ``proven``, the path that comes back is proven to keep ``required``.
+        seed: all random numbers come from it.
+        history: see ``short_path``; of the last round.
+    """
+    nothing = np.empty((0, len(start)))
+    ends = goals
+    if rules.proven:
+        if not state_proven(table, start, rules.required):
+            return Outcome(START_NOT_PROVEN, nothing, 0, 0, 0, 0, 0, 0)
+        ends = _proven_rows(table, goals, rules.required)
+        if len(ends) == 0:
+            return Outcome(GOALS_NOT_PROVEN, nothing, 0, 0, 0, 0, 0, 0)
+    status, used, doubtful, first, second = NO_PATH, 0, 0, 0, 0
+    for turn in range(effort.rounds):
+        state = seeded(seed, turn)
+        asked = table if turn == 0 else finer
+        strict = rules.proven and turn > 0 and turn == effort.rounds - 1
+        trial = Rules(rules.radius, UNBOUNDED, strict, rules.required)
+        path, raw, more, first, second = short_path(
+            asked, box, trial, effort, start, ends, state, history
+        )
+        used += more
+        if len(path) == 0:
+            continue
+        if not rules.proven:
+            return Outcome(FOUND, path, used, first, second, turn + 1, 0, 0)
+        for attempt in range(3):
+            edge, _, states = prove_path(asked, path, rules.required)
+            if edge < 0:
+                return Outcome(FOUND, path, used, first, second, turn + 1, doubtful, states)
+            status = NOT_PROVEN
+            doubtful += 1
+            if attempt == 2:
+                break
+            broken = path if attempt == 0 else raw
+            path, more = mend(asked, box, rules, broken, effort.iterations // 10, state)
+            used += more
+            if len(path) == 0:
+                path = raw
+            else:
+                path = shorten(asked, box, rules, path, effort.tries, effort.patience, state)
+    return Outcome(status, nothing, used, first, second, effort.rounds, doubtful, 0)
+
+
+@kernel
+def _proven_rows(table: Any, rows: Array, required: float) -> Array:
+    kept = np.empty(rows.shape)
+    m = 0
+    for i in range(len(rows)):
+        if state_proven(table, rows[i], required):
+            copy(rows[i], kept[m])
+            m += 1
+    return first_rows(kept, m)
+
+
+@kernel
+def mend(
+    table: Any,
+    box: Box,
+    rules: Rules,
+    path: Array,
+    iterations: int,
+    state: Any,
+) -> tuple[Array, int]:
+    """The path (n, k) with each part that can't be proven planned anew; rules that want proof.
+
+    A part reaches from one vertex that is proven to the next. The path's start must be.
+
+    Args:
+        iterations: budget of each part's search.
+
+    Returns:
+        (path, iterations used); without rows where a part found no way.
+    """
+    n, k = path.shape
+    nothing = np.empty((0, k))
+    mended = first_rows(path, 1)
+    goal = np.empty((1, k))
+    used = 0
+    i = 0
+    while i < n - 1:
+        j = i + 1
+        while not state_proven(table, path[j], rules.required):
+            j += 1
+            if j == n:
+                return nothing, used
+        copy(path[j], goal[0])
+        part, more, _, _ = connect(table, box, rules, path[i], goal, iterations, state)
+        used += more
+        if len(part) == 0:
+            return nothing, used
+        mended = _appended(mended, part)
+        i = j
+    return mended, used
+
+
+@kernel
+def _appended(path: Array, part: Array) -> Array:
+    """The path and then the part without its first row."""
+    n, m = len(path), len(part) - 1
+    whole = np.empty((n + m, path.shape[1]))
+    for i in range(n):
+        copy(path[i], whole[i])
+    for i in range(m):
+        copy(part[i + 1], whole[n + i])
+    return whole

@@ -1,0 +1,33 @@
+"""Proofs of whole paths, edge by edge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from galley.compiled.jit import bare_kernel
+from galley.domain.frames import Array
+from galley.worlds.kernel.edges import segment_proven
+
+
+@bare_kernel
+def prove_path(table: Any, path: Array, required: float) -> tuple[int, float, int]:
+    """Prove that every state on the path (n, k) keeps ``required`` metres.
+
+    Returns:
+        (first edge that could not be proven, or -1; the share of it, in [0, 1], where that was;
+        states looked at). A path of one configuration counts as one edge.
+    """
+    states = 0
+    for i in range(max(1, len(path) - 1)):
+        a, b = path[i], path[min(i + 1, len(path) - 1)]
+        hit, looked = segment_proven(table, a, b, required)
+        states += looked
+        if hit >= 0.0:
+            return i, hit, states
+    return -1, 0.0, states
+
+
+@bare_kernel
+def state_proven(table: Any, q: Array, required: float) -> bool:
+    """Whether one configuration is proven to keep ``required`` metres."""
+    return segment_proven(table, q, q, required)[0] < 0.0

@@ -1,0 +1,216 @@
+"""RRT-Connect in compiled code: two trees grow towards each other, from the start and the goals.
+
+J. Kuffner and S. LaValle, "RRT-Connect: an efficient approach to single-query path planning"
+(2000). The smaller tree is the one that grows next. With a bound, samples are informed and a node
+is attached only where a path through it could keep the bound, as in T. Wilson et al., "AORRTC:
+almost-surely asymptotically optimal planning with RRT-Connect" (2025).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from galley.compiled.jit import bare_kernel, kernel
+from galley.domain.frames import Array
+from galley.motion.kernel.checks import edge_free
+from galley.motion.kernel.nearest import nearest, nearest_within
+from galley.motion.kernel.polyline import copy, distance, reverse, steer
+from galley.motion.kernel.rules import UNBOUNDED, Box, Rules
+from galley.motion.kernel.sampling import sample
+from galley.motion.kernel.tree import Tree, add, add_roots, empty_tree, joined_branches, with_room
+
+_ROOM = 128  # nodes a new tree has room for
+_REACHED = 1e-12
+
+
+@kernel
+def connect(
+    table: Any,
+    box: Box,
+    rules: Rules,
+    start: Array,
+    goals: Array,
+    iterations: int,
+    state: Any,
+) -> tuple[Array, int, int, int]:
+    """A path from start (k,) to one of ``goals`` (m, k), all of them free and m at least 1.
+
+    Straight edges to the goals come first, the nearest goal first.
+
+    Args:
+        iterations: how many samples may be drawn.
+        state: of the generator; moved on.
+
+    Returns:
+        (path (n, k), iterations used, nodes from the start, nodes from the goals); n is 0 where
+        no path was found.
+    """
+    k, m = len(start), len(goals)
+    path = np.empty((2, k))
+    gaps = np.empty(m)
+    goal = straight(table, box, rules, start, goals, gaps)
+    if goal >= 0:
+        copy(start, path[0])
+        copy(goals[goal], path[1])
+        return path, 0, 1, m
+    weights = box.weights
+    longest = int(distance(box.low, box.high, weights) / rules.radius) + 3
+    roots = np.empty((1, k))
+    copy(start, roots[0])
+    first = empty_tree(k, _ROOM + longest)
+    second = empty_tree(k, _ROOM + longest + m)
+    add_roots(first, roots, weights)
+    add_roots(second, goals, weights)
+    scratch = np.empty((2, k))
+    done = 0
+    while True:
+        done, leaf, meeting, side = _grow(
+            table, box, rules, first, second, roots, goals, scratch,
+            longest, done, iterations, state,
+        )  # fmt: skip
+        if leaf >= 0:
+            if side == 0:
+                path = joined_branches(first, leaf, second, meeting)
+            else:
+                path = joined_branches(second, leaf, first, meeting)
+                reverse(path)
+            break
+        if done >= iterations:
+            path = np.empty((0, k))
+            break
+        first, second = with_room(first, 2 * longest), with_room(second, 2 * longest)
+    return path, done, first.size[0], second.size[0]
+
+
+@bare_kernel
+def straight(table: Any, box: Box, rules: Rules, start: Array, goals: Array, gaps: Array) -> int:
+    """The nearest goal that a free straight edge reaches, or -1; gaps (m,) is overwritten."""
+    m = len(goals)
+    for i in range(m):
+        gaps[i] = distance(start, goals[i], box.weights)
+    for _ in range(m):
+        nearest_goal = 0
+        for i in range(1, m):
+            if gaps[i] < gaps[nearest_goal]:
+                nearest_goal = i
+        if gaps[nearest_goal] >= rules.bound:
+            return -1
+        if edge_free(table, rules, start, goals[nearest_goal]):
+            return nearest_goal
+        gaps[nearest_goal] = UNBOUNDED
+    return -1
+
+
+@bare_kernel
+def _grow(
+    table: Any,
+    box: Box,
+    rules: Rules,
+    first: Tree,
+    second: Tree,
+    roots: Array,
+    goals: Array,
+    scratch: Array,
+    longest: int,
+    done: int,
+    iterations: int,
+    state: Any,
+) -> tuple[int, int, int, int]:
+    """Grow both trees until they meet, the budget is spent, or an iteration may lack room.
+
+    Args:
+        longest: how many nodes one iteration can add to a tree.
+        done: iterations before this call.
+
+    Returns:
+        (iterations up to now, node of the tree that grew last or -1, node of the other at the same
+        place, 0 if the one that grew last is ``first``, else 1).
+    """
+    target, q = scratch[0], scratch[1]
+    while done < iterations:
+        if (
+            first.size[0] + longest > len(first.points)
+            or second.size[0] + longest > len(second.points)
+        ):  # fmt: skip
+            break
+        done += 1
+        sample(box, roots[0], goals, rules.bound, state, target)
+        # One call each of what extends and reaches: a second one would be compiled a second time.
+        side = 0 if first.size[0] <= second.size[0] else 1
+        near, far, ends = (first, second, goals) if side == 0 else (second, first, roots)
+        leaf = _extend(table, box, rules, near, ends, target, q)
+        if leaf >= 0:
+            meeting = _reach(table, box, rules, far, near, leaf, q)
+            if meeting >= 0:
+                return done, leaf, meeting, side
+    return done, -1, -1, 0
+
+
+@bare_kernel
+def _extend(
+    table: Any,
+    box: Box,
+    rules: Rules,
+    tree: Tree,
+    ends: Array,
+    target: Array,
+    q: Array,
+) -> int:
+    """One edge of at most the radius towards ``target``; the new node's index, or -1.
+
+    ``ends`` (m, k) are the other tree's roots; q (k,) is overwritten.
+    """
+    weights = box.weights
+    if rules.bound >= UNBOUNDED:
+        parent = nearest(tree, target, weights)
+    else:
+        to_come = UNBOUNDED
+        for i in range(len(ends)):
+            to_come = min(to_come, distance(ends[i], target, weights))
+        parent = nearest_within(tree, target, weights, rules.bound - to_come)
+        if parent < 0:
+            return -1
+    a = tree.points[parent]
+    gap = distance(a, target, weights)
+    steer(a, target, gap, rules.radius, q)
+    if not edge_free(table, rules, a, q):
+        return -1
+    return add(tree, q, weights, parent, tree.costs[parent] + min(gap, rules.radius))
+
+
+@bare_kernel
+def _reach(
+    table: Any,
+    box: Box,
+    rules: Rules,
+    tree: Tree,
+    other: Tree,
+    leaf: int,
+    q: Array,
+) -> int:
+    """Grow ``tree`` straight towards the other tree's ``leaf`` until blocked.
+
+    Returns the index of the node at the leaf, or -1 where it was not reached.
+    """
+    weights = box.weights
+    target = other.points[leaf]
+    if rules.bound >= UNBOUNDED:
+        at = nearest(tree, target, weights)
+    else:
+        at = nearest_within(tree, target, weights, rules.bound - other.costs[leaf])
+        if at < 0:
+            return -1
+    while tree.size[0] < len(tree.points):
+        a = tree.points[at]
+        gap = distance(a, target, weights)
+        if gap < _REACHED:
+            return at
+        steer(a, target, gap, rules.radius, q)
+        if not edge_free(table, rules, a, q):
+            return -1
+        at = add(tree, q, weights, at, tree.costs[at] + min(gap, rules.radius))
+        if gap <= rules.radius:
+            return at
+    return -1  # only where a start or a goal lies far outside the box

@@ -1,0 +1,38 @@
+"""What a search is asked for, as one tuple: compiled functions hand it on by the dozen."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from galley.domain.frames import Array
+
+UNBOUNDED = 1e300  # no infinities: fast compiled code takes them never to occur
+
+
+class Rules(NamedTuple):
+    """What counts as an edge, and as a path.
+
+    Attributes:
+        radius: longest edge stored in a tree (metric of the box).
+        bound: only paths shorter than this; UNBOUNDED for any.
+        proven: whether each edge must be proven to keep ``required``, or only be sampled.
+        required: clearance, metres.
+    """
+
+    radius: float
+    bound: float
+    proven: bool
+    required: float
+
+
+class Box(NamedTuple):
+    """The space that is searched.
+
+    Attributes:
+        low, high: limits of each joint (k,).
+        weights: (k,) of the metric |weights * (a - b)|.
+    """
+
+    low: Array
+    high: Array
+    weights: Array

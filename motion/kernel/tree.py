@@ -1,0 +1,140 @@
+"""A search tree in arrays, its points twice: as rows for edges, in tiles for the nearest node."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from galley.compiled.jit import bare_kernel, kernel
+from galley.compiled.lanes import LANES
+from galley.domain.frames import Array
+from galley.motion.kernel.polyline import copy
+
+_NOWHERE = np.float32(1e15)  # coordinates of places not taken; their squares still fit a float32
+
+
+class Tree(NamedTuple):
+    """Room for ``capacity`` nodes; the first ``size[0]`` of them exist.
+
+    Attributes:
+        points: configurations (capacity, k).
+        tiles: the same, times the metric's weights, rounded to float32; 16 nodes a tile, joint
+            after joint: node i's joint j is at ((i // 16) * k + j) * 16 + i % 16.
+        parents: (capacity,) int64, -1 at a root.
+        costs: length of the branch from its root (capacity,).
+        size: (1,) int64.
+        near: (16,) float32, scratch of the search for the nearest node.
+    """
+
+    points: Array
+    tiles: Any
+    parents: Any
+    costs: Array
+    size: Any
+    near: Any
+
+
+@kernel
+def empty_tree(k: int, capacity: int) -> Tree:
+    """A tree without nodes."""
+    tiles = np.empty((capacity + LANES - 1) // LANES * LANES * k, np.float32)
+    return Tree(
+        np.empty((capacity, k)),
+        tiles,
+        np.empty(capacity, np.int64),
+        np.empty(capacity),
+        np.zeros(1, np.int64),
+        np.empty(LANES, np.float32),
+    )
+
+
+@bare_kernel
+def add(tree: Tree, q: Array, weights: Array, parent: int, cost: float) -> int:
+    """Append a node and return its index; there must be room for it."""
+    i, k = tree.size[0], len(q)
+    lane = i % LANES
+    at = (i - lane) * k
+    if lane == 0:
+        for n in range(at, at + k * LANES):
+            tree.tiles[n] = _NOWHERE
+    for j in range(k):
+        tree.points[i, j] = q[j]
+        tree.tiles[at + j * LANES + lane] = np.float32(q[j] * weights[j])
+    tree.parents[i] = parent
+    tree.costs[i] = cost
+    tree.size[0] = i + 1
+    return i
+
+
+@bare_kernel
+def add_roots(tree: Tree, roots: Array, weights: Array) -> None:
+    """Append the rows of ``roots`` (m, k) as roots."""
+    for i in range(len(roots)):
+        add(tree, roots[i], weights, -1, 0.0)
+
+
+@bare_kernel
+def _copy_nodes(tree: Tree, larger: Tree) -> None:
+    """Nodes are copied number by number: slices of arrays compile to far more code."""
+    n, k = tree.size[0], tree.points.shape[1]
+    larger.size[0] = n
+    for i in range(n):
+        copy(tree.points[i], larger.points[i])
+        larger.parents[i] = tree.parents[i]
+        larger.costs[i] = tree.costs[i]
+    for i in range((n + LANES - 1) // LANES * LANES * k):
+        larger.tiles[i] = tree.tiles[i]
+
+
+@kernel
+def with_room(tree: Tree, wanted: int) -> Tree:
+    """The tree itself if ``wanted`` nodes more fit, else a copy with at least twice the room."""
+    n = tree.size[0]
+    capacity, k = tree.points.shape
+    if n + wanted <= capacity:
+        return tree
+    larger = empty_tree(k, max(2 * capacity, n + wanted))
+    _copy_nodes(tree, larger)
+    return larger
+
+
+@bare_kernel
+def depth(tree: Tree, leaf: int) -> int:
+    """How many nodes stand on the branch of ``leaf``, root and leaf included."""
+    n = 0
+    while leaf >= 0:
+        n += 1
+        leaf = tree.parents[leaf]
+    return n
+
+
+@bare_kernel
+def write_branch(tree: Tree, leaf: int, path: Array, root_at: int, step: int) -> None:
+    """Write the branch of ``leaf`` into rows of path, its root at ``root_at``.
+
+    The nodes after it follow at +1 (``step`` 1) or at -1 (``step`` -1).
+    """
+    row = root_at + step * (depth(tree, leaf) - 1)
+    while leaf >= 0:
+        copy(tree.points[leaf], path[row])
+        leaf = tree.parents[leaf]
+        row -= step
+
+
+@kernel
+def branch(tree: Tree, leaf: int) -> Array:
+    """The path (n, k) from the root to ``leaf``."""
+    path = np.empty((depth(tree, leaf), tree.points.shape[1]))
+    write_branch(tree, leaf, path, 0, 1)
+    return path
+
+
+@kernel
+def joined_branches(a: Tree, leaf_a: int, b: Tree, leaf_b: int) -> Array:
+    """The path (n, k): root of a, ..., leaf_a = leaf_b, ..., root of b; the meeting counts once."""
+    n = depth(a, leaf_a) + depth(b, leaf_b) - 1
+    path = np.empty((n, a.points.shape[1]))
+    write_branch(b, leaf_b, path, n - 1, -1)
+    write_branch(a, leaf_a, path, 0, 1)
+    return path

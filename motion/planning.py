@@ -1,0 +1,210 @@
+"""plan: a path for one joint group in a CollisionWorld, or the reason why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from galley.compiled.jit import first_use
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array
+from galley.motion import compiled_search
+from galley.motion.compiled_search import Question, SearchOptions
+from galley.motion.goals import reaching
+from galley.motion.path import Path
+from galley.worlds.checker import Pair
+from galley.worlds.collision_world import CollisionWorld
+from galley.worlds.view import View
+
+Planner = Literal["rrt-connect", "rrt", "anytime"]
+PLANNERS: tuple[Planner, ...] = ("rrt-connect", "rrt", "anytime")
+ANYTIME_SEARCHES = 20  # of the anytime planner, unless options say otherwise
+_LIMIT_TOLERANCE = 1e-9
+_STREAM = 7919  # between the seeds of one search and the next
+
+
+def plan(
+    world: CollisionWorld,
+    start: ArrayLike,
+    goal: ArrayLike,
+    seed: int = 0,
+    planner: Planner = "rrt-connect",
+    group: str = "arm",
+    q: ArrayLike | None = None,
+    shortcuts: int = 100,
+    prove: bool = True,
+    margin: float | None = None,
+    allowed: frozenset[Pair] = frozenset(),
+    options: SearchOptions | None = None,
+) -> Path | Failure:
+    """A collision-free path of a joint group, proven free between its waypoints too.
+
+    Args:
+        world: the robot and what stands around it.
+        start: configuration (k,) of the group.
+        goal: a configuration (k,), several of which one is to be reached (m, k), or the tool's
+            pose X_WT (4, 4), for which inverse kinematics finds configurations of the arm.
+        seed: the same seed gives the same path, bit for bit.
+        planner: ``rrt-connect``; ``rrt``, one tree, the classic; ``anytime``, which goes on
+            searching for shorter paths.
+        group: ``arm``, ``base``, or two groups that move together, ``base+arm``.
+        q: all joints (n,), for those that don't move; the world's where omitted.
+        shortcuts: random tries at making the path shorter.
+        prove: whether the path must be proven to keep half the margin everywhere; without, it is
+            free at sampled states.
+        margin: metres kept at sampled states; the world's where omitted.
+        allowed: pairs of names that may touch.
+        options: finer control of the search.
+
+    Returns:
+        The path, over ``group``; or a Failure. ``blocked``: the start or every goal is in
+        collision, with the pair of bodies and how deep. ``unreachable``: beyond the joints' limits,
+        or no configuration reaches the pose. ``budget``: nothing found in so many iterations.
+
+    Raises:
+        ValueError: shapes that don't fit the group, or an unknown planner.
+    """
+    if planner not in PLANNERS:
+        raise ValueError(f"no planner '{planner}', there are {', '.join(PLANNERS)}")
+    view = world.view(group, None if q is None else np.asarray(q, np.float64), allowed, margin)
+    begin, ends = _ends(world, view, start, goal)
+    if isinstance(ends, Failure):
+        return ends
+    kept = float(view.query.margins[0])
+    settings = options or SearchOptions()
+    settings = replace(
+        settings, shortcuts=shortcuts, required=0.5 * kept if prove else settings.required
+    )
+    if planner == "anytime" and options is None:
+        settings = replace(settings, searches=ANYTIME_SEARCHES)
+    return search(view, begin, ends, seed, planner, settings)
+
+
+def search(
+    view: View, start: Array, goals: Array, seed: int, planner: str, options: SearchOptions
+) -> Path | Failure:
+    """``plan`` once a view and goal configurations (m, k) are at hand."""
+    failed = out_of_limits(view, start, "the start") or in_collision(view, start, "the start")
+    if failed is not None:
+        return failed
+    within = [out_of_limits(view, goal, "the goal") for goal in goals]
+    free = np.zeros(len(goals), dtype=bool)
+    inside = np.array([failure is None for failure in within], dtype=bool)
+    if inside.any():
+        free[inside] = view.free_many(goals[inside])
+    if not free.any():
+        first = next((f for f in within if f is not None), None)
+        blocked = [in_collision(view, goal, "the goal") for goal in goals[inside]]
+        found = min(
+            (f for f in blocked if f is not None), key=lambda f: f.numbers["depth_m"], default=first
+        )
+        assert found is not None
+        if len(goals) == 1:
+            return found
+        return replace(
+            found, message=f"none of {len(goals)} goals will do; of the best, {found.message}"
+        )
+    question = ask(view)
+    with first_use("the motion planners"):
+        if planner == "rrt":
+            return _rrt(view, question, start, goals[free], seed, options)
+        return compiled_search.plan(view.group, question, start, goals[free], seed, options)
+
+
+def _rrt(
+    view: View,
+    question: Question,
+    start: Array,
+    goals: Array,
+    seed: int,
+    options: SearchOptions,
+) -> Path | Failure:
+    """One tree, then shortcuts, then the proof if it is asked for; anew where that fails."""
+    found: Path | Failure
+    for turn in range(max(1, options.rounds)):
+        asked = question if turn == 0 else question._replace(table=question.finer)
+        found = compiled_search.plan_rrt(
+            view.group, asked, start, goals, None, seed + turn * _STREAM, options
+        )
+        if isinstance(found, Failure):
+            return found
+        if options.shortcuts > 0:
+            found = compiled_search.shorten(found, asked, seed + turn * _STREAM, options)
+        if options.required is None:
+            return found
+        if compiled_search.prove(found, asked, options.required).hit is None:
+            return found
+    return Failure(
+        FailureKind.BUDGET,
+        f"RRT found paths, but none proven free, in {options.rounds} searches",
+        numbers={"rounds": float(options.rounds), "required_m": float(options.required or 0.0)},
+    )
+
+
+def ask(view: View) -> Question:
+    """The question that the compiled planners are asked about a view."""
+    query = view.query
+    return Question(view.table, view.finer(0.5).table, query.low, query.high, query.weights)
+
+
+def out_of_limits(view: View, q: Array, what: str) -> Failure | None:
+    """A Failure that names the joint and by how much, or None."""
+    low, high = view.query.low, view.query.high
+    beyond = np.maximum(low - q, q - high)
+    worst = int(np.argmax(beyond))
+    if beyond[worst] <= _LIMIT_TOLERANCE:
+        return None
+    return Failure(
+        FailureKind.UNREACHABLE,
+        f"{what} is out of the joints' limits: number {worst + 1} at {q[worst]:.4f}, "
+        f"within [{low[worst]:.4f}, {high[worst]:.4f}]",
+        numbers={"beyond": float(beyond[worst]), "joint": float(worst)},
+        certificate={"kind": "joint-limits", "q": q.tolist()},
+    )
+
+
+def in_collision(view: View, q: Array, what: str) -> Failure | None:
+    """A Failure that names the pair that is too near, and how deep or how near; or None."""
+    if view.free(q):
+        return None
+    contacts = view.contacts(q)
+    if not contacts:  # a hair's breadth from the margin, on which two roundings differ
+        return Failure(
+            FailureKind.BLOCKED, f"{what} is at the margin of a collision", numbers={"depth_m": 0.0}
+        )
+    worst = contacts[0]
+    if worst.distance < 0.0:
+        how = f"{worst.a} is {-1e3 * worst.distance:.1f} mm deep in {worst.b}"
+    else:
+        how = f"{worst.a} is {1e3 * worst.distance:.1f} mm from {worst.b}, within the margin"
+    return Failure(
+        FailureKind.BLOCKED,
+        f"{what} is in collision: {how}",
+        (worst.a, worst.b),
+        {"depth_m": -worst.distance},
+        {"kind": "contact", "q": q.tolist(), "pair": [worst.a, worst.b]},
+    )
+
+
+def _ends(
+    world: CollisionWorld, view: View, start: ArrayLike, goal: ArrayLike
+) -> tuple[Array, Array | Failure]:
+    k = len(view.moving)
+    begin = np.asarray(start, dtype=np.float64)
+    end = np.asarray(goal, dtype=np.float64)
+    if begin.shape != (k,) or not np.isfinite(begin).all():
+        raise ValueError(f"start must be {k} finite numbers for '{view.group}', got {begin.shape}")
+    if not np.isfinite(end).all():
+        raise ValueError("goal must be finite numbers")
+    if end.shape == (4, 4) and k != 4:
+        return begin, reaching(world, view, end)
+    if end.shape == (k,):
+        return begin, end[None]
+    if end.ndim == 2 and end.shape[1] == k and len(end) > 0:
+        return begin, end
+    raise ValueError(
+        f"goal must be ({k},) or (m, {k}) for '{view.group}', or a pose (4, 4); got {end.shape}"
+    )

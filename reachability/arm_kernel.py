@@ -1,0 +1,174 @@
+"""Compiled: the arm's configurations from a base, and along a line of hand poses."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.compiled.jit import kernel
+from galley.domain.frames import Array
+from galley.robots.panda_ik_kernel import BRANCHES, pose_terms, solve
+
+
+@kernel
+def _flange_in_arm(X_WH: Array, X_HF: Array, X_WA: Array, X_WF: Array, X_AF: Array) -> None:
+    """Write X_AF = X_WA^-1 X_WH X_HF (4, 4); X_WF (4, 4) is room to work in.
+
+    The base stands upright on the floor: X_WA turns about z only.
+    """
+    for i in range(3):
+        for j in range(3):
+            X_WF[i, j] = X_WH[i, 0] * X_HF[0, j] + X_WH[i, 1] * X_HF[1, j] + X_WH[i, 2] * X_HF[2, j]
+        X_WF[i, 3] = (
+            X_WH[i, 0] * X_HF[0, 3]
+            + X_WH[i, 1] * X_HF[1, 3]
+            + X_WH[i, 2] * X_HF[2, 3]
+            + X_WH[i, 3]
+            - X_WA[i, 3]
+        )
+    c, s = X_WA[0, 0], X_WA[1, 0]
+    for j in range(4):
+        X_AF[0, j] = c * X_WF[0, j] + s * X_WF[1, j]
+        X_AF[1, j] = c * X_WF[1, j] - s * X_WF[0, j]
+        X_AF[2, j] = X_WF[2, j]
+
+
+@kernel
+def _place_arm(base: Array, p_BA: Array, X_WA: Array) -> None:
+    """Write the pose of ``panda_link0`` (4, 4) for a base (x, y, heading) (3,)."""
+    c, s = math.cos(base[2]), math.sin(base[2])
+    X_WA[0, 0] = c
+    X_WA[1, 0] = s
+    X_WA[0, 3] = base[0] + c * p_BA[0] - s * p_BA[1]
+    X_WA[1, 3] = base[1] + s * p_BA[0] + c * p_BA[1]
+    X_WA[2, 3] = p_BA[2]
+
+
+@kernel
+def _first(out: Array, count: int) -> Array:
+    """A copy of the first rows (count, 7). A loop compiles faster than a slice."""
+    q = np.empty((count, 7))
+    for k in range(count):
+        for joint in range(7):
+            q[k, joint] = out[k, joint]
+    return q
+
+
+@kernel
+def solve_pose(
+    X_WH: Array, base: Array, p_BA: Array, X_HF: Array, table: Array, q7: Array
+) -> Array:
+    """Configurations (k, 7) with the hand at X_WH (4, 4): by value of joint 7, then branch."""
+    X = np.zeros((3, 4, 4))
+    _place_arm(base, p_BA, X[0])
+    _flange_in_arm(X_WH, X_HF, X[0], X[1], X[2])
+    terms = pose_terms(X[2])
+    size = BRANCHES * q7.shape[0]
+    out, branch = np.empty((size, 7)), np.empty(size, np.int64)
+    count = 0
+    for angle in q7:
+        count = solve(
+            terms, angle, math.sin(angle), math.cos(angle), table, out, branch, count, size + 1
+        )
+    return _first(out, count)
+
+
+@kernel
+def any_solution(
+    X_WH: Array, bases: Array, p_BA: Array, X_HF: Array, table: Array, q7: Array
+) -> NDArray[np.bool_]:
+    """Whether the hand gets to X_WH (4, 4) from each base (m, 3), with any value of joint 7.
+
+    Stops at the first value of joint 7 and the first branch that do.
+    """
+    X = np.zeros((3, 4, 4))
+    out, branch = np.empty((BRANCHES, 7)), np.empty(BRANCHES, np.int64)
+    found = np.zeros(bases.shape[0], np.bool_)
+    turns = np.empty((q7.shape[0], 2))
+    for j in range(q7.shape[0]):
+        turns[j, 0], turns[j, 1] = math.sin(q7[j]), math.cos(q7[j])
+    for i in range(bases.shape[0]):
+        _place_arm(bases[i], p_BA, X[0])
+        _flange_in_arm(X_WH, X_HF, X[0], X[1], X[2])
+        terms = pose_terms(X[2])
+        for j in range(q7.shape[0]):
+            if solve(terms, q7[j], turns[j, 0], turns[j, 1], table, out, branch, 0, 1):
+                found[i] = True
+                break
+    return found
+
+
+@kernel
+def _nearest(options: Array, count: int, q: Array) -> tuple[int, float]:
+    """Row of options (count, 7) in which the joint that moves most moves least from q (7,)."""
+    best, least = -1, 1e300
+    for k in range(count):
+        jump = 0.0
+        for joint in range(7):
+            jump = max(jump, abs(options[k, joint] - q[joint]))
+        if jump < least:
+            best, least = k, jump
+    return best, least
+
+
+@kernel
+def follow_line(
+    start: Array,
+    poses: Array,
+    base: Array,
+    p_BA: Array,
+    X_HF: Array,
+    table: Array,
+    drift: Array,
+    jump: float,
+) -> tuple[Array, int]:
+    """Configurations along hand poses X_WH (n, 4, 4), continuous from ``start`` (7,).
+
+    Joint 7 keeps its value (put within its limits) where a configuration there is at most ``jump``
+    (rad, any joint) away; else it takes the value among its own plus each of ``drift`` (d,) that
+    gives the nearest one.
+
+    Returns:
+        Configurations (n, 7), and how many of them were found before the line broke off.
+    """
+    n = poses.shape[0]
+    path = np.empty((max(n, 1), 7))
+    for joint in range(7):
+        path[0, joint] = start[joint]
+    X = np.zeros((3, 4, 4))
+    _place_arm(base, p_BA, X[0])
+    size = BRANCHES * drift.shape[0]
+    out, branch = np.empty((size, 7)), np.empty(size, np.int64)
+    lower, upper = table[6, 0], table[6, 1]
+    kept = min(max(start[6], lower), upper)
+    s7, c7 = math.sin(kept), math.cos(kept)
+    for i in range(1, n):
+        _flange_in_arm(poses[i], X_HF, X[0], X[1], X[2])
+        terms = pose_terms(X[2])
+        count = solve(terms, kept, s7, c7, table, out, branch, 0, size + 1)
+        best, least = _nearest(out, count, path[i - 1])
+        if best < 0 or least > jump:
+            count = 0
+            for change in drift:
+                angle = min(max(path[i - 1, 6] + change, lower), upper)
+                count = solve(
+                    terms,
+                    angle,
+                    math.sin(angle),
+                    math.cos(angle),
+                    table,
+                    out,
+                    branch,
+                    count,
+                    size + 1,
+                )
+            best, least = _nearest(out, count, path[i - 1])
+            if best < 0 or least > jump:
+                return path, i
+            kept = out[best, 6]
+            s7, c7 = math.sin(kept), math.cos(kept)
+        for joint in range(7):
+            path[i, joint] = out[best, joint]
+    return path, path.shape[0]

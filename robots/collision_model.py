@@ -1,0 +1,170 @@
+"""A robot as collision checkers see it: spheres and solids on the frames of its joint tree.
+
+Links with meshes become parts made of covering spheres in three levels; boxes, cylinders and
+spheres of the URDF stay what they are. A link that has both makes two parts of one name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array, frozen
+from galley.robots.covering import Covering
+from galley.robots.covering_store import covering_of
+from galley.robots.link_shapes import LinkShape, link_shapes
+from galley.robots.model import RobotModel
+from galley.robots.tree import Ints, Tree, read_tree
+
+
+@dataclass(frozen=True)
+class SolidOnFrame:
+    """A box, cylinder or sphere of a link, posed in the frame that moves it.
+
+    Attributes:
+        part: index of its part. frame: of the tree. X_FS: its pose there (4, 4).
+    """
+
+    part: int
+    frame: int
+    shape: LinkShape
+    X_FS: Array
+
+
+@dataclass(frozen=True, eq=False)
+class CollisionModel:
+    """Parts 0 .. S - 1 are made of spheres, the others of solids.
+
+    Balls are rows (x, y, z, r) in the part's frame, metres.
+
+    Attributes:
+        tree: the joints.
+        names: of all parts, which are names of links (P,).
+        part_frame: frame of each sphere part (S,).
+        part_ball: a ball around each sphere part (S, 4).
+        part_cluster: where each part's clusters begin (S + 1,).
+        cluster_ball: (C, 4). cluster_sphere: where each cluster's spheres begin (C + 1,).
+        spheres: (N, 4).
+        solids: of the other parts.
+        checked: (P, P) whether two parts may not touch.
+        carries: (n + 1, n) whether a joint moves a frame.
+    """
+
+    tree: Tree
+    names: tuple[str, ...]
+    part_frame: Ints
+    part_ball: Array
+    part_cluster: Ints
+    cluster_ball: Array
+    cluster_sphere: Ints
+    spheres: Array
+    solids: tuple[SolidOnFrame, ...]
+    checked: NDArray[np.bool_]
+    carries: NDArray[np.bool_]
+
+
+def collision_model(robot: RobotModel) -> CollisionModel:
+    """The model of a robot; kept, since it is asked for again and again."""
+    return _model(robot.urdf, robot.joints, robot.allowed_self_collisions, robot.sphere_excess)
+
+
+@lru_cache(maxsize=8)
+def _model(
+    urdf: str,
+    joints: tuple[str, ...],
+    allowed: frozenset[tuple[str, str]],
+    excess: tuple[tuple[str, float], ...],
+) -> CollisionModel:
+    tree = read_tree(urdf, joints)
+    shapes = link_shapes(urdf)
+    meshes: dict[str, list[LinkShape]] = {}
+    plain: dict[str, list[LinkShape]] = {}
+    for shape in shapes:
+        (meshes if shape.kind == "hull" else plain).setdefault(shape.link, []).append(shape)
+    names = (*meshes, *plain)
+    part_frame, part_ball = [], []
+    part_cluster, cluster_sphere = [0], [0]
+    cluster_balls: list[Array] = []
+    spheres: list[Array] = []
+    for link, own in meshes.items():
+        frame, X_FL = tree.link(link)
+        balls, clusters, sizes = _spheres(own, X_FL, dict(excess))
+        part_frame.append(frame)
+        part_ball.append(_around(clusters))
+        spheres.append(balls)
+        cluster_balls.append(clusters)
+        part_cluster.append(part_cluster[-1] + len(clusters))
+        cluster_sphere += list(cluster_sphere[-1] + np.cumsum(sizes))
+    solids = []
+    for k, (link, own) in enumerate(plain.items()):
+        frame, X_FL = tree.link(link)
+        solids += [SolidOnFrame(len(meshes) + k, frame, s, frozen(X_FL @ s.X_LS)) for s in own]
+    return CollisionModel(
+        tree,
+        names,
+        np.array(part_frame, dtype=np.int64),
+        frozen(np.array(part_ball).reshape(-1, 4)),
+        np.array(part_cluster, dtype=np.int64),
+        frozen(np.concatenate(cluster_balls) if cluster_balls else np.zeros((0, 4))),
+        np.array(cluster_sphere, dtype=np.int64),
+        frozen(np.concatenate(spheres) if spheres else np.zeros((0, 4))),
+        tuple(solids),
+        _checked(names, tree, allowed),
+        _carries(tree),
+    )
+
+
+def _spheres(
+    shapes: list[LinkShape], X_FL: Array, excess: dict[str, float]
+) -> tuple[Array, Array, list[int]]:
+    """Spheres (k, 4) and clusters (c, 4) of a link's meshes, and how many are in each cluster."""
+    balls, clusters, sizes = [], [], []
+    for shape in shapes:
+        assert shape.hull is not None
+        covering: Covering = covering_of(shape.hull, excess.get(shape.link, excess["*"]))
+        X = X_FL @ shape.X_LS
+        for centres, radii, into in (
+            (covering.centres, covering.radii, balls),
+            (covering.cluster_centres, covering.cluster_radii, clusters),
+        ):
+            into.append(np.column_stack([centres @ X[:3, :3].T + X[:3, 3], radii]))
+        sizes += [int((covering.cluster == c).sum()) for c in range(len(covering.cluster_radii))]
+    return np.concatenate(balls), np.concatenate(clusters), sizes
+
+
+def _around(balls: Array) -> Array:
+    """A ball (4,) that holds all ``balls`` (k, 4): about the middle of their bounding box."""
+    low = (balls[:, :3] - balls[:, 3:]).min(axis=0)
+    high = (balls[:, :3] + balls[:, 3:]).max(axis=0)
+    centre = 0.5 * (low + high)
+    for _ in range(100):  # towards the farthest ball, by less and less (Badoiu and Clarkson, 2003)
+        reach = np.linalg.norm(balls[:, :3] - centre, axis=1) + balls[:, 3]
+        far = int(np.argmax(reach))
+        centre = centre + 0.01 * (balls[far, :3] - centre)
+    reach = np.linalg.norm(balls[:, :3] - centre, axis=1) + balls[:, 3]
+    return np.array([*centre, reach.max()])
+
+
+def _checked(
+    names: tuple[str, ...], tree: Tree, allowed: frozenset[tuple[str, str]]
+) -> NDArray[np.bool_]:
+    found = np.zeros((len(names), len(names)), dtype=bool)
+    for i, a in enumerate(names):
+        for j, b in enumerate(names):
+            found[i, j] = a != b and (min(a, b), max(a, b)) not in allowed
+            found[i, j] &= tree.link(a)[0] != tree.link(b)[0]  # on one frame: rigid
+    found.setflags(write=False)
+    return found
+
+
+def _carries(tree: Tree) -> NDArray[np.bool_]:
+    n = len(tree.joints)
+    found = np.zeros((n + 1, n), dtype=bool)
+    for j in range(n):
+        found[j + 1] = found[tree.parent[j]]
+        found[j + 1, j] = True
+    found.setflags(write=False)
+    return found

@@ -1,0 +1,42 @@
+"""The KUKA LBR iiwa 7 R800, from the copy of its URDF that ``pybullet_data`` ships."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from galley.domain.frames import Array
+from galley.robots.model import RobotModel
+from galley.robots.urdf_arm import arm_from_urdf
+
+VELOCITY = tuple(float(v) for v in np.radians([98.0, 98.0, 100.0, 130.0, 140.0, 180.0, 180.0]))
+"""rad/s, from KUKA's data sheet of the LBR iiwa 7 R800; the URDF has 10 rad/s for every joint."""
+
+
+def iiwa(X_WB: Array | None = None) -> RobotModel:
+    """The bare arm, seven joints, the tool frame at its flange link ``lbr_iiwa_link_7``.
+
+    Position limits are the URDF's, which are the real arm's; KUKA publishes no limits of
+    acceleration and jerk, so those are the defaults of ``urdf_arm``.
+
+    Args:
+        X_WB: where its foot stands in the world (4, 4).
+
+    Raises:
+        FileNotFoundError: pybullet_data, which has the URDF and its meshes, is not installed.
+    """
+    return arm_from_urdf(_file(), name="iiwa", velocity=VELOCITY, X_WB=X_WB)
+
+
+def _file() -> Path:
+    spec = find_spec("pybullet_data")
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        file = Path(place).resolve() / "kuka_iiwa" / "model.urdf"
+        if file.is_file():
+            return file
+    raise FileNotFoundError(
+        "kuka_iiwa/model.urdf: the robot comes with the package pybullet_data, which was not"
+        " found; install pybullet"
+    )

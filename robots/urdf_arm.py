@@ -1,0 +1,257 @@
+"""Any arm with a fixed base as a RobotModel, from its URDF file."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from galley.domain.frames import Array, frozen, rpy
+from galley.robots.always_touching import neighbours_and_always_touching
+from galley.robots.mesh_files import as_obj
+from galley.robots.model import InverseKinematics, JointGroup, RobotModel
+
+MOVABLE = ("revolute", "continuous", "prismatic")
+DEFAULT_VELOCITY = {"rad": 1.0, "m": 0.1}
+"""rad/s and m/s, for joints whose URDF states none."""
+RISE_TIME = 0.25
+"""Seconds to full speed at the default acceleration, which no URDF states."""
+JERK_TIME = 0.05
+"""Seconds to full acceleration at the default jerk."""
+
+_SKIPPED = ("transmission", "gazebo")
+
+
+def arm_from_urdf(
+    path: str | Path,
+    joints: Sequence[str] | None = None,
+    tool_link: str | None = None,
+    X_LT: ArrayLike | None = None,
+    name: str | None = None,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    jerk: ArrayLike | None = None,
+    allowed_self_collisions: frozenset[tuple[str, str]] | None = None,
+    X_WB: ArrayLike | None = None,
+    ik: InverseKinematics | None = None,
+    sphere_excess: tuple[tuple[str, float], ...] = (("*", 0.008),),
+) -> RobotModel:
+    """A RobotModel with one group, ``arm``. Joints that are not in it are fixed at zero.
+
+    Args:
+        path: URDF file. Mesh names may be relative to it, absolute, ``file://`` or ``package://``
+            (looked for under the folders above the file). STL meshes are replaced by OBJ copies in
+            the user's cache, since Drake reads no STL.
+        joints: names of the joints in q, base first; all movable ones that lead to the tool link
+            if omitted.
+        tool_link: link that carries the tool; if omitted, what the last of ``joints`` moves, or
+            the end of the chain.
+        X_LT: tool frame T in that link (4, 4); the link's own if omitted.
+        name: the robot's name; the URDF's if omitted.
+        velocity: limits (n,) per s, in place of the URDF's. Where it states none:
+            ``DEFAULT_VELOCITY``.
+        acceleration, jerk: limits (n,), per s^2 and s^3. If omitted, full speed is reached within
+            ``RISE_TIME`` and full acceleration within ``JERK_TIME``.
+        allowed_self_collisions: pairs of links never checked. If omitted: neighbours, and pairs
+            that touch in nearly all of a sample of configurations (see ``always_touching``).
+        X_WB: where the URDF's root stands in the world (4, 4).
+        ik: closed-form inverse kinematics, if there is one.
+        sphere_excess: see ``RobotModel``.
+
+    Raises:
+        FileNotFoundError: the file, or one of its meshes, does not exist.
+        ValueError: it is no URDF, names are unknown, or limits are missing or contradictory.
+    """
+    path = Path(path).resolve()
+    root = _parse(path)
+    for element in [e for e in root if e.tag in _SKIPPED]:
+        root.remove(element)
+    table = {str(e.get("name")): e for e in root.findall("joint")}
+    chain, tool_link = _chain(root, table, joints, tool_link)
+    for joint, element in table.items():
+        for tag in ("safety_controller", "mimic", "calibration"):
+            _drop(element, tag)
+        if joint not in chain and element.get("type") != "fixed":
+            element.set("type", "fixed")
+            for tag in ("axis", "limit", "dynamics"):
+                _drop(element, tag)
+    for link in root.findall("link"):
+        _drop_massless(link)
+    for mesh in root.iter("mesh"):
+        mesh.set("filename", f"file://{as_obj(_mesh_file(path, mesh.get('filename', '')))}")
+    _stand_in_world(root, table, np.eye(4) if X_WB is None else np.asarray(X_WB, dtype=np.float64))
+    name = name or str(root.get("name", path.stem))
+    group = _group([table[joint] for joint in chain], velocity, acceleration, jerk)
+    urdf = '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+    links = tuple(
+        str(e.get("name")) for e in root.findall("link") if e.find("collision") is not None
+    )
+    if allowed_self_collisions is None:
+        allowed_self_collisions = neighbours_and_always_touching(urdf, group)
+    return RobotModel(
+        name=name,
+        groups=(group,),
+        links=links,
+        allowed_self_collisions=allowed_self_collisions,
+        fingers=(),
+        palm=tool_link,
+        p_HT=frozen(np.zeros(3) if X_LT is None else np.asarray(X_LT)[:3, 3]),
+        urdf=urdf,
+        tool_link=tool_link,
+        X_LT=frozen(np.eye(4) if X_LT is None else X_LT),
+        ik=ik,
+        sphere_excess=sphere_excess,
+    )
+
+
+def _parse(path: Path) -> ET.Element:
+    try:
+        root = ET.parse(path).getroot()
+    except ET.ParseError as error:
+        raise ValueError(f"{path}: not XML: {error}") from error
+    if root.tag != "robot":
+        raise ValueError(f"{path}: a URDF's root is <robot>, not <{root.tag}>")
+    return root
+
+
+def _end(joint: ET.Element, role: str) -> str:
+    element = joint.find(role)
+    if element is None:
+        raise ValueError(f"joint '{joint.get('name')}' has no <{role}>")
+    return str(element.get("link"))
+
+
+def _chain(
+    root: ET.Element,
+    table: dict[str, ET.Element],
+    joints: Sequence[str] | None,
+    tool_link: str | None,
+) -> tuple[tuple[str, ...], str]:
+    """Names of the joints in q, base first, and the tool link."""
+    unknown = [joint for joint in joints or () if joint not in table]
+    if unknown:
+        raise ValueError(f"no joints {unknown}, there are {list(table)}")
+    links = [str(e.get("name")) for e in root.findall("link")]
+    above = {_end(element, "child"): element for element in table.values()}
+    if tool_link is None and joints:
+        tool_link = _end(table[joints[-1]], "child")
+    elif tool_link is None:
+        carriers = {_end(element, "parent") for element in table.values()}
+        ends = [link for link in links if link not in carriers]
+        if len(ends) != 1:
+            raise ValueError(f"the robot branches: choose tool_link, among its ends are {ends}")
+        tool_link = ends[0]
+    if tool_link not in links:
+        raise ValueError(f"no link '{tool_link}', there are {links}")
+    way: list[str] = []
+    link = tool_link
+    while link in above and len(way) <= len(table):
+        element = above[link]
+        if element.get("type") in MOVABLE:
+            way.insert(0, str(element.get("name")))
+        link = _end(element, "parent")
+    if joints is None:
+        joints = [joint for joint in way if table[joint].find("mimic") is None]
+    astray = [joint for joint in joints if joint not in way]
+    if astray or not joints:
+        raise ValueError(
+            f"joints {astray or list(joints)} do not move '{tool_link}'; its movable ones are {way}"
+        )
+    return tuple(joint for joint in way if joint in joints), tool_link
+
+
+def _group(
+    elements: list[ET.Element],
+    velocity: ArrayLike | None,
+    acceleration: ArrayLike | None,
+    jerk: ArrayLike | None,
+) -> JointGroup:
+    units = tuple("m" if e.get("type") == "prismatic" else "rad" for e in elements)
+    lower, upper, speed = [], [], []
+    for element, unit in zip(elements, units, strict=True):
+        limit = element.find("limit")
+        values = {} if limit is None else {k: float(v) for k, v in limit.attrib.items()}
+        if element.get("type") == "continuous":
+            low, high = -np.pi, np.pi
+        else:
+            low, high = values.get("lower", 0.0), values.get("upper", 0.0)
+        if not low < high:
+            raise ValueError(
+                f"joint '{element.get('name')}': its limits {low} to {high} leave it no range"
+            )
+        lower.append(low)
+        upper.append(high)
+        speed.append(values.get("velocity", 0.0) or DEFAULT_VELOCITY[unit])
+    names = tuple(str(e.get("name")) for e in elements)
+    v = _limits("velocity", velocity, np.array(speed))
+    a = _limits("acceleration", acceleration, v / RISE_TIME)
+    j = _limits("jerk", jerk, a / JERK_TIME)
+    return JointGroup("arm", names, units, frozen(lower), frozen(upper), v, a, j)
+
+
+def _limits(what: str, given: ArrayLike | None, default: Array) -> Array:
+    values = default if given is None else np.asarray(given, dtype=np.float64)
+    if values.shape != default.shape or not (values > 0.0).all():
+        raise ValueError(f"{what}: needs {len(default)} positive limits, got {values}")
+    return frozen(values)
+
+
+def _drop(element: ET.Element, tag: str) -> None:
+    for child in element.findall(tag):
+        element.remove(child)
+
+
+def _drop_massless(link: ET.Element) -> None:
+    """Removes inertias without a mass, which Drake refuses; a base's are often so."""
+    for inertial in link.findall("inertial"):
+        mass = inertial.find("mass")
+        if mass is None or float(mass.get("value", "0")) <= 0.0:
+            link.remove(inertial)
+
+
+def _mesh_file(urdf: Path, filename: str) -> Path:
+    """Where a mesh lies."""
+    if filename.startswith("package://"):
+        rest = filename.removeprefix("package://")
+        tries = [folder / part for folder in urdf.parents for part in (rest, _after(rest))]
+    else:
+        tries = [urdf.parent / filename.removeprefix("file://")]
+    for file in tries:
+        if file.is_file():
+            return file.resolve()
+    raise FileNotFoundError(f"{urdf}: mesh '{filename}' was not found")
+
+
+def _after(package_path: str) -> str:
+    """The path inside the package, for packages whose folder has another name."""
+    return package_path.split("/", 1)[-1]
+
+
+def _stand_in_world(root: ET.Element, table: dict[str, ET.Element], X_WB: Array) -> None:
+    """Puts a root link without shape under the URDF's root, fixed to it at X_WB."""
+    moved = {_end(element, "child") for element in table.values()}
+    links = {str(e.get("name")) for e in root.findall("link")}
+    bases = [link for link in links if link not in moved]
+    if len(bases) != 1:
+        raise ValueError(f"a robot has one root link, here are {sorted(bases)}")
+    base = next(e for e in root.findall("link") if e.get("name") == bases[0])
+    plain = base.find("collision") is None and base.find("visual") is None
+    if plain and np.array_equal(X_WB, np.eye(4)):
+        return
+    world = "world"
+    while world in links:
+        world += "_0"
+    joint = ET.Element("joint", name=f"{world}_mount", type="fixed")
+    ET.SubElement(
+        joint,
+        "origin",
+        xyz=" ".join(repr(float(v)) for v in X_WB[:3, 3]),
+        rpy=" ".join(repr(float(v)) for v in rpy(X_WB[:3, :3])),
+    )
+    ET.SubElement(joint, "parent", link=world)
+    ET.SubElement(joint, "child", link=bases[0])
+    root.insert(0, joint)
+    root.insert(0, ET.Element("link", name=world))

@@ -1,0 +1,275 @@
+"""Arms from URDF files: kinematics as the engines have them, limits, meshes, what is refused."""
+
+import shutil
+import struct
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pybullet as p
+import pybullet_data
+import pytest
+from pydrake.multibody.parsing import Parser
+from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
+from pydrake.systems.framework import DiagramBuilder
+
+from galley.domain.frames import from_pose7, rotation_rpy, transform
+from galley.robots.iiwa import iiwa
+from galley.robots.link_shapes import link_shapes, mesh_points
+from galley.robots.panda import forward
+from galley.robots.panda_arm import arm_ik, panda_arm
+from galley.robots.tree import read_tree
+from galley.robots.urdf_arm import arm_from_urdf
+
+KUKA = Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
+
+TWO_JOINTS = """<robot name="small">
+<link name="foot"><collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision></link>
+<link name="upper"><collision><geometry><cylinder radius="0.02" length="0.3"/></geometry>
+</collision></link>
+<link name="slide"><collision><geometry><sphere radius="0.02"/></geometry></collision></link>
+<link name="tip"/>
+<joint name="turn" type="continuous"><parent link="foot"/><child link="upper"/>
+<origin xyz="0 0 0.2"/><axis xyz="0 0 2"/></joint>
+<joint name="push" type="prismatic"><parent link="upper"/><child link="slide"/>
+<origin xyz="0.3 0 0" rpy="0 0 0.5"/><axis xyz="1 0 0"/>
+<limit lower="-0.1" upper="0.2" velocity="0.5" effort="1"/></joint>
+<joint name="end" type="fixed"><parent link="slide"/><child link="tip"/>
+<origin xyz="0 0 0.1"/></joint>
+</robot>"""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture
+def small(tmp_path):
+    path = tmp_path / "small.urdf"
+    path.write_text(TWO_JOINTS)
+    return path
+
+
+def tool_poses_in_bullet(robot, configurations, tmp_path):
+    file = tmp_path / "loaded.urdf"
+    file.write_text(robot.urdf)
+    client = p.connect(p.DIRECT)
+    body = p.loadURDF(str(file), useFixedBase=True, physicsClientId=client)
+    found = {}
+    for k in range(p.getNumJoints(body, physicsClientId=client)):
+        info = p.getJointInfo(body, k, physicsClientId=client)
+        found[info[1].decode()], found["link " + info[12].decode()] = k, k
+    poses = []
+    for q in configurations:
+        for name, value in zip(robot.joints, q, strict=True):
+            p.resetJointState(body, found[name], value, physicsClientId=client)
+        link = p.getLinkState(
+            body,
+            found["link " + robot.tool_link],
+            computeForwardKinematics=True,
+            physicsClientId=client,
+        )
+        poses.append(from_pose7(np.array([*link[4], *link[5]])) @ robot.X_LT)
+    p.disconnect(client)
+    return np.array(poses)
+
+
+@pytest.mark.parametrize("which", ["iiwa", "panda", "small"])
+def test_both_engines_put_the_tool_where_the_tree_does(which, small, tmp_path):
+    X_WB = transform(rotation_rpy(0.1, -0.4, 2.0), (0.3, -0.2, 0.5))
+    robot = {
+        "iiwa": lambda: iiwa(X_WB),
+        "panda": panda_arm,
+        "small": lambda: arm_from_urdf(small, X_WB=X_WB, X_LT=transform(translation=(0, 0.1, 0))),
+    }[which]()
+    lower = np.concatenate([group.lower for group in robot.groups])
+    upper = np.concatenate([group.upper for group in robot.groups])
+    configurations = np.random.default_rng(0).uniform(lower, upper, (20, robot.size))
+    tree = read_tree(robot.urdf, robot.joints)
+    ours = np.array([tree.link_pose(robot.tool_link, q) @ robot.X_LT for q in configurations])
+    assert np.abs(ours - tool_poses_in_bullet(robot, configurations, tmp_path)).max() < 1e-6
+
+    plant, _ = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.0)
+    Parser(plant).AddModels(str(tmp_path / "loaded.urdf"))
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    tool = plant.GetBodyByName(robot.tool_link)
+    for q, X_WT in zip(configurations, ours, strict=True):
+        for name, value in zip(robot.joints, q, strict=True):
+            joint = plant.GetJointByName(name)
+            context_q = np.array(plant.GetPositions(context))
+            context_q[joint.position_start()] = value
+            plant.SetPositions(context, context_q)
+        found = plant.EvalBodyPoseInWorld(context, tool).GetAsMatrix4() @ robot.X_LT
+        assert np.abs(found - X_WT).max() < 1e-9
+
+
+def test_the_iiwa_has_its_real_limits():
+    robot = iiwa()
+    assert robot.size == 7
+    arm = robot.group("arm")
+    degrees = [170, 120, 170, 120, 170, 120, 175]  # KUKA's data sheet
+    assert np.degrees(arm.upper) == pytest.approx(degrees, abs=0.01)
+    assert np.degrees(arm.lower) == pytest.approx(np.negative(degrees), abs=0.01)
+    assert np.degrees(arm.velocity) == pytest.approx([98, 98, 100, 130, 140, 180, 180])
+    assert robot.links == tuple(f"lbr_iiwa_link_{k}" for k in range(8))
+
+
+def test_neighbours_are_let_off_and_distant_links_are_not():
+    allowed = iiwa().allowed_self_collisions
+    for k in range(7):
+        assert (f"lbr_iiwa_link_{k}", f"lbr_iiwa_link_{k + 1}") in allowed
+    assert ("lbr_iiwa_link_0", "lbr_iiwa_link_6") not in allowed
+    assert ("lbr_iiwa_link_1", "lbr_iiwa_link_7") not in allowed
+    assert all(a < b for a, b in allowed)
+
+
+def test_links_that_overlap_by_construction_are_let_off(tmp_path):
+    # foot, a small shapeless carrier, and a body that always surrounds the foot's middle.
+    text = TWO_JOINTS.replace(
+        '<cylinder radius="0.02" length="0.3"/>', '<sphere radius="0.001"/>'
+    ).replace('<sphere radius="0.02"/>', '<box size="2 2 2"/>')
+    path = tmp_path / "a.urdf"
+    path.write_text(text)
+    assert ("foot", "slide") in arm_from_urdf(path).allowed_self_collisions
+    path.write_text(TWO_JOINTS)
+    assert ("foot", "slide") not in arm_from_urdf(path).allowed_self_collisions
+
+
+def test_defaults_stand_in_for_limits_that_a_urdf_lacks(small):
+    arm = arm_from_urdf(small).group("arm")
+    assert arm.joints == ("turn", "push")
+    assert arm.units == ("rad", "m")
+    assert arm.lower.tolist() == [-np.pi, -0.1]
+    assert arm.upper.tolist() == [np.pi, 0.2]
+    assert arm.velocity.tolist() == [1.0, 0.5]
+    assert (arm.acceleration > 0).all()
+    assert (arm.jerk > 0).all()
+    given = arm_from_urdf(small, velocity=[2, 3], acceleration=[4, 5], jerk=[6, 7]).group("arm")
+    assert [given.velocity[0], given.acceleration[1], given.jerk[0]] == [2.0, 5.0, 6.0]
+
+
+def test_joints_that_are_left_out_stay_at_zero(small, tmp_path):
+    robot = arm_from_urdf(small, joints=["push"])
+    assert robot.joints == ("push",)
+    pose = tool_poses_in_bullet(robot, [[0.1]], tmp_path)[0]
+    assert pose[:3, 3] == pytest.approx([0.3 + 0.1 * np.cos(0.5), 0.1 * np.sin(0.5), 0.2])
+    assert arm_from_urdf(small).tool_link == "tip"
+    assert arm_from_urdf(small, tool_link="upper").joints == ("turn",)
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "message"),
+    [
+        ("", {"joints": ["elbow"]}, "no joints \\['elbow'\\], there are"),
+        ("", {"tool_link": "hand"}, "no link 'hand', there are"),
+        ("", {"tool_link": "foot"}, "do not move 'foot'"),
+        ("", {"joints": ["push"], "tool_link": "upper"}, "do not move 'upper'"),
+        ("", {"jerk": [1.0]}, "jerk: needs 2 positive limits"),
+        ("", {"acceleration": [1.0, -1.0]}, "acceleration: needs 2 positive limits"),
+        ('lower="-0.1"|lower="0.2"', {}, "joint 'push': its limits 0.2 to 0.2"),
+        ('<sphere radius="0.02"/>|<capsule/>', {}, "link 'slide': .*capsule"),
+        ('<sphere radius="0.02"/>|<sphere radius="big"/>', {}, "link 'slide': .*needs 1 numbers"),
+        ("</robot>|<link name='spare'/></robot>", {}, "branches|one root link"),
+        ("</robot>|", {}, "not XML"),
+        ('<robot name="small">|<sdf>,</robot>|</sdf>', {}, "a URDF's root is <robot>"),
+    ],
+)
+def test_a_urdf_that_makes_no_arm_is_refused(change, arguments, message, tmp_path):
+    text = TWO_JOINTS
+    for each in change.split(",") if change else []:
+        text = text.replace(*each.split("|"))
+    path = tmp_path / "bad.urdf"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        arm_from_urdf(path, **arguments)
+
+
+@pytest.mark.parametrize(
+    "written", ["parts/link_7.stl", "package://parts/link_7.stl", "file://ABSOLUTE", "ABSOLUTE"]
+)
+def test_meshes_are_found_and_loaded_wherever_they_are_named(written, tmp_path):
+    (tmp_path / "robot" / "parts").mkdir(parents=True)
+    mesh = tmp_path / "robot" / "parts" / "link_7.stl"
+    shutil.copy(KUKA.parent / "meshes" / "link_7.stl", mesh)
+    path = tmp_path / "robot" / "arm.urdf"
+    name = written.replace("ABSOLUTE", str(mesh))
+    path.write_text(
+        TWO_JOINTS.replace('<sphere radius="0.02"/>', f'<mesh filename="{name}" scale="2 1 1"/>')
+    )
+    shape = link_shapes(arm_from_urdf(path).urdf)[2]
+    points = mesh_points(mesh) * [2.0, 1.0, 1.0]
+    assert shape.size == pytest.approx(np.ptp(points, axis=0))
+    assert shape.hull.distance(points).max() < 1e-9
+
+
+def test_a_missing_mesh_is_named(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(TWO_JOINTS.replace('<sphere radius="0.02"/>', '<mesh filename="no.stl"/>'))
+    with pytest.raises(FileNotFoundError, match=r"no\.stl"):
+        arm_from_urdf(path)
+
+
+def test_text_and_binary_stl_and_obj_give_the_same_points(tmp_path):
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.5]], dtype=np.float32)
+    faces = [(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)]
+    (tmp_path / "a.obj").write_text(
+        "# made by hand\no body\n"
+        + "".join("v {} {} {}\n".format(*c) for c in corners)
+        + "vn 0 0 1\n"
+        + "".join(f"f {a + 1}//1 {b + 1}//1 {c + 1}//1\n" for a, b, c in faces)
+    )
+    rows = "".join(
+        "facet normal 0 0 0\nouter loop\n"
+        + "".join("vertex {} {} {}\n".format(*corners[k]) for k in face)
+        + "endloop\nendfacet\n"
+        for face in faces
+    )
+    (tmp_path / "b.stl").write_text(f"solid body\n{rows}endsolid body\n")
+    data = b"solid, though binary".ljust(80) + struct.pack("<I", len(faces))
+    for face in faces:
+        data += struct.pack("<12fH", 0, 0, 0, *np.concatenate([corners[k] for k in face]), 0)
+    (tmp_path / "c.STL").write_bytes(data)
+    for name in ("a.obj", "b.stl", "c.STL"):
+        found = np.unique(mesh_points(tmp_path / name), axis=0)
+        assert np.array_equal(found, np.unique(corners, axis=0)), name
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.dae", "x"), ("a.obj", "f 1 2 3"), ("a.stl", "x")])
+def test_a_mesh_that_holds_no_points_is_refused(name, text, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=name):
+        mesh_points(tmp_path / name)
+
+
+def test_hulls_of_the_panda_are_what_another_library_makes_of_its_meshes():
+    trimesh = pytest.importorskip("trimesh")
+    robot = panda_arm()
+    files = [
+        mesh.get("filename").removeprefix("file://")
+        for collision in ET.fromstring(robot.urdf).iter("collision")
+        for mesh in collision.iter("mesh")
+    ]
+    shapes = link_shapes(robot.urdf)
+    assert len(files) == len(shapes) == 11
+    for file, shape in zip(files, shapes, strict=True):
+        theirs = trimesh.load(file, force="mesh").convex_hull
+        assert shape.hull.distance(theirs.vertices).max() < 1e-9
+        ours = trimesh.convex.convex_hull(shape.hull.vertices)
+        assert ours.volume == pytest.approx(theirs.volume, rel=1e-9)
+        inside = shape.hull.centre + 0.3 * (theirs.vertices[:20] - shape.hull.centre)
+        _, depth, _ = trimesh.proximity.closest_point_naive(theirs, inside)
+        assert -shape.hull.distance(inside) == pytest.approx(depth, abs=1e-9)
+
+
+def test_the_pandas_closed_form_reaches_the_tool_frame():
+    X_AT = transform(rotation_rpy(np.pi, 0.1, 0.3), (0.5, 0.1, 0.3))
+    found = arm_ik(X_AT, np.linspace(-2.0, 2.0, 9))
+    assert len(found) > 5
+    robot = panda_arm()
+    tree = read_tree(robot.urdf, robot.joints)
+    for q in found:
+        pose = tree.link_pose(robot.tool_link, np.array([*q, 0.0, 0.0])) @ robot.X_LT
+        assert np.abs(pose - X_AT).max() < 1e-8
+        assert forward(q)[:3, 2] == pytest.approx(X_AT[:3, 2])

@@ -1,0 +1,131 @@
+"""Numeric inverse kinematics: poses are reached, limits hold, closed forms agree."""
+
+import numpy as np
+import pytest
+
+from galley.domain.frames import from_pose7, rotation_rpy, rotation_z, transform
+from galley.robots.iiwa import iiwa
+from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda import forward
+from galley.robots.panda_arm import panda_arm
+from galley.robots.urdf_arm import arm_from_urdf
+from galley.worlds.bullet import pybullet as pb
+from galley.worlds.numeric_ik import NumericIK
+
+PLANAR = """<robot name="planar"><link name="a"/><link name="b"/><link name="c"/><link name="d"/>
+<joint name="q1" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
+<limit lower="-3" upper="3"/></joint>
+<joint name="q2" type="revolute"><parent link="b"/><child link="c"/><axis xyz="0 0 1"/>
+<origin xyz="0.5 0 0"/><limit lower="-3" upper="3"/></joint>
+<joint name="q3" type="revolute"><parent link="c"/><child link="d"/><axis xyz="0 0 1"/>
+<origin xyz="0.4 0 0"/><limit lower="-3" upper="3"/></joint></robot>"""
+
+
+@pytest.fixture
+def planar(tmp_path):
+    path = tmp_path / "planar.urdf"
+    path.write_text(PLANAR)
+    return arm_from_urdf(path, X_LT=transform(translation=(0.2, 0.0, 0.0)))
+
+
+@pytest.mark.parametrize("make", [iiwa, panda_arm], ids=["iiwa", "panda"])
+def test_poses_that_are_reachable_are_reached_within_the_limits(make, tmp_path):
+    robot = make()
+    arm = robot.group("arm")
+    file = tmp_path / "robot.urdf"
+    file.write_text(robot.urdf)
+    client = pb.connect(pb.DIRECT)
+    body = pb.loadURDF(str(file), useFixedBase=True, physicsClientId=client)
+    index = {}
+    for k in range(pb.getNumJoints(body, physicsClientId=client)):
+        info = pb.getJointInfo(body, k, physicsClientId=client)
+        index[info[1].decode()], index[info[12].decode()] = k, k
+
+    def tool_pose(q):
+        for name, value in zip(arm.joints, q, strict=True):
+            pb.resetJointState(body, index[name], value, physicsClientId=client)
+        state = pb.getLinkState(
+            body, index[robot.tool_link], computeForwardKinematics=True, physicsClientId=client
+        )
+        return from_pose7(np.array([*state[4], *state[5]])) @ robot.X_LT
+
+    ik = NumericIK(robot)
+    rng = np.random.default_rng(0)
+    solved = 0
+    for _ in range(20):
+        X_WT = tool_pose(rng.uniform(arm.lower, arm.upper))
+        found = ik.solve(X_WT, 12, rng)
+        solved += len(found) > 0
+        assert (found >= arm.lower).all()
+        assert (found <= arm.upper).all()
+        for q in found:
+            assert np.abs(tool_pose(q) - X_WT).max() < 3e-6  # Bullet's own rounding included
+    pb.disconnect(client)
+    assert solved == 20
+
+
+def test_both_elbows_of_a_planar_arm_are_found(planar):
+    rng = np.random.default_rng(1)
+    ik = NumericIK(planar)
+    for q1, q2, q3 in rng.uniform([-1, 0.3, -0.5], [1, 2, 0.5], (10, 3)):
+        p1 = np.array([0.5 * np.cos(q1), 0.5 * np.sin(q1)])
+        p2 = p1 + 0.4 * np.array([np.cos(q1 + q2), np.sin(q1 + q2)])
+        total = q1 + q2 + q3
+        tip = p2 + 0.2 * np.array([np.cos(total), np.sin(total)])
+        X_WT = transform(rotation_z(total), (*tip, 0.0))
+        found = ik.solve(X_WT, 30, rng)
+        # The mirror image in the line from the shoulder to the wrist.
+        mirrored = 2.0 * np.arctan2(p2[1], p2[0]) - q1
+        wanted = np.array([[q1, q2, q3], [mirrored, -q2, total - mirrored + q2]])
+        assert len(found) == 2
+        for each in wanted:
+            assert np.abs(found - each).max(axis=1).min() < 1e-5
+
+
+def test_a_base_pose_is_taken_into_account():
+    robot = mobile_panda()
+    q = np.zeros(robot.size)
+    q[:3] = 0.4, -0.3, 1.1
+    q_arm = np.array([0.2, -0.4, 0.3, -2.0, 0.1, 1.8, 0.5])
+    X_WA = transform(rotation_z(q[2]), (q[0], q[1], 0.0)) @ transform(
+        translation=(-0.035, 0.0, 0.769)
+    )
+    X_FT = transform(rotation_z(-np.pi / 4)) @ transform(translation=robot.p_HT)
+    found = NumericIK(robot).solve(
+        X_WA @ forward(q_arm) @ X_FT, q_arm[None] + 0.05, tolerance=1e-8, q=q
+    )
+    assert len(found) == 1
+    assert np.abs(forward(found[0]) - forward(q_arm)).max() < 1e-7
+
+
+def test_a_pose_out_of_reach_has_no_solution():
+    rng = np.random.default_rng(0)
+    ik = NumericIK(iiwa())
+    assert ik.solve(transform(translation=(2.0, 0.0, 0.5)), 8, rng).shape == (0, 7)
+
+
+def test_a_pose_that_only_forbidden_joint_values_reach_has_no_solution(planar):
+    # Straight back: q1 = pi, outside its limits of 3 rad, and stretched, so that no other will do.
+    X_WT = transform(rotation_z(np.pi), (-1.1, 0.0, 0.0))
+    assert len(NumericIK(planar).solve(X_WT, 30, np.random.default_rng(0))) == 0
+
+
+def test_the_same_seed_gives_the_same_solutions():
+    ik, X_WT = NumericIK(iiwa()), transform(rotation_rpy(0.1, 2.0, 0.3), (0.4, 0.2, 0.5))
+    first = ik.solve(X_WT, 8, np.random.default_rng(5))
+    second = ik.solve(X_WT, 8, np.random.default_rng(5))
+    assert len(first) > 0
+    assert np.array_equal(first, second)
+
+
+def test_misuse_is_refused():
+    robot = panda_arm()
+    ik = NumericIK(robot)
+    with pytest.raises(ValueError, match="rng"):
+        ik.solve(np.eye(4), 5)
+    with pytest.raises(ValueError, match="7 columns"):
+        ik.solve(np.eye(4), np.zeros((2, 6)))
+    with pytest.raises(KeyError, match="legs"):
+        NumericIK(robot, "legs")
+    with pytest.raises(ValueError, match="does not move"):
+        NumericIK(robot, "fingers")

@@ -1,0 +1,247 @@
+"""CollisionWorld: a robot among boxes, cylinders, spheres and convex meshes, for the kernel.
+
+What a world answers about one joint group is asked of a ``View``: it holds the kernel's arrays for
+that group, its margin, and the pairs that may touch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from galley.domain.frames import Array, frozen
+from galley.robots.collision_model import CollisionModel, collision_model
+from galley.robots.model import RobotModel
+from galley.worlds.checker import MARGIN, Contact, Pair
+from galley.worlds.kernel.arrays import Obstacles
+from galley.worlds.movers import Movers, Rider, SceneJoint, movers
+from galley.worlds.solids import Solid, half_extents, row12, table
+from galley.worlds.view import View, make_view, metric, moving_joints
+
+_KEPT = 16  # views that a world keeps
+
+
+@dataclass(frozen=True, eq=False)
+class Bodies:
+    """What stands still.
+
+    Attributes:
+        names: of the bodies (B,).
+        arrays: the kernel's tables.
+    """
+
+    names: tuple[str, ...]
+    arrays: Obstacles
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """Row of each name."""
+        return {name: k for k, name in enumerate(self.names)}
+
+
+def bodies(obstacles: Mapping[str, Solid | Sequence[Solid]]) -> Bodies:
+    """Tables for named solids, whose poses are in the world."""
+    names, solids, owner = tuple(obstacles), [], []
+    for k, found in enumerate(obstacles.values()):
+        own = [found] if isinstance(found, Solid) else list(found)
+        solids += own
+        owner += [k] * len(own)
+    X = np.array([s.X for s in solids]).reshape(-1, 4, 4)
+    corners = [half_extents(s, s.X[:3, :3]) for s in solids]
+    low = np.array([c[0] for c in corners]).reshape(-1, 3) + X[:, :3, 3]
+    high = np.array([c[1] for c in corners]).reshape(-1, 3) + X[:, :3, 3]
+    return Bodies(
+        names,
+        Obstacles(
+            table(solids),
+            row12(X).astype(np.float32),
+            low.astype(np.float32),
+            high.astype(np.float32),
+            np.array(owner, dtype=np.int64),
+        ),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class CollisionWorld:
+    """A robot and what stands around it. Frozen: a changed world is another world.
+
+    Args:
+        robot: any RobotModel.
+        obstacles: solids by name, or tables made of them before.
+        q: values of all joints (n,) for those that a query doesn't move; the middle of their
+            ranges where omitted (0 where that is within them).
+        riders: what moves with the robot.
+        joint: a scene joint that moves along.
+        margin: metres that everything must keep, unless a query says otherwise.
+        hidden: names of obstacles that are left out.
+    """
+
+    robot: RobotModel
+    obstacles: Mapping[str, Solid | Sequence[Solid]] | Bodies
+    q: Array | None = None
+    riders: tuple[Rider, ...] = ()
+    joint: SceneJoint | None = None
+    margin: float = MARGIN
+    hidden: frozenset[str] = frozenset()
+    _views: dict[object, View] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Makes the tables."""
+        if not isinstance(self.obstacles, Bodies):
+            object.__setattr__(self, "obstacles", bodies(self.obstacles))
+        q = self._rest() if self.q is None else np.asarray(self.q, dtype=np.float64)
+        if q.shape != (self.robot.size,):
+            raise ValueError(f"q must hold {self.robot.size} joint values, got shape {q.shape}")
+        object.__setattr__(self, "q", frozen(q))
+        object.__setattr__(self, "_views", {})
+
+    def _rest(self) -> Array:
+        low = np.concatenate([g.lower for g in self.robot.groups])
+        high = np.concatenate([g.upper for g in self.robot.groups])
+        return np.where((low <= 0.0) & (high >= 0.0), 0.0, 0.5 * (low + high))
+
+    @property
+    def bodies(self) -> Bodies:
+        """What stands still."""
+        assert isinstance(self.obstacles, Bodies)
+        return self.obstacles
+
+    @cached_property
+    def model(self) -> CollisionModel:
+        """The robot's spheres and solids."""
+        return collision_model(self.robot)
+
+    def holding(
+        self, name: str, solids: Solid | Sequence[Solid], fingers: bool = True
+    ) -> CollisionWorld:
+        """The same world with a body in the hand, its solids posed in the palm's frame.
+
+        Args:
+            fingers: the robot's fingers may touch it, as they do while they hold it.
+        """
+        own = (solids,) if isinstance(solids, Solid) else tuple(solids)
+        frame, X_FP = self.model.tree.link(self.robot.palm)
+        placed = tuple(replace(s, X=frozen(X_FP @ s.X)) for s in own)
+        touching = frozenset(self.robot.fingers if fingers else ())
+        return replace(self, riders=(*self.riders, Rider(name, frame, placed, touching)))
+
+    @cached_property
+    def movers(self) -> Movers:
+        """The robot and its riders as the kernel's tables."""
+        return movers(self.model, self.riders, self.joint)
+
+    def view(
+        self,
+        group: str = "arm",
+        q: ArrayLike | None = None,
+        allowed: frozenset[Pair] = frozenset(),
+        margin: float | None = None,
+    ) -> View:
+        """One joint group of the robot, the others held still, as planners and checks want it.
+
+        Args:
+            group: ``arm``, ``base``, two of them as ``base+arm``, or ``all``. A scene joint, if
+                there is one, is the last of the moving numbers.
+            q: values of all joints (n,); the world's where omitted.
+            allowed: pairs of names that may touch, on top of those of the robot.
+            margin: metres to keep; the world's where omitted.
+        """
+        values = self.q if q is None else np.asarray(q, dtype=np.float64)
+        assert values is not None
+        key = (group, values.tobytes(), allowed, margin)
+        found = self._views.get(key)
+        if found is None:
+            if len(self._views) >= _KEPT:
+                self._views.clear()
+            found = self._views[key] = self._make_view(group, values, allowed, margin)
+        return found
+
+    def _make_view(
+        self, group: str, values: Array, allowed: frozenset[Pair], margin: float | None
+    ) -> View:
+        moving = moving_joints(self.robot, group)
+        limits = metric(self.robot, group)
+        if self.joint is not None:
+            moving = np.append(moving, self.robot.size)
+            values = np.append(values, 0.0) if len(values) == self.robot.size else values
+            step = 0.02 if self.joint.prismatic else 0.05
+            more = (self.joint.lower, self.joint.upper, 1.0, step)
+            low, high, weights, steps = (
+                np.append(own, extra) for own, extra in zip(limits, more, strict=True)
+            )
+            limits = (low, high, weights, steps)
+        return make_view(
+            group,
+            moving,
+            limits,
+            self.movers,
+            self.bodies.names,
+            self.bodies.arrays,
+            values,
+            self._shown,
+            *self._touching(allowed),
+            self.margin if margin is None else margin,
+            self._tool,
+        )
+
+    @cached_property
+    def _shown(self) -> NDArray[np.int64]:
+        """Rows of the obstacles that count."""
+        names = self.bodies.names
+        return np.array(
+            [k for k, b in enumerate(self.bodies.arrays.body) if names[b] not in self.hidden],
+            dtype=np.int64,
+        )
+
+    @cached_property
+    def _tool(self) -> Array:
+        frame, X_FL = self.model.tree.link(self.robot.tool_link)
+        return np.array([*row12(X_FL @ self.robot.X_LT), frame], dtype=np.float64)
+
+    def _touching(self, pairs: frozenset[Pair]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """(P, B) whether a part may touch a body; (P, P) whether two parts must not."""
+        parts: dict[str, list[int]] = {}
+        for k, name in enumerate(self.movers.names):
+            parts.setdefault(name, []).append(k)
+        index = self.bodies.index
+        allowed = np.zeros((len(self.movers.names), max(1, len(index))), dtype=np.uint8)
+        checked = np.array(self.movers.checked)
+        for one, two in pairs:
+            for a, b in ((one, two), (two, one)):
+                if a in parts and b in index:
+                    allowed[parts[a], index[b]] = 1
+                for i in parts.get(a, ()):
+                    checked[i, parts.get(b, [])] = 0
+        for rider in self.riders:
+            allowed[parts[rider.name], [index[b] for b in rider.passes if b in index]] = 1
+        return allowed, checked
+
+    @cached_property
+    def whole(self) -> View:
+        """All joints at once: for single configurations of the whole robot."""
+        return self.view("all")
+
+    def free(self, q: ArrayLike) -> bool:
+        """Whether the whole robot at q (n,) keeps the margin to all else, and to itself."""
+        return self.whole.free(q)
+
+    def free_many(self, Q: ArrayLike) -> NDArray[np.bool_]:
+        """``free`` for many configurations (m, n): (m,)."""
+        return self.whole.free_many(Q)
+
+    def contacts(self, q: ArrayLike, within: float | None = None) -> tuple[Contact, ...]:
+        """Pairs nearer than ``within`` metres (default: the margin) at q (n,), nearest first."""
+        return self.whole.contacts(q, within)
+
+    def clearance(self, q: ArrayLike, cap: float = 0.3) -> float:
+        """Least distance (m, at most ``cap``) of the robot at q (n,) from what stands still."""
+        return self.whole.clearance(q, cap)
+
+    def edges_free(self, A: ArrayLike, B: ArrayLike, group: str = "arm") -> NDArray[np.bool_]:
+        """Which straight edges of a group, A to B (m, k), are free at sampled states: (m,)."""
+        return self.view(group).edges_free(A, B)

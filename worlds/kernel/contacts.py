@@ -1,0 +1,154 @@
+"""What is near what in one configuration, and how near: for reasons and reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from galley.compiled.jit import bare_kernel
+from galley.worlds.kernel.arrays import FRAMES
+from galley.worlds.kernel.gap import gap
+from galley.worlds.kernel.kinematics import FRAME
+from galley.worlds.kernel.packed import unpack
+from galley.worlds.kernel.shapes import signed
+from galley.worlds.kernel.solids import pose_of
+
+_LANES = 16
+
+
+@bare_kernel
+def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
+    """Least distances (m, at most ``cap``) at ``query.q``, which must stand in the buffer.
+
+    Never larger than the true ones. Only what the query lists is looked at: parts that move
+    against what stands still, pairs whose distance may change.
+
+    Args:
+        scene: (P, B) filled: part against body. between: (P, P) filled: part against part.
+    """
+    robot, obstacles, query = unpack(table)
+    scene[:] = cap
+    between[:] = cap
+    buffer, at = query.buffer, query.layout[FRAMES]
+    X, Y = query.work[0], query.work[1]
+    for k in range(len(query.parts)):
+        p = query.parts[k]
+        frame = at + robot.part_frame[p] * FRAME
+        for m in range(len(query.obstacles)):
+            o = query.obstacles[m]
+            if query.allowed[p, obstacles.body[o]] != 0:
+                continue
+            b = obstacles.body[o]
+            best = scene[p, b]
+            if _from_obstacle(table, o, buffer, frame, robot.part_ball[p]) >= best:
+                continue
+            for c in range(robot.part_cluster[p], robot.part_cluster[p + 1]):
+                if _from_obstacle(table, o, buffer, frame, robot.cluster_ball[c]) >= best:
+                    continue
+                for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
+                    d = _from_obstacle(table, o, buffer, frame, robot.sphere[s])
+                    best = min(best, d)
+            scene[p, b] = best
+    for k in range(len(query.solid_parts)):
+        row = query.solid_parts[k]
+        p = query.solid_part[row]
+        pose_of(table, row, 0, X)
+        for m in range(len(query.obstacles)):
+            o = query.obstacles[m]
+            b = obstacles.body[o]
+            if query.allowed[p, b] == 0:
+                for i in range(12):
+                    Y[i] = obstacles.pose[o, i]
+                d = gap(query.solids, row, X, obstacles.solids, o, Y, scene[p, b])
+                scene[p, b] = min(scene[p, b], d)
+    for k in range(len(query.sphere_pairs)):
+        a, b = query.sphere_pairs[k, 0], query.sphere_pairs[k, 1]
+        between[a, b] = _spheres_apart(table, buffer, at, a, b, cap)
+    for k in range(len(query.mixed_pairs)):
+        p, row = query.mixed_pairs[k, 0], query.mixed_pairs[k, 1]
+        other = query.solid_part[row]
+        pose_of(table, row, 0, X)
+        frame = at + robot.part_frame[p] * FRAME
+        best = between[p, other]
+        for c in range(robot.part_cluster[p], robot.part_cluster[p + 1]):
+            if _from_solid(query.solids, row, X, buffer, frame, robot.cluster_ball[c]) >= best:
+                continue
+            for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
+                d = _from_solid(query.solids, row, X, buffer, frame, robot.sphere[s])
+                best = min(best, d)
+        between[p, other] = best
+    for k in range(len(query.solid_pairs)):
+        a, b = query.solid_pairs[k, 0], query.solid_pairs[k, 1]
+        pose_of(table, a, 0, X)
+        pose_of(table, b, 0, Y)
+        i, j = query.solid_part[a], query.solid_part[b]
+        d = gap(query.solids, a, X, query.solids, b, Y, between[i, j])
+        between[i, j] = min(between[i, j], d)
+
+
+@bare_kernel
+def _centre(buffer: Any, frame: int, ball: Any) -> Any:
+    """A ball's centre in the world, in the first of the 16 configurations."""
+    x, y, z = float(ball[0]), float(ball[1]), float(ball[2])
+    return (
+        buffer[frame + 9 * _LANES]
+        + buffer[frame] * x
+        + buffer[frame + _LANES] * y
+        + buffer[frame + 2 * _LANES] * z,
+        buffer[frame + 10 * _LANES]
+        + buffer[frame + 3 * _LANES] * x
+        + buffer[frame + 4 * _LANES] * y
+        + buffer[frame + 5 * _LANES] * z,
+        buffer[frame + 11 * _LANES]
+        + buffer[frame + 6 * _LANES] * x
+        + buffer[frame + 7 * _LANES] * y
+        + buffer[frame + 8 * _LANES] * z,
+    )
+
+
+@bare_kernel
+def _from_obstacle(table: Any, o: int, buffer: Any, frame: int, ball: Any) -> float:
+    """Distance (m) between a ball and an obstacle."""
+    _, obstacles, _ = unpack(table)
+    return _from_solid(obstacles.solids, o, obstacles.pose[o], buffer, frame, ball)
+
+
+@bare_kernel
+def _from_solid(solids: Any, row: int, X: Any, buffer: Any, frame: int, ball: Any) -> float:
+    """Distance (m) between a ball and a solid at pose X (12,)."""
+    x, y, z = _centre(buffer, frame, ball)
+    x, y, z = x - X[9], y - X[10], z - X[11]
+    a = X[0] * x + X[3] * y + X[6] * z
+    b = X[1] * x + X[4] * y + X[7] * z
+    c = X[2] * x + X[5] * y + X[8] * z
+    return signed(solids, row, a, b, c) - ball[3]
+
+
+@bare_kernel
+def _spheres_apart(table: Any, buffer: Any, at: int, a: int, b: int, cap: float) -> float:
+    """Distance (m, at most ``cap``) between two parts made of spheres."""
+    robot, _, _ = unpack(table)
+    frame_a = at + robot.part_frame[a] * FRAME
+    frame_b = at + robot.part_frame[b] * FRAME
+    best = cap
+    if _balls_apart(buffer, frame_a, robot.part_ball[a], frame_b, robot.part_ball[b]) >= best:
+        return best
+    for c in range(robot.part_cluster[a], robot.part_cluster[a + 1]):
+        one = robot.cluster_ball[c]
+        for d in range(robot.part_cluster[b], robot.part_cluster[b + 1]):
+            if _balls_apart(buffer, frame_a, one, frame_b, robot.cluster_ball[d]) >= best:
+                continue
+            for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
+                for e in range(robot.cluster_sphere[d], robot.cluster_sphere[d + 1]):
+                    gap_se = _balls_apart(
+                        buffer, frame_a, robot.sphere[s], frame_b, robot.sphere[e]
+                    )
+                    best = min(best, gap_se)
+    return best
+
+
+@bare_kernel
+def _balls_apart(buffer: Any, frame_a: int, one: Any, frame_b: int, two: Any) -> float:
+    x, y, z = _centre(buffer, frame_a, one)
+    u, v, w = _centre(buffer, frame_b, two)
+    x, y, z = x - u, y - v, z - w
+    return (x * x + y * y + z * z) ** 0.5 - (one[3] + two[3])

@@ -1,0 +1,256 @@
+"""Whether straight edges are free: sampled, to guide a search, or proven, for what is returned.
+
+The proof: a stretch of an edge is free if its middle keeps more than the required distance by as
+much as any point can travel from there to the stretch's ends; else it is halved. After
+F. Schwarzer, M. Saha, J.-C. Latombe, "Exact collision checking of robot paths" (2002).
+
+``table`` is what ``packed.pack`` made. What planners call goes by address, so that they don't
+contain the kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from galley.compiled.jit import bare_kernel, native
+from galley.compiled.lanes import LANES, load, ramp, smaller, splat, store
+from galley.compiled.native import address, call
+from galley.worlds.kernel.arrays import ROUNDING, SHARE, WORST, Q
+from galley.worlds.kernel.kinematics import compose, poses
+from galley.worlds.kernel.packed import (
+    EXAMINE,
+    ROWS,
+    SEGMENT_FREE,
+    SEGMENT_PROVEN,
+    WORK,
+    doubles_at,
+    int_rows_at,
+    unpack,
+)
+
+FINEST = 1e-4  # m of travel: a stretch this short that isn't proven free is called a hit
+_STRETCH = 0.06  # m of travel in each stretch with which a proof begins
+
+
+@bare_kernel
+def _examine(table: Any, count: int, early: int) -> bool:
+    return call(table[EXAMINE, 0], address(table), count, early, 0) != 0
+
+
+@bare_kernel
+def _fill(table: Any, a: Any, b: Any, s: Any) -> None:
+    """Writes the configurations a + s (b - a) for 16 values of s."""
+    _, _, query = unpack(table)
+    buffer, at = query.buffer, query.layout[Q]
+    for k in range(len(query.moving)):
+        start = splat(np.float32(a[k]))
+        store(buffer, at + query.moving[k] * LANES, start + s * splat(np.float32(b[k] - a[k])))
+
+
+@bare_kernel
+def _no_travel(table: Any) -> None:
+    _, _, query = unpack(table)
+    store(query.buffer, query.layout[SHARE], splat(np.float32(0.0)))
+
+
+@bare_kernel
+def state_free(table: Any, q: Any) -> bool:
+    """Whether one configuration (k,) keeps the query's margins."""
+    _no_travel(table)
+    _fill(table, q, q, splat(np.float32(0.0)))
+    return not _examine(table, 1, 1)
+
+
+@bare_kernel
+def states_free(table: Any, states: Any, out: Any) -> None:
+    """Whether each of many configurations (m, k) keeps the margins: ``out`` (m,)."""
+    _, _, query = unpack(table)
+    _no_travel(table)
+    buffer, at = query.buffer, query.layout[Q]
+    worst = query.layout[WORST]
+    m = len(states)
+    for first in range(0, m, LANES):
+        count = min(LANES, m - first)
+        for k in range(len(query.moving)):
+            for lane in range(LANES):
+                row = first + min(lane, count - 1)
+                buffer[at + query.moving[k] * LANES + lane] = states[row, k]
+        _examine(table, count, 0)
+        for lane in range(count):
+            out[first + lane] = buffer[worst + lane] >= 0.0
+
+
+@bare_kernel
+def edge_states(table: Any, a: Any, b: Any) -> int:
+    """How many states of the edge are checked: b and those before it, a left out."""
+    _, _, query = unpack(table)
+    steps = 0.0
+    for k in range(len(query.moving)):
+        steps = max(steps, abs(b[k] - a[k]) / query.step[k])
+    return max(1, int(np.ceil(steps - 1e-9)))
+
+
+@bare_kernel
+def segment_free(table: Any, a: Any, b: Any) -> bool:
+    """Whether the states of the edge from a to b at the query's step are free; a is left out."""
+    return call(table[SEGMENT_FREE, 0], address(table), address(a), address(b), 0) != 0
+
+
+@bare_kernel
+def segments_free(table: Any, A: Any, B: Any, out: Any) -> int:
+    """``segment_free`` of many edges (m, k): ``out`` (m,); returns the number of states on them."""
+    states = 0
+    for k in range(len(A)):
+        out[k] = segment_free(table, A[k], B[k])
+        states += edge_states(table, A[k], B[k])
+    return states
+
+
+@bare_kernel
+def set_travel(table: Any, a: Any, b: Any) -> float:
+    """Bounds (m) on the travel of each part, and of each pair, from a to b; returns the largest."""
+    _, _, query = unpack(table)
+    largest = 0.0
+    P, pairs = len(query.reach), len(query.sphere_pairs)
+    mixed, solid = len(query.mixed_pairs), len(query.solid_pairs)
+    for p in range(P):
+        found = 0.0
+        for k in range(len(query.moving)):
+            found += abs(b[k] - a[k]) * query.reach[p, k]
+        query.travel[p] = found
+        largest = max(largest, found)
+    for m in range(pairs + mixed + solid):
+        found = 0.0
+        for k in range(len(query.moving)):
+            if m < pairs:
+                reach = query.sphere_pair_reach[m, k]
+            elif m < pairs + mixed:
+                reach = query.mixed_pair_reach[m - pairs, k]
+            else:
+                reach = query.solid_pair_reach[m - pairs - mixed, k]
+            found += abs(b[k] - a[k]) * reach
+        query.travel[P + m] = found
+        largest = max(largest, found)
+    return largest
+
+
+@bare_kernel
+def segment_proven(table: Any, a: Any, b: Any, required: float) -> Any:
+    """Proof that the whole edge, both ends included, keeps ``required`` metres.
+
+    Returns:
+        (hit, states): -1.0 if it is proven, else the share in [0, 1] of a state that could not be
+        proven; and how many states were looked at.
+    """
+    result = doubles_at(table[WORK, 0] + 3 * 96, 2, 0)
+    result[0] = required
+    states = call(table[SEGMENT_PROVEN, 0], address(table), address(a), address(b), address(result))
+    return result[0], states
+
+
+@bare_kernel
+def _proof(table: Any, a: Any, b: Any, largest: float) -> Any:
+    _, _, query = unpack(table)
+    buffer, stack = query.buffer, query.stack
+    shares, worst = query.layout[SHARE], query.layout[WORST]
+    size = min(LANES, max(1, int(np.ceil(largest / _STRETCH))))
+    for k in range(size):  # the stretches nearest to a lie on top
+        stack[k, 0] = (size - k - 0.5) / size
+        stack[k, 1] = 0.5 / size
+    states = 0
+    while size > 0:
+        count = min(size, LANES)
+        size -= count
+        for lane in range(LANES):
+            row = size + min(lane, count - 1)
+            buffer[worst + lane] = stack[row, 0]
+            buffer[shares + lane] = stack[row, 1] * (1.0 + 1e-6)
+        _fill(table, a, b, load(buffer, worst))
+        states += count
+        if not _examine(table, count, 0):
+            continue
+        # Halves of what is not proven go back on the stack. Their places may be those of rows yet
+        # to be read, so they are put aside first.
+        base = size + LANES
+        kept = 0
+        for lane in range(count):
+            if buffer[worst + lane] >= 0.0:
+                continue
+            middle, half = stack[size + lane, 0], stack[size + lane, 1]
+            if half * largest < FINEST or base + kept + 2 > len(stack):
+                return max(0.0, middle - half), states
+            stack[base + kept, 0], stack[base + kept, 1] = middle - 0.5 * half, 0.5 * half
+            stack[base + kept + 1, 0] = middle + 0.5 * half
+            stack[base + kept + 1, 1] = 0.5 * half
+            kept += 2
+        for k in range(kept):
+            stack[size + k, 0] = stack[base + k, 0]
+            stack[size + k, 1] = stack[base + k, 1]
+        size += kept
+    return -1.0, states
+
+
+@bare_kernel
+def frame_pose(table: Any, q: Any, out: Any) -> None:
+    """Writes the tool's pose (12,) in the world for a configuration (k,)."""
+    _, _, query = unpack(table)
+    joints, frames = query.full, query.work[4:]
+    for j in range(len(query.q)):
+        joints[j] = query.q[j]
+    for k in range(len(query.moving)):
+        joints[query.moving[k]] = q[k]
+    poses(query.parent, query.fixed, query.prismatic, joints, frames)
+    compose(frames[int(query.tool[12])], query.tool[:12], out)
+
+
+@bare_kernel
+def path_proven(table: Any, points: Any, required: float) -> Any:
+    """``segment_proven`` for a path's edges (n, k): (edge, share, states); edge -1 if proven."""
+    states = 0
+    for k in range(max(1, len(points) - 1)):
+        after = points[min(k + 1, len(points) - 1)]
+        hit, looked = segment_proven(table, points[k], after, required)
+        states += looked
+        if hit >= 0.0:
+            return k, hit, states
+    return -1, 0.0, states
+
+
+# Compiled where they stand: all that they call is above.
+
+
+@native(4)
+def segment_free_native(place: int, start: int, end: int, unused: int) -> int:
+    """``segment_free``. Each batch spreads over the whole edge: collisions show early."""
+    table = int_rows_at(place, ROWS, 3)
+    _, _, query = unpack(table)
+    a, b = doubles_at(start, len(query.moving), 0), doubles_at(end, len(query.moving), 0)
+    n = edge_states(table, a, b)
+    batches = (n + LANES - 1) // LANES
+    store(query.buffer, query.layout[SHARE], splat(np.float32(0.0)))
+    for batch in range(batches):
+        share = ramp() * splat(np.float32(batches / n)) + splat(np.float32((1 + batch) / n))
+        _fill(table, a, b, smaller(share, splat(np.float32(1.0))))
+        if _examine(table, min(LANES, n), 1):
+            return 0
+    return 1
+
+
+@native(4)
+def segment_proven_native(place: int, start: int, end: int, result: int) -> int:
+    """``segment_proven``: ``result`` holds ``required``, then the hit; returns the states."""
+    table = int_rows_at(place, ROWS, 3)
+    _, _, query = unpack(table)
+    k = len(query.moving)
+    a, b, answer = doubles_at(start, k, 0), doubles_at(end, k, 0), doubles_at(result, 1, 0)
+    largest = set_travel(table, a, b)
+    margin, between = query.margins[0], query.margins[1]
+    query.margins[0] = answer[0] + ROUNDING
+    query.margins[1] = between + np.float32(ROUNDING)
+    hit, states = _proof(table, a, b, largest)
+    query.margins[0] = margin
+    query.margins[1] = between
+    answer[0] = hit
+    return states

@@ -1,0 +1,280 @@
+"""Are 16 configurations free? The spheres against what stands still, and against each other.
+
+Three levels: a part's ball, its clusters' balls, its spheres. A level is looked at only where the
+one above is too near something, in any of the 16. A part's limit is the distance it must keep: the
+margin, and for proofs how far it may travel in the stretch of an edge that a lane stands for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from galley.compiled.jit import bare_kernel, native
+from galley.compiled.lanes import (
+    LANES,
+    greatest,
+    larger,
+    least,
+    load,
+    lowest_bit,
+    negative,
+    smaller,
+    splat,
+    store,
+)
+from galley.worlds.kernel.arrays import BALLS, FRAMES, LIMIT, SHARE, SPARE, WORST, Q
+from galley.worlds.kernel.kinematics import FRAME, frames, moved
+from galley.worlds.kernel.packed import ROWS, int_rows_at, unpack
+from galley.worlds.kernel.shapes import squared
+from galley.worlds.kernel.solids import mixed_pairs_hit, solid_pairs_hit, solids_hit
+
+_FREE = np.float32(1e6)
+
+
+@bare_kernel
+def examine(table: Any, count: int, early: bool) -> bool:
+    """Whether any of the first ``count`` configurations in the buffer is too near something.
+
+    The buffer holds the configurations (joint by joint) and each lane's share of the edge's
+    travel. With ``early`` the first hit ends it; else every lane's verdict stands in the buffer
+    at WORST: negative where that configuration is too near.
+    """
+    _, _, query = unpack(table)
+    buffer, layout = query.buffer, query.layout
+    frames(
+        query.joints, query.parent, query.fixed, query.prismatic, buffer, layout[Q], layout[FRAMES]
+    )
+    store(buffer, layout[WORST], splat(_FREE))
+    hit = parts_hit(table, early)
+    if early and hit:
+        return True
+    if len(query.solid_parts) > 0:
+        hit = solids_hit(table, count, early) or hit
+        if early and hit:
+            return True
+    hit = sphere_pairs_hit(table, early) or hit
+    if early and hit:
+        return True
+    if len(query.mixed_pairs) > 0:
+        hit = mixed_pairs_hit(table, early) or hit
+        if early and hit:
+            return True
+    if len(query.solid_pairs) > 0:
+        hit = solid_pairs_hit(table, count, early) or hit
+    return hit
+
+
+@bare_kernel
+def overlapping(bounds: Any, count: int, low: Any, high: Any, found: Any, row: int) -> int:
+    """Lists in ``found[row]`` which of ``count`` boxes overlap a box; returns how many do.
+
+    Args:
+        bounds: (6, m) low x, y, z, high x, y, z of the boxes.
+        low, high: corners of the one box, three float32 each.
+    """
+    width, total = bounds.shape[1], 0
+    for first in range(0, count, LANES):
+        apart = larger(
+            load(bounds, first) - splat(high[0]), splat(low[0]) - load(bounds, 3 * width + first)
+        )
+        apart = larger(apart, load(bounds, width + first) - splat(high[1]))
+        apart = larger(apart, splat(low[1]) - load(bounds, 4 * width + first))
+        apart = larger(apart, load(bounds, 2 * width + first) - splat(high[2]))
+        apart = larger(apart, splat(low[2]) - load(bounds, 5 * width + first))
+        bits = negative(apart)
+        while bits != 0:
+            k = first + lowest_bit(bits)
+            bits &= bits - 1
+            if k < count:
+                found[row, total] = k
+                total += 1
+    return total
+
+
+@bare_kernel
+def parts_hit(table: Any, early: bool) -> bool:
+    """Whether a part made of spheres is too near something that stands still."""
+    robot, obstacles, query = unpack(table)
+    buffer, layout, near = query.buffer, query.layout, query.near
+    share, margin = load(buffer, layout[SHARE]), splat(query.margins[0])
+    low_x = low_y = low_z = splat(_FREE)
+    high_x = high_y = high_z = splat(-_FREE)
+    for k in range(len(query.parts)):
+        p = query.parts[k]
+        ball = robot.part_ball[p]
+        frame = layout[FRAMES] + robot.part_frame[p] * FRAME
+        x, y, z = moved(buffer, frame, ball[0], ball[1], ball[2])
+        at = layout[BALLS] + 3 * LANES * p
+        store(buffer, at, x)
+        store(buffer, at + LANES, y)
+        store(buffer, at + 2 * LANES, z)
+        t = splat(ball[3]) + margin + splat(query.travel[p]) * share
+        low_x, high_x = smaller(low_x, x - t), larger(high_x, x + t)
+        low_y, high_y = smaller(low_y, y - t), larger(high_y, y + t)
+        low_z, high_z = smaller(low_z, z - t), larger(high_z, z + t)
+    # First what is near the robot as a whole, then for each part what is near it.
+    low = (least(low_x), least(low_y), least(low_z))
+    high = (greatest(high_x), greatest(high_y), greatest(high_z))
+    count = overlapping(query.bounds, len(query.obstacles), low, high, near, 0)
+    if count == 0:
+        return False
+    bounds = query.near_bounds
+    for m in range(count):
+        for i in range(6):
+            bounds[i, m] = query.bounds[i, near[0, m]]
+    hit = False
+    for k in range(len(query.parts)):
+        p = query.parts[k]
+        at = layout[BALLS] + 3 * LANES * p
+        x, y, z = load(buffer, at), load(buffer, at + LANES), load(buffer, at + 2 * LANES)
+        limit = margin + splat(query.travel[p]) * share
+        t = limit + splat(robot.part_ball[p, 3])
+        low = (least(x - t), least(y - t), least(z - t))
+        high = (greatest(x + t), greatest(y + t), greatest(z + t))
+        t = t * t
+        found = 0
+        for m in range(overlapping(bounds, count, low, high, near, 1)):
+            o = query.obstacles[near[0, near[1, m]]]
+            if query.allowed[p, obstacles.body[o]] == 0:
+                d = squared(obstacles.solids, obstacles.pose, o, x, y, z)
+                if negative(d - t) != 0:
+                    near[1, found] = o
+                    found += 1
+        if found > 0:
+            store(buffer, layout[LIMIT], limit)
+            if clusters_hit(table, p, found, early):
+                hit = True
+                if early:
+                    return True
+    return hit
+
+
+@bare_kernel
+def clusters_hit(table: Any, p: int, found: int, early: bool) -> bool:
+    """Whether a sphere of part p is too near one of the ``found`` obstacles listed as near."""
+    robot, obstacles, query = unpack(table)
+    buffer, layout, near = query.buffer, query.layout, query.near
+    limit, worst = load(buffer, layout[LIMIT]), load(buffer, layout[WORST])
+    frame = layout[FRAMES] + robot.part_frame[p] * FRAME
+    for c in range(robot.part_cluster[p], robot.part_cluster[p + 1]):
+        ball = robot.cluster_ball[c]
+        x, y, z = moved(buffer, frame, ball[0], ball[1], ball[2])
+        t = limit + splat(ball[3])
+        t = t * t
+        count = 0
+        for m in range(found):
+            o = near[1, m]
+            d = squared(obstacles.solids, obstacles.pose, o, x, y, z)
+            if negative(d - t) != 0:
+                near[2, count] = o
+                count += 1
+        if count == 0:
+            continue
+        for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
+            ball = robot.sphere[s]
+            x, y, z = moved(buffer, frame, ball[0], ball[1], ball[2])
+            t = limit + splat(ball[3])
+            t = t * t
+            for m in range(count):
+                d = squared(obstacles.solids, obstacles.pose, near[2, m], x, y, z)
+                worst = smaller(worst, d - t)
+        if early and negative(worst) != 0:
+            return True
+    store(buffer, layout[WORST], worst)
+    return negative(worst) != 0
+
+
+@bare_kernel
+def sphere_pairs_hit(table: Any, early: bool) -> bool:
+    """Whether two parts made of spheres are too near each other."""
+    robot, _, query = unpack(table)
+    buffer, layout = query.buffer, query.layout
+    share, margin = load(buffer, layout[SHARE]), splat(query.margins[1])
+    first = len(query.reach)  # where the pairs' bounds begin
+    hit = False
+    for k in range(len(query.sphere_pairs)):
+        a, b = query.sphere_pairs[k, 0], query.sphere_pairs[k, 1]
+        i, j = layout[BALLS] + 3 * LANES * a, layout[BALLS] + 3 * LANES * b
+        x = load(buffer, i) - load(buffer, j)
+        y = load(buffer, i + LANES) - load(buffer, j + LANES)
+        z = load(buffer, i + 2 * LANES) - load(buffer, j + 2 * LANES)
+        limit = margin + splat(query.travel[first + k]) * share
+        t = limit + splat(robot.part_ball[a, 3] + robot.part_ball[b, 3])
+        if negative(x * x + y * y + z * z - t * t) != 0:
+            store(buffer, layout[LIMIT], limit)
+            if pair_hit(table, a, b, early):
+                hit = True
+                if early:
+                    return True
+    return hit
+
+
+@bare_kernel
+def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
+    """Whether a sphere of part a is too near one of part b."""
+    robot, _, query = unpack(table)
+    buffer, layout = query.buffer, query.layout
+    limit, worst = load(buffer, layout[LIMIT]), load(buffer, layout[WORST])
+    frame_a = layout[FRAMES] + robot.part_frame[a] * FRAME
+    frame_b = layout[FRAMES] + robot.part_frame[b] * FRAME
+    i, j = layout[BALLS] + 3 * LANES * a, layout[BALLS] + 3 * LANES * b
+    ax, ay, az = load(buffer, i), load(buffer, i + LANES), load(buffer, i + 2 * LANES)
+    bx, by, bz = load(buffer, j), load(buffer, j + LANES), load(buffer, j + 2 * LANES)
+    # The clusters of b that are near a's ball, with their centres.
+    near, spare = query.near, layout[SPARE]
+    count = 0
+    for c in range(robot.part_cluster[b], robot.part_cluster[b + 1]):
+        ball = robot.cluster_ball[c]
+        x, y, z = moved(buffer, frame_b, ball[0], ball[1], ball[2])
+        t = limit + splat(robot.part_ball[a, 3] + ball[3])
+        u, v, w = x - ax, y - ay, z - az
+        if negative(u * u + v * v + w * w - t * t) != 0:
+            store(buffer, spare + 3 * LANES * count, x)
+            store(buffer, spare + 3 * LANES * count + LANES, y)
+            store(buffer, spare + 3 * LANES * count + 2 * LANES, z)
+            near[0, count] = c
+            count += 1
+    for c in range(robot.part_cluster[a], robot.part_cluster[a + 1]):
+        ball = robot.cluster_ball[c]
+        x, y, z = moved(buffer, frame_a, ball[0], ball[1], ball[2])
+        t = limit + splat(robot.part_ball[b, 3] + ball[3])
+        u, v, w = x - bx, y - by, z - bz
+        if negative(u * u + v * v + w * w - t * t) == 0:
+            continue
+        for m in range(count):
+            other = robot.cluster_ball[near[0, m]]
+            t = limit + splat(other[3] + ball[3])
+            u = x - load(buffer, spare + 3 * LANES * m)
+            v = y - load(buffer, spare + 3 * LANES * m + LANES)
+            w = z - load(buffer, spare + 3 * LANES * m + 2 * LANES)
+            if negative(u * u + v * v + w * w - t * t) == 0:
+                continue
+            start, stop = robot.cluster_sphere[near[0, m]], robot.cluster_sphere[near[0, m] + 1]
+            for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
+                one = robot.sphere[s]
+                sx, sy, sz = moved(buffer, frame_a, one[0], one[1], one[2])
+                t = limit + splat(one[3] + other[3])
+                # This sphere against the other cluster's ball, before its spheres.
+                u = sx - load(buffer, spare + 3 * LANES * m)
+                v = sy - load(buffer, spare + 3 * LANES * m + LANES)
+                w = sz - load(buffer, spare + 3 * LANES * m + 2 * LANES)
+                if negative(u * u + v * v + w * w - t * t) == 0:
+                    continue
+                for e in range(start, stop):
+                    two = robot.sphere[e]
+                    u, v, w = moved(buffer, frame_b, two[0], two[1], two[2])
+                    u, v, w = sx - u, sy - v, sz - w
+                    t = limit + splat(one[3] + two[3])
+                    worst = smaller(worst, u * u + v * v + w * w - t * t)
+            if early and negative(worst) != 0:
+                return True
+    store(buffer, layout[WORST], worst)
+    return negative(worst) != 0
+
+
+@native(4)
+def examine_native(place: int, count: int, early: int, unused: int) -> int:
+    """``examine`` for the table at an address: 1 if something is too near, else 0."""
+    return 1 if examine(int_rows_at(place, ROWS, 3), count, early != 0) else 0

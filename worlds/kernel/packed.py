@@ -1,0 +1,142 @@
+"""Hands the kernel's tuples from Python to compiled code as one small array.
+
+Numba looks at every array of a tuple each time a compiled function is called from Python: for some
+sixty arrays that takes milliseconds. So Python passes a table of their addresses and shapes, and
+``unpack`` makes the tuples again on the other side. Whoever holds the table must keep the arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+
+from galley.compiled.native import array_in_row, reader
+from galley.worlds.kernel.arrays import Ints, Obstacles, Query, Robot, Solids
+
+
+def pack(robot: Robot, obstacles: Obstacles, query: Query) -> Ints:
+    """Address and shape (m, 3) of every array, in the order of the tuples' fields.
+
+    The last rows hold the addresses of functions: EXAMINE, SEGMENT_FREE, SEGMENT_PROVEN.
+
+    Raises:
+        TypeError: an array is not contiguous or has another type than the field wants.
+    """
+    from galley.worlds.kernel import edges, examine
+
+    rows = []
+    for array, wanted in zip(_flat((robot, obstacles, query)), _NUMPY, strict=True):
+        if array.dtype != wanted or not array.flags.c_contiguous:
+            raise TypeError(f"expected a contiguous array of {wanted}, got {array.dtype}")
+        shape = (*array.shape, 1, 1)[:2]
+        rows.append((array.__array_interface__["data"][0], *shape))
+    natives = (examine.examine_native, edges.segment_free_native, edges.segment_proven_native)
+    rows += [(function.address, 0, 0) for function in natives]
+    return np.array(rows, dtype=np.int64)
+
+
+def _flat(found: Any) -> list[Any]:
+    if isinstance(found, tuple):
+        return [array for each in found for array in _flat(each)]
+    return [found]
+
+
+_I, _F, _D, _B = types.int64, types.float32, types.float64, types.uint8
+# Type and dimensions of every field, in order.
+_SOLIDS = ((_F, 2), (_F, 2), (_F, 2))
+_ROBOT = ((_I, 1), (_F, 2), (_I, 1), (_F, 2), (_I, 1), (_F, 2))
+_OBSTACLES = (_SOLIDS, (_F, 2), (_F, 2), (_F, 2), (_I, 1))
+_QUERY = {
+    "q": (_D, 1),
+    "moving": (_I, 1),
+    "low": (_D, 1),
+    "high": (_D, 1),
+    "weights": (_D, 1),
+    "step": (_D, 1),
+    "parent": (_I, 1),
+    "fixed": (_F, 2),
+    "prismatic": (_I, 1),
+    "tool": (_D, 1),
+    "margins": (_F, 1),
+    "joints": (_I, 1),
+    "parts": (_I, 1),
+    "solid_parts": (_I, 1),
+    "obstacles": (_I, 1),
+    "bounds": (_F, 2),
+    "allowed": (_B, 2),
+    "solids": _SOLIDS,
+    "solid_part": (_I, 1),
+    "solid_frame": (_I, 1),
+    "solid_pose": (_F, 2),
+    "solid_ball": (_F, 2),
+    "solid_still": (_F, 2),
+    "sphere_pairs": (_I, 2),
+    "mixed_pairs": (_I, 2),
+    "solid_pairs": (_I, 2),
+    "reach": (_F, 2),
+    "sphere_pair_reach": (_F, 2),
+    "mixed_pair_reach": (_F, 2),
+    "solid_pair_reach": (_F, 2),
+    "travel": (_F, 1),
+    "near": (_I, 2),
+    "near_bounds": (_F, 2),
+    "work": (_D, 2),
+    "full": (_D, 1),
+    "stack": (_D, 2),
+    "layout": (_I, 1),
+    "buffer": (_F, 1),
+}
+assert tuple(_QUERY) == Query._fields
+
+
+def _kind(tuple_of: Any, fields: Any) -> Any:
+    """Numba's type of a tuple of arrays and tuples."""
+    kinds = [
+        _kind(Solids, each) if each is _SOLIDS else types.Array(each[0], each[1], "C")
+        for each in fields
+    ]
+    return types.NamedTuple(kinds, tuple_of)
+
+
+_KINDS = (_kind(Robot, _ROBOT), _kind(Obstacles, _OBSTACLES), _kind(Query, _QUERY.values()))
+
+
+def _arrays(kind: Any) -> list[Any]:
+    if isinstance(kind, types.BaseTuple):
+        return [array for each in kind for array in _arrays(each)]
+    return [kind]
+
+
+_ARRAYS = [array for kind in _KINDS for array in _arrays(kind)]
+_NUMPY = [np.dtype(str(array.dtype)) for array in _ARRAYS]
+# Where the row of the query's poses to work with is, and the addresses of functions.
+WORK = len(_ARRAYS) - (len(_QUERY) - list(_QUERY).index("work"))
+EXAMINE = len(_ARRAYS)
+SEGMENT_FREE, SEGMENT_PROVEN = EXAMINE + 1, EXAMINE + 2
+ROWS = EXAMINE + 3
+int_rows_at, doubles_at = reader(types.int64, 2), reader(types.float64, 1)
+
+
+@intrinsic
+def unpack(typing: Any, table: Any) -> Any:
+    """The tuples (Robot, Obstacles, Query) whose arrays ``table`` (m, 3) lists.
+
+    Made by hand, so that what a function doesn't use costs it nothing. Functions hand on the table
+    and not the tuples, whose every number would be copied at each call.
+    """
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        numbers = context.make_array(sig.args[0])(context, builder, args[0]).data
+        rows = iter(range(len(_ARRAYS)))
+
+        def made(kind: Any) -> Any:
+            if isinstance(kind, types.BaseTuple):
+                return context.make_tuple(builder, kind, [made(each) for each in kind])
+            return array_in_row(context, builder, kind, numbers, next(rows))
+
+        return made(sig.return_type)
+
+    return types.Tuple(_KINDS)(table), code

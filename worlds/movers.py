@@ -1,0 +1,167 @@
+"""The kernel's tables of everything that moves: the robot's parts, and what rides on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array, frozen
+from galley.robots.collision_model import CollisionModel
+from galley.worlds.kernel.arrays import Floats, Ints, Robot, Solids
+from galley.worlds.solids import Solid, extent, of_link_shape, row12, table
+
+
+@dataclass(frozen=True, eq=False)
+class Rider:
+    """Solids that move with the robot: a held item, or a drawer that the hand pulls.
+
+    Attributes:
+        name: the body's.
+        frame: frame of the robot's tree that carries it; -1 for the scene joint.
+        solids: their poses X are in that frame.
+        ignores: names of links and riders that it may touch always: what holds it.
+        passes: names of bodies that it may touch: those that a drawer slides in.
+    """
+
+    name: str
+    frame: int
+    solids: tuple[Solid, ...]
+    ignores: frozenset[str] = frozenset()
+    passes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class SceneJoint:
+    """A joint of the surroundings that moves along with the robot: one more number in q.
+
+    Attributes:
+        X_WJ: its frame at zero in the world (4, 4); z is the axis.
+        prismatic: slides along z, or turns about it.
+        lower, upper: its limits, metres or radians.
+    """
+
+    X_WJ: Array
+    prismatic: bool
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, eq=False)
+class Movers:
+    """Parts: first the robot's, made of spheres or solids, then a part for each rider.
+
+    Attributes:
+        names: of the parts (P,).
+        robot: the kernel's spheres.
+        parent, fixed, prismatic: the kernel's joint tree (n,), (n, 12), (n,).
+        every: all joints, (n,).
+        span: how far each sliding joint can slide, metres (n,).
+        carries: (n + 1, n) whether a joint moves a frame.
+        checked: (P, P) whether two parts may not touch.
+        solids, part, frame, pose, ball: the solids, their part, frame, pose in it, and a ball
+            around each.
+    """
+
+    names: tuple[str, ...]
+    robot: Robot
+    parent: Ints
+    fixed: Floats
+    prismatic: Ints
+    every: Ints
+    span: Array
+    carries: NDArray[np.uint8]
+    checked: NDArray[np.uint8]
+    solids: Solids
+    part: Ints
+    frame: Ints
+    pose: Floats
+    ball: Floats
+
+    @property
+    def pairs(self) -> int:
+        """No more pairs of parts than this can ever be listed in a query."""
+        rows = len(self.part)
+        return rows * rows + len(self.robot.part_frame) * (len(self.names) + rows)
+
+
+@lru_cache(maxsize=64)
+def movers(model: CollisionModel, riders: tuple[Rider, ...], joint: SceneJoint | None) -> Movers:
+    """The tables for a robot with what rides on it; kept for the same objects."""
+    tree = model.tree
+    parent, X_PJ = list(tree.parent), list(tree.X_PJ)
+    prismatic = list(tree.prismatic)
+    span = [
+        float(u - lo) if s else 0.0
+        for lo, u, s in zip(tree.lower, tree.upper, prismatic, strict=True)
+    ]
+    n = len(parent)
+    carries = np.zeros((n + 1, n), dtype=np.uint8)
+    carries[:] = model.carries
+    if joint is not None:
+        parent.append(0)
+        X_PJ.append(joint.X_WJ)
+        prismatic.append(joint.prismatic)
+        span.append(joint.upper - joint.lower if joint.prismatic else 0.0)
+        carries = np.pad(carries, ((0, 1), (0, 1)))
+        carries[n + 1, n] = 1
+        n += 1
+    spheres = len(model.part_frame)
+    found = [(s.part, s.frame, of_link_shape(s.shape, s.X_FS)) for s in model.solids]
+    for k, rider in enumerate(riders):
+        frame = n if rider.frame < 0 else rider.frame
+        found += [(len(model.names) + k, frame, solid) for solid in rider.solids]
+    balls = []
+    for _, _, solid in found:
+        centre, radius = extent(solid)
+        balls.append([*(solid.X[:3, :3] @ centre + solid.X[:3, 3]), radius])
+    names = (*model.names, *(rider.name for rider in riders))
+    return Movers(
+        names,
+        _robot(model),
+        np.array(parent, dtype=np.int64),
+        row12(np.array(X_PJ)).astype(np.float32),
+        np.array(prismatic, dtype=np.int64),
+        np.arange(n, dtype=np.int64),
+        frozen(span),
+        carries,
+        _checked(model, names, riders, spheres),
+        table([solid for _, _, solid in found]),
+        np.array([part for part, _, _ in found], dtype=np.int64),
+        np.array([frame for _, frame, _ in found], dtype=np.int64),
+        row12(np.array([s.X for _, _, s in found]).reshape(-1, 4, 4)).astype(np.float32),
+        np.array(balls, dtype=np.float32).reshape(-1, 4),
+    )
+
+
+def _checked(
+    model: CollisionModel, names: tuple[str, ...], riders: tuple[Rider, ...], spheres: int
+) -> NDArray[np.uint8]:
+    """Riders against all parts but those they ignore; not against others on the same frame."""
+    known = len(model.names)
+    checked = np.zeros((len(names), len(names)), dtype=np.uint8)
+    checked[:known, :known] = model.checked
+    solid_frame = {s.part: s.frame for s in model.solids}
+    frames = [int(model.part_frame[p]) if p < spheres else solid_frame[p] for p in range(known)]
+    frames += [rider.frame for rider in riders]
+    for k, rider in enumerate(riders):
+        i = known + k
+        for j, name in enumerate(names):
+            other = riders[j - known].ignores if j >= known else frozenset()
+            apart = frames[j] != rider.frame and name not in rider.ignores
+            checked[i, j] = checked[j, i] = apart and rider.name not in other
+    return checked
+
+
+@lru_cache(maxsize=16)
+def _robot(model: CollisionModel) -> Robot:
+    return Robot(
+        model.part_frame,
+        model.part_ball.astype(np.float32),
+        model.part_cluster,
+        model.cluster_ball.astype(np.float32),
+        model.cluster_sphere,
+        model.spheres.astype(np.float32),
+    )

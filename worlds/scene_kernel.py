@@ -1,0 +1,201 @@
+"""A Scene's States as CollisionWorlds, and the kernel behind the ``Checker`` protocol.
+
+The tables of shapes are made once for a scene; a State only moves drawers and items about.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array, frozen, transform
+from galley.domain.scene import HAND, WORLD, Joint, Scene
+from galley.domain.state import State, item_pose
+from galley.robots.collision_model import collision_model
+from galley.robots.model import RobotModel
+from galley.worlds.checker import MARGIN, Contact, Pair
+from galley.worlds.collision_world import Bodies, CollisionWorld
+from galley.worlds.kernel.arrays import Obstacles
+from galley.worlds.movers import Rider, SceneJoint
+from galley.worlds.solids import Solid, half_extents, of_shape, row12, table
+from galley.worlds.view import View
+
+_T = TypeVar("_T")
+_KEPT = 64  # worlds, and views, of the last States asked for
+
+
+class SceneKernel:
+    """All States of one scene with one robot.
+
+    Args:
+        scene: furniture, items and joints.
+        robot: any RobotModel.
+    """
+
+    def __init__(self, scene: Scene, robot: RobotModel) -> None:
+        self.scene = scene
+        self.robot = robot
+        furniture = [(b.name, [of_shape(s) for s in b.shapes if s.collision]) for b in scene.bodies]
+        things = [(i.name, [of_shape(s) for s in i.shapes if s.collision]) for i in scene.items]
+        self._own = dict(furniture + things)
+        self.names = tuple(self._own)
+        self._solids = [solid for own in self._own.values() for solid in own]
+        self._owner = np.array(
+            [k for k, own in enumerate(self._own.values()) for _ in own], dtype=np.int64
+        )
+        self._table = table(self._solids)
+        self._X_BS = np.array([s.X for s in self._solids]).reshape(-1, 4, 4)
+        frame, X_FP = collision_model(robot).tree.link(robot.palm)
+        self._palm, self._X_FP = frame, X_FP
+        self._worlds: OrderedDict[object, tuple[CollisionWorld, object]] = OrderedDict()
+        self._views: OrderedDict[object, tuple[View, object]] = OrderedDict()
+
+    def world(self, state: State, driven: str | None = None) -> CollisionWorld:
+        """The world as ``state`` has it.
+
+        A held item rides in the hand. With ``driven``, the name of a scene joint, what that joint
+        moves rides too, and the joint's value is the last number of every configuration.
+        """
+        key = (
+            tuple((p.parent, p.X_PI.tobytes()) for p in state.items),
+            state.scene_q.tobytes(),
+            driven,
+        )
+        return _kept(self._worlds, key, lambda: self._make(state, driven))
+
+    def view(
+        self,
+        state: State,
+        group: str,
+        allowed: frozenset[Pair] = frozenset(),
+        margin: float = MARGIN,
+        driven: str | None = None,
+    ) -> View:
+        """One joint group in the world as ``state`` has it, all else of the robot as there."""
+        world = self.world(state, driven)
+        still = b"" if group == "all" else state.q.tobytes()
+        key = (id(world), group, allowed, margin, still)
+        return _kept(self._views, key, lambda: world.view(group, state.q, allowed, margin), world)
+
+    def checker(
+        self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float = MARGIN
+    ) -> KernelChecker:
+        """A Checker for the world as ``state`` has it; ``allowed`` pairs may touch."""
+        return KernelChecker(self, state, allowed, margin)
+
+    def _make(self, state: State, driven: str | None) -> CollisionWorld:
+        scene = self.scene
+        poses = [scene.body_pose(body.name, state.scene_q) for body in scene.bodies]
+        poses += [item_pose(scene, state, k, np.eye(4)) for k in range(len(scene.items))]
+        X = np.array(poses)[self._owner] @ self._X_BS
+        corners = np.array(
+            [half_extents(s, X[k, :3, :3]) for k, s in enumerate(self._solids)]
+        ).reshape(-1, 2, 3)
+        obstacles = Obstacles(
+            self._table,
+            row12(X).astype(np.float32),
+            (corners[:, 0] + X[:, :3, 3]).astype(np.float32),
+            (corners[:, 1] + X[:, :3, 3]).astype(np.float32),
+            self._owner,
+        )
+        riders, hidden = self._riders(state, driven)
+        joint = None if driven is None else scene_joint(scene.joint(driven))
+        return CollisionWorld(
+            self.robot,
+            Bodies(self.names, obstacles),
+            q=state.q,
+            riders=riders,
+            joint=joint,
+            hidden=hidden,
+        )
+
+    def _riders(self, state: State, driven: str | None) -> tuple[tuple[Rider, ...], frozenset[str]]:
+        scene, fingers = self.scene, frozenset(self.robot.fingers)
+        found = []
+        moved = scene.moved_by(driven) if driven is not None else ()
+        furniture = frozenset(body.name for body in scene.bodies)
+        for k, item in enumerate(scene.items):
+            placed = state.items[k]
+            if placed.parent == HAND:
+                X = self._X_FP @ placed.X_PI
+                found.append(Rider(item.name, self._palm, self._placed(item.name, X), fingers))
+            elif placed.parent != WORLD and placed.parent in moved:
+                # Where it would be with the joint at zero, which is the joint's frame.
+                X = scene.body_pose(placed.parent, np.zeros(len(scene.joints))) @ placed.X_PI
+                found.append(self._on_joint(item.name, X, driven, frozenset()))
+        for name in moved:
+            X = scene.body_pose(name, np.zeros(len(scene.joints)))
+            found.append(self._on_joint(name, X, driven, furniture))
+        return tuple(found), frozenset(rider.name for rider in found)
+
+    def _on_joint(self, name: str, X_W: Array, driven: str | None, passes: frozenset[str]) -> Rider:
+        assert driven is not None
+        X_JW = np.linalg.inv(scene_joint(self.scene.joint(driven)).X_WJ)
+        return Rider(name, -1, self._placed(name, X_JW @ X_W), passes=passes)
+
+    def _placed(self, name: str, X: Array) -> tuple[Solid, ...]:
+        return tuple(replace(s, X=frozen(X @ s.X)) for s in self._own[name])
+
+
+class KernelChecker:
+    """Checks whole configurations of the robot in one State (see ``Checker``)."""
+
+    def __init__(
+        self, kernel: SceneKernel, state: State, allowed: frozenset[Pair], margin: float
+    ) -> None:
+        self.kernel = kernel
+        self.state = state
+        self.allowed = allowed
+        self.margin = margin
+
+    def _view(self, scene_q: Array | None) -> View:
+        state = self.state if scene_q is None else self.state.with_scene(scene_q)
+        return self.kernel.view(state, "all", self.allowed, self.margin)
+
+    def free(self, q: Array, scene_q: Array | None = None) -> bool:
+        """See ``Checker.free``."""
+        return self._view(scene_q).free(q)
+
+    def free_many(self, Q: Array) -> NDArray[np.bool_]:
+        """``free`` for many configurations (m, n): (m,)."""
+        return self._view(None).free_many(Q)
+
+    def contacts(
+        self, q: Array, scene_q: Array | None = None, within: float | None = None
+    ) -> tuple[Contact, ...]:
+        """See ``Checker.contacts``."""
+        return self._view(scene_q).contacts(q, within)
+
+
+def scene_joint(joint: Joint) -> SceneJoint:
+    """A scene's joint for the kernel: its frame has z along the axis, through the pivot."""
+    z = joint.axis
+    x = np.eye(3)[int(np.argmin(np.abs(z)))]
+    x = x - z * (z @ x)
+    x = x / np.linalg.norm(x)
+    prismatic = joint.kind == "prismatic"
+    origin = np.zeros(3) if prismatic else joint.pivot
+    X_WJ = transform(np.stack([x, np.cross(z, x), z], axis=1), origin)
+    return SceneJoint(frozen(X_WJ), prismatic, joint.lower, joint.upper)
+
+
+def _kept(
+    store: OrderedDict[object, tuple[_T, object]],
+    key: object,
+    make: Callable[[], _T],
+    guard: object = None,
+) -> _T:
+    """An entry of a store that keeps the last _KEPT; ``guard`` lives as long as its entry."""
+    found = store.get(key)
+    if found is None:
+        found = store[key] = (make(), guard)
+        if len(store) > _KEPT:
+            store.popitem(last=False)
+    else:
+        store.move_to_end(key)
+    return found[0]
