@@ -163,7 +163,7 @@ def _solution(
 def _collision(
     bench: Workbench, state: State, path: JointPath
 ) -> tuple[Array | None, tuple[str, str] | None]:
-    checker = bench.checker(state, margin=0.0)
+    checker = bench.world.checker(state, margin=0.0)  # a second opinion on what was planned
     where, q = bench.robot.slice("arm"), state.q.copy()
 
     def free(arm: Array) -> bool:

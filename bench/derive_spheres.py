@@ -1,9 +1,10 @@
 """Makes the covering spheres that the package ships: ``python bench/derive_spheres.py``.
 
-Writes robots/spheres/*.json for the Panda and the iiwa, removes files that neither of them asks
-for, and prints for each link the number of spheres, how far they reach beyond the hull, and how far
-the worst of many random points of the hull is inside the union. ``--trade-off`` prints instead how
-the number of spheres of each Panda link depends on the excess, and writes nothing.
+Writes robots/spheres/*.json for the Panda and the iiwa (or for those of their links whose names
+contain the word that is given, such as ``hand``), removes files that no link asks for, and prints
+for each link the number of spheres, how far they reach beyond the hull, and how far the worst of
+many random points of the hull is inside the union. ``--trade-off`` prints instead how the number of
+spheres of each Panda link depends on the excess, and writes nothing.
 """
 
 from __future__ import annotations
@@ -56,16 +57,18 @@ def trade_off():
             print(f"{name:18s} {1e3 * excess:5.1f} mm {count:4d} {spent:6.1f} s", flush=True)
 
 
-def main():
+def main(word):
     SHIPPED.mkdir(exist_ok=True)
     rng = np.random.default_rng(0)
     kept = set()
     for name, hull, excess in links():
+        path = SHIPPED / f"{digest(hull, excess)}.json"
+        kept.add(path)
+        if word not in name:
+            continue
         began = time.perf_counter()
         text = as_text(cover(hull, excess), name)
-        path = SHIPPED / f"{digest(hull, excess)}.json"
         path.write_text(text, encoding="utf-8")
-        kept.add(path)
         made = from_text(text)
         volume = float((4.0 / 3.0 * np.pi * made.radii**3).sum())
         print(
@@ -80,4 +83,4 @@ def main():
 
 
 if __name__ == "__main__":
-    trade_off() if "--trade-off" in sys.argv else main()
+    trade_off() if "--trade-off" in sys.argv else main(sys.argv[1] if sys.argv[1:] else "")

@@ -39,7 +39,7 @@ class Ours:
 
     def prepare(self, query: Query) -> None:
         """See ``Planner``."""
-        self._world = CollisionWorld.from_scene(self.scene, self.robot, query.state)
+        self._world = SceneKernel(self.scene, self.robot).world(query.state)
 
     def plan(self, query: Query, seed: int, limit: float) -> Answer:
         """See ``Planner``. The planner counts iterations; ``limit`` is left to its budget."""

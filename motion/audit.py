@@ -16,7 +16,8 @@ from galley.robots.model import RobotModel
 from galley.worlds.checker import Contact
 from galley.worlds.drake_world import DrakeWorld
 
-STEP = {"arm": 0.05, "base": 0.05, "fingers": 0.005}  # rad or m between two audited states
+STEP = {"fingers": 0.005}  # m or rad between two audited states, where it is not the default
+DEFAULT_STEP = 0.05
 DEPTH = 0.002  # m; less counts as touching (the two engines round meshes differently)
 FREE = "free"
 
@@ -46,7 +47,7 @@ def _worst(
 ) -> Contact | None:
     model = effects(scene, robot, motion, state)
     worst: Contact | None = None
-    for q in motion.path.resampled(STEP[motion.group]).waypoints:
+    for q in motion.path.resampled(STEP.get(motion.group, DEFAULT_STEP)).waypoints:
         at = model.at(q)
         X_WH = hand_pose(at.q, scene.robot.base)
         poses = [to_pose7(item_pose(scene, at, k, X_WH)) for k in range(len(scene.items))]

@@ -21,6 +21,7 @@ from galley.worlds.view import View
 
 Planner = Literal["rrt-connect", "rrt", "anytime"]
 PLANNERS: tuple[Planner, ...] = ("rrt-connect", "rrt", "anytime")
+PLANNERS_COMPILED = "the motion planners"
 ANYTIME_SEARCHES = 20  # of the anytime planner, unless options say otherwise
 _LIMIT_TOLERANCE = 1e-9
 _STREAM = 7919  # between the seeds of one search and the next
@@ -108,7 +109,7 @@ def search(
             found, message=f"none of {len(goals)} goals will do; of the best, {found.message}"
         )
     question = ask(view)
-    with first_use("the motion planners"):
+    with first_use(PLANNERS_COMPILED):
         if planner == "rrt":
             return _rrt(view, question, start, goals[free], seed, options)
         return compiled_search.plan(view.group, question, start, goals[free], seed, options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -40,6 +41,19 @@ class JointGroup:
     def size(self) -> int:
         """Number of joints."""
         return len(self.joints)
+
+
+def joined(name: str, groups: list[JointGroup]) -> JointGroup:
+    """Several groups as one."""
+    return JointGroup(
+        name=name,
+        joints=tuple(joint for group in groups for joint in group.joints),
+        units=tuple(unit for group in groups for unit in group.units),
+        **{
+            key: frozen(np.concatenate([getattr(group, key) for group in groups]))
+            for key in ("lower", "upper", "velocity", "acceleration", "jerk")
+        },
+    )
 
 
 @dataclass(frozen=True)
@@ -93,18 +107,25 @@ class RobotModel:
         return tuple(joint for group in self.groups for joint in group.joints)
 
     def group(self, name: str) -> JointGroup:
-        """The group called ``name``.
+        """The group called ``name``; ``base+arm`` for two that follow each other, as one.
 
         Raises:
             KeyError: no such group; the message lists those there are.
         """
+        if "+" in name:
+            return joined(name, [self.group(each) for each in name.split("+")])
         for group in self.groups:
             if group.name == name:
                 return group
         raise KeyError(f"no joint group '{name}', there are {[g.name for g in self.groups]}")
 
     def slice(self, name: str) -> slice:
-        """Where the group called ``name`` stands in q."""
+        """Where the group called ``name`` stands in q; two that follow each other count as one."""
+        if "+" in name:
+            parts = [self.slice(each) for each in name.split("+")]
+            if any(a.stop != b.start for a, b in itertools.pairwise(parts)):
+                raise KeyError(f"the groups of '{name}' do not follow each other in q")
+            return slice(parts[0].start, parts[-1].stop)
         start = 0
         for group in self.groups:
             if group.name == name:

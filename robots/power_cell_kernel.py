@@ -13,12 +13,13 @@ from galley.compiled.jit import kernel
 from galley.domain.frames import Array
 from galley.robots.covering_kernel import depth, recentre
 
-_LARGEST = 64  # corners of a polygon; one has at most as many as planes that cut it
-
 
 @kernel
 def clip(polygon: Array, count: int, a: float, b: float, c: float, o: float, out: Array) -> int:
-    """The part of a convex polygon where a x + b y + c z <= o (Sutherland and Hodgman, 1974)."""
+    """The part of a convex polygon where a x + b y + c z <= o (Sutherland and Hodgman, 1974).
+
+    It has at most one corner more. Returns how many; -1 where ``out`` is too small.
+    """
     made = 0
     for i in range(count):
         j = i + 1 if i + 1 < count else 0
@@ -32,7 +33,7 @@ def clip(polygon: Array, count: int, a: float, b: float, c: float, o: float, out
             for axis in range(3):
                 out[made, axis] = polygon[i, axis] + share * (polygon[j, axis] - polygon[i, axis])
             made += 1
-        if made + 2 > _LARGEST:
+        if made + 2 > len(out):  # rounding has bent a polygon: no proof comes of that
             return -1
     return made
 
@@ -99,7 +100,8 @@ def cell_corners(
     count = _bisectors(centres, radii, k, cuts)
     if count < 0:
         return 0
-    first, second = np.empty((_LARGEST, 3)), np.empty((_LARGEST, 3))
+    largest = 8 + count + planes.shape[1]  # each cut adds one corner at most
+    first, second = np.empty((largest, 3)), np.empty((largest, 3))
     size = _size(triangles)
     made = 0
     for t in range(len(triangles) + count):

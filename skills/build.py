@@ -135,18 +135,19 @@ def folded(bench: Workbench, state: State) -> Array:
     checker = bench.checker(state, grip(bench, state))
     where = bench.robot.slice("arm")
     group = bench.robot.group("arm")
-    found = []
     turns = (0.0, np.pi / 2, -np.pi / 2, np.pi, -np.pi)
     for lift in (0.0, 0.35):
-        for swing in (0.0, 0.7, -0.7, 1.4, -1.4):
-            for turn in turns:
-                arm = bench.tucked + np.array([swing, 0.0, 0.0, lift, 0.0, lift * 0.5, turn])
-                if (arm < group.lower).any() or (arm > group.upper).any():
-                    continue
-                q = state.q.copy()
-                q[where] = arm
-                if checker.free(q):
-                    found.append(arm)
-        if found:
+        arms = np.array(
+            [
+                bench.tucked + np.array([swing, 0.0, 0.0, lift, 0.0, lift * 0.5, turn])
+                for swing in (0.0, 0.7, -0.7, 1.4, -1.4)
+                for turn in turns
+            ]
+        )
+        arms = arms[((arms >= group.lower) & (arms <= group.upper)).all(axis=1)]
+        Q = np.repeat(state.q[None], len(arms), axis=0)
+        Q[:, where] = arms
+        arms = arms[checker.free_many(Q)]
+        if len(arms):
             break
-    return np.array(found).reshape(-1, 7)
+    return arms

@@ -10,19 +10,16 @@ import numpy as np
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.domain.state import State
-from galley.motion.edges import Free, edge_free, path_free
 from galley.motion.motion import Attachment, Motion, Record
 from galley.motion.path import Path
-from galley.motion.rrt import RRT, EndRegion
-from galley.motion.rrt_connect import RRTConnect
-from galley.motion.shortcut import shortcut
-from galley.motion.space import Space
 from galley.motion.timing import rest_to_rest
 from galley.motion.trajectory import limit_ratios
 from galley.optimization.shortest import shortest
+from galley.skills.finders import BOTH, CompiledFinder, Finder, PythonFinder
 from galley.skills.proof import FREE, prove
 from galley.skills.reach import grip
 from galley.skills.workbench import Workbench
+from galley.worlds.checker import Pair
 
 _HELD_SPEED = 0.6  # of the usual speed while something is in the hand
 _FINENESS = (1.0, 0.5, 0.25)  # of the space's resolution, from search to search
@@ -41,23 +38,30 @@ def free_motion(
 
     Planned by the settings' planner (the base always by RRT-Connect). For the arm the QP then
     replaces the path where its result is proven free; otherwise the path is shortcut and proven.
+    Where the kernel finds no way for the arm alone, base and arm move together.
     """
     began = time.perf_counter()
     allowed = grip(bench, state)
     start = state.q[bench.robot.slice(group)]
-    free = bench.free(state, group, allowed)
     for finer in _FINENESS:
         # Search on sampled edges, then prove; where the proof finds a hit, search on a finer grid.
-        space = bench.space(group).finer(finer)
-        found, planner = _search(bench, space, free, start, goals, state, rng, group)
+        finder = _finder(bench, state, group, allowed, finer, rng)
+        found, planner = finder.search(start, np.atleast_2d(goals))
+        if isinstance(found, Failure) and group == "arm" and finder.gives_up_on_arm_alone(found):
+            # The base makes room and comes back: both at once find ways that neither finds alone.
+            group, start = BOTH, state.q[bench.robot.slice(BOTH)]
+            base = np.repeat(state.q[None, bench.robot.slice("base")], len(goals), axis=0)
+            goals = np.hstack([base, np.atleast_2d(goals)])
+            finder = _finder(bench, state, group, allowed, finer, rng)
+            found, planner = finder.search(start, goals)
         if isinstance(found, Failure):
             return found.within(phase)
         record = Record(planner, length_rrt=found.length)
         if group == "arm" and bench.settings.optimize == "shortest":
-            path, record = _optimized(bench, found, state, space, free, record)
+            path, record = _optimized(bench, found, state, finder, record)
             if path is not None:
                 break
-        path = shortcut(found, space, free, rng, bench.settings.shortcuts)
+        path = finder.shortcut(found)
         certificate = prove(bench, state, path, allowed, FREE)
         if certificate.hit is None:
             record = replace(
@@ -75,49 +79,28 @@ def free_motion(
     trajectory = rest_to_rest(
         path,
         bench.robot.group(group),
-        bench.settings.speed * (_HELD_SPEED if state.held is not None and group == "arm" else 1.0),
+        bench.settings.speed * (_HELD_SPEED if state.held is not None and group != "base" else 1.0),
     )
     attachments = held_attachment(bench, state)
     motion = Motion(action_index, phase, group, path, trajectory, attachments, allowed)
     return with_ratios(bench, motion, record)
 
 
-def _search(
+def _finder(
     bench: Workbench,
-    space: Space,
-    free: Free,
-    start: Array,
-    goals: Array,
     state: State,
-    rng: np.random.Generator,
     group: str,
-) -> tuple[Path | Failure, str]:
-    settings = bench.settings
-    goals = np.atleast_2d(goals)
-    if group != "arm" or settings.planner == "rrt-connect":
-        planner = RRTConnect(iterations=settings.iterations)
-        return planner.plan(space, free, start, goals, rng), "rrt-connect"
-    region = _region(bench, state, goals[0])
-    rrt = RRT(iterations=settings.rrt_iterations)
-    found = rrt.plan(space, free, start, region, goals, rng)
-    if isinstance(found, Failure) or bool((np.abs(goals - found.end).max(axis=1) < 1e-9).any()):
-        return found, "rrt"
-    # Arrived in the region, perhaps with another elbow: the straight segment that follows starts
-    # at a goal configuration, so join it, or search on for exactly that.
-    for goal in goals:
-        if edge_free(space, free, found.end, goal):
-            return Path(space.group, np.vstack([found.waypoints, goal])), "rrt"
-    return rrt.plan(space, free, start, None, goals, rng), "rrt"
-
-
-def _region(bench: Workbench, state: State, goal: Array) -> EndRegion:
-    pose = bench.hand(state)
-    radius = 0.02 if bench.settings.l1 else 0.01
-    return EndRegion(pose, pose(goal), radius=radius, l1=bench.settings.l1)
+    allowed: frozenset[Pair],
+    finer: float,
+    rng: np.random.Generator,
+) -> Finder:
+    """What searches and shortens: compiled with the kernel, or in Python with PyBullet."""
+    make = CompiledFinder if bench.compiled else PythonFinder
+    return make(bench, state, group, allowed, finer, rng)
 
 
 def _optimized(
-    bench: Workbench, path: Path, state: State, space: Space, free: Free, record: Record
+    bench: Workbench, path: Path, state: State, finder: Finder, record: Record
 ) -> tuple[Path | None, Record]:
     """The QP's path if it is proven free, else None; and what to report."""
     began = time.perf_counter()
@@ -128,7 +111,7 @@ def _optimized(
     else:
         outcome = "kept the planned path: the QP's result is in collision"
         # Sampled states first: cheaper than a proof, and they find most hits.
-        if path_free(space, free, result):
+        if finder.free(result):
             certificate = prove(bench, state, result, grip(bench, state), FREE)
             if certificate.hit is None:
                 kept, outcome = result, "shortest"

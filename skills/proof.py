@@ -15,6 +15,7 @@ from galley.skills.workbench import Workbench
 from galley.worlds.checker import Pair, pairs
 
 FREE = 0.0025  # m, proven everywhere on a free motion; its checked states keep the full margin
+_LOOK = 0.05  # rad or m between the states whose clearance is measured for the report
 _GROUND = 0.005  # m, a body no higher than this lies under the chassis: it can't be run into
 CONTACT = 0.0003  # m, proven on straight segments for everything that is not declared
 
@@ -29,12 +30,14 @@ def prove(
 ) -> Certificate:
     """Proof that undeclared pairs keep ``required`` metres along the whole path.
 
-    The robot's own links are looked at in the same states, for penetration only: both of a pair
-    move, so the bound says nothing of them.
+    The kernel proves the robot's own links apart as well. With PyBullet they are looked at in the
+    same states, for penetration only.
 
     Args:
         scene_q: scene joint values (n, nj) at the waypoints, if the path moves a joint.
     """
+    if bench.compiled:
+        return _compiled(bench, state, path, allowed, required, scene_q)
     checker = bench.checker(state, allowed | constant_pairs(bench, path.group))
     where, q = bench.robot.slice(path.group), state.q.copy()
     points = path.waypoints
@@ -52,6 +55,36 @@ def prove(
         return travel_bound(path.group, spec, a, b, reach)
 
     return certify(points, clearance, travel, required)
+
+
+def _compiled(
+    bench: Workbench,
+    state: State,
+    path: Path,
+    allowed: frozenset[Pair],
+    required: float,
+    scene_q: Array | None,
+) -> Certificate:
+    """The kernel's proof. All joints count as moving: one view serves every path in a State."""
+    kernel = bench.kernel
+    Q = np.repeat(state.q[None], len(path.waypoints), axis=0)
+    Q[:, bench.robot.slice(path.group)] = path.waypoints
+    driven = None if scene_q is None else kernel.driven(scene_q)
+    if scene_q is not None:
+        state = state.with_scene(scene_q[0])
+        if driven is not None:
+            Q = np.column_stack([Q, scene_q[:, bench.scene.joint_index[driven]]])
+    known = allowed | constant_pairs(bench, path.group)
+    view = kernel.view(state, "all", known, CAP, driven)
+    found = view.unproven(Q, required)
+    near = required
+    if found is None and scene_q is None:
+        Q = np.repeat(state.q[None], len(finely := path.resampled(_LOOK).waypoints), axis=0)
+        Q[:, bench.robot.slice(path.group)] = finely
+    if found is None:
+        near = max(required, view.clearances(Q, CAP).min())
+    hit = None if found is None else found[0] + found[1]
+    return Certificate(hit, float(near), len(Q))
 
 
 def constant_pairs(bench: Workbench, group: str) -> frozenset[Pair]:

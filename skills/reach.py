@@ -16,7 +16,7 @@ from galley.motion.edges import bisection_order
 from galley.motion.path import Path
 from galley.motion.timing import through
 from galley.motion.trajectory import Trajectory
-from galley.reachability.arm import configurations, follow, joint7_values
+from galley.reachability.arm import configurations, follow, joint7_values, reachable
 from galley.reachability.stances import sample_stance, shortfall
 from galley.robots.panda import X_FH
 from galley.robots.travel import travel_bound
@@ -177,14 +177,15 @@ def _lines(
         if isinstance(step, Stroke):
             assert line is not None, "the first step is a Line"
             swept = replace(line, allowed=step.allowed | line.allowed)
-            for fingers in np.linspace(opening, step.opening, _STROKE_STATES):
-                if not _state_free(bench, swept, -1, base, q, fingers, tally):
-                    return None
+            strokes = np.linspace(opening, step.opening, _STROKE_STATES)
+            if not _states_free(bench, swept, [-1] * len(strokes), base, q, strokes, tally):
+                return None
             opening = step.opening
             continue
         first = line is None
         # The contact itself is the dearest state to get right: look there before following a line.
-        if first and not _state_free(bench, step, len(step.poses) - 1, base, q, opening, tally):
+        last = [len(step.poses) - 1]
+        if first and not _states_free(bench, step, last, base, q, opening, tally):
             return None
         if first:
             path = follow(q, step.poses[::-1], base, spec)
@@ -194,9 +195,9 @@ def _lines(
         if path is None:
             tally.reasons["the arm can't keep the line"] += 1
             return None
-        for k in bisection_order(len(path)):
-            if not _state_free(bench, step, k, base, path[k], opening, tally):
-                return None
+        order = bisection_order(len(path))
+        if not _states_free(bench, step, order, base, path[order], opening, tally):
+            return None
         found.append(path)
         line, q = step, path[-1]
     # Free motions join on with the full margin.
@@ -204,33 +205,46 @@ def _lines(
     ends = ((lines[0], found[0][0], manipulation.opening), (lines[-1], found[-1][-1], opening))
     for k, (line, q_end, fingers) in enumerate(ends):
         index = 0 if k == 0 else len(line.poses) - 1
-        if not _state_free(bench, line, index, base, q_end, fingers, tally, full=True):
+        if not _states_free(bench, line, [index], base, q_end, fingers, tally, full=True):
             return None
     return tuple(found)
 
 
-def _state_free(
+def _states_free(
     bench: Workbench,
     line: Line,
-    k: int,
+    indices: list[int],
     base: Array,
-    arm: Array,
-    opening: float,
+    arms: Array,
+    opening: float | Array,
     tally: Tally,
     full: bool = False,
 ) -> bool:
-    state = line.state
+    """Whether states along a line are free, in this order; the first that isn't is tallied.
+
+    Args:
+        indices: of the line's poses, for what else moves along it.
+        arms: (7,) for all of them, or (n, 7).
+        opening: of each finger, for all of them or (n,).
+        full: with the margin of free motions.
+    """
+    state, where = line.state, bench.robot.slice("fingers")
     allowed = grip(bench, state) if full else line.allowed
     checker = bench.checker(state, allowed, MARGIN if full else CONTACT_MARGIN)
-    q = np.concatenate([base, arm, [opening, opening]])
-    scene_q = line.scene_q[k] if line.scene_q is not None else None
-    contacts = checker.contacts(q, scene_q)
-    if not contacts:
+    Q = np.empty((len(indices), bench.robot.size))
+    Q[:, bench.robot.slice("base")] = base
+    Q[:, bench.robot.slice("arm")] = arms
+    Q[:, where] = np.broadcast_to(opening, len(indices))[:, None]
+    scene_q = None if line.scene_q is None else line.scene_q[indices]
+    free = checker.free_many(Q, scene_q)
+    if free.all():
         return True
     tally.reasons["in collision"] += 1
-    for name in (contacts[0].a, contacts[0].b):
-        if name not in bench.robot.links:
-            tally.bodies[name] += 1
+    k = int(np.argmin(free))
+    for contact in checker.contacts(Q[k], None if scene_q is None else scene_q[k])[:1]:
+        for name in (contact.a, contact.b):
+            if name not in bench.robot.links:
+                tally.bodies[name] += 1
     return False
 
 
@@ -262,13 +276,12 @@ def stances(
             tally.reasons["no stance there"] += 1
             continue
         # Cheapest test first: is there any arm configuration, before any collision is looked for.
-        if not len(configurations(manipulation.contact, base, spec, joint7_values(6, rng))):
+        if not reachable(manipulation.contact, base, spec, joint7_values(6, rng)):
             tally.tried += 1
             tally.reasons["out of the arm's reach"] += 1
             continue
         q = np.concatenate([base, arm_q, state.q[10:]])
-        contacts = checker.contacts(q)
-        if contacts:
+        if not checker.free(q):
             tally.tried += 1
             tally.reasons["no room for the base"] += 1
             continue

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from galley.domain.frames import Array
+from galley.domain.frames import Array, transform
 from galley.domain.scene import Scene
 from galley.domain.state import State
 from galley.motion.space import Space, arm_space, base_space
@@ -16,6 +16,7 @@ from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
 from galley.worlds.checker import MARGIN, Checker, Pair
 from galley.worlds.pybullet_world import PyBulletWorld
+from galley.worlds.scene_kernel import SceneKernel
 
 OPEN = 0.04  # m, each finger fully open
 
@@ -26,7 +27,8 @@ class Settings:
 
     Attributes:
         seed: of every random stream.
-        planner: ``rrt-connect`` or ``rrt`` for free arm motions.
+        planner: ``rrt-connect``, ``rrt`` or ``anytime`` for free arm motions.
+        checker: ``kernel``, compiled and conservative, or ``pybullet``.
         optimize: ``shortest`` (the seed's QP) or ``none``.
         l1: the seed's RRT arrives by the L1 norm instead of a box.
         iterations: budget of one RRT-Connect search. rrt_iterations: of one RRT search.
@@ -38,6 +40,7 @@ class Settings:
 
     seed: int = 0
     planner: str = "rrt-connect"
+    checker: str = "kernel"
     optimize: str = "shortest"
     l1: bool = False
     iterations: int = 1500
@@ -75,10 +78,22 @@ class Workbench:
         """The stream of a key such as (action, attempt): the same for the same seed and key."""
         return np.random.default_rng(np.random.SeedSequence((self.settings.seed, *key)))
 
+    @cached_property
+    def kernel(self) -> SceneKernel:
+        """The scene for the compiled kernel."""
+        return SceneKernel(self.scene, self.robot)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the kernel plans; else PyBullet does."""
+        return self.settings.checker == "kernel"
+
     def checker(
         self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float = MARGIN
     ) -> Checker:
         """A Checker for the world as ``state`` has it."""
+        if self.compiled:
+            return self.kernel.checker(state, allowed, margin)
         return self.world.checker(state, allowed, margin)
 
     def free(
@@ -109,3 +124,8 @@ class Workbench:
             return hand_pose(q, spec)
 
         return pose
+
+    def tool(self, state: State) -> Callable[[Array], Array]:
+        """Like ``hand``, of the grasp centre between the fingertips."""
+        pose, X_HT = self.hand(state), transform(None, self.robot.p_HT)
+        return lambda arm: pose(arm) @ X_HT

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from galley.domain.frames import Array
 
 Pair = tuple[str, str]
@@ -43,6 +46,10 @@ class Checker(Protocol):
 
         ``scene_q`` (nj,) moves drawers and doors along, where given.
         """
+        ...
+
+    def free_many(self, Q: Array, scene_q: Array | None = None) -> NDArray[np.bool_]:
+        """``free`` for many configurations (m, n), scene joints (m, nj) along with them: (m,)."""
         ...
 
     def contacts(

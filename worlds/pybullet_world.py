@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from galley.domain.frames import Array, from_pose7, to_pose7
 from galley.domain.scene import HAND, WORLD, Scene
@@ -241,6 +242,11 @@ class PyBulletChecker:
     def free(self, q: Array, scene_q: Array | None = None) -> bool:
         """See ``Checker.free``."""
         return not self.contacts(q, scene_q)
+
+    def free_many(self, Q: Array, scene_q: Array | None = None) -> NDArray[np.bool_]:
+        """See ``Checker.free_many``."""
+        moved = [None] * len(Q) if scene_q is None else list(scene_q)
+        return np.array([self.free(q, s) for q, s in zip(Q, moved, strict=True)], dtype=bool)
 
     def contacts(
         self, q: Array, scene_q: Array | None = None, within: float | None = None

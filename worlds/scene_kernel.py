@@ -50,10 +50,32 @@ class SceneKernel:
         )
         self._table = table(self._solids)
         self._X_BS = np.array([s.X for s in self._solids]).reshape(-1, 4, 4)
+        self._place_still()
         frame, X_FP = collision_model(robot).tree.link(robot.palm)
         self._palm, self._X_FP = frame, X_FP
         self._worlds: OrderedDict[object, tuple[CollisionWorld, object]] = OrderedDict()
         self._views: OrderedDict[object, tuple[View, object]] = OrderedDict()
+
+    def _place_still(self) -> None:
+        """Poses and boxes of all solids with the joints at zero; lists those that may move."""
+        scene = self.scene
+        self._X = np.tile(np.eye(4), (len(self._solids), 1, 1))
+        self._low, self._high = np.zeros((2, len(self._solids), 3))
+        self._movable: list[tuple[str, list[int]]] = []
+        for index, name in enumerate(self.names):
+            rows = [k for k, owner in enumerate(self._owner) if owner == index]
+            moves = name in scene.item_index or any(
+                scene.body(carrier).joint is not None for carrier in scene.chain(name)
+            )
+            if moves:
+                self._movable.append((name, rows))
+                continue
+            X_WB = scene.body_pose(name, np.zeros(len(scene.joints)))
+            for k in rows:
+                self._X[k] = X_WB @ self._X_BS[k]
+                below, above = half_extents(self._solids[k], self._X[k, :3, :3])
+                self._low[k] = self._X[k, :3, 3] + below
+                self._high[k] = self._X[k, :3, 3] + above
 
     def world(self, state: State, driven: str | None = None) -> CollisionWorld:
         """The world as ``state`` has it.
@@ -82,6 +104,17 @@ class SceneKernel:
         key = (id(world), group, allowed, margin, still)
         return _kept(self._views, key, lambda: world.view(group, state.q, allowed, margin), world)
 
+    def driven(self, scene_q: Array) -> str | None:
+        """The joint that differs among rows of scene joint values (m, nj), or None.
+
+        Raises:
+            ValueError: more than one does.
+        """
+        moves = np.nonzero(np.ptp(scene_q, axis=0) > 0.0)[0]
+        if len(moves) > 1:
+            raise ValueError("one scene joint at a time can move along")
+        return self.scene.joints[int(moves[0])].name if len(moves) else None
+
     def checker(
         self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float = MARGIN
     ) -> KernelChecker:
@@ -90,17 +123,21 @@ class SceneKernel:
 
     def _make(self, state: State, driven: str | None) -> CollisionWorld:
         scene = self.scene
-        poses = [scene.body_pose(body.name, state.scene_q) for body in scene.bodies]
-        poses += [item_pose(scene, state, k, np.eye(4)) for k in range(len(scene.items))]
-        X = np.array(poses)[self._owner] @ self._X_BS
-        corners = np.array(
-            [half_extents(s, X[k, :3, :3]) for k, s in enumerate(self._solids)]
-        ).reshape(-1, 2, 3)
+        X, low, high = self._X.copy(), self._low.copy(), self._high.copy()
+        for name, rows in self._movable:
+            if name in scene.item_index:
+                X_WB = item_pose(scene, state, scene.item_index[name], np.eye(4))
+            else:
+                X_WB = scene.body_pose(name, state.scene_q)
+            for k in rows:
+                X[k] = X_WB @ self._X_BS[k]
+                below, above = half_extents(self._solids[k], X[k, :3, :3])
+                low[k], high[k] = X[k, :3, 3] + below, X[k, :3, 3] + above
         obstacles = Obstacles(
             self._table,
             row12(X).astype(np.float32),
-            (corners[:, 0] + X[:, :3, 3]).astype(np.float32),
-            (corners[:, 1] + X[:, :3, 3]).astype(np.float32),
+            low.astype(np.float32),
+            high.astype(np.float32),
             self._owner,
         )
         riders, hidden = self._riders(state, driven)
@@ -161,9 +198,17 @@ class KernelChecker:
         """See ``Checker.free``."""
         return self._view(scene_q).free(q)
 
-    def free_many(self, Q: Array) -> NDArray[np.bool_]:
-        """``free`` for many configurations (m, n): (m,)."""
-        return self._view(None).free_many(Q)
+    def free_many(self, Q: Array, scene_q: Array | None = None) -> NDArray[np.bool_]:
+        """See ``Checker.free_many``."""
+        if scene_q is None:
+            return self._view(None).free_many(Q)
+        driven = self.kernel.driven(scene_q)
+        if driven is None:
+            return self._view(scene_q[0]).free_many(Q)
+        state = self.state.with_scene(scene_q[0])
+        view = self.kernel.view(state, "all", self.allowed, self.margin, driven)
+        values = scene_q[:, self.kernel.scene.joint_index[driven]]
+        return view.free_many(np.column_stack([Q, values]))
 
     def contacts(
         self, q: Array, scene_q: Array | None = None, within: float | None = None

@@ -45,10 +45,11 @@ class View:
 
     def finer(self, factor: float) -> View:
         """The same view, edges checked at ``factor`` times the step. They share their scratch."""
+        from galley.worlds.kernel.entries import FUNCTIONS
         from galley.worlds.kernel.packed import pack
 
         query = self.query._replace(step=self.query.step * factor)
-        table = pack(self.robot, self.obstacles, query)
+        table = pack(self.robot, self.obstacles, query, FUNCTIONS)
         return replace(self, query=query, table=table)
 
     def free(self, q: ArrayLike) -> bool:
@@ -124,13 +125,27 @@ class View:
         contacts = [Contact(a, b, d) for (a, b), d in found.items()]
         return tuple(sorted(contacts, key=lambda c: c.distance))
 
-    def clearance(self, q: ArrayLike, cap: float = 0.3) -> float:
-        """Least distance (m, at most ``cap``) at q (k,) between what moves and what stands still.
+    def clearances(self, states: ArrayLike, cap: float = 0.3) -> Array:
+        """Least distances (m,), at most ``cap``, between what moves and what stands still.
 
-        Never larger than the true one, by at most what the spheres reach out.
+        For configurations (m, k). Never larger than the true ones, by at most what the spheres
+        reach out.
         """
-        near = self.contacts(q, cap)
-        return min([cap, *(c.distance for c in near)])
+        from galley.worlds.kernel.entries import clearances_at
+
+        rows = _rows(states, len(self.moving))
+        full = np.repeat(np.array(self.query.q)[None], len(rows), axis=0)
+        full[:, self.moving] = rows
+        P, B = len(self.movers.names), len(self.bodies)
+        scene, between = np.empty((P, max(B, 1))), np.empty((P, P))
+        out = np.empty(len(rows))
+        with first_use(KERNEL):
+            clearances_at(self.table, self.movers.every, full, cap, scene, between, out)
+        return out
+
+    def clearance(self, q: ArrayLike, cap: float = 0.3) -> float:
+        """``clearances`` of one configuration (k,)."""
+        return float(self.clearances(_row(q, len(self.moving))[None], cap)[0])
 
 
 def _enter(found: dict[Pair, float], a: str, b: str, distance: float) -> None:
@@ -207,8 +222,8 @@ def make_view(
         checked: (P, P) whether two parts must not touch.
         tool: pose (12,) of the tool in its frame, and that frame.
     """
-    from galley.worlds.kernel.entries import prepare_query
-    from galley.worlds.kernel.packed import pack
+    from galley.worlds.kernel.entries import FUNCTIONS, prepare_query
+    from galley.worlds.kernel.packed import ROW, pack
 
     n, k, P = len(q), len(moving), len(movers.names)
     S, m, pairs = len(movers.robot.part_frame), len(movers.part), movers.pairs
@@ -259,20 +274,24 @@ def make_view(
         buffer=np.empty(LANES * int(sum(sizes)), dtype=np.float32),
     )
     counts = np.empty(6, dtype=np.int64)
-    table = pack(movers.robot, obstacles, query)
+    table = pack(movers.robot, obstacles, query, FUNCTIONS)
     with first_use(KERNEL):
         prepare_query(table, movers.every, movers.carries, movers.span, checked, counts)
-    j, p, s, a, b, c = (int(v) for v in counts)
+    # What was listed may be shorter than the room for it.
+    listed = {
+        "joints": 0,
+        "parts": 1,
+        "solid_parts": 2,
+        "sphere_pairs": 3,
+        "sphere_pair_reach": 3,
+        "mixed_pairs": 4,
+        "mixed_pair_reach": 4,
+        "solid_pairs": 5,
+        "solid_pair_reach": 5,
+    }
     query = query._replace(
-        joints=query.joints[:j],
-        parts=query.parts[:p],
-        solid_parts=query.solid_parts[:s],
-        sphere_pairs=query.sphere_pairs[:a],
-        mixed_pairs=query.mixed_pairs[:b],
-        solid_pairs=query.solid_pairs[:c],
-        sphere_pair_reach=query.sphere_pair_reach[:a],
-        mixed_pair_reach=query.mixed_pair_reach[:b],
-        solid_pair_reach=query.solid_pair_reach[:c],
+        **{name: getattr(query, name)[: counts[k]] for name, k in listed.items()}
     )
-    table = pack(movers.robot, obstacles, query)
+    for name, k in listed.items():
+        table[ROW[name], 1] = counts[k]
     return View(group, moving, movers, bodies, movers.robot, obstacles, query, table)

@@ -1,11 +1,10 @@
 """Shorter paths in compiled code, by local changes whose new edges are free.
 
-Four changes, each of which keeps the ends and shortens the path, or is not made:
+Three changes, each of which keeps the ends and shortens the path, or is not made:
 
 - *drop*: vertices between two that a free edge joins are left out,
 - *cut*: two random points of the path are joined (R. Geraerts and M. Overmars, "Creating
   high-quality paths for motion planning", 2007),
-- *pull*: a vertex moves towards the line between its neighbours, as on a taut string,
 - *relax*: one joint moves evenly between two random points, the others as before (the "partial
   shortcut" of the same paper).
 """
@@ -31,7 +30,7 @@ from galley.motion.kernel.polyline import (
 from galley.motion.kernel.rules import Box, Rules
 
 _GAIN = 1e-3  # share of the length: a smaller gain is not worth its collision checks
-_PULL, _RELAX = 0.4, 0.2  # shares of the tries; the rest are cuts
+_RELAX = 0.7  # share of the tries; the rest are cuts. With cuts alone, paths of an arm stay longer.
 
 
 @kernel
@@ -101,10 +100,7 @@ def _improve(
     for _ in range(tries):
         if n < 3 or idle >= patience:
             break
-        kind = uniform(state)
-        if kind < _PULL:
-            m = _pull(table, box, rules, points, n, gaps, scratch, total, state)
-        elif kind < _PULL + _RELAX:
+        if uniform(state) < _RELAX:
             m = _relax(table, box, rules, points, spare, n, gaps, total, state)
         else:
             m = _cut(table, box, rules, points, n, gaps, scratch, total, state)
@@ -177,41 +173,6 @@ def _splice(points: Array, n: int, first: int, to: int) -> None:
     else:
         for m in range(n - first - 1, -1, -1):
             copy(points[first + m], points[to + m])
-
-
-@bare_kernel
-def _pull(
-    table: Any,
-    box: Box,
-    rules: Rules,
-    points: Array,
-    n: int,
-    gaps: Array,
-    scratch: Array,
-    total: float,
-    state: Any,
-) -> int:
-    """Move a random vertex towards the chord of its neighbours; n, or 0 without a change."""
-    v = 1 + below(state, n - 2)
-    before, here, after = points[v - 1], points[v], points[v + 1]
-    q, weights = scratch[0], box.weights
-    chord = distance(before, after, weights)
-    if gaps[v - 1] + gaps[v] - chord < _GAIN * total:
-        return 0
-    # The foot of the vertex on the chord, at the same share of the way as along the two edges.
-    between(before, after, gaps[v - 1] / (gaps[v - 1] + gaps[v]), q)
-    step = uniform(state)
-    for j in range(len(q)):
-        q[j] = here[j] + step * (q[j] - here[j])
-    gained = gaps[v - 1] + gaps[v] - distance(before, q, weights) - distance(q, after, weights)
-    if gained < _GAIN * total:
-        return 0
-    if not edge_free(table, rules, before, q):
-        return 0
-    if not edge_free(table, rules, q, after):
-        return 0
-    copy(q, here)
-    return n
 
 
 @bare_kernel

@@ -6,8 +6,13 @@ from typing import Any
 
 from galley.compiled.jit import bare_kernel
 from galley.worlds.kernel.contacts import distances
+from galley.worlds.kernel.edges import segment_free_native, segment_proven_native
+from galley.worlds.kernel.examine import examine_native
 from galley.worlds.kernel.packed import unpack
 from galley.worlds.kernel.prepare import bound_travel, list_movers, place_everything
+
+FUNCTIONS = (examine_native.address, segment_free_native.address, segment_proven_native.address)
+"""Addresses for ``packed.pack``."""
 
 
 @bare_kernel
@@ -18,6 +23,20 @@ def prepare_query(
     bound_travel(table, carries, span)
     list_movers(table, carries, checked, counts)
     place_everything(table, every)
+
+
+@bare_kernel
+def clearances_at(
+    table: Any, every: Any, Q: Any, cap: float, scene: Any, between: Any, out: Any
+) -> None:
+    """The least of ``contacts.distances`` to what stands still, for rows Q (m, n): ``out`` (m,)."""
+    for row in range(len(Q)):
+        distances_at(table, every, Q[row], cap, scene, between)
+        least = cap
+        for p in range(scene.shape[0]):
+            for b in range(scene.shape[1]):
+                least = min(least, scene[p, b])
+        out[row] = least
 
 
 @bare_kernel

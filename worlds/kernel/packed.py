@@ -17,25 +17,27 @@ from galley.compiled.native import array_in_row, reader
 from galley.worlds.kernel.arrays import Ints, Obstacles, Query, Robot, Solids
 
 
-def pack(robot: Robot, obstacles: Obstacles, query: Query) -> Ints:
+def pack(robot: Robot, obstacles: Obstacles, query: Query, functions: tuple[int, int, int]) -> Ints:
     """Address and shape (m, 3) of every array, in the order of the tuples' fields.
 
     The last rows hold the addresses of functions: EXAMINE, SEGMENT_FREE, SEGMENT_PROVEN.
 
+    Args:
+        functions: their addresses.
+
     Raises:
         TypeError: an array is not contiguous or has another type than the field wants.
     """
-    from galley.worlds.kernel import edges, examine
-
+    arrays = _flat((robot, obstacles, query))
+    table = np.zeros((ROWS, 3), dtype=np.int64)
     rows = []
-    for array, wanted in zip(_flat((robot, obstacles, query)), _NUMPY, strict=True):
+    for array, wanted in zip(arrays, _NUMPY, strict=True):
         if array.dtype != wanted or not array.flags.c_contiguous:
             raise TypeError(f"expected a contiguous array of {wanted}, got {array.dtype}")
-        shape = (*array.shape, 1, 1)[:2]
-        rows.append((array.__array_interface__["data"][0], *shape))
-    natives = (examine.examine_native, edges.segment_free_native, edges.segment_proven_native)
-    rows += [(function.address, 0, 0) for function in natives]
-    return np.array(rows, dtype=np.int64)
+        rows.append((array.__array_interface__["data"][0], *array.shape, 1)[:3])
+    table[: len(rows)] = rows
+    table[len(rows) :, 0] = functions
+    return table
 
 
 def _flat(found: Any) -> list[Any]:
@@ -112,8 +114,14 @@ def _arrays(kind: Any) -> list[Any]:
 
 _ARRAYS = [array for kind in _KINDS for array in _arrays(kind)]
 _NUMPY = [np.dtype(str(array.dtype)) for array in _ARRAYS]
+_FIRST = len(_ARRAYS) - sum(3 if f is _SOLIDS else 1 for f in _QUERY.values())
+ROW = {
+    name: _FIRST + k + (2 if k > list(_QUERY).index("solids") else 0)
+    for k, name in enumerate(_QUERY)
+}
+"""The row of each of the query's fields."""
 # Where the row of the query's poses to work with is, and the addresses of functions.
-WORK = len(_ARRAYS) - (len(_QUERY) - list(_QUERY).index("work"))
+WORK = ROW["work"]
 EXAMINE = len(_ARRAYS)
 SEGMENT_FREE, SEGMENT_PROVEN = EXAMINE + 1, EXAMINE + 2
 ROWS = EXAMINE + 3
