@@ -192,9 +192,17 @@ def _run_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     p.add_argument("--problem", type=Path, help="PDDL problem (default: sugar and spam)")
     p.add_argument(
         "--planner",
-        choices=("rrt-connect", "rrt"),
+        choices=("rrt-connect", "rrt", "anytime"),
         default="rrt-connect",
-        help="for free arm motions: RRT-Connect, or the seed's RRT (default rrt-connect)",
+        help="for free arm motions: RRT-Connect, the seed's RRT, or RRT-Connect that goes on "
+        "searching for shorter paths (default rrt-connect)",
+    )
+    p.add_argument(
+        "--checker",
+        choices=("kernel", "pybullet"),
+        default="kernel",
+        help="what looks for collisions while planning: the compiled kernel, or PyBullet, many "
+        "times slower (default kernel)",
     )
     p.add_argument(
         "--arrival",
@@ -222,6 +230,9 @@ def run(options: argparse.Namespace) -> int:
     """``galley run``."""
     from galley.commands.run import run_command
 
+    if options.planner == "anytime" and options.checker == "pybullet":
+        print("galley run: error: --planner anytime needs --checker kernel", file=sys.stderr)
+        return 2
     return run_command(options)
 
 

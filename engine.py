@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from galley.compiled.jit import pending
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.formula import Fact
 from galley.domain.log import Log
@@ -30,6 +31,7 @@ from galley.domain.scene_file import load_scene
 from galley.domain.state import initial_state
 from galley.motion.audit import FREE, audit
 from galley.motion.motion import Motion
+from galley.motion.planning import PLANNERS_COMPILED
 from galley.motion.store import save_trajectories
 from galley.planning import (
     GroundAction,
@@ -53,7 +55,9 @@ from galley.tamp.refine import Refined, refine
 from galley.viz.video import film
 from galley.worlds.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
+from galley.worlds.view import KERNEL
 
+COMPILED = (KERNEL, PLANNERS_COMPILED, "inverse kinematics", "the arm's reach")
 KITCHEN = Path(__file__).parent / "domain" / "kitchen"
 
 
@@ -67,6 +71,7 @@ class Options:
     seed: int = 0
     out: Path | None = None
     planner: str = "rrt-connect"
+    checker: str = "kernel"
     optimize: str = "shortest"
     arrival: str = "box"
     execute: str = "kinematic"
@@ -233,11 +238,16 @@ class _Run:
 
     def _refine(self, actions: tuple[GroundAction, ...]) -> Refined | Failure:
         """Motions for every action."""
-        self.listener.stage("motion planning")
         options = self.options
+        waiting = pending(*COMPILED) if options.checker == "kernel" else ()
+        if waiting:
+            names = ", ".join(waiting)
+            self.listener.stage(f"compiling, once on this machine, a minute or two: {names}")
+        self.listener.stage("motion planning")
         settings = Settings(
             seed=options.seed,
             planner=options.planner,
+            checker=options.checker,
             optimize=options.optimize,
             l1=options.arrival == "l1",
         )

@@ -14,7 +14,7 @@ import numpy as np
 
 from galley import __version__
 from galley.domain.failure import Failure, FailureKind
-from galley.motion.motion import Motion
+from galley.motion.motion import FREE, Motion
 from galley.simulation.validation import Validation
 
 SCHEMA_VERSION = 1
@@ -68,6 +68,7 @@ class Report:
             "timing_s": {stage: self.timing_s.get(stage, 0.0) for stage in stages},
             "refinements": self.attempts,
             "motions": [_motion(motion) for motion in self.motions],
+            "audit": self._audit(),
             "validation": self._validation(),
             "video": self.video,
             "scene": self.scene,
@@ -77,6 +78,11 @@ class Report:
             "options": self.options,
             "versions": versions(),
         }
+
+    def _audit(self) -> dict[str, int]:
+        """How many motions Drake looked at, and on how many it disagrees with the plan."""
+        verdicts = [m.record.audit for m in self.motions if m.record.audit is not None]
+        return {"motions": len(verdicts), "disagreements": sum(v != FREE for v in verdicts)}
 
     def _validation(self) -> dict[str, Any] | None:
         found = self.validation

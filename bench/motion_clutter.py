@@ -22,7 +22,7 @@ from galley.worlds.pybullet_world import PyBulletWorld
 BOXES = 10
 _SIDES = (0.15, 0.35)  # m
 _REACH = (0.45, 0.85)  # m from the shoulder to the middles of the boxes
-_SHOULDER = np.array([0.0, 0.0, 0.769 + 0.333])
+SHOULDER = np.array([0.0, 0.0, 0.769 + 0.333])
 _CLEAR = 0.30  # m about the arm's axis that stay empty
 _GREY = (0.6, 0.6, 0.6, 1.0)
 _BUDGET = 6000  # iterations of the planner that shows a query to be solvable
@@ -94,7 +94,7 @@ def _boxes(rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:
     count = 0
     while count < BOXES:
         direction = rng.normal(size=3)
-        middle = _SHOULDER + rng.uniform(*_REACH) * direction / np.linalg.norm(direction)
+        middle = SHOULDER + rng.uniform(*_REACH) * direction / np.linalg.norm(direction)
         half = 0.5 * rng.uniform(*_SIDES, size=3)
         low, high = middle - half, middle + half
         nearest = np.clip(np.zeros(2), low[:2], high[:2])

@@ -13,7 +13,6 @@ from galley.domain.frames import Array
 from galley.domain.scene import Scene
 from galley.motion import plan
 from galley.robots.model import RobotModel
-from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.scene_kernel import SceneKernel
 
 RAW, SHORT, PROVEN = "galley, raw", "galley, shortcut", "galley, shortcut and proven"
@@ -32,14 +31,14 @@ class Ours:
         self, name: str, scene: Scene, robot: RobotModel, shortcuts: int, prove: bool
     ) -> None:
         self.name = name
-        self.scene = scene
-        self.robot = robot
+        self.kernel = SceneKernel(scene, robot)
         self.shortcuts = shortcuts
         self.prove = prove
 
     def prepare(self, query: Query) -> None:
-        """See ``Planner``."""
-        self._world = SceneKernel(self.scene, self.robot).world(query.state)
+        """See ``Planner``. The tables of the query's world are made here."""
+        self._world = self.kernel.world(query.state)
+        self._world.view("arm", query.state.q)
 
     def plan(self, query: Query, seed: int, limit: float) -> Answer:
         """See ``Planner``. The planner counts iterations; ``limit`` is left to its budget."""
@@ -49,6 +48,7 @@ class Ours:
             query.start,
             query.goal,
             seed=seed,
+            q=query.state.q,
             shortcuts=self.shortcuts,
             prove=self.prove,
         )
@@ -70,9 +70,10 @@ def planners(scene: Scene, robot: RobotModel) -> list[Ours]:
 
 def kernel_checker(scene: Scene, robot: RobotModel) -> Checkers:
     """The compiled checker's answers, one configuration at a time, for OMPL to ask."""
+    kernel = SceneKernel(scene, robot)
 
     def make(query: Query) -> Free:
-        view = SceneKernel(scene, robot).world(query.state).view("arm")
+        view = kernel.view(query.state, "arm")
 
         def free(arm: Array) -> bool:
             return view.free(arm)

@@ -1,4 +1,4 @@
-"""Judges paths, whoever planned them: PyBullet at fine steps, and Drake's audit."""
+"""Judges paths, whoever planned them: PyBullet and Drake, at fine steps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from motion_queries import Query
 from galley.domain.frames import Array, to_pose7
 from galley.domain.scene import Scene
 from galley.domain.state import item_pose
-from galley.motion.audit import DEPTH, STEP
+from galley.motion.audit import DEPTH
 from galley.motion.path import Path
 from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
@@ -18,7 +18,7 @@ from galley.worlds.checker import Contact, pairs
 from galley.worlds.drake_world import DrakeWorld
 from galley.worlds.pybullet_world import PyBulletWorld
 
-FINE = 0.02  # rad between the states that PyBullet looks at
+FINE = 0.02  # rad between the states that both look at
 _SAME = 1e-6  # rad
 
 
@@ -79,10 +79,10 @@ class Judge:
         return worst
 
     def _in_drake(self, query: Query, path: Path) -> Contact | None:
-        """What ``motion.audit`` does, but in one world for all queries."""
+        """What ``motion.audit`` does, at finer steps and in one world for all queries."""
         state, names, worst = query.state, allowed(self.scene, self.robot, query), None
         q = state.q.copy()
-        for arm in path.resampled(STEP["arm"]).waypoints:
+        for arm in path.resampled(FINE).waypoints:
             q[3:10] = arm
             X_WH = hand_pose(q, self.scene.robot.base)
             items = range(len(self.scene.items))

@@ -19,6 +19,7 @@ def run_command(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         out=arguments.out,
         planner=arguments.planner,
+        checker=arguments.checker,
         optimize=arguments.optimize,
         arrival=arguments.arrival,
         execute=arguments.execute,

@@ -147,14 +147,28 @@ def first_use(
     return _NOTHING if what in _ready else _announced(what, say)
 
 
+def pending(*parts: str) -> tuple[str, ...]:
+    """Which of these parts have not been compiled on this machine before."""
+    return tuple(what for what in parts if what not in _ready and not _compiled_before(what))
+
+
+def _stamp(what: str) -> Path | None:
+    folder = cache_folder()
+    return None if folder is None else folder / f"{what.replace(' ', '-')}.compiled"
+
+
+def _compiled_before(what: str) -> bool:
+    stamp = _stamp(what)
+    return stamp is not None and stamp.exists()
+
+
 _NOTHING = contextlib.nullcontext()
 
 
 @contextlib.contextmanager
 def _announced(what: str, say: Callable[[str], None]) -> Iterator[None]:
-    folder = cache_folder()
-    stamp = None if folder is None else folder / f"{what.replace(' ', '-')}.compiled"
-    if stamp is not None and stamp.exists():
+    stamp = _stamp(what)
+    if _compiled_before(what):
         yield
     else:
         kept = "once on this machine" if stamp is not None else "there is no folder to keep it in"

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from galley.domain.frames import to_pose7
-from galley.domain.scene import Scene
+from galley.domain.frames import Array, to_pose7
+from galley.domain.scene import HAND, WORLD, Scene
 from galley.domain.state import State, item_pose
 from galley.motion.effects import after, effects
-from galley.motion.motion import Motion
+from galley.motion.motion import FREE, Motion
 from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
 from galley.worlds.checker import Contact
@@ -19,7 +19,6 @@ from galley.worlds.drake_world import DrakeWorld
 STEP = {"fingers": 0.005}  # m or rad between two audited states, where it is not the default
 DEFAULT_STEP = 0.05
 DEPTH = 0.002  # m; less counts as touching (the two engines round meshes differently)
-FREE = "free"
 
 
 def audit(
@@ -46,13 +45,25 @@ def _worst(
     world: DrakeWorld, scene: Scene, robot: RobotModel, motion: Motion, state: State
 ) -> Contact | None:
     model = effects(scene, robot, motion, state)
+    start = model.at(motion.path.start)
+    # Only what the hand or a moving drawer carries has another pose in every state.
+    carried = [
+        k
+        for k, placed in enumerate(start.items)
+        if placed.parent == HAND or (placed.parent != WORLD and model.driven is not None)
+    ]
+    poses = np.array([_pose7(scene, start, k) for k in range(len(scene.items))]).reshape(-1, 7)
     worst: Contact | None = None
     for q in motion.path.resampled(STEP.get(motion.group, DEFAULT_STEP)).waypoints:
         at = model.at(q)
-        X_WH = hand_pose(at.q, scene.robot.base)
-        poses = [to_pose7(item_pose(scene, at, k, X_WH)) for k in range(len(scene.items))]
-        world.set_arrays(at.q, at.scene_q, np.array(poses).reshape(-1, 7))
+        for k in carried:
+            poses[k] = _pose7(scene, at, k)
+        world.set_arrays(at.q, at.scene_q, poses)
         for contact in world.contacts(0.0, motion.allowed):
             if contact.distance < -DEPTH and (worst is None or contact.distance < worst.distance):
                 worst = contact
     return worst
+
+
+def _pose7(scene: Scene, state: State, index: int) -> Array:
+    return to_pose7(item_pose(scene, state, index, hand_pose(state.q, scene.robot.base)))

@@ -9,6 +9,9 @@ from galley.motion.path import Path
 from galley.motion.trajectory import Trajectory
 from galley.worlds.checker import Pair
 
+FREE = "free"
+"""The audit's verdict on a motion that touches nothing undeclared."""
+
 
 @dataclass(frozen=True)
 class Attachment:

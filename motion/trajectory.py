@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.polynomial import polynomial
 
 from galley.domain.frames import Array, frozen
 from galley.robots.model import JointGroup
@@ -64,27 +63,52 @@ class Trajectory:
 
         Exact: a polynomial's extremes lie at its ends and at the roots of its derivative.
         """
-        best = np.zeros(self.coefficients.shape[2])
-        for i, piece in enumerate(self.coefficients):
-            span = float(self.breaks[i + 1] - self.breaks[i])
-            for j in range(piece.shape[1]):
-                row = polynomial.polyder(piece[:, j], order)
-                best[j] = max(best[j], _peak(row, span))
-        return best
+        spans = np.diff(self.breaks)
+        n, size, k = self.coefficients.shape
+        # Scaled to u = t / span: coefficients of like size, so that trimming noise is safe.
+        rows = self.coefficients * (spans[:, None] ** np.arange(size))[:, :, None]
+        rows = np.moveaxis(rows, 1, 2).reshape(n * k, size)
+        for _ in range(order):
+            rows = _derived(rows)
+        largest = _largest(rows).reshape(n, k) / (spans**order)[:, None]
+        return np.asarray(largest.max(axis=0))
 
 
-def _peak(row: Array, span: float) -> float:
-    times = [0.0, span]
-    # Scaled to u = t / span: coefficients of like size, so that trimming noise is safe.
-    scaled = row * span ** np.arange(len(row))
-    slope = polynomial.polyder(scaled)
-    largest = np.abs(slope).max(initial=0.0)
-    if largest > 0.0:
-        slope = polynomial.polytrim(slope, 1e-12 * largest)
-        roots = polynomial.polyroots(slope)
-        real = roots[np.abs(roots.imag) < 1e-9].real
-        times += [float(u) * span for u in real if 0.0 < u < 1.0]
-    return float(np.abs(polynomial.polyval(np.array(times), row)).max())
+def _derived(rows: Array) -> Array:
+    """Coefficients (m, d) of the derivatives of polynomials (m, d + 1), lowest power first."""
+    if rows.shape[1] == 1:
+        return np.zeros_like(rows)
+    return np.asarray(rows[:, 1:] * np.arange(1, rows.shape[1]))
+
+
+def _largest(rows: Array) -> Array:
+    """The largest magnitude (m,) on [0, 1] of polynomials (m, d + 1), all at once."""
+    best = np.maximum(np.abs(rows[:, 0]), np.abs(rows.sum(axis=1)))
+    slopes = _derived(rows)
+    scale = np.abs(slopes).max(axis=1, initial=0.0)
+    solid = np.abs(slopes) > 1e-12 * scale[:, None]
+    degree = np.where(solid.any(axis=1), slopes.shape[1] - 1 - solid[:, ::-1].argmax(axis=1), 0)
+    for d in range(1, slopes.shape[1]):
+        of = np.nonzero(degree == d)[0]
+        if len(of):
+            u = np.clip(_real_roots(slopes[of, : d + 1]), 0.0, 1.0)
+            value = np.zeros_like(u)
+            for p in range(rows.shape[1] - 1, -1, -1):  # Horner
+                value = value * u + rows[of, p : p + 1]
+            best[of] = np.maximum(best[of], np.abs(value).max(axis=1))
+    return best
+
+
+def _real_roots(rows: Array) -> Array:
+    """The roots (m, d) of polynomials (m, d + 1); 0 stands for those that aren't real."""
+    d = rows.shape[1] - 1
+    if d == 1:
+        return np.asarray(-rows[:, :1] / rows[:, 1:])
+    companion = np.zeros((len(rows), d, d))
+    companion[:, np.arange(1, d), np.arange(d - 1)] = 1.0
+    companion[:, :, -1] = -rows[:, :-1] / rows[:, -1:]
+    roots = np.linalg.eigvals(companion)
+    return np.where(np.abs(roots.imag) < 1e-9, roots.real, 0.0)
 
 
 def limit_ratios(trajectory: Trajectory, group: JointGroup) -> tuple[float, float, float]:

@@ -9,7 +9,6 @@ out. Nothing here claims more.
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -52,12 +51,13 @@ def build(start: Array, epsilon: float) -> tuple[MathematicalProgram, Any]:
     n, k = start.shape
     program = MathematicalProgram()
     x = program.NewContinuousVariables(n - 2, k, "x")
-    rows = [start[0], *x, start[-1]]
-    # Arithmetic with Drake's expressions leaves a floating-point flag that numpy would warn of.
-    with np.errstate(invalid="ignore"):
-        for before, after in itertools.pairwise(rows):
-            step = after - before
-            program.AddQuadraticCost(step @ step, is_convex=True)
-            for j in range(k):
-                program.AddLinearConstraint(step[j], -epsilon, epsilon)
+    # Steps s = D x + e, with D (n - 1, n - 2) and e from the fixed ends; each joint by itself.
+    D = np.eye(n - 1, n - 2) - np.eye(n - 1, n - 2, -1)
+    e = np.zeros((n - 1, k))
+    e[0], e[-1] = -start[0], e[-1] + start[-1]
+    for j in range(k):
+        program.AddQuadraticCost(
+            2.0 * D.T @ D, 2.0 * D.T @ e[:, j], float(e[:, j] @ e[:, j]), x[:, j], is_convex=True
+        )
+        program.AddLinearConstraint(D, -epsilon - e[:, j], epsilon - e[:, j], x[:, j])
     return program, x

@@ -27,7 +27,9 @@ def iiwa(X_WB: Array | None = None) -> RobotModel:
     Raises:
         FileNotFoundError: pybullet_data, which has the URDF and its meshes, is not installed.
     """
-    return arm_from_urdf(_file(), name="iiwa", velocity=VELOCITY, X_WB=X_WB)
+    return arm_from_urdf(
+        _file(), name="iiwa", velocity=VELOCITY, X_WB=X_WB, sphere_excess=(("*", 0.012),)
+    )
 
 
 def _file() -> Path:

@@ -11,6 +11,7 @@ the real planners must not know of classes that only tests can import.
 import contextlib
 import hashlib
 import importlib
+import itertools
 import math
 import sys
 from functools import cache
@@ -22,6 +23,7 @@ import numpy as np
 
 from galley.compiled import jit
 from galley.compiled.jit import bare_kernel
+from galley.motion.compiled_search import Question
 
 EDGES = "galley.worlds.kernel.edges"
 KERNELS = "galley.motion.kernel"
@@ -72,16 +74,57 @@ def modules():
         sys.modules.update(before)
 
 
+@contextlib.contextmanager
+def instead():
+    """Meanwhile ``compiled_search`` finds the planners over this world."""
+    before = {name: sys.modules.get(name) for name in modules()}
+    sys.modules.update(modules())
+    try:
+        yield
+    finally:
+        for name, module in before.items():
+            del sys.modules[name]
+            if module is not None:
+                sys.modules[name] = module
+
+
 def planners():
     """The modules of ``galley.motion.kernel`` over this world, by their last name."""
     found = {name.removeprefix(KERNELS + "."): m for name, m in modules().items()}
     return SimpleNamespace(**found)
 
 
+WALL = ([[0.45, 0.0], [0.45, 0.9]], [[0.55, 0.8], [0.55, 1.0]])  # a gap between y = 0.8 and 0.9
+CLOSED = ([[0.45, -1.0]], [[0.55, 2.0]])
+
+
 def table(low, high, k=2, step=0.01):
     """Boxes from ``low`` to ``high`` (b, k), looked at in steps of ``step``."""
     corners = (np.array(c, dtype=float).reshape(-1, k) for c in (low, high))
     return Table(*corners, np.full(k, float(step)), np.zeros(3, np.int64))
+
+
+def ask(boxes=WALL, k=2, step=0.01, finer=None, weights=None):
+    """A Question in the unit cube, whose ``finer`` table steps by ``finer``."""
+    first = table(*boxes, k, step)
+    other = first if finer is None else table(*boxes, k, finer)
+    return Question(
+        first, other, np.zeros(k), np.ones(k), np.ones(k) if weights is None else weights
+    )
+
+
+def least_clearance(path, boxes):
+    """Over 1000 points an edge, by numpy."""
+    low, high = (np.array(c, dtype=float).reshape(-1, path.shape[1]) for c in boxes)
+    s = np.linspace(0.0, 1.0, 1000)[:, None]
+    points = np.concatenate([path[:1], *(a + s * (b - a) for a, b in itertools.pairwise(path))])[
+        :, None
+    ]
+    if len(low) == 0:
+        return np.inf
+    off = np.maximum(low - points, points - high)
+    outside = np.linalg.norm(np.maximum(off, 0.0), axis=2)
+    return float(np.where(off.max(axis=2) > 0.0, outside, off.max(axis=2)).min())
 
 
 with _own_cache():

@@ -1,6 +1,5 @@
 """The compiled planners over a make-believe world, against grids, closed forms and plain numpy."""
 
-import itertools
 import sys
 from collections import deque
 
@@ -8,32 +7,21 @@ import numpy as np
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import rotation_about, transform
 from galley.motion import compiled_search as search
-from galley.motion.compiled_search import Question, SearchOptions
+from galley.motion.compiled_search import SearchOptions
 from galley.motion.path import Path
-from galley.motion.rrt import EndRegion
 from galley.tests.motion import kernel_stub as stub
+from galley.tests.motion.kernel_stub import CLOSED, WALL, ask, least_clearance
 
 START, GOAL = np.array([0.1, 0.5]), np.array([0.9, 0.5])
-WALL = ([[0.45, 0.0], [0.45, 0.9]], [[0.55, 0.8], [0.55, 1.0]])  # a gap between y = 0.8 and 0.9
-CLOSED = ([[0.45, -1.0]], [[0.55, 2.0]])
 OPEN = ([], [])
 
 
 @pytest.fixture(autouse=True)
-def stub_world(monkeypatch):
+def stub_world():
     """``compiled_search`` finds the planners that were built over the stub."""
-    for name, module in stub.modules().items():
-        monkeypatch.setitem(sys.modules, name, module)
-
-
-def ask(boxes=WALL, k=2, step=0.01, finer=None, weights=None):
-    table = stub.table(*boxes, k, step)
-    other = table if finer is None else stub.table(*boxes, k, finer)
-    return Question(
-        table, other, np.zeros(k), np.ones(k), np.ones(k) if weights is None else weights
-    )
+    with stub.instead():
+        yield
 
 
 def plan(question, seed=0, start=START, goals=GOAL, history=None, **options):
@@ -41,116 +29,8 @@ def plan(question, seed=0, start=START, goals=GOAL, history=None, **options):
     return search.plan("arm", question, start, goals, seed, options, history)
 
 
-def least_clearance(path, boxes):
-    """Over 1000 points an edge, by numpy."""
-    low, high = (np.array(c, dtype=float).reshape(-1, path.shape[1]) for c in boxes)
-    s = np.linspace(0.0, 1.0, 1000)[:, None]
-    points = np.concatenate([path[:1], *(a + s * (b - a) for a, b in itertools.pairwise(path))])[
-        :, None
-    ]
-    if len(low) == 0:
-        return np.inf
-    off = np.maximum(low - points, points - high)
-    outside = np.linalg.norm(np.maximum(off, 0.0), axis=2)
-    return float(np.where(off.max(axis=2) > 0.0, outside, off.max(axis=2)).min())
-
-
 def length(path, weights=1.0):
     return float(np.linalg.norm(np.diff(path, axis=0) * weights, axis=1).sum())
-
-
-# -- random numbers, trees -------------------------------------------------------------------------
-
-
-def xoshiro(seed, stream, n):
-    """xoshiro256+ with whole numbers of Python, filled by splitmix64."""
-    mask, state = 2**64 - 1, []
-    z = (seed + stream * 0xD1342543DE82EF95) & mask
-    for _ in range(4):
-        z = (z + 0x9E3779B97F4A7C15) & mask
-        x = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
-        x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & mask
-        state.append(x ^ (x >> 31))
-    found = []
-    for _ in range(n):
-        found.append(((state[0] + state[3]) & mask) >> 11)
-        t = (state[1] << 17) & mask
-        state[2] ^= state[0]
-        state[3] ^= state[1]
-        state[1] ^= state[2]
-        state[0] ^= state[3]
-        state[2] ^= t
-        state[3] = ((state[3] << 45) | (state[3] >> 19)) & mask
-    return np.array(found) * 2.0**-53
-
-
-@pytest.mark.parametrize(("seed", "stream"), [(0, 0), (1, 0), (0, 1), (2**62 + 5, 7)])
-def test_random_numbers_are_those_of_xoshiro256_plus(seed, stream):
-    generator = stub.planners().generator
-    state = generator.seeded(seed, stream)
-    found = np.array([generator.uniform(state) for _ in range(200)])
-    np.testing.assert_array_equal(found, xoshiro(seed, stream, 200))
-    assert found.min() >= 0.0
-    assert found.max() < 1.0
-
-
-def test_the_ball_and_the_ellipsoid_are_sampled_uniformly():
-    """Radii of a uniform ball have the distribution r^k; an ellipsoid's means are its centre."""
-    P = stub.planners()
-    state = P.generator.seeded(3, 0)
-    k, n = 3, 4000
-    out, radii = np.empty(k), []
-    for _ in range(n):
-        P.generator.sample_ball(state, out)
-        radii.append(np.linalg.norm(out))
-    share = np.sort(np.array(radii) ** k)  # uniform in [0, 1]: Kolmogorov-Smirnov
-    assert np.abs(share - (np.arange(n) + 0.5) / n).max() < 1.63 / np.sqrt(n)
-    a, b, weights = np.array([0.1, 0.2, 0.3]), np.array([0.5, -0.2, 0.4]), np.array([1.0, 0.5, 2.0])
-    bound = 1.1
-    points = []
-    for _ in range(n):
-        assert P.sampling.sample_ellipsoid(a, b, bound, weights, state, out)
-        points.append(out.copy())
-    points = np.array(points)
-    sums = np.linalg.norm((points - a) * weights, axis=1)
-    sums += np.linalg.norm((points - b) * weights, axis=1)
-    assert sums.max() <= bound + 1e-12
-    # The ball of an ellipsoid's own axes: x = R diag(axes) u with Cov(u) = I / (k + 2).
-    gap = np.linalg.norm((b - a) * weights)
-    d = (b - a) * weights / gap
-    thin = 0.25 * (bound**2 - gap**2)
-    covariance = (thin * np.eye(k) + (0.25 * bound**2 - thin) * np.outer(d, d)) / (k + 2)
-    np.testing.assert_allclose(np.cov((points * weights).T), covariance, atol=0.004)
-    np.testing.assert_allclose(points.mean(axis=0), 0.5 * (a + b), atol=0.02)
-    assert not P.sampling.sample_ellipsoid(a, b, 0.99 * gap, weights, state, out)
-
-
-@pytest.mark.parametrize("k", [1, 2, 7, 12])
-def test_the_nearest_node_is_that_of_a_full_search_while_the_tree_grows(k):
-    P = stub.planners()
-    rng = np.random.default_rng(k)
-    weights = rng.uniform(0.5, 2.0, k)
-    nodes, costs = rng.uniform(-3, 3, (700, k)), rng.uniform(0, 3, 700)
-    tree = P.tree.empty_tree(k, 5)
-    for n in range(700):
-        tree = P.tree.with_room(tree, 1)
-        assert P.tree.add(tree, nodes[n], weights, n - 1, costs[n]) == n
-        if n not in (0, 1, 14, 15, 16, 17, 100, 699):
-            continue
-        for _ in range(20):
-            q = rng.uniform(-3, 3, k)
-            off = np.linalg.norm((nodes[: n + 1] - q) * weights, axis=1)
-            assert off[P.nearest.nearest(tree, q, weights)] <= off.min() + 1e-5
-            limit = rng.uniform(0, 6)
-            allowed = np.where(off + costs[: n + 1] < limit, off, np.inf)
-            found = P.nearest.nearest_within(tree, q, weights, limit)
-            if found < 0:
-                assert (off + costs[: n + 1] > limit - 1e-5).all()
-            else:
-                assert off[found] + costs[found] < limit + 1e-5
-                assert off[found] <= allowed.min() + 1e-5
-    np.testing.assert_array_equal(P.tree.branch(tree, 699), nodes)
-    np.testing.assert_array_equal(tree.costs[:700], costs)
 
 
 # -- RRT-Connect -----------------------------------------------------------------------------------
@@ -404,66 +284,6 @@ def test_a_path_is_mended_where_it_is_not_proven(seed):
     assert least_clearance(mended, WALL) >= 0.01 - 1e-9
     np.testing.assert_array_equal(mended[[0, 1]], raw[[0, 1]])
     np.testing.assert_array_equal(mended[[-2, -1]], raw[[-2, -1]])
-
-
-# -- the seed's RRT --------------------------------------------------------------------------------
-
-
-def rrt(question, goals=GOAL, seed=0, region=None, **options):
-    goals = np.atleast_2d(goals) if len(goals) else np.empty((0, 2))
-    options = SearchOptions(**{"radius": 0.1, "iterations": 5000, **options})
-    return search.plan_rrt("arm", question, START, goals, region, seed, options)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_rrt_grows_through_the_gap_by_edges_of_its_radius(seed):
-    path = rrt(ask(), seed=seed)
-    np.testing.assert_array_equal(path.start, START)
-    np.testing.assert_array_equal(path.end, GOAL)
-    assert least_clearance(path.waypoints, WALL) > -0.01
-    assert np.linalg.norm(np.diff(path.waypoints, axis=0), axis=1).max() <= 0.1 + 1e-12
-
-
-def hand(q):
-    """The stub's hand: at (x, y, 0), turned about z by x + y."""
-    return transform(rotation_about((0, 0, 1), q[0] + q[1]), (q[0], q[1], 0.0))
-
-
-@pytest.mark.parametrize("l1", [False, True])
-def test_the_rrt_arrives_in_the_region_without_any_goal_configuration(l1):
-    region = EndRegion(hand, hand(GOAL), radius=0.05, angle=0.08, l1=l1)
-    for seed in range(5):
-        path = rrt(ask(), [], seed, region, iterations=20000)
-        off = np.abs(path.end - GOAL)
-        assert (off.sum() if l1 else off.max()) <= 0.05
-        assert abs((path.end - GOAL).sum()) <= 0.08 + 1e-9
-        assert region.contains(path.end)
-        assert not region.contains(path.waypoints[-2])
-
-
-@pytest.mark.parametrize("radius", [0.02, 0.2])
-@pytest.mark.parametrize("angle", [None, 0.05, 3.0])
-@pytest.mark.parametrize("l1", [False, True])
-def test_the_region_holds_what_the_region_in_python_holds(radius, angle, l1):
-    P = stub.planners()
-    region = EndRegion(hand, hand(GOAL), radius=radius, angle=angle, l1=l1)
-    target = np.concatenate([region.target[:3, :3].ravel(), region.target[:3, 3]])
-    where = P.rrt.Region(True, target, radius, -1.0 if angle is None else angle, l1)
-    rng = np.random.default_rng(0)
-    pose, seen = np.empty(12), set()
-    for _ in range(300):
-        q = GOAL + rng.uniform(-1.5 * radius, 1.5 * radius, 2)
-        inside = P.rrt.arrive(ask().table, np.empty((0, 2)), where, q, pose)
-        assert inside == region.contains(q)
-        seen.add(inside)
-    assert seen == {True, False}
-
-
-def test_an_rrt_that_cannot_arrive_is_a_budget_failure():
-    failure = rrt(ask(CLOSED), iterations=700)
-    assert failure.kind is FailureKind.BUDGET
-    assert failure.numbers["iterations"] == 700
-    assert failure.numbers["tree_size"] > 1
 
 
 def test_the_real_kernel_is_not_touched_by_the_stub():

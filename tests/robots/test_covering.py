@@ -46,16 +46,19 @@ def worst_point(body, covering, rng, count=20_000):
 
     Points are mixtures of the hull's corners, so this knows nothing of half-spaces.
     """
-    corners = body.vertices
-    weights = rng.dirichlet(np.full(len(corners), 0.05), count)
+
+    def mixtures():
+        some = body.vertices[rng.integers(len(body.vertices), size=(count, 4))]
+        return np.einsum("nk,nkd->nd", rng.dirichlet(np.full(4, 0.3), count), some)
+
+    points = np.vstack([body.vertices, mixtures()])
     worst = -np.inf
-    for share in (0.3, 0.1, 0.03, 0.01):
-        gap = outside(weights @ corners, covering)
+    for share in (0.3, 0.1, 0.03, 0.01, 0.003):
+        gap = outside(points, covering)
         worst = max(worst, gap.max())
-        best = weights[np.argsort(gap)[-count // 20 :]]
-        towards = rng.dirichlet(np.full(len(corners), 0.05), count)
-        weights = (1.0 - share) * np.repeat(best, 20, axis=0) + share * towards
-    return max(worst, outside(corners, covering).max())
+        best = points[np.argsort(gap)[-count // 20 :]]
+        points = (1.0 - share) * np.repeat(best, 20, axis=0) + share * mixtures()
+    return max(worst, outside(points, covering).max())
 
 
 def distance_to_hull(points, body):

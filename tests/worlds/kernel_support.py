@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -78,7 +79,7 @@ def within(robot: RobotModel, group: str = "all") -> tuple[Array, Array]:
 def dense(path: Array, step: float) -> Array:
     """States on a polygonal path (n, k), no coordinate further apart than ``step``: (m, k)."""
     rows = [path[:1]]
-    for a, b in zip(path[:-1], path[1:], strict=True):
+    for a, b in itertools.pairwise(path):
         n = max(1, int(np.ceil(np.abs(b - a).max() / step)))
         rows.append(a + np.linspace(0.0, 1.0, n + 1)[1:, None] * (b - a))
     return np.concatenate(rows)
@@ -233,9 +234,7 @@ class BulletOracle:
             how = {"shapeType": pb.GEOM_MESH, "vertices": solid.hull.vertices.tolist()}
         shape = pb.createCollisionShape(**how, physicsClientId=self.client)
         q = _quaternion(solid.X)
-        return pb.createMultiBody(
-            0.0, shape, -1, solid.X[:3, 3], q, physicsClientId=self.client
-        )
+        return pb.createMultiBody(0.0, shape, -1, solid.X[:3, 3], q, physicsClientId=self.client)
 
     def place(self, q: Array) -> None:
         for joint, value in zip(self.robot.joints, q, strict=True):
@@ -248,9 +247,7 @@ class BulletOracle:
         self.place(q)
         found: dict[Pair, float] = {}
         for other, name in self.others.items():
-            for point in pb.getClosestPoints(
-                self.body, other, cap, physicsClientId=self.client
-            ):
+            for point in pb.getClosestPoints(self.body, other, cap, physicsClientId=self.client):
                 key = pair(self.names.get(point[3], "root"), name)
                 found[key] = min(found.get(key, np.inf), point[8])
         for one, two in self._self_pairs():

@@ -55,7 +55,7 @@ def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
         for m in range(len(query.obstacles)):
             o = query.obstacles[m]
             b = obstacles.body[o]
-            if query.allowed[p, b] == 0:
+            if query.allowed[p, b] == 0 and not _far(table, row, o, scene[p, b]):
                 for i in range(12):
                     Y[i] = obstacles.pose[o, i]
                 d = gap(query.solids, row, X, obstacles.solids, o, Y, scene[p, b])
@@ -83,6 +83,21 @@ def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
         i, j = query.solid_part[a], query.solid_part[b]
         d = gap(query.solids, a, X, query.solids, b, Y, between[i, j])
         between[i, j] = min(between[i, j], d)
+
+
+@bare_kernel
+def _far(table: Any, row: int, o: int, limit: float) -> bool:
+    """Whether the ball around a moving solid is ``limit`` away from the box around an obstacle."""
+    _, obstacles, query = unpack(table)
+    ball = query.solid_ball[row]
+    frame = query.layout[FRAMES] + query.solid_frame[row] * FRAME
+    x, y, z = _centre(query.buffer, frame, ball)
+    low, high = obstacles.low[o], obstacles.high[o]
+    a = max(low[0] - x, x - high[0], 0.0)
+    b = max(low[1] - y, y - high[1], 0.0)
+    c = max(low[2] - z, z - high[2], 0.0)
+    reach = max(limit, 0.0) + ball[3]
+    return a * a + b * b + c * c > reach * reach
 
 
 @bare_kernel
