@@ -29,8 +29,8 @@ from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene import Binding, Scene
 from galley.domain.scene_file import load_scene
 from galley.domain.state import initial_state
-from galley.motion.audit import FREE, audit
-from galley.motion.motion import Motion
+from galley.motion.audit import audit
+from galley.motion.motion import FREE, Motion
 from galley.motion.planning import PLANNERS_COMPILED
 from galley.motion.store import save_trajectories
 from galley.planning import (

@@ -96,7 +96,7 @@ def _largest(rows: Array) -> Array:
             for p in range(rows.shape[1] - 1, -1, -1):  # Horner
                 value = value * u + rows[of, p : p + 1]
             best[of] = np.maximum(best[of], np.abs(value).max(axis=1))
-    return best
+    return np.asarray(best)
 
 
 def _real_roots(rows: Array) -> Array:

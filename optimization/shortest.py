@@ -52,8 +52,8 @@ def build(start: Array, epsilon: float) -> tuple[MathematicalProgram, Any]:
     program = MathematicalProgram()
     x = program.NewContinuousVariables(n - 2, k, "x")
     # Steps s = D x + e, with D (n - 1, n - 2) and e from the fixed ends; each joint by itself.
-    D = np.eye(n - 1, n - 2) - np.eye(n - 1, n - 2, -1)
-    e = np.zeros((n - 1, k))
+    D: Any = np.eye(n - 1, n - 2) - np.eye(n - 1, n - 2, -1)
+    e: Any = np.zeros((n - 1, k))
     e[0], e[-1] = -start[0], e[-1] + start[-1]
     for j in range(k):
         program.AddQuadraticCost(

@@ -121,10 +121,12 @@ def _spheres(
     shapes: list[LinkShape], X_FL: Array, excess: dict[str, float]
 ) -> tuple[Array, Array, list[int]]:
     """Spheres (k, 4) and clusters (c, 4) of a link's meshes, and how many are in each cluster."""
-    balls, clusters, sizes = [], [], []
+    balls: list[Array] = []
+    clusters: list[Array] = []
+    sizes: list[int] = []
     for shape in shapes:
         assert shape.hull is not None
-        covering: Covering = covering_of(shape.hull, excess.get(shape.link, excess["*"]))
+        covering: Covering = covering_of(shape.hull, excess.get(shape.link, excess["*"]), shape.link)
         X = X_FL @ shape.X_LS
         for centres, radii, into in (
             (covering.centres, covering.radii, balls),

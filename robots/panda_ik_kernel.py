@@ -149,7 +149,7 @@ def solve(
     cos7: float,
     table: Array,
     out: Array,
-    branch: Array,
+    branch: Any,
     count: int,
     most: int,
 ) -> int:

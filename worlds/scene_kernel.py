@@ -83,6 +83,11 @@ class SceneKernel:
         A held item rides in the hand. With ``driven``, the name of a scene joint, what that joint
         moves rides too, and the joint's value is the last number of every configuration.
         """
+        found = self._world(state, driven)
+        return found if np.array_equal(np.asarray(found.q), state.q) else replace(found, q=state.q)
+
+    def _world(self, state: State, driven: str | None) -> CollisionWorld:
+        """The world but for the robot's joints, which are those of the first such State."""
         key = (
             tuple((p.parent, p.X_PI.tobytes()) for p in state.items),
             state.scene_q.tobytes(),
@@ -99,7 +104,7 @@ class SceneKernel:
         driven: str | None = None,
     ) -> View:
         """One joint group in the world as ``state`` has it, all else of the robot as there."""
-        world = self.world(state, driven)
+        world = self._world(state, driven)
         still = b"" if group == "all" else state.q.tobytes()
         key = (id(world), group, allowed, margin, still)
         return _kept(self._views, key, lambda: world.view(group, state.q, allowed, margin), world)

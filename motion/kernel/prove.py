@@ -30,4 +30,5 @@ def prove_path(table: Any, path: Array, required: float) -> tuple[int, float, in
 @bare_kernel
 def state_proven(table: Any, q: Array, required: float) -> bool:
     """Whether one configuration is proven to keep ``required`` metres."""
-    return segment_proven(table, q, q, required)[0] < 0.0
+    hit: float = segment_proven(table, q, q, required)[0]
+    return hit < 0.0

@@ -52,7 +52,8 @@ def empty_tree(k: int, capacity: int) -> Tree:
 @bare_kernel
 def add(tree: Tree, q: Array, weights: Array, parent: int, cost: float) -> int:
     """Append a node and return its index; there must be room for it."""
-    i, k = tree.size[0], len(q)
+    i: int = tree.size[0]
+    k = len(q)
     lane = i % LANES
     at = (i - lane) * k
     if lane == 0:

@@ -56,6 +56,7 @@ REPORT = {
     "timing_s": dict.fromkeys(("task", "motion", "optimization", "execution", "video"), NUMBER),
     "refinements": int,
     "motions": [MOTION],
+    "audit": {"motions": int, "disagreements": int},
     "validation": {
         "states_checked": int,
         "max_penetration_m": NUMBER,
