@@ -126,7 +126,9 @@ def _spheres(
     sizes: list[int] = []
     for shape in shapes:
         assert shape.hull is not None
-        covering: Covering = covering_of(shape.hull, excess.get(shape.link, excess["*"]), shape.link)
+        covering: Covering = covering_of(
+            shape.hull, excess.get(shape.link, excess["*"]), shape.link
+        )
         X = X_FL @ shape.X_LS
         for centres, radii, into in (
             (covering.centres, covering.radii, balls),

@@ -9,6 +9,7 @@ with that of m, which takes two products.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
