@@ -71,10 +71,11 @@ def main() -> int:
             targets += more
     note(f"done after {perf_counter() - start:.0f} s\n")
     verdicts = {True: "met", False: "NOT met", None: "not measured"}
-    table(
-        ["target", "wanted", "measured", ""],
-        [[t.what, t.wanted, shown(t.figure), verdicts[t.met]] for t in targets],
-    )
+    if targets:
+        table(
+            ["target", "wanted", "measured", ""],
+            [[t.what, t.wanted, shown(t.figure), verdicts[t.met]] for t in targets],
+        )
     raw["targets"] = [vars(each) for each in targets]
     if arguments.json:
         arguments.json.write_text(json.dumps(raw, indent=1) + "\n")

@@ -17,6 +17,7 @@ from galley.robots.covering import Covering
 from galley.robots.covering_store import covering_of
 from galley.robots.link_shapes import LinkShape, link_shapes
 from galley.robots.model import RobotModel
+from galley.robots.model_store import Arrays, kept
 from galley.robots.tree import Ints, Tree, read_tree
 
 
@@ -79,42 +80,59 @@ def _model(
     excess: tuple[tuple[str, float], ...],
 ) -> CollisionModel:
     tree = read_tree(urdf, joints)
-    shapes = link_shapes(urdf)
-    meshes: dict[str, list[LinkShape]] = {}
+    arrays = kept(urdf, joints, excess, lambda: _covered(urdf, tree, dict(excess)))
     plain: dict[str, list[LinkShape]] = {}
-    for shape in shapes:
-        (meshes if shape.kind == "hull" else plain).setdefault(shape.link, []).append(shape)
-    names = (*meshes, *plain)
+    for shape in link_shapes(urdf, meshes=False):
+        plain.setdefault(shape.link, []).append(shape)
+    links = [str(name) for name in arrays["links"]]
+    names = (*links, *plain)
+    solids = []
+    for k, (link, own) in enumerate(plain.items()):
+        frame, X_FL = tree.link(link)
+        solids += [SolidOnFrame(len(links) + k, frame, s, frozen(X_FL @ s.X_LS)) for s in own]
+    return CollisionModel(
+        tree,
+        names,
+        arrays["part_frame"],
+        frozen(arrays["part_ball"]),
+        arrays["part_cluster"],
+        frozen(arrays["cluster_ball"]),
+        arrays["cluster_sphere"],
+        frozen(arrays["spheres"]),
+        tuple(solids),
+        _checked(names, tree, allowed),
+        _carries(tree),
+    )
+
+
+def _covered(urdf: str, tree: Tree, excess: dict[str, float]) -> Arrays:
+    """The spheres of all links that have meshes, by the names that CollisionModel gives them."""
+    meshes: dict[str, list[LinkShape]] = {}
+    for shape in link_shapes(urdf):
+        if shape.kind == "hull":
+            meshes.setdefault(shape.link, []).append(shape)
     part_frame, part_ball = [], []
     part_cluster, cluster_sphere = [0], [0]
-    cluster_balls: list[Array] = []
-    spheres: list[Array] = []
+    cluster_balls: list[Array] = [np.zeros((0, 4))]
+    spheres: list[Array] = [np.zeros((0, 4))]
     for link, own in meshes.items():
         frame, X_FL = tree.link(link)
-        balls, clusters, sizes = _spheres(own, X_FL, dict(excess))
+        balls, clusters, sizes = _spheres(own, X_FL, excess)
         part_frame.append(frame)
         part_ball.append(_around(clusters))
         spheres.append(balls)
         cluster_balls.append(clusters)
         part_cluster.append(part_cluster[-1] + len(clusters))
         cluster_sphere += list(cluster_sphere[-1] + np.cumsum(sizes))
-    solids = []
-    for k, (link, own) in enumerate(plain.items()):
-        frame, X_FL = tree.link(link)
-        solids += [SolidOnFrame(len(meshes) + k, frame, s, frozen(X_FL @ s.X_LS)) for s in own]
-    return CollisionModel(
-        tree,
-        names,
-        np.array(part_frame, dtype=np.int64),
-        frozen(np.array(part_ball).reshape(-1, 4)),
-        np.array(part_cluster, dtype=np.int64),
-        frozen(np.concatenate(cluster_balls) if cluster_balls else np.zeros((0, 4))),
-        np.array(cluster_sphere, dtype=np.int64),
-        frozen(np.concatenate(spheres) if spheres else np.zeros((0, 4))),
-        tuple(solids),
-        _checked(names, tree, allowed),
-        _carries(tree),
-    )
+    return {
+        "links": np.array(list(meshes), dtype=np.str_),
+        "part_frame": np.array(part_frame, dtype=np.int64),
+        "part_ball": np.array(part_ball).reshape(-1, 4),
+        "part_cluster": np.array(part_cluster, dtype=np.int64),
+        "cluster_ball": np.concatenate(cluster_balls),
+        "cluster_sphere": np.array(cluster_sphere, dtype=np.int64),
+        "spheres": np.concatenate(spheres),
+    }
 
 
 def _spheres(

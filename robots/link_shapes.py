@@ -39,11 +39,12 @@ class LinkShape:
     hull: Hull | None = None
 
 
-def link_shapes(urdf_text: str) -> tuple[LinkShape, ...]:
+def link_shapes(urdf_text: str, meshes: bool = True) -> tuple[LinkShape, ...]:
     """Every collision shape of a URDF, in the order of the file.
 
     Args:
         urdf_text: URDF with meshes by ``file://`` or absolute path, OBJ or STL.
+        meshes: without, meshes are left out and no mesh file is read.
 
     Raises:
         ValueError: a shape, number or mesh that can't be read; the message names the link.
@@ -53,6 +54,8 @@ def link_shapes(urdf_text: str) -> tuple[LinkShape, ...]:
     for link in ET.fromstring(urdf_text).iter("link"):
         name = str(link.get("name"))
         for collision in link.findall("collision"):
+            if not meshes and collision.find("geometry/mesh") is not None:
+                continue
             try:
                 shapes.append(_shape(name, collision))
             except FileNotFoundError:

@@ -9,7 +9,6 @@ with that of m, which takes two products.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,7 +149,7 @@ def solve(
     cos7: float,
     table: Array,
     out: Array,
-    branch: Any,
+    branch: Indices,
     count: int,
     most: int,
 ) -> int:

@@ -155,17 +155,25 @@ def _enter(found: dict[Pair, float], a: str, b: str, distance: float) -> None:
 
 
 def _row(q: ArrayLike, k: int) -> Array:
-    row = np.ascontiguousarray(q, dtype=np.float64)
+    row = _plain(q)
     if row.shape != (k,):
         raise ValueError(f"a configuration of this group has {k} values, got shape {row.shape}")
     return row
 
 
 def _rows(states: ArrayLike, k: int) -> Array:
-    rows = np.ascontiguousarray(states, dtype=np.float64)
+    rows = _plain(states)
     if rows.ndim != 2 or rows.shape[1] != k:
         raise ValueError(f"configurations of this group are (m, {k}), got shape {rows.shape}")
     return rows
+
+
+def _plain(numbers: ArrayLike) -> Array:
+    """A writable copy, rows contiguous: Numba would compile anew for read-only arrays."""
+    found = np.array(numbers, dtype=np.float64, order="C")
+    if not np.isfinite(found).all():  # compiled comparisons would call NaN free
+        raise ValueError("a configuration must be made of finite numbers")
+    return found
 
 
 def moving_joints(robot: RobotModel, group: str) -> NDArray[np.int64]:

@@ -9,12 +9,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from pydrake.geometry import Box, Convex, Cylinder, SceneGraph, Sphere
+from pydrake.geometry import (
+    Box,
+    Convex,
+    Cylinder,
+    FramePoseVector,
+    GeometryFrame,
+    GeometryInstance,
+    ProximityProperties,
+    SceneGraph,
+    Sphere,
+)
 from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction
 from pydrake.systems.framework import DiagramBuilder
 
-from galley.domain.frames import Array, rotation_from_quaternion, transform
+from galley.domain.frames import Array, quaternion, rotation_from_quaternion, transform
 from galley.robots.model import RobotModel
 from galley.worlds.bullet import pybullet as pb
 from galley.worlds.bullet import quiet
@@ -92,7 +102,6 @@ class DrakeOracle:
         robot: its URDF is loaded as it is.
         obstacles: solids in the world by name.
         held: solids in the palm's frame by name.
-        pairs: only pairs with the robot, or what it holds, in them.
     """
 
     def __init__(
@@ -174,8 +183,6 @@ class DrakePair:
     def __init__(self, one: Solid, two: Solid) -> None:
         self.graph = SceneGraph()
         source = self.graph.RegisterSource("solids")
-        from pydrake.geometry import GeometryFrame, GeometryInstance, ProximityProperties
-
         self.frames, self.ids, self.source = [], [], source
         for k, solid in enumerate((one, two)):
             frame = self.graph.RegisterFrame(source, GeometryFrame(f"{k}"))
@@ -187,8 +194,6 @@ class DrakePair:
         self.context = self.graph.CreateDefaultContext()
 
     def distance(self, X_WA: Array, X_WB: Array) -> float:
-        from pydrake.geometry import FramePoseVector
-
         poses = FramePoseVector()
         for frame, X in zip(self.frames, (X_WA, X_WB), strict=True):
             poses.set_value(frame, rigid_transform(X))
@@ -218,9 +223,10 @@ class BulletOracle:
             self.links[info[12].decode()] = k
         self.others = {}
         for name, solid in obstacles.items():
-            self.others[self._make(solid)] = name
+            self.others[self.make(solid)] = name
 
-    def _make(self, solid: Solid) -> int:
+    def make(self, solid: Solid) -> int:
+        """Adds a body of its own; returns its number."""
         if solid.kind == BOX:
             how = {"shapeType": pb.GEOM_BOX, "halfExtents": list(solid.size)}
         elif solid.kind == CYLINDER:
@@ -233,7 +239,7 @@ class BulletOracle:
             assert solid.hull is not None
             how = {"shapeType": pb.GEOM_MESH, "vertices": solid.hull.vertices.tolist()}
         shape = pb.createCollisionShape(**how, physicsClientId=self.client)
-        q = _quaternion(solid.X)
+        q = quaternion(solid.X[:3, :3])
         return pb.createMultiBody(0.0, shape, -1, solid.X[:3, 3], q, physicsClientId=self.client)
 
     def place(self, q: Array) -> None:
@@ -261,6 +267,18 @@ class BulletOracle:
             ):
                 found[one, two] = min(found.get((one, two), np.inf), point[8])
         return found
+
+    def overlap(self, made: int, X: Array, cap: float = 0.1) -> float:
+        """Least signed distance of a body that ``make`` made, put at X, from the obstacles."""
+        pb.resetBasePositionAndOrientation(
+            made, X[:3, 3], quaternion(X[:3, :3]), physicsClientId=self.client
+        )
+        points = [
+            point
+            for other in self.others
+            for point in pb.getClosestPoints(made, other, cap, physicsClientId=self.client)
+        ]
+        return min((float(point[8]) for point in points), default=cap)
 
     def _self_pairs(self) -> list[Pair]:
         links = [link for link in self.robot.links if link in self.links]
@@ -290,9 +308,3 @@ def bullet(robot: RobotModel, obstacles: Mapping[str, Solid]) -> Iterator[Bullet
         yield BulletOracle(robot, obstacles, client)
     finally:
         pb.disconnect(client)
-
-
-def _quaternion(X: Array) -> Array:
-    from galley.domain.frames import quaternion
-
-    return quaternion(X[:3, :3])

@@ -192,6 +192,22 @@ def test_configurations_of_another_size_are_refused(arm, shape):
         view.free_many(np.zeros((3, *shape)))
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_not_finite_are_refused_and_never_free(arm, bad):
+    view = CollisionWorld(arm, {"post": box((0.1, 0.1, 0.5), at=(0.5, 0.0, 0.3))}).view("arm")
+    q = READY[:7].copy()
+    q[3] = bad
+    for ask in (
+        lambda: view.free(q),
+        lambda: view.free_many([READY[:7], q]),
+        lambda: view.edges_free([READY[:7]], [q]),
+        lambda: view.unproven([READY[:7], q]),
+        lambda: view.contacts(q),
+    ):
+        with pytest.raises(ValueError, match="finite"):
+            ask()
+
+
 def test_worlds_refuse_joint_values_of_another_size(arm):
     with pytest.raises(ValueError, match="9 joint values"):
         CollisionWorld(arm, {}, q=np.zeros(7))

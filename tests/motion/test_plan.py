@@ -1,0 +1,325 @@
+"""plan(): paths that another engine finds free, goals of every kind, and reasons for refusals."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import inverse, rotation_about, transform
+from galley.motion import CollisionWorld, Path, SearchOptions, box, cylinder, plan, sphere
+from galley.robots.iiwa import iiwa
+from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_arm import panda_arm
+from galley.tests.worlds.kernel_support import BulletOracle, bullet, dense, random_world, within
+
+# Turned half round the table's middle, beside a post that stands in the straight way.
+START = np.array([0.9, 0.3, 0.0, -1.8, 0.0, 2.2, 0.8])
+GOAL = START * [-1, 1, 1, 1, 1, 1, 1]
+TABLE = {
+    "table": box((0.6, 1.2, 0.04), at=(0.6, 0.0, 0.2)),
+    "post": cylinder(0.05, 0.8, at=(0.5, 0.0, 0.6)),
+    "ball": sphere(0.08, at=(0.3, 0.4, 0.8)),
+}
+ROBOTS = {
+    "panda_arm": (panda_arm, "arm"),
+    "iiwa": (iiwa, "arm"),
+    "mobile arm": (mobile_panda, "arm"),
+    "base": (mobile_panda, "base"),
+    "base+arm": (mobile_panda, "base+arm"),
+}
+BULLETS_MARGIN = 0.0025  # m that Bullet may add around meshes
+
+
+@pytest.fixture(scope="module")
+def panda():
+    return CollisionWorld(panda_arm(), TABLE)
+
+
+def length(path: Path, weights) -> float:
+    return float(np.linalg.norm(np.diff(path.waypoints, axis=0) * weights, axis=1).sum())
+
+
+def free_in_bullet(engine: BulletOracle, world, view, path: Path) -> bool:
+    """At every 0.02 rad or m; pairs that don't move are none of the path's business."""
+    q = np.array(view.query.q[: world.robot.size])
+    base = {"root", "panda_link0", "lbr_iiwa_link_0"} if view.group == "arm" else set()
+    for state in dense(path.waypoints, 0.02):
+        q[view.moving] = state
+        for (a, b), d in engine.distances(q, 0.0).items():
+            if d < -BULLETS_MARGIN and not {a, b} <= base | {"chassis", "column"} | set(TABLE):
+                return False
+    return True
+
+
+def free_pair(world, group, rng):
+    """Two free configurations of a group that are far apart."""
+    low, high = within(world.robot, group)
+    low, high = np.maximum(low, -2.8), np.minimum(high, 2.8)
+    view = world.view(group)
+    rows = rng.uniform(low, high, (400, len(low)))
+    rows = rows[view.free_many(rows)]
+    return rows[0], rows[int(np.argmax(np.linalg.norm(rows - rows[0], axis=1)))]
+
+
+def cluttered(name, seed):
+    make, group = ROBOTS[name]
+    robot = make()
+    reach = 1.6 if "base" in name else 0.9
+    corner = np.array([reach, reach, 1.3])
+    obstacles = random_world(seed, 9, corner * [-1, -1, 0.1], corner, 0.45)
+    q = np.zeros(robot.size)
+    q[robot.slice("arm")] = [0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.7]
+    return CollisionWorld(robot, obstacles, q=q), group, obstacles
+
+
+@pytest.mark.parametrize("planner", ["rrt-connect", "rrt", "anytime"])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_paths_lead_from_start_to_goal_within_limits_and_are_free_in_pybullet(name, planner):
+    solved = 0
+    for seed in range(2):
+        world, group, obstacles = cluttered(name, seed)
+        view = world.view(group)
+        start, goal = free_pair(world, group, np.random.default_rng(seed))
+        path = plan(world, start, goal, seed=seed, planner=planner, group=group)
+        if isinstance(path, Failure):
+            assert path.kind is FailureKind.BUDGET
+            continue
+        solved += 1
+        assert path.group == group
+        np.testing.assert_array_equal(path.start, start)
+        np.testing.assert_array_equal(path.end, goal)
+        low, high = within(world.robot, group)
+        assert (path.waypoints >= low).all()
+        assert (path.waypoints <= high).all()
+        assert view.unproven(path.waypoints, 0.002) is None
+        with bullet(world.robot, obstacles) as engine:
+            assert free_in_bullet(engine, world, view, path)
+    assert solved >= (1 if planner == "rrt" else 2)
+
+
+@pytest.mark.parametrize("planner", ["rrt-connect", "rrt", "anytime"])
+def test_the_same_seed_gives_the_same_path_bit_for_bit(panda, planner):
+    one = plan(panda, START, GOAL, seed=5, planner=planner)
+    two = plan(CollisionWorld(panda_arm(), TABLE), START, GOAL, seed=5, planner=planner)
+    np.testing.assert_array_equal(one.waypoints, two.waypoints)
+    others = [plan(panda, START, GOAL, seed=s, planner=planner).waypoints for s in (6, 7)]
+    assert any(not np.array_equal(one.waypoints, other) for other in others)
+
+
+def test_the_straight_way_is_the_path_where_nothing_is_in_it():
+    world = CollisionWorld(panda_arm(), {})
+    path = plan(world, START, GOAL)
+    assert path.length == pytest.approx(np.linalg.norm(GOAL - START), rel=1e-9)
+
+
+def test_start_and_goal_may_be_the_same(panda):
+    path = plan(panda, START, START)
+    assert path.length == 0.0
+
+
+# -- goals -----------------------------------------------------------------------------------------
+
+
+def test_of_several_goals_one_that_is_free_is_reached(panda):
+    inside = np.array([0.0, 0.3, 0.0, -1.8, 0.0, 2.2, 0.8])  # in the post
+    beyond = GOAL + [0, 3.0, 0, 0, 0, 0, 0]
+    near = START + 0.05
+    path = plan(panda, START, np.array([inside, beyond, GOAL, near]), seed=1)
+    assert any(np.array_equal(path.end, goal) for goal in (GOAL, near))
+    assert plan(panda, START, np.array([inside, beyond, GOAL])).end.tolist() == GOAL.tolist()
+    none = plan(panda, START, np.array([inside, beyond]))
+    assert none.kind is FailureKind.BLOCKED
+    assert "none of 2 goals" in none.message
+
+
+@pytest.mark.parametrize("name", ["panda_arm", "mobile arm", "iiwa"])
+def test_a_pose_as_goal_is_reached_to_a_micrometre(name):
+    make, group = ROBOTS[name]
+    robot = make()
+    q = np.zeros(robot.size)
+    if "mobile" in name:
+        q[:3] = 0.4, -0.3, 0.7
+    q[robot.slice("arm")] = [0.3, -0.6, 0.0, -2.2, 0.0, 1.7, 0.7]
+    world = CollisionWorld(robot, {"post": cylinder(0.05, 0.5, at=(3.0, 0.0, 0.3))}, q=q)
+    tree = world.model.tree
+    target = q.copy()
+    target[robot.slice("arm")] += [0.5, 0.3, -0.2, 0.3, 0.2, 0.1, -0.3]
+    assert world.free(target)
+    X_WT = tree.link_pose(robot.tool_link, target) @ robot.X_LT
+    path = plan(world, q[robot.slice("arm")], X_WT, group=group)
+    assert isinstance(path, Path), path
+    end = q.copy()
+    end[robot.slice("arm")] = path.end
+    reached = tree.link_pose(robot.tool_link, end) @ robot.X_LT
+    assert np.abs(inverse(reached) @ X_WT - np.eye(4)).max() < 1e-6
+    with bullet(robot, {}) as engine:
+        found = engine.link_pose(robot.tool_link, end) @ robot.X_LT
+    np.testing.assert_allclose(found, X_WT, atol=3e-6)
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+def test_a_start_in_collision_is_refused_with_the_pair_and_the_depth():
+    """The fingers 30 mm in a slab, by the tool's own pose: closed form."""
+    robot = panda_arm()
+    q = np.array([0.0, 0.3, 0.0, -1.8, 0.0, 2.2, 0.8])
+    lowest = fingertips(robot, q)
+    slab = box((3.0, 3.0, 0.4), at=(1.9, 0.0, lowest + 0.030 - 0.2))
+    for what, ends in (("start", (q, START)), ("goal", (START, q))):
+        world = CollisionWorld(robot, {"slab": slab}, margin=0.0)
+        raised = [np.append(e, [0.0, 0.0]) for e in (START,)]
+        assert not world.view("arm").contacts(raised[0][:7]) or what
+        failure = plan(world, *ends)
+        assert failure.kind is FailureKind.BLOCKED
+        if f"the {what}" in failure.message:
+            assert "slab" in failure.objects
+            assert set(failure.objects) & {"panda_leftfinger", "panda_rightfinger"}
+            assert failure.numbers["depth_m"] == pytest.approx(0.030, abs=0.008)
+            assert f"{1e3 * failure.numbers['depth_m']:.1f} mm" in failure.message
+
+
+def fingertips(robot, q):
+    """Height of the lowest point of the fingers' meshes."""
+    from galley.robots.link_shapes import link_shapes
+
+    tree = CollisionWorld(robot, {}).model.tree
+    whole = np.append(q, [0.0, 0.0])
+    heights = []
+    for shape in link_shapes(robot.urdf):
+        if shape.link in robot.fingers:
+            X = tree.link_pose(shape.link, whole) @ shape.X_LS
+            heights.append((shape.hull.vertices @ X[:3, :3].T + X[:3, 3])[:, 2].min())
+    return min(heights)
+
+
+def test_a_goal_within_the_margin_is_refused_with_its_distance():
+    robot = mobile_panda()
+    q = np.array([0.0, 0.0, 0.0, 0.0, -0.6, 0.0, -2.5, 0.0, 2.0, 0.7, 0.0, 0.0])
+    world = CollisionWorld(robot, {"wall": box((0.2, 4.0, 1.0), at=(1.1, 0.0, 0.5))}, q=q)
+    touching = 1.0 - 0.815 / 2
+    goal = np.array([touching - 0.003, 0.0, 0.0])
+    failure = plan(world, q[:3], goal, group="base")
+    assert failure.kind is FailureKind.BLOCKED
+    assert set(failure.objects) == {"chassis", "wall"}
+    assert failure.numbers["depth_m"] == pytest.approx(-0.003, abs=2e-5)
+    assert isinstance(plan(world, q[:3], goal, group="base", margin=0.002), Path)
+    pair = frozenset({("chassis", "wall")})
+    assert isinstance(plan(world, q[:3], goal, group="base", allowed=pair), Path)
+
+
+@pytest.mark.parametrize("joint", range(7))
+def test_values_beyond_a_limit_are_refused_by_number_and_amount(joint):
+    world = CollisionWorld(panda_arm(), {})
+    _, high = within(world.robot, "arm")
+    q = START.copy()
+    q[joint] = high[joint] + 0.01
+    for ends, what in (((q, START), "the start"), ((START, q), "the goal")):
+        failure = plan(world, *ends)
+        assert failure.kind is FailureKind.UNREACHABLE
+        assert what in failure.message
+        assert failure.numbers["beyond"] == pytest.approx(0.01)
+        assert failure.numbers["joint"] == joint
+        assert failure.certificate["kind"] == "joint-limits"
+
+
+def test_a_pose_out_of_reach_is_unreachable(panda):
+    far = transform(rotation_about((1.0, 0.0, 0.0), np.pi), (1.5, 0.0, 0.4))
+    failure = plan(panda, START, far)
+    assert failure.kind is FailureKind.UNREACHABLE
+    assert "panda_hand" in failure.message
+
+
+def test_what_walls_enclose_is_refused_as_a_budget_spent():
+    robot = mobile_panda()
+    q = np.array([0.0, 0.0, 0.0, 0.0, -0.6, 0.0, -2.5, 0.0, 2.0, 0.7, 0.0, 0.0])
+    cage = {f"{s}": box((0.05, 8.0, 2.0), at=(1.2 * s, 0.0, 1.0)) for s in (-1, 1)}
+    world = CollisionWorld(robot, cage, q=q)
+    options = SearchOptions(iterations=200, rounds=2)
+    for planner in ("rrt-connect", "rrt", "anytime"):
+        goal = np.array([2.2, 0.0, 0.0])
+        failure = plan(world, q[:3], goal, group="base", planner=planner, options=options)
+        assert failure.kind is FailureKind.BUDGET
+        assert failure.certificate is None
+
+
+@pytest.mark.parametrize(
+    ("start", "goal", "keywords", "message"),
+    [
+        (START[:6], GOAL, {}, "start must be 7"),
+        (START, GOAL[:6], {}, "goal must be"),
+        (START, np.zeros((0, 7)), {}, "goal must be"),
+        (START, np.zeros((2, 6)), {}, "goal must be"),
+        (START * np.nan, GOAL, {}, "finite"),
+        (START, GOAL * np.inf, {}, "finite"),
+        (START, GOAL, {"planner": "prm"}, "no planner 'prm'"),
+        (START, 2.0 * np.eye(4), {}, "rotation matrix"),
+        ([0.02, 0.02], np.eye(4), {"group": "fingers"}, "pose as goal is for the arm"),
+    ],
+)
+def test_questions_that_make_no_sense_are_refused(panda, start, goal, keywords, message):
+    with pytest.raises(ValueError, match=message):
+        plan(panda, start, goal, **keywords)
+
+
+# -- effort ----------------------------------------------------------------------------------------
+
+
+def test_more_effort_never_gives_a_longer_path(panda):
+    """Shortcuts against none; searching on against the first path, seed by seed."""
+    gains = []
+    for seed in range(8):
+        raw = plan(panda, START, GOAL, seed=seed, shortcuts=0, prove=False)
+        short = plan(panda, START, GOAL, seed=seed, prove=False)
+        longer = plan(panda, START, GOAL, seed=seed)
+        best = plan(panda, START, GOAL, seed=seed, planner="anytime")
+        assert short.length <= raw.length + 1e-9
+        assert best.length <= longer.length + 1e-9
+        gains.append((raw.length - short.length, longer.length - best.length))
+    assert (np.array(gains).max(axis=0) > 0.05).all()
+    straight = np.linalg.norm(GOAL - START)
+    assert best.length >= straight - 1e-9
+
+
+def test_paths_that_are_not_proven_are_free_at_sampled_states(panda):
+    view = panda.view("arm")
+    for seed in range(5):
+        path = plan(panda, START, GOAL, seed=seed, shortcuts=0, prove=False)
+        pairs = list(itertools.pairwise(path.waypoints))
+        A, B = (np.array([pair[k] for pair in pairs]) for k in (0, 1))
+        assert view.edges_free(A, B).all()
+        proven = plan(panda, START, GOAL, seed=seed)
+        assert view.unproven(proven.waypoints, 0.5 * 0.005) is None
+
+
+def test_where_the_rest_of_the_robot_stands_decides(panda):
+    """The base before a shelf or away from it; q says which."""
+    robot = mobile_panda()
+    shelf = {"shelf": box((0.3, 2.0, 0.1), at=(1.0, 0.0, 1.3))}
+    q = np.zeros(robot.size)
+    q[3:10] = START
+    goal = np.array([0.0, 0.6, 0.0, -1.0, 0.0, 1.6, 0.8])
+    world = CollisionWorld(robot, shelf)
+    away, before = q.copy(), q.copy()
+    away[0], before[0] = -0.4, 0.3
+    assert isinstance(plan(world, START, goal, q=away), Path)
+    hit = np.concatenate([before[:3], goal, [0.0, 0.0]])
+    assert (plan(world, START, goal, q=before).__class__ is Failure) == (not world.free(hit))
+
+
+def test_a_held_body_keeps_clear_as_well(panda):
+    """A long rod in the hand: free in PyBullet's eyes as a box carried by the hand."""
+    rod = box((0.02, 0.02, 0.3), at=(0.0, 0.0, 0.22))
+    holding = panda.holding("rod", rod)
+    start, goal = START + [0, -0.5, 0, 0, 0, 0, 0], GOAL + [0, -0.5, 0, 0, 0, 0, 0]
+    path = plan(holding, start, goal, seed=1)
+    assert isinstance(path, Path), path
+    tree = panda.model.tree
+    with bullet(panda.robot, TABLE) as engine:
+        carried = engine.make(rod)
+        for state in dense(path.waypoints, 0.02):
+            X = tree.link_pose(panda.robot.palm, np.append(state, [0.0, 0.0])) @ rod.X
+            assert engine.overlap(carried, X) > -BULLETS_MARGIN
