@@ -20,6 +20,8 @@ from galley.robots.model import RobotModel
 from galley.robots.model_store import Arrays, kept
 from galley.robots.tree import Ints, Tree, read_tree
 
+_ROUNDED = 1e-5  # m
+
 
 @dataclass(frozen=True)
 class SolidOnFrame:
@@ -49,6 +51,10 @@ class CollisionModel:
         part_cluster: where each part's clusters begin (S + 1,).
         cluster_ball: (C, 4). cluster_sphere: where each cluster's spheres begin (C + 1,).
         spheres: (N, 4).
+        part_excess: how far any of a part's spheres reaches beyond its hulls, metres (S,).
+        part_hull: where each part's hulls begin (S + 1,).
+        hull_vertex, hull_plane: where each hull's rows begin (H + 1,).
+        vertices: (., 3). planes: rows of unit normal and offset (., 4). In the part's frame.
         solids: of the other parts.
         checked: (P, P) whether two parts may not touch.
         carries: (n + 1, n) whether a joint moves a frame.
@@ -62,6 +68,12 @@ class CollisionModel:
     cluster_ball: Array
     cluster_sphere: Ints
     spheres: Array
+    part_excess: Array
+    part_hull: Ints
+    hull_vertex: Ints
+    hull_plane: Ints
+    vertices: Array
+    planes: Array
     solids: tuple[SolidOnFrame, ...]
     checked: NDArray[np.bool_]
     carries: NDArray[np.bool_]
@@ -99,6 +111,12 @@ def _model(
         frozen(arrays["cluster_ball"]),
         arrays["cluster_sphere"],
         frozen(arrays["spheres"]),
+        frozen(arrays["part_excess"]),
+        arrays["part_hull"],
+        arrays["hull_vertex"],
+        arrays["hull_plane"],
+        frozen(arrays["vertices"]),
+        frozen(arrays["planes"]),
         tuple(solids),
         _checked(names, tree, allowed),
         _carries(tree),
@@ -115,9 +133,23 @@ def _covered(urdf: str, tree: Tree, excess: dict[str, float]) -> Arrays:
     part_cluster, cluster_sphere = [0], [0]
     cluster_balls: list[Array] = [np.zeros((0, 4))]
     spheres: list[Array] = [np.zeros((0, 4))]
+    part_excess, part_hull, hull_vertex, hull_plane = [], [0], [0], [0]
+    vertices: list[Array] = [np.zeros((0, 3))]
+    planes: list[Array] = [np.zeros((0, 4))]
     for link, own in meshes.items():
         frame, X_FL = tree.link(link)
         balls, clusters, sizes = _spheres(own, X_FL, excess)
+        # What is kept on disk is rounded to micrometres.
+        part_excess.append(excess.get(link, excess["*"]) + _ROUNDED)
+        part_hull.append(part_hull[-1] + len(own))
+        for shape in own:
+            assert shape.hull is not None
+            X = X_FL @ shape.X_LS
+            normals = shape.hull.normals @ X[:3, :3].T
+            vertices.append(shape.hull.vertices @ X[:3, :3].T + X[:3, 3])
+            planes.append(np.column_stack([normals, shape.hull.offsets + normals @ X[:3, 3]]))
+            hull_vertex.append(hull_vertex[-1] + len(vertices[-1]))
+            hull_plane.append(hull_plane[-1] + len(planes[-1]))
         part_frame.append(frame)
         part_ball.append(_around(clusters))
         spheres.append(balls)
@@ -132,6 +164,12 @@ def _covered(urdf: str, tree: Tree, excess: dict[str, float]) -> Arrays:
         "cluster_ball": np.concatenate(cluster_balls),
         "cluster_sphere": np.array(cluster_sphere, dtype=np.int64),
         "spheres": np.concatenate(spheres),
+        "part_excess": np.array(part_excess, dtype=np.float64),
+        "part_hull": np.array(part_hull, dtype=np.int64),
+        "hull_vertex": np.array(hull_vertex, dtype=np.int64),
+        "hull_plane": np.array(hull_plane, dtype=np.int64),
+        "vertices": np.concatenate(vertices),
+        "planes": np.concatenate(planes),
     }
 
 

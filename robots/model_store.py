@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from galley.robots.covering import VERSION
 from galley.robots.covering_store import cache_folder
 
+LAYOUT = 2  # of what is kept: changes with the names of the arrays
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -50,7 +51,7 @@ def kept(
 
 
 def _digest(urdf: str, joints: tuple[str, ...], excess: tuple[tuple[str, float], ...]) -> str:
-    found = hashlib.sha256(f"{VERSION} {joints} {excess} {urdf}".encode())
+    found = hashlib.sha256(f"{LAYOUT} {VERSION} {joints} {excess} {urdf}".encode())
     for mesh in ET.fromstring(urdf).iter("mesh"):
         file = Path(mesh.get("filename", "").removeprefix("file://"))
         with contextlib.suppress(OSError):

@@ -13,13 +13,9 @@ from galley.robots.self_collisions import ALLOWED_SELF_COLLISIONS
 FINGERS = ("panda_leftfinger", "panda_rightfinger")
 LINKS = (*(f"panda_link{k}" for k in range(8)), "panda_hand", *FINGERS)
 
-PANDA_EXCESS: tuple[tuple[str, float], ...] = (
-    *((finger, 0.0025) for finger in FINGERS),
-    ("panda_hand", 0.004),
-    *((f"panda_link{k}", 0.005) for k in (5, 6, 7)),
-    ("*", 0.008),
-)
-"""How far covering spheres may reach beyond each link, metres: least where things get close."""
+PANDA_EXCESS: tuple[tuple[str, float], ...] = (("*", 0.008),)
+"""How far covering spheres may reach beyond the links, metres. Few spheres make a fast first look;
+where they are too near, the hulls themselves have the last word."""
 
 
 def panda_arm() -> RobotModel:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen
 from galley.robots.collision_model import CollisionModel
-from galley.worlds.kernel.arrays import Floats, Ints, Robot, Solids
+from galley.worlds.kernel.arrays import HULL, Floats, Ints, Robot, Solids
 from galley.worlds.solids import Solid, extent, of_link_shape, row12, table
 
 
@@ -164,4 +164,19 @@ def _robot(model: CollisionModel) -> Robot:
         model.cluster_ball.astype(np.float32),
         model.cluster_sphere,
         model.spheres.astype(np.float32),
+        model.part_excess.astype(np.float32),
+        model.part_hull,
+        _hulls(model),
+    )
+
+
+def _hulls(model: CollisionModel) -> Solids:
+    shape = np.zeros((len(model.hull_vertex) - 1, 8), dtype=np.float32)
+    shape[:, 0] = HULL
+    shape[:, 4], shape[:, 5] = model.hull_plane[:-1], model.hull_plane[1:]
+    shape[:, 6], shape[:, 7] = model.hull_vertex[:-1], model.hull_vertex[1:]
+    return Solids(
+        shape,
+        np.ascontiguousarray(model.planes, dtype=np.float32),
+        np.ascontiguousarray(model.vertices, dtype=np.float32),
     )

@@ -80,8 +80,9 @@ class SceneKernel:
     def world(self, state: State, driven: str | None = None) -> CollisionWorld:
         """The world as ``state`` has it.
 
-        A held item rides in the hand. With ``driven``, the name of a scene joint, what that joint
-        moves rides too, and the joint's value is the last number of every configuration.
+        The robot's other joints stand where the state has them. A held item rides in the hand.
+        With ``driven``, the name of a scene joint, what that joint moves rides too, and the
+        joint's value is the last number of every configuration.
         """
         found = self._world(state, driven)
         return found if np.array_equal(np.asarray(found.q), state.q) else replace(found, q=state.q)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,6 +44,20 @@ class View:
     query: Query
     table: NDArray[np.int64]
 
+    @property
+    def exact(self) -> bool:
+        """Whether hulls have the last word where spheres are too near. Searches may do without."""
+        return bool(self.query.margins[2] != 0.0)
+
+    def set_exact(self, exact: bool) -> None:
+        """Let the hulls have the last word, or go by the spheres alone, which is faster."""
+        self.query.margins[2] = 1.0 if exact else 0.0
+
+    @cached_property
+    def fine(self) -> View:
+        """The same view at half the step; as long as this one, whose tables name its arrays."""
+        return self.finer(0.5)
+
     def finer(self, factor: float) -> View:
         """The same view, edges checked at ``factor`` times the step. They share their scratch."""
         from galley.worlds.kernel.entries import FUNCTIONS
@@ -69,14 +84,20 @@ class View:
             states_free(self.table, rows, out)
         return out
 
-    def edges_free(self, A: ArrayLike, B: ArrayLike) -> NDArray[np.bool_]:
-        """Which straight edges from A (m, k) to B (m, k) are free at the step: (m,). Sampled."""
+    def edges_free(self, A: ArrayLike, B: ArrayLike, exact: bool = False) -> NDArray[np.bool_]:
+        """Which straight edges from A (m, k) to B (m, k) are free at the step: (m,). Sampled.
+
+        For guidance: by the spheres alone, unless ``exact``.
+        """
         from galley.worlds.kernel.edges import segments_free
 
         a, b = _rows(A, len(self.moving)), _rows(B, len(self.moving))
         out = np.empty(len(a), dtype=np.bool_)
+        before = self.exact
+        self.set_exact(exact)
         with first_use(KERNEL):
             segments_free(self.table, a, b, out)
+        self.set_exact(before)
         return out
 
     def unproven(
@@ -252,7 +273,7 @@ def make_view(
         fixed=movers.fixed,
         prismatic=movers.prismatic,
         tool=tool,
-        margins=np.array([margin + ROUNDING, _SELF_MARGIN], dtype=np.float32),
+        margins=np.array([margin + ROUNDING, _SELF_MARGIN, 1.0], dtype=np.float32),
         joints=np.empty(n, dtype=np.int64),
         parts=np.empty(S, dtype=np.int64),
         solid_parts=np.empty(m, dtype=np.int64),

@@ -11,7 +11,16 @@ from galley.worlds.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = ("domain", "worlds", "motion", "optimization", "reachability", "skills", "simulation")
+PAGES = (
+    "domain",
+    "worlds",
+    "robots",
+    "motion",
+    "optimization",
+    "reachability",
+    "skills",
+    "simulation",
+)
 
 
 def blocks(page, language):

@@ -1,11 +1,14 @@
 """Numeric inverse kinematics: poses are reached, limits hold, closed forms agree."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from galley.domain.frames import from_pose7, rotation_rpy, rotation_z, transform
+from galley.domain.frames import from_pose7, frozen, rotation_rpy, rotation_z, transform
 from galley.robots.iiwa import iiwa
 from galley.robots.mobile_panda import mobile_panda
+from galley.robots.model import JointGroup
 from galley.robots.panda import forward
 from galley.robots.panda_arm import panda_arm
 from galley.robots.urdf_arm import arm_from_urdf
@@ -98,6 +101,67 @@ def test_a_base_pose_is_taken_into_account():
     assert np.abs(forward(found[0]) - forward(q_arm)).max() < 1e-7
 
 
+def test_joints_outside_the_group_keep_their_place(planar):
+    # q3 is not solved for: with it bent by 0.7 rad the tip lies where only two joints can bring it.
+    two, one = _split(planar)
+    q1, q2, q3 = 0.4, 0.9, 0.7
+    total = q1 + q2 + q3
+    tip = sum(
+        length * np.array([np.cos(angle), np.sin(angle)])
+        for length, angle in ((0.5, q1), (0.4, q1 + q2), (0.2, total))
+    )
+    robot = dataclasses.replace(planar, groups=(two, one))
+    X_WT = transform(rotation_z(total), (*tip, 0.0))
+    seeds = np.array([[0.3, 0.7]])
+    assert NumericIK(robot).solve(X_WT, seeds, q=[0, 0, q3])[0] == pytest.approx([q1, q2], abs=1e-6)
+    assert len(NumericIK(robot).solve(X_WT, seeds, q=[0, 0, q3 + 0.01])) == 0
+    assert len(NumericIK(robot).solve(X_WT, seeds)) == 0  # q3 at zero
+
+
+def _split(robot):
+    """The first two joints of the arm as the group ``arm``, the third as the group ``wrist``."""
+    arm = robot.group("arm")
+    arrays = ("lower", "upper", "velocity", "acceleration", "jerk")
+    return (
+        JointGroup(
+            name, arm.joints[at], arm.units[at], *(frozen(getattr(arm, key)[at]) for key in arrays)
+        )
+        for name, at in (("arm", slice(0, 2)), ("wrist", slice(2, 3)))
+    )
+
+
+@pytest.mark.parametrize("at_limit", [0, 3, 6])
+def test_a_pose_that_needs_a_joint_at_its_limit_is_reached(at_limit):
+    robot = panda_arm()
+    arm = robot.group("arm")
+    ik = NumericIK(robot)
+    q = np.array([0.2, -0.4, 0.3, -2.0, 0.1, 1.8, 0.5])
+    q[at_limit] = arm.upper[at_limit]
+    X_FT = transform(rotation_z(-np.pi / 4)) @ transform(translation=robot.p_HT)
+    found = ik.solve(forward(q) @ X_FT, q[None])
+    assert len(found) == 1
+    assert (found <= arm.upper).all()
+    assert np.abs(forward(found[0]) - forward(q)).max() < 2e-6
+
+
+def test_a_pose_rounded_as_in_a_file_is_reached():
+    X_WT = np.round(transform(rotation_rpy(0.1, 2.0, 0.3), (0.4, 0.2, 0.5)), 7)
+    assert len(NumericIK(iiwa()).solve(X_WT, 8, np.random.default_rng(5))) > 0
+
+
+def test_shapes_masses_and_unknown_elements_of_the_urdf_are_not_read(planar):
+    # Drake refuses the mesh and the transmission; neither they nor masses bear on kinematics.
+    clutter = """<link name="d"><inertial><mass value="-1"/></inertial><collision><geometry>
+    <mesh filename="file:///nowhere.stl"/></geometry></collision></link>
+    <transmission name="t"><joint name="nothing"/></transmission>"""
+    assert '<link name="d" />' in planar.urdf
+    cluttered = dataclasses.replace(planar, urdf=planar.urdf.replace('<link name="d" />', clutter))
+    X_WT = transform(rotation_z(0.9), (0.7, 0.4, 0.0))
+    plain = NumericIK(planar).solve(X_WT, 10, np.random.default_rng(0))
+    assert len(plain) == 2
+    assert np.array_equal(NumericIK(cluttered).solve(X_WT, 10, np.random.default_rng(0)), plain)
+
+
 def test_a_pose_out_of_reach_has_no_solution():
     rng = np.random.default_rng(0)
     ik = NumericIK(iiwa())
@@ -118,6 +182,15 @@ def test_the_same_seed_gives_the_same_solutions():
     assert np.array_equal(first, second)
 
 
+def test_seeds_beyond_the_limits_start_from_the_limits():
+    ik, X_WT = NumericIK(iiwa()), transform(rotation_rpy(0.1, 2.0, 0.3), (0.4, 0.2, 0.5))
+    seeds = np.random.default_rng(2).uniform(-4.0, 4.0, (10, 7))
+    clipped = np.clip(seeds, ik.group.lower, ik.group.upper)
+    found = ik.solve(X_WT, seeds)
+    assert len(found) > 0
+    assert np.array_equal(found, ik.solve(X_WT, clipped))
+
+
 def test_misuse_is_refused():
     robot = panda_arm()
     ik = NumericIK(robot)
@@ -125,6 +198,11 @@ def test_misuse_is_refused():
         ik.solve(np.eye(4), 5)
     with pytest.raises(ValueError, match="7 columns"):
         ik.solve(np.eye(4), np.zeros((2, 6)))
+    for X_WT in (np.diag([1.0, 1.0, -1.0, 1.0]), np.full((4, 4), np.nan), np.zeros((4, 4))):
+        with pytest.raises(ValueError, match="no pose"):
+            ik.solve(X_WT, np.zeros((1, 7)))
+    with pytest.raises(ValueError, match="NaNs"):
+        ik.solve(np.eye(4), np.zeros((1, 7)), q=np.full(robot.size, np.nan))
     with pytest.raises(KeyError, match="legs"):
         NumericIK(robot, "legs")
     with pytest.raises(ValueError, match="does not move"):

@@ -28,21 +28,6 @@ ROUNDING = 1e-5  # m, covers the rounding of float32 in positions
 Q, FRAMES, BALLS, SOLIDS, LIMIT, WORST, SHARE, SPARE = range(8)
 
 
-class Robot(NamedTuple):
-    """The robot's links as spheres in three levels: part, cluster, sphere.
-
-    Balls are rows (x, y, z, r) in the part's frame. A part's ball holds all its spheres, a
-    cluster's ball those of the cluster.
-    """
-
-    part_frame: Ints  # (S,)
-    part_ball: Floats  # (S, 4)
-    part_cluster: Ints  # (S + 1,) where each part's clusters begin
-    cluster_ball: Floats  # (C, 4)
-    cluster_sphere: Ints  # (C + 1,) where each cluster's spheres begin
-    sphere: Floats  # (N, 4)
-
-
 class Solids(NamedTuple):
     """Convex shapes, one a row; hulls have their planes and vertices in tables.
 
@@ -54,6 +39,25 @@ class Solids(NamedTuple):
     shape: Floats  # (m, 8)
     planes: Floats  # (., 4) unit normal n and offset d: inside is n x <= d
     vertices: Floats  # (., 3)
+
+
+class Robot(NamedTuple):
+    """The robot's links as spheres in three levels: part, cluster, sphere; and as convex hulls.
+
+    Balls are rows (x, y, z, r) in the part's frame. A part's ball holds all its spheres, a
+    cluster's ball those of the cluster. Together the spheres hold the part's hulls, and no sphere
+    reaches further beyond them than the part's excess.
+    """
+
+    part_frame: Ints  # (S,)
+    part_ball: Floats  # (S, 4)
+    part_cluster: Ints  # (S + 1,) where each part's clusters begin
+    cluster_ball: Floats  # (C, 4)
+    cluster_sphere: Ints  # (C + 1,) where each cluster's spheres begin
+    sphere: Floats  # (N, 4)
+    part_excess: Floats  # (S,) metres
+    part_hull: Ints  # (S + 1,) where each part's hulls begin
+    hulls: Solids  # in the part's frame
 
 
 class Obstacles(NamedTuple):
@@ -82,7 +86,9 @@ class Query(NamedTuple):
     fixed: Floats  # (n, 12)
     prismatic: Ints  # (n,)
     tool: Doubles  # (13,) pose (12) in its frame of what ``frame_pose`` reports, then the frame
-    margins: Floats  # (2,) m, to what stands still, and between parts
+    # To what stands still, and between parts, metres; then 1 if the hulls have the last word where
+    # spheres are too near, 0 if the spheres have.
+    margins: Floats  # (3,)
     joints: Ints  # (.,) joints whose frames move, parents first
     parts: Ints  # (.,) sphere parts that move against what stands still
     solid_parts: Ints  # (.,) solids (rows of ``solids``) that do

@@ -25,10 +25,12 @@ from galley.compiled.lanes import (
     store,
 )
 from galley.worlds.kernel.arrays import BALLS, FRAMES, LIMIT, SHARE, SPARE, WORST, Q
+from galley.worlds.kernel.confirm import certain, judged
 from galley.worlds.kernel.kinematics import FRAME, frames, moved
+from galley.worlds.kernel.mixed import mixed_pairs_hit
 from galley.worlds.kernel.packed import ROWS, int_rows_at, unpack
 from galley.worlds.kernel.shapes import squared
-from galley.worlds.kernel.solids import mixed_pairs_hit, solid_pairs_hit, solids_hit
+from galley.worlds.kernel.solids import solid_pairs_hit, solids_hit
 
 _FREE = np.float32(1e6)
 
@@ -156,7 +158,9 @@ def clusters_hit(table: Any, p: int, found: int, early: bool) -> bool:
     """Whether a sphere of part p is too near one of the ``found`` obstacles listed as near."""
     robot, obstacles, query = unpack(table)
     buffer, layout, near = query.buffer, query.layout, query.near
-    limit, worst = load(buffer, layout[LIMIT]), load(buffer, layout[WORST])
+    limit, worst = load(buffer, layout[LIMIT]), splat(_FREE)
+    sure = worst
+    excess = robot.part_excess[p] * query.margins[2]
     frame = layout[FRAMES] + robot.part_frame[p] * FRAME
     for c in range(robot.part_cluster[p], robot.part_cluster[p + 1]):
         ball = robot.cluster_ball[c]
@@ -176,14 +180,15 @@ def clusters_hit(table: Any, p: int, found: int, early: bool) -> bool:
             ball = robot.sphere[s]
             x, y, z = moved(buffer, frame, ball[0], ball[1], ball[2])
             t = limit + splat(ball[3])
+            inner = certain(t, excess)
             t = t * t
             for m in range(count):
                 d = squared(obstacles.solids, obstacles.pose, near[2, m], x, y, z)
                 worst = smaller(worst, d - t)
-        if early and negative(worst) != 0:
+                sure = smaller(sure, d - inner)
+        if early and negative(sure) != 0:
             return True
-    store(buffer, layout[WORST], worst)
-    return negative(worst) != 0
+    return judged(table, worst, sure, early, p, 0, 0, found)
 
 
 @bare_kernel
@@ -216,7 +221,9 @@ def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
     """Whether a sphere of part a is too near one of part b."""
     robot, _, query = unpack(table)
     buffer, layout = query.buffer, query.layout
-    limit, worst = load(buffer, layout[LIMIT]), load(buffer, layout[WORST])
+    limit, worst = load(buffer, layout[LIMIT]), splat(_FREE)
+    sure = worst
+    excess = (robot.part_excess[a] + robot.part_excess[b]) * query.margins[2]
     frame_a = layout[FRAMES] + robot.part_frame[a] * FRAME
     frame_b = layout[FRAMES] + robot.part_frame[b] * FRAME
     i, j = layout[BALLS] + 3 * LANES * a, layout[BALLS] + 3 * LANES * b
@@ -267,11 +274,12 @@ def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
                     u, v, w = moved(buffer, frame_b, two[0], two[1], two[2])
                     u, v, w = sx - u, sy - v, sz - w
                     t = limit + splat(one[3] + two[3])
-                    worst = smaller(worst, u * u + v * v + w * w - t * t)
-            if early and negative(worst) != 0:
+                    d = u * u + v * v + w * w
+                    worst = smaller(worst, d - t * t)
+                    sure = smaller(sure, d - certain(t, excess))
+            if early and negative(sure) != 0:
                 return True
-    store(buffer, layout[WORST], worst)
-    return negative(worst) != 0
+    return judged(table, worst, sure, early, a, 1, b, 0)
 
 
 @native(4)

@@ -49,7 +49,7 @@ def _flat(found: Any) -> list[Any]:
 _I, _F, _D, _B = types.int64, types.float32, types.float64, types.uint8
 # Type and dimensions of every field, in order.
 _SOLIDS = ((_F, 2), (_F, 2), (_F, 2))
-_ROBOT = ((_I, 1), (_F, 2), (_I, 1), (_F, 2), (_I, 1), (_F, 2))
+_ROBOT = ((_I, 1), (_F, 2), (_I, 1), (_F, 2), (_I, 1), (_F, 2), (_F, 1), (_I, 1), _SOLIDS)
 _OBSTACLES = (_SOLIDS, (_F, 2), (_F, 2), (_F, 2), (_I, 1))
 _QUERY = {
     "q": (_D, 1),

@@ -1,0 +1,223 @@
+"""How far two convex solids are apart, exactly: the last word where spheres say "too near".
+
+E. Gilbert, D. Johnson, S. Keerthi, "A fast procedure for computing the distance between complex
+objects in three-dimensional space" (1988): the distance is that of the origin from the set of
+differences a - b, approached by simplices of its extreme points. Along the way each direction
+gives a bound from below, which is what is returned: it holds whatever rounding does to the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from galley.compiled.jit import bare_kernel
+from galley.worlds.kernel.arrays import BOX, CYLINDER, SPHERE
+
+OVERLAP = -1.0
+_ROUNDS = 40
+_TINY = 1e-14
+
+
+@bare_kernel
+def extreme(solids: Any, row: int, X: Any, x: float, y: float, z: float) -> Any:
+    """A point (3,) of a solid at pose X (12,) that lies farthest along (x, y, z)."""
+    shape = solids.shape[row]
+    a = X[0] * x + X[3] * y + X[6] * z
+    b = X[1] * x + X[4] * y + X[7] * z
+    c = X[2] * x + X[5] * y + X[8] * z
+    kind = shape[0]
+    if kind == BOX:
+        a = shape[1] if a >= 0.0 else -shape[1]
+        b = shape[2] if b >= 0.0 else -shape[2]
+        c = shape[3] if c >= 0.0 else -shape[3]
+    elif kind == CYLINDER:
+        share = shape[1] / max(np.sqrt(a * a + b * b), 1e-12)
+        a, b = a * share, b * share
+        c = shape[2] if c >= 0.0 else -shape[2]
+    elif kind == SPHERE:
+        share = shape[1] / max(np.sqrt(a * a + b * b + c * c), 1e-12)
+        a, b, c = a * share, b * share, c * share
+    else:
+        first, last = int(shape[6]), int(shape[7])
+        vertices = solids.vertices
+        best, found = -1e30, first
+        for k in range(first, last):
+            along = a * vertices[k, 0] + b * vertices[k, 1] + c * vertices[k, 2]
+            if along > best:
+                best, found = along, k
+        a, b, c = (
+            float(vertices[found, 0]),
+            float(vertices[found, 1]),
+            float(vertices[found, 2]),
+        )
+    return (
+        X[0] * a + X[1] * b + X[2] * c + X[9],
+        X[3] * a + X[4] * b + X[5] * c + X[10],
+        X[6] * a + X[7] * b + X[8] * c + X[11],
+    )
+
+
+@bare_kernel
+def separation(A: Any, i: int, X: Any, B: Any, j: int, Y: Any, limit: float, W: Any) -> float:
+    """A bound from below on the distance (m) of two solids, tight to rounding; OVERLAP if none.
+
+    Args:
+        limit: looks no further once it is known whether they are this far apart: what is returned
+            is at least ``limit`` or less than it. Negative: the distance itself is wanted.
+        W: (12,) scratch: the corners of a simplex.
+    """
+    x, y, z = X[9] - Y[9], X[10] - Y[10], X[11] - Y[11]
+    if x * x + y * y + z * z < 1e-12:
+        x, y, z = 1.0, 0.0, 0.0
+    ax, ay, az = extreme(A, i, X, -x, -y, -z)
+    bx, by, bz = extreme(B, j, Y, x, y, z)
+    x, y, z = ax - bx, ay - by, az - bz
+    W[0], W[1], W[2] = x, y, z
+    size = 1
+    best = OVERLAP
+    for _ in range(_ROUNDS):
+        square = x * x + y * y + z * z
+        if square < _TINY:
+            return OVERLAP
+        length = np.sqrt(square)
+        if length < limit:  # the nearest points are no farther apart than this
+            return min(best, length)
+        ax, ay, az = extreme(A, i, X, -x, -y, -z)
+        bx, by, bz = extreme(B, j, Y, x, y, z)
+        u, v, w = ax - bx, ay - by, az - bz
+        along = x * u + y * v + z * w
+        best = max(best, along / length)
+        if (limit >= 0.0 and best >= limit) or square - along <= 1e-12 * square + _TINY:
+            return best
+        for k in range(size):  # a corner met twice: rounding has the last word
+            if W[3 * k] == u and W[3 * k + 1] == v and W[3 * k + 2] == w:
+                return best
+        W[3 * size], W[3 * size + 1], W[3 * size + 2] = u, v, w
+        size, x, y, z = _nearest(W, size + 1)
+        if size == 4:
+            return OVERLAP
+    return best
+
+
+@bare_kernel
+def _nearest(W: Any, size: int) -> Any:
+    """The point nearest to the origin of a simplex; ``W`` keeps the corners that it lies between.
+
+    Returns:
+        (corners kept, x, y, z); 4 corners if the origin lies inside.
+    """
+    if size == 2:
+        return _on_segment(W, 0, 1)
+    if size == 3:
+        return _on_triangle(W, 0, 1, 2)
+    # A tetrahedron: the nearest of the faces that the origin lies beyond.
+    best, kept = 1e30, 4
+    bx = by = bz = 0.0
+    c0 = c1 = c2 = c3 = c4 = c5 = c6 = c7 = c8 = 0.0
+    for face in range(4):
+        a = 0 if face < 3 else 1
+        b = 1 if face < 2 else 2
+        c = 2 if face == 0 else 3
+        d = 3 - face
+        if _beyond(W, a, b, c, d):
+            # On a copy: corners are put aside, since a face rearranges them.
+            s0, s1, s2 = W[0], W[1], W[2]
+            s3, s4, s5 = W[3], W[4], W[5]
+            s6, s7, s8 = W[6], W[7], W[8]
+            s9, s10, s11 = W[9], W[10], W[11]
+            n, x, y, z = _on_triangle(W, a, b, c)
+            square = x * x + y * y + z * z
+            if square < best:
+                best, kept, bx, by, bz = square, n, x, y, z
+                c0, c1, c2 = W[0], W[1], W[2]
+                c3, c4, c5 = W[3], W[4], W[5]
+                c6, c7, c8 = W[6], W[7], W[8]
+            W[0], W[1], W[2] = s0, s1, s2
+            W[3], W[4], W[5] = s3, s4, s5
+            W[6], W[7], W[8] = s6, s7, s8
+            W[9], W[10], W[11] = s9, s10, s11
+    if kept < 4:
+        W[0], W[1], W[2] = c0, c1, c2
+        W[3], W[4], W[5] = c3, c4, c5
+        W[6], W[7], W[8] = c6, c7, c8
+    return kept, bx, by, bz
+
+
+@bare_kernel
+def _beyond(W: Any, a: int, b: int, c: int, d: int) -> bool:
+    """Whether the plane through corners a, b, c parts the origin from corner d (or nearly so)."""
+    ux, uy, uz = W[3 * b] - W[3 * a], W[3 * b + 1] - W[3 * a + 1], W[3 * b + 2] - W[3 * a + 2]
+    vx, vy, vz = W[3 * c] - W[3 * a], W[3 * c + 1] - W[3 * a + 1], W[3 * c + 2] - W[3 * a + 2]
+    nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+    own = -(nx * W[3 * a] + ny * W[3 * a + 1] + nz * W[3 * a + 2])
+    other = (
+        nx * (W[3 * d] - W[3 * a])
+        + ny * (W[3 * d + 1] - W[3 * a + 1])
+        + nz * (W[3 * d + 2] - W[3 * a + 2])
+    )
+    return own * other <= 0.0
+
+
+@bare_kernel
+def _on_segment(W: Any, a: int, b: int) -> Any:
+    """The point of segment a, b nearest to the origin; the corners it needs come first in W."""
+    ax, ay, az = W[3 * a], W[3 * a + 1], W[3 * a + 2]
+    bx, by, bz = W[3 * b], W[3 * b + 1], W[3 * b + 2]
+    ux, uy, uz = bx - ax, by - ay, bz - az
+    square = ux * ux + uy * uy + uz * uz
+    t = -(ax * ux + ay * uy + az * uz) / max(square, 1e-30)
+    if t <= 0.0:
+        W[0], W[1], W[2] = ax, ay, az
+        return 1, ax, ay, az
+    if t >= 1.0:
+        W[0], W[1], W[2] = bx, by, bz
+        return 1, bx, by, bz
+    W[0], W[1], W[2] = ax, ay, az
+    W[3], W[4], W[5] = bx, by, bz
+    return 2, ax + t * ux, ay + t * uy, az + t * uz
+
+
+@bare_kernel
+def _on_triangle(W: Any, a: int, b: int, c: int) -> Any:
+    """The point of triangle a, b, c nearest to the origin; the corners it needs come first in W.
+
+    By the regions of C. Ericson, "Real-time collision detection" (2005), 5.1.5.
+    """
+    ax, ay, az = W[3 * a], W[3 * a + 1], W[3 * a + 2]
+    bx, by, bz = W[3 * b], W[3 * b + 1], W[3 * b + 2]
+    cx, cy, cz = W[3 * c], W[3 * c + 1], W[3 * c + 2]
+    ux, uy, uz = bx - ax, by - ay, bz - az
+    vx, vy, vz = cx - ax, cy - ay, cz - az
+    d1, d2 = -(ux * ax + uy * ay + uz * az), -(vx * ax + vy * ay + vz * az)
+    d3, d4 = -(ux * bx + uy * by + uz * bz), -(vx * bx + vy * by + vz * bz)
+    d5, d6 = -(ux * cx + uy * cy + uz * cz), -(vx * cx + vy * cy + vz * cz)
+    alone_c, alone_b, alone_a = d1 * d4 - d3 * d2, d5 * d2 - d1 * d6, d3 * d6 - d5 * d4
+    W[0], W[1], W[2] = ax, ay, az
+    W[3], W[4], W[5] = bx, by, bz
+    W[6], W[7], W[8] = cx, cy, cz
+    if alone_c > 0.0 and alone_b > 0.0 and alone_a > 0.0:
+        share = 1.0 / (alone_a + alone_b + alone_c)
+        s, t = alone_b * share, alone_c * share
+        return 3, ax + s * ux + t * vx, ay + s * uy + t * vy, az + s * uz + t * vz
+    # On the rim: the nearest of the three sides.
+    _, x, y, z = _on_segment(W, 0, 1)
+    best = x * x + y * y + z * z
+    W[0], W[1], W[2] = ax, ay, az
+    W[3], W[4], W[5] = cx, cy, cz
+    _, u, v, w = _on_segment(W, 0, 1)
+    first = u * u + v * v + w * w
+    W[0], W[1], W[2] = bx, by, bz
+    W[3], W[4], W[5] = cx, cy, cz
+    k, p, q, r = _on_segment(W, 0, 1)
+    second = p * p + q * q + r * r
+    if second <= best and second <= first:
+        return k, p, q, r
+    if first <= best:
+        W[0], W[1], W[2] = ax, ay, az
+        W[3], W[4], W[5] = cx, cy, cz
+        return _on_segment(W, 0, 1)
+    W[0], W[1], W[2] = ax, ay, az
+    W[3], W[4], W[5] = bx, by, bz
+    return _on_segment(W, 0, 1)
