@@ -122,8 +122,9 @@ def digest() -> str:
     found = hashlib.sha256()
     for package in _PACKAGES:
         folder = _ROOT / package
-        # Constants of these are frozen into compiled code as well: the arm's figures, the lanes.
-        frozen = [folder / "panda_ik.py", folder / "lanes.py", folder / "native.py"]
+        # What else compiled code depends on: the arm's figures, flags, vectors.
+        names = ("panda_ik.py", "jit.py", "lanes.py", "native.py")
+        frozen = [folder / name for name in names]
         for path in sorted([*folder.rglob("*_kernel.py"), *folder.rglob("kernel/*.py"), *frozen]):
             if not path.exists():
                 continue

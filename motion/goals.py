@@ -47,12 +47,34 @@ def reaching(world: CollisionWorld, view: View, X_WT: Array) -> Array | Failure:
     if len(found):
         return np.asarray(found)
     p = ", ".join(f"{v:.3f}" for v in X_WT[:3, 3])
+    short = _shortfall(world, view, X_WT)
+    if short > 0.0:
+        return Failure(
+            FailureKind.UNREACHABLE,
+            f"({p}) m is at least {short:.3f} m out of the arm's reach",
+            numbers={"shortfall_m": short},
+            certificate={"kind": "distance-bound", "point_m": X_WT[:3, 3].tolist()},
+        )
     return Failure(
-        FailureKind.UNREACHABLE if robot.ik is not None else FailureKind.BUDGET,
+        FailureKind.BUDGET,
         f"no configuration of the arm found that brings '{robot.tool_link}' to ({p}) m, {tried}",
         numbers={"tried": float(_FREE_VALUES if robot.ik is not None else _SEEDS)},
-        certificate={"kind": "inverse-kinematics", "X_WT": X_WT.tolist()},
     )
+
+
+def _shortfall(world: CollisionWorld, view: View, X_WT: Array) -> float:
+    """Lower bound (m) on how far the tool stays away from X_WT: its links laid end to end."""
+    tree, first = world.model.tree, int(view.moving[0])
+    frame, X_FL = tree.link(world.robot.tool_link)
+    length = float(np.linalg.norm((X_FL @ world.robot.X_LT)[:3, 3]))
+    while frame - 1 > first:
+        joint = frame - 1
+        length += float(np.linalg.norm(tree.X_PJ[joint, :3, 3]))
+        if tree.prismatic[joint]:
+            length += float(np.abs([tree.lower[joint], tree.upper[joint]]).max())
+        frame = int(tree.parent[joint])
+    foot = tree.poses(view.query.q[: world.robot.size])[first + 1, :3, 3]
+    return max(0.0, float(np.linalg.norm(X_WT[:3, 3] - foot)) - length)
 
 
 @lru_cache(maxsize=16)

@@ -148,13 +148,15 @@ def _rrt(
             view.group, asked, start, goals, None, seed + turn * _STREAM, options
         )
         if isinstance(found, Failure):
-            return found
+            continue
         if options.shortcuts > 0:
             found = compiled_search.shorten(found, asked, seed + turn * _STREAM, options)
         if options.required is None:
             return found
         if compiled_search.prove(found, asked, options.required).hit is None:
             return found
+    if isinstance(found, Failure):
+        return found
     return Failure(
         FailureKind.BUDGET,
         f"RRT found paths, but none proven free, in {options.rounds} searches",

@@ -1,8 +1,11 @@
 """Kinematics: what a robot is, where its links are, which joints reach a pose.
 
 - ``model``: what a robot is to everyone else: joint groups with limits, links, URDF
-- ``panda``: the arm's geometry, limits and forward kinematics
-- ``panda_ik``: its closed-form inverse kinematics; ``panda_reach``: the bound that proves a pose
+- ``tree``, ``link_shapes``, ``hull``, ``covering``: any URDF as joints and covering spheres;
+  ``collision_model`` puts them together, ``model_store`` and ``covering_store`` keep them
+- ``urdf_arm``: any arm; ``panda_arm``, ``iiwa``: two of them
+- ``panda``: the Panda's forward kinematics and its closed-form inverse, compiled;
+  ``panda_ik``: its figures and the derivation; ``panda_reach``: the bound that proves a pose
   out of reach
 - ``base_urdf``: the wheeled base, from ``domain.base_spec``; ``panda_urdf``: the arm on it
 - ``mobile_panda``: the whole robot; ``kinematics``: where its links are

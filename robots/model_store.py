@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from galley.robots.covering import VERSION
 from galley.robots.covering_store import cache_folder
 
 LAYOUT = 2  # of what is kept: changes with the names of the arrays
-Arrays = Mapping[str, NDArray[Any]]
+Arrays = Mapping[str, Any]
 
 
 def kept(
@@ -45,7 +44,7 @@ def kept(
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
         with os.fdopen(handle, "wb") as stream:
-            np.savez(stream, **made)
+            np.savez(stream, **dict(made))
         Path(temporary).replace(path)
     return made
 

@@ -55,6 +55,7 @@ class Movers:
 
     Attributes:
         names: of the parts (P,).
+        own: how many of them are the robot's own.
         robot: the kernel's spheres.
         parent, fixed, prismatic: the kernel's joint tree (n,), (n, 12), (n,).
         every: all joints, (n,).
@@ -66,6 +67,7 @@ class Movers:
     """
 
     names: tuple[str, ...]
+    own: int
     robot: Robot
     parent: Ints
     fixed: Floats
@@ -120,6 +122,7 @@ def movers(model: CollisionModel, riders: tuple[Rider, ...], joint: SceneJoint |
     names = (*model.names, *(rider.name for rider in riders))
     return Movers(
         names,
+        len(model.names),
         _robot(model),
         np.array(parent, dtype=np.int64),
         row12(np.array(X_PJ)).astype(np.float32),

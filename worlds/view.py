@@ -103,13 +103,14 @@ class View:
     def unproven(
         self, points: ArrayLike, required: float | None = None
     ) -> tuple[int, float] | None:
-        """The first stretch of a polygonal path (n, k) that can't be proven free.
+        """Where a polygonal path (n, k) can't be proven free.
 
         Args:
             required: metres that all must keep; the margin where omitted.
 
         Returns:
-            None if all is proven, else the edge's index and the share of it, in [0, 1].
+            None if all is proven, else the first such edge's index, and the share of it, in
+            [0, 1], of a state on it that could not be proven.
         """
         from galley.worlds.kernel.edges import path_proven
 
@@ -122,8 +123,8 @@ class View:
     def contacts(self, q: ArrayLike, within: float | None = None) -> tuple[Contact, ...]:
         """Pairs nearer than ``within`` metres (default: the margin) at q (k,), nearest first.
 
-        Distances are never larger than the true ones; the robot's own parts count where they are
-        nearer than what a query asks between them.
+        Distances are the hulls' where things are apart, and where they overlap minus the depth of
+        the deepest sphere. The robot's own parts count where they overlap.
         """
         from galley.worlds.kernel.entries import distances_at
 
@@ -141,7 +142,10 @@ class View:
         names = self.movers.names
         for i, j in zip(*np.nonzero(scene[:, :B] < margin), strict=True):
             _enter(found, names[i], self.bodies[j], float(scene[i, j]))
-        for i, j in zip(*np.nonzero(between < query.margins[1]), strict=True):
+        own = self.movers.own
+        limits = np.full((P, P), float(query.margins[1]))
+        limits[own:] = limits[:, own:] = margin  # what rides keeps the full margin
+        for i, j in zip(*np.nonzero(between < limits), strict=True):
             _enter(found, names[i], names[j], float(between[i, j]))
         contacts = [Contact(a, b, d) for (a, b), d in found.items()]
         return tuple(sorted(contacts, key=lambda c: c.distance))
@@ -262,6 +266,8 @@ def make_view(
     bounds = np.full((6, LANES * max(1, -(-len(shown) // LANES))), 1e6, dtype=np.float32)
     bounds[:3, : len(shown)] = obstacles.low[shown].T
     bounds[3:, : len(shown)] = obstacles.high[shown].T
+    still = np.zeros((m, 20), dtype=np.float32)
+    still[:, 19] = movers.part >= movers.own
     query = Query(
         q=np.array(q, dtype=np.float64),
         moving=moving,
@@ -285,7 +291,7 @@ def make_view(
         solid_frame=movers.frame,
         solid_pose=movers.pose,
         solid_ball=movers.ball,
-        solid_still=np.empty((m, 19), dtype=np.float32),
+        solid_still=still,
         sphere_pairs=np.empty((pairs, 2), dtype=np.int64),
         mixed_pairs=np.empty((pairs, 2), dtype=np.int64),
         solid_pairs=np.empty((pairs, 2), dtype=np.int64),

@@ -100,8 +100,9 @@ class Query(NamedTuple):
     solid_frame: Ints  # (m,)
     solid_pose: Floats  # (m, 12) in its frame
     solid_ball: Floats  # (m, 4) in its frame
-    # Pose in the world, then 1 if it stands still (else 0), and the box around it: low, high.
-    solid_still: Floats  # (m, 19)
+    # Pose in the world, then 1 if it stands still (else 0), the box around it (low, high), and 1 if
+    # it rides on the robot and keeps the full margin to its links (0 for the robot's own solids).
+    solid_still: Floats  # (m, 20)
     sphere_pairs: Ints  # (., 2) sphere part, sphere part
     mixed_pairs: Ints  # (., 2) sphere part, row of ``solids``
     solid_pairs: Ints  # (., 2) rows of ``solids``

@@ -6,9 +6,11 @@ from typing import Any
 
 from galley.compiled.jit import bare_kernel
 from galley.worlds.kernel.arrays import FRAMES
+from galley.worlds.kernel.confirm import frame_at
 from galley.worlds.kernel.gap import gap
 from galley.worlds.kernel.kinematics import FRAME
 from galley.worlds.kernel.packed import unpack
+from galley.worlds.kernel.separation import separation
 from galley.worlds.kernel.shapes import signed
 from galley.worlds.kernel.solids import pose_of
 
@@ -19,8 +21,10 @@ _LANES = 16
 def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
     """Least distances (m, at most ``cap``) at ``query.q``, which must stand in the buffer.
 
-    Never larger than the true ones. Only what the query lists is looked at: parts that move
-    against what stands still, pairs whose distance may change.
+    Where things are apart, exact to rounding between hulls and solids, and never too large between
+    two moving solids; where they overlap, minus the depth of the deepest sphere. Only what the
+    query lists is looked at: parts that move against what stands still, pairs whose distance may
+    change.
 
     Args:
         scene: (P, B) filled: part against body. between: (P, P) filled: part against part.
@@ -47,7 +51,12 @@ def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
                 for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
                     d = _from_obstacle(table, o, buffer, frame, robot.sphere[s])
                     best = min(best, d)
-            scene[p, b] = best
+            if best < scene[p, b]:  # the hulls know better, where they are apart
+                frame_at(buffer, frame, 0, X)
+                for i in range(12):
+                    Y[i] = obstacles.pose[o, i]
+                best = max(best, _hulls_apart(table, p, X, obstacles.solids, o, o + 1, Y))
+                scene[p, b] = min(scene[p, b], best)
     for k in range(len(query.solid_parts)):
         row = query.solid_parts[k]
         p = query.solid_part[row]
@@ -62,20 +71,29 @@ def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
                 scene[p, b] = min(scene[p, b], d)
     for k in range(len(query.sphere_pairs)):
         a, b = query.sphere_pairs[k, 0], query.sphere_pairs[k, 1]
-        between[a, b] = _spheres_apart(table, buffer, at, a, b, cap)
+        d = _spheres_apart(table, buffer, at, a, b, cap)
+        if d < cap:
+            frame_at(buffer, at + robot.part_frame[a] * FRAME, 0, X)
+            frame_at(buffer, at + robot.part_frame[b] * FRAME, 0, Y)
+            first, last = robot.part_hull[b], robot.part_hull[b + 1]
+            d = max(d, _hulls_apart(table, a, X, robot.hulls, first, last, Y))
+        between[a, b] = min(cap, d)
     for k in range(len(query.mixed_pairs)):
         p, row = query.mixed_pairs[k, 0], query.mixed_pairs[k, 1]
         other = query.solid_part[row]
-        pose_of(table, row, 0, X)
+        pose_of(table, row, 0, Y)
         frame = at + robot.part_frame[p] * FRAME
         best = between[p, other]
         for c in range(robot.part_cluster[p], robot.part_cluster[p + 1]):
-            if _from_solid(query.solids, row, X, buffer, frame, robot.cluster_ball[c]) >= best:
+            if _from_solid(query.solids, row, Y, buffer, frame, robot.cluster_ball[c]) >= best:
                 continue
             for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
-                d = _from_solid(query.solids, row, X, buffer, frame, robot.sphere[s])
+                d = _from_solid(query.solids, row, Y, buffer, frame, robot.sphere[s])
                 best = min(best, d)
-        between[p, other] = best
+        if best < between[p, other]:
+            frame_at(buffer, frame, 0, X)
+            best = max(best, _hulls_apart(table, p, X, query.solids, row, row + 1, Y))
+            between[p, other] = min(between[p, other], best)
     for k in range(len(query.solid_pairs)):
         a, b = query.solid_pairs[k, 0], query.solid_pairs[k, 1]
         pose_of(table, a, 0, X)
@@ -83,6 +101,18 @@ def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
         i, j = query.solid_part[a], query.solid_part[b]
         d = gap(query.solids, a, X, query.solids, b, Y, between[i, j])
         between[i, j] = min(between[i, j], d)
+
+
+@bare_kernel
+def _hulls_apart(table: Any, p: int, X: Any, B: Any, first: int, last: int, Y: Any) -> float:
+    """Distance (m) from the hulls of part p, at X (12,), to rows of B at Y; -1 if they overlap."""
+    robot, _, query = unpack(table)
+    best = 1e9
+    for h in range(robot.part_hull[p], robot.part_hull[p + 1]):
+        for k in range(first, last):
+            d = separation(robot.hulls, h, X, B, k, Y, -1.0, query.work[2])
+            best = min(best, d)
+    return best
 
 
 @bare_kernel

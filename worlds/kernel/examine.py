@@ -24,7 +24,7 @@ from galley.compiled.lanes import (
     splat,
     store,
 )
-from galley.worlds.kernel.arrays import BALLS, FRAMES, LIMIT, SHARE, SPARE, WORST, Q
+from galley.worlds.kernel.arrays import BALLS, FRAMES, HULL, LIMIT, SHARE, SPARE, WORST, Q
 from galley.worlds.kernel.confirm import certain, judged
 from galley.worlds.kernel.kinematics import FRAME, frames, moved
 from galley.worlds.kernel.mixed import mixed_pairs_hit
@@ -183,9 +183,12 @@ def clusters_hit(table: Any, p: int, found: int, early: bool) -> bool:
             inner = certain(t, excess)
             t = t * t
             for m in range(count):
-                d = squared(obstacles.solids, obstacles.pose, near[2, m], x, y, z)
+                o = near[2, m]
+                d = squared(obstacles.solids, obstacles.pose, o, x, y, z)
                 worst = smaller(worst, d - t)
-                sure = smaller(sure, d - inner)
+                # A hull may be farther away than its planes: nothing is certain of it.
+                if excess == 0.0 or obstacles.solids.shape[o, 0] != HULL:
+                    sure = smaller(sure, d - inner)
         if early and negative(sure) != 0:
             return True
     return judged(table, worst, sure, early, p, 0, 0, found)

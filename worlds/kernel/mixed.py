@@ -8,7 +8,7 @@ import numpy as np
 
 from galley.compiled.jit import bare_kernel
 from galley.compiled.lanes import LANES, larger, load, negative, smaller, splat, store
-from galley.worlds.kernel.arrays import BALLS, FRAMES, LIMIT, SHARE
+from galley.worlds.kernel.arrays import BALLS, FRAMES, HULL, LIMIT, SHARE
 from galley.worlds.kernel.confirm import certain, judged
 from galley.worlds.kernel.kinematics import FRAME, moved
 from galley.worlds.kernel.packed import unpack
@@ -55,11 +55,13 @@ def mixed_pairs_hit(table: Any, early: bool) -> bool:
     """Whether a part made of spheres is too near a moving solid."""
     robot, _, query = unpack(table)
     buffer, layout = query.buffer, query.layout
-    share, margin = load(buffer, layout[SHARE]), splat(query.margins[1])
+    share = load(buffer, layout[SHARE])
     first = len(query.reach) + len(query.sphere_pairs)
     hit = False
     for k in range(len(query.mixed_pairs)):
         p, row = query.mixed_pairs[k, 0], query.mixed_pairs[k, 1]
+        rides = query.solid_still[row, 19] != np.float32(0.0)
+        margin = splat(query.margins[0] if rides else query.margins[1])
         limit = margin + splat(query.travel[first + k]) * share
         at = layout[BALLS] + 3 * LANES * p
         x, y, z = load(buffer, at), load(buffer, at + LANES), load(buffer, at + 2 * LANES)
@@ -76,6 +78,7 @@ def mixed_pairs_hit(table: Any, early: bool) -> bool:
             continue
         frame = layout[FRAMES] + robot.part_frame[p] * FRAME
         worst = sure = splat(_FREE)
+        excess = robot.part_excess[p] * query.margins[2]
         for c in range(robot.part_cluster[p], robot.part_cluster[p + 1]):
             ball = robot.cluster_ball[c]
             x, y, z = moved(buffer, frame, ball[0], ball[1], ball[2])
@@ -88,7 +91,8 @@ def mixed_pairs_hit(table: Any, early: bool) -> bool:
                 t = limit + splat(ball[3])
                 d = _from_solid(table, row, x, y, z)
                 worst = smaller(worst, d - t * t)
-                sure = smaller(sure, d - certain(t, robot.part_excess[p] * query.margins[2]))
+                if excess == 0.0 or query.solids.shape[row, 0] != HULL:
+                    sure = smaller(sure, d - certain(t, excess))
             if early and negative(sure) != 0:
                 return True
         store(buffer, layout[LIMIT], limit)

@@ -129,7 +129,7 @@ def solid_pairs_hit(table: Any, count: int, early: bool) -> bool:
     """Whether two moving solids are too near each other."""
     _, _, query = unpack(table)
     buffer, layout = query.buffer, query.layout
-    share, margin = load(buffer, layout[SHARE]), splat(query.margins[1])
+    share = load(buffer, layout[SHARE])
     first = len(query.reach) + len(query.sphere_pairs) + len(query.mixed_pairs)
     place_balls(table)
     X, Y = query.work[0], query.work[1]
@@ -140,6 +140,8 @@ def solid_pairs_hit(table: Any, count: int, early: bool) -> bool:
         x = load(buffer, i) - load(buffer, j)
         y = load(buffer, i + LANES) - load(buffer, j + LANES)
         z = load(buffer, i + 2 * LANES) - load(buffer, j + 2 * LANES)
+        rides = query.solid_still[a, 19] + query.solid_still[b, 19] != np.float32(0.0)
+        margin = splat(query.margins[0] if rides else query.margins[1])
         limit = margin + splat(query.travel[first + k]) * share
         t = limit + splat(query.solid_ball[a, 3] + query.solid_ball[b, 3])
         d = x * x + y * y + z * z - t * t
