@@ -2,8 +2,8 @@
 
     python bench/default_task.py [--seeds 20] [--problem FILE] [--planner rrt] [--json FILE]
 
-Runs one seed after another in one process; reading the scene and importing is warm-up and not
-counted. Prints a line a seed, then medians and 95th percentiles.
+Runs one seed after another in one process; reading the scene, importing and one run that is not
+counted (it loads or compiles the kernel) are warm-up. Prints a line a seed, then medians and 95th percentiles.
 """
 
 from __future__ import annotations
@@ -40,15 +40,26 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--problem", type=Path, default=KITCHEN / "task.pddl")
     parser.add_argument("--planner", default="rrt-connect")
+    parser.add_argument("--checker", default="kernel")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
+        warm_up = Options(
+            problem=arguments.problem,
+            planner=arguments.planner,
+            checker=arguments.checker,
+            out=Path(folder) / "warm-up",
+            execute="none",
+            video=False,
+        )
+        run(warm_up, Silent())
         for seed in range(arguments.first, arguments.first + arguments.seeds):
             options = Options(
                 problem=arguments.problem,
                 seed=seed,
                 planner=arguments.planner,
+                checker=arguments.checker,
                 out=Path(folder) / "run",
                 video=False,
             )

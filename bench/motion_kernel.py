@@ -72,7 +72,7 @@ class Figures:
             ("free states, a Python call each", self.single_free / 1e3, "k/s"),
             ("free states, PyBullet", self.bullet_free / 1e3, "k/s"),
         ]
-        for engine in ENGINES:
+        for engine in self.tallies:
             rates += self.tallies[engine].rows(f"against {engine}")
         for engine in ENGINES:
             rates += self.own[engine].rows(f"own links, {engine}")
@@ -89,7 +89,7 @@ def measure(scene: Scene, robot: RobotModel, queries: Sequence[Query], quick: bo
     chosen = [query for query in queries if query.set == KITCHEN_SET][:: 4 if quick else 5]
     count = 300 if quick else 2000
     rates: list[list[float]] = []
-    tallies = {engine: Tally() for engine in ENGINES}
+    tallies: dict[str, Tally] = {}
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     try:
@@ -98,7 +98,7 @@ def measure(scene: Scene, robot: RobotModel, queries: Sequence[Query], quick: bo
                 note(f"checker at {query.name}")
                 arms = random_arms(robot, count, rng)
                 for engine, tally in truth.compare(query, arms).items():
-                    tallies[engine] += tally
+                    tallies[engine] = tallies.get(engine, Tally()) + tally
                 rates.append(_rates(scene, robot, truth.bullet, query, arms, rng))
         empty = _empty_rates(scene, robot, count, rng)
         own = self_collisions(scene, robot, random_arms(robot, 2000 if quick else 20_000, rng))

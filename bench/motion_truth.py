@@ -97,14 +97,19 @@ class Truth:
         self.drake = DrakeWorld(scene, robot)
 
     def compare(self, query: Query, arms: Array) -> dict[str, Tally]:
-        """By engine, for arms (m, 7) in the query's state."""
+        """By engine, for arms (m, 7) in the query's state; by the hulls, and by spheres alone."""
         touching = allowed(self.scene, self.robot, query)
         view = SceneKernel(self.scene, self.robot).view(query.state, "arm", touching, margin=0.0)
-        free = view.free_many(arms)
-        return {
-            engine: tally(free, self.depths(engine, query.state, arms, touching))
-            for engine in ENGINES
-        }
+        exact = view.free_many(arms)
+        view.set_exact(False)
+        rough = view.free_many(arms)
+        view.set_exact(True)
+        found = {}
+        for engine in ENGINES:
+            depths = self.depths(engine, query.state, arms, touching)
+            found[engine] = tally(exact, depths)
+            found[f"{engine}, spheres alone"] = tally(rough, depths)
+        return found
 
     def depths(
         self,

@@ -51,7 +51,7 @@ def reaching(world: CollisionWorld, view: View, X_WT: Array) -> Array | Failure:
     if short > 0.0:
         return Failure(
             FailureKind.UNREACHABLE,
-            f"({p}) m is at least {short:.3f} m out of the arm's reach",
+            f"({p}) m is at least {short:.3f} m out of reach of '{robot.tool_link}'",
             numbers={"shortfall_m": short},
             certificate={"kind": "distance-bound", "point_m": X_WT[:3, 3].tolist()},
         )

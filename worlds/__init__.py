@@ -1,5 +1,5 @@
-"""One scene, three worlds behind one ``Checker``: the kernel plans and proves, Drake audits, PyBullet
-validates what was executed.
+"""One scene, three worlds behind one ``Checker``: the kernel plans and proves, Drake audits, and
+PyBullet validates what was executed.
 
 - ``checker``: what every world answers; names of pairs in contact
 - ``urdf``, ``textured_box``: the scene as URDF, the one source that both engines load
