@@ -3,7 +3,8 @@
     python bench/default_task.py [--seeds 20] [--problem FILE] [--planner rrt] [--json FILE]
 
 Runs one seed after another in one process; reading the scene, importing and one run that is not
-counted (it loads or compiles the kernel) are warm-up. Prints a line a seed, then medians and 95th percentiles.
+counted (it loads or compiles the kernel) are warm-up. Prints a line a seed, then medians and 95th
+percentiles.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Record:
     """How a Motion came about: figures for the report.
 
     Attributes:
-        planner: ``rrt-connect``, ``rrt``, ``straight`` or ``direct``.
+        planner: ``rrt-connect``, ``rrt``, ``anytime``, ``straight`` or ``direct``.
         planning_ms, optimization_ms: wall time.
         length_rrt, length_shortcut, length_optimized: joint path lengths; None where not made.
         optimizer: what became of optimisation: ``shortest``, ``none``, or why it was refused.

@@ -20,7 +20,8 @@ KERNEL = "the motion kernel"
 _STACK = 4096  # rows for stretches of an edge yet to be proven
 _STEP = {"m": 0.02, "rad": 0.05}  # the most a joint moves between two checked states of an edge
 _HEADING_STEP, _HEADING_WEIGHT = 0.03, 0.4  # a radian of turning counts like 0.4 m
-_SELF_MARGIN = 0.0  # m between the robot's own parts, whose spheres are conservative already
+# m between the robot's own parts: PyBullet, which validates, calls meshes touching 2 mm early.
+_SELF_MARGIN = 0.002
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +125,7 @@ class View:
         """Pairs nearer than ``within`` metres (default: the margin) at q (k,), nearest first.
 
         Distances are the hulls' where things are apart, and where they overlap minus the depth of
-        the deepest sphere. The robot's own parts count where they overlap.
+        the deepest sphere. The robot's own parts count where they are within 2 mm.
         """
         from galley.worlds.kernel.entries import distances_at
 
@@ -133,7 +134,7 @@ class View:
         full = np.array(query.q)
         full[self.moving] = _row(q, len(self.moving))
         P, B = len(self.movers.names), len(self.bodies)
-        cap = max(margin, 0.0) + 1e-3
+        cap = max(margin, float(query.margins[1])) + 1e-3
         scene = np.empty((P, max(B, 1)))
         between = np.empty((P, P))
         with first_use(KERNEL):
@@ -261,7 +262,8 @@ def make_view(
     n, k, P = len(q), len(moving), len(movers.names)
     S, m, pairs = len(movers.robot.part_frame), len(movers.part), movers.pairs
     most_clusters = int(np.diff(movers.robot.part_cluster).max(initial=1))
-    sizes = (n, 12 * (n + 1), 3 * S, 3 * m, 1, 1, 1, 3 * most_clusters + 16)
+    most_spheres = int(np.diff(movers.robot.cluster_sphere).max(initial=1))
+    sizes = (n, 12 * (n + 1), 3 * S, 3 * m, 1, 1, 1, 3 * (most_clusters + most_spheres) + 1)
     layout = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64) * LANES
     bounds = np.full((6, LANES * max(1, -(-len(shown) // LANES))), 1e6, dtype=np.float32)
     bounds[:3, : len(shown)] = obstacles.low[shown].T

@@ -248,7 +248,9 @@ def segment_proven_native(place: int, start: int, end: int, result: int) -> int:
     largest = set_travel(table, a, b)
     margin, between = query.margins[0], query.margins[1]
     query.margins[0] = answer[0] + ROUNDING
-    query.margins[1] = between + np.float32(ROUNDING)
+    # Between parts half of what sampled states keep is proven, or a search could not be certain
+    # that what it finds can be.
+    query.margins[1] = np.float32(0.5) * between + np.float32(ROUNDING)
     hit, states = _proof(table, a, b, largest)
     query.margins[0] = margin
     query.margins[1] = between

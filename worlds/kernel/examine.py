@@ -187,8 +187,10 @@ def clusters_hit(table: Any, p: int, found: int, early: bool) -> bool:
                 d = squared(obstacles.solids, obstacles.pose, o, x, y, z)
                 worst = smaller(worst, d - t)
                 # A hull may be farther away than its planes: nothing is certain of it.
-                if excess == 0.0 or obstacles.solids.shape[o, 0] != HULL:
+                if excess != 0.0 and obstacles.solids.shape[o, 0] != HULL:
                     sure = smaller(sure, d - inner)
+        if excess == 0.0:  # the spheres have the last word
+            sure = worst
         if early and negative(sure) != 0:
             return True
     return judged(table, worst, sure, early, p, 0, 0, found)
@@ -234,6 +236,8 @@ def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
     bx, by, bz = load(buffer, j), load(buffer, j + LANES), load(buffer, j + 2 * LANES)
     # The clusters of b that are near a's ball, with their centres.
     near, spare = query.near, layout[SPARE]
+    clusters = robot.part_cluster[b + 1] - robot.part_cluster[b]
+    inner = spare + 3 * LANES * clusters
     count = 0
     for c in range(robot.part_cluster[b], robot.part_cluster[b + 1]):
         ball = robot.cluster_ball[c]
@@ -262,6 +266,7 @@ def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
             if negative(u * u + v * v + w * w - t * t) == 0:
                 continue
             start, stop = robot.cluster_sphere[near[0, m]], robot.cluster_sphere[near[0, m] + 1]
+            ready = False  # whether the other cluster's spheres stand at ``inner``
             for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
                 one = robot.sphere[s]
                 sx, sy, sz = moved(buffer, frame_a, one[0], one[1], one[2])
@@ -272,14 +277,27 @@ def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
                 w = sz - load(buffer, spare + 3 * LANES * m + 2 * LANES)
                 if negative(u * u + v * v + w * w - t * t) == 0:
                     continue
+                if not ready:
+                    for e in range(start, stop):
+                        two = robot.sphere[e]
+                        u, v, w = moved(buffer, frame_b, two[0], two[1], two[2])
+                        at = inner + 3 * LANES * (e - start)
+                        store(buffer, at, u)
+                        store(buffer, at + LANES, v)
+                        store(buffer, at + 2 * LANES, w)
+                    ready = True
                 for e in range(start, stop):
-                    two = robot.sphere[e]
-                    u, v, w = moved(buffer, frame_b, two[0], two[1], two[2])
-                    u, v, w = sx - u, sy - v, sz - w
-                    t = limit + splat(one[3] + two[3])
+                    at = inner + 3 * LANES * (e - start)
+                    u = sx - load(buffer, at)
+                    v = sy - load(buffer, at + LANES)
+                    w = sz - load(buffer, at + 2 * LANES)
+                    t = limit + splat(one[3] + robot.sphere[e, 3])
                     d = u * u + v * v + w * w
                     worst = smaller(worst, d - t * t)
-                    sure = smaller(sure, d - certain(t, excess))
+                    if excess != 0.0:
+                        sure = smaller(sure, d - certain(t, excess))
+            if excess == 0.0:
+                sure = worst
             if early and negative(sure) != 0:
                 return True
     return judged(table, worst, sure, early, a, 1, b, 0)

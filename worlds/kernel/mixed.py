@@ -91,8 +91,10 @@ def mixed_pairs_hit(table: Any, early: bool) -> bool:
                 t = limit + splat(ball[3])
                 d = _from_solid(table, row, x, y, z)
                 worst = smaller(worst, d - t * t)
-                if excess == 0.0 or query.solids.shape[row, 0] != HULL:
+                if excess != 0.0 and query.solids.shape[row, 0] != HULL:
                     sure = smaller(sure, d - certain(t, excess))
+            if excess == 0.0:  # the spheres have the last word
+                sure = worst
             if early and negative(sure) != 0:
                 return True
         store(buffer, layout[LIMIT], limit)

@@ -1,0 +1,127 @@
+"""The vector type against numpy, and where compiled code is kept."""
+
+import logging
+
+import numpy as np
+import pytest
+
+from galley.compiled import jit
+
+
+@pytest.fixture(scope="module")
+def operations():
+    """One compiled function that runs every operation of ``lanes`` on two vectors."""
+    from numba import njit
+
+    from galley.compiled.lanes import (
+        absolute,
+        greatest,
+        larger,
+        least,
+        load,
+        lowest_bit,
+        negative,
+        ramp,
+        root,
+        smaller,
+        splat,
+        store,
+        whole,
+    )
+
+    @njit
+    def run(x, y, scalar, out, numbers):
+        a, b = load(x, 0), load(y, 0)
+        store(out, 0, a + b)
+        store(out, 16, a - b)
+        store(out, 32, a * b)
+        store(out, 48, absolute(a))
+        store(out, 64, root(absolute(a)))
+        store(out, 80, whole(a))
+        store(out, 96, larger(a, b))
+        store(out, 112, smaller(a, b))
+        store(out, 128, splat(scalar) + ramp())
+        numbers[0] = least(a)
+        numbers[1] = greatest(a)
+        bits = negative(a)
+        numbers[2] = bits
+        numbers[3] = lowest_bit(bits) if bits != 0 else -1
+
+    return run
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sixteen_numbers_at_once_are_what_numpy_makes_of_them(operations, seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(0.0, 10.0 ** rng.integers(-3, 4), (2, 16)).astype(np.float32)
+    out, numbers = np.zeros(144, dtype=np.float32), np.zeros(4)
+    operations(x, y, np.float32(3.5), out, numbers)
+    rows = out.reshape(9, 16)
+    expected = [x + y, x - y, x * y, np.abs(x), np.sqrt(np.abs(x)), np.rint(x)]
+    expected += [np.maximum(x, y), np.minimum(x, y), np.float32(3.5) + np.arange(16)]
+    for found, wanted in zip(rows, expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=3e-7, atol=1e-30)
+    below = np.flatnonzero(x < 0.0)
+    assert numbers[0] == x.min()
+    assert numbers[1] == x.max()
+    assert numbers[2] == sum(1 << int(k) for k in below)
+    assert numbers[3] == (below[0] if len(below) else -1)
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    """A cache folder of its own."""
+    jit.cache_folder.cache_clear()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(jit, "_ready", set())
+    yield tmp_path
+    jit.cache_folder.cache_clear()
+
+
+def test_compiled_code_lies_in_a_folder_of_the_version_of_its_sources(folder):
+    found = jit.cache_folder()
+    assert found == folder / f"galley-{jit.digest()}"
+    assert found.is_dir()
+
+
+def test_no_folder_is_no_error(monkeypatch, tmp_path):
+    jit.cache_folder.cache_clear()
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "below"))
+    assert jit.cache_folder() is None
+    jit.cache_folder.cache_clear()
+
+
+def test_the_first_use_says_what_it_compiles_and_later_ones_say_nothing(folder, caplog):
+    said = []
+    assert jit.pending("a part") == ("a part",)
+    with caplog.at_level(logging.INFO), jit.first_use("a part", said.append):
+        pass
+    assert said == ["compiling a part (once on this machine)"]
+    assert jit.pending("a part") == ()
+    with jit.first_use("a part", said.append):
+        pass
+    jit._ready.clear()  # as in another process: the stamp on disk remembers
+    with jit.first_use("a part", said.append):
+        pass
+    assert len(said) == 1
+
+
+def test_what_failed_to_compile_is_not_taken_for_compiled(folder):
+    with pytest.raises(RuntimeError), jit.first_use("a part", lambda text: None):
+        raise RuntimeError
+    assert jit.pending("a part") == ("a part",)
+
+
+def test_versions_not_used_for_longest_are_removed(folder):
+    import os
+
+    for k in range(5):
+        old = folder / f"galley-{k:012d}"
+        old.mkdir()
+        os.utime(old, (k, k))
+    jit.cache_folder()
+    left = sorted(path.name for path in folder.glob("galley-*"))
+    assert f"galley-{jit.digest()}" in left
+    assert left[:2] == [f"galley-{3:012d}", f"galley-{4:012d}"]
+    assert len(left) == 3
