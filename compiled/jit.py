@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 _ROOT = Path(__file__).parent.parent
 _PACKAGES = ("compiled", "robots", "worlds", "motion", "planning", "reachability")
 _FAST = {"reassoc", "nsz", "contract", "nnan", "ninf", "arcp"}
-_KEPT = 3  # versions of the compiled code that stay on disk, the latest used
+_KEPT = 5  # versions of the compiled code that stay on disk, the latest used
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -118,8 +118,9 @@ def cache_folder() -> Path | None:
 
 @cache
 def digest() -> str:
-    """A digest of all sources that Numba compiles."""
-    found = hashlib.sha256()
+    """A digest of all sources that Numba compiles, and of where they lie."""
+    # Numba keeps code by its file's path, so another copy of the package compiles anew.
+    found = hashlib.sha256(str(_ROOT).encode())
     for package in _PACKAGES:
         folder = _ROOT / package
         # What else compiled code depends on: the arm's figures, flags, vectors.

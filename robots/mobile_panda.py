@@ -8,14 +8,13 @@ from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.frames import frozen
 from galley.robots.base_urdf import base_elements
 from galley.robots.model import JointGroup, RobotModel
-from galley.robots.panda import FINGER_STROKE, JOINTS, LIMITS, p_HT
-from galley.robots.panda_arm import PANDA_EXCESS, arm_ik
+from galley.robots.panda import p_HT
+from galley.robots.panda_arm import FINGERS, PANDA_EXCESS, arm_group, arm_ik, finger_group
 from galley.robots.panda_urdf import panda_elements
 from galley.robots.self_collisions import ALLOWED_SELF_COLLISIONS
 
 __all__ = ["FINGERS", "LINKS", "MobileBaseSpec", "mobile_panda", "mobile_panda_urdf"]
 
-FINGERS = ("panda_leftfinger", "panda_rightfinger")
 LINKS = (
     "chassis",
     "column",
@@ -41,7 +40,7 @@ def mobile_panda(spec: MobileBaseSpec | None = None) -> RobotModel:
     spec = spec or MobileBaseSpec()
     return RobotModel(
         name="mobile_panda",
-        groups=(_base(spec), _arm(), _fingers()),
+        groups=(_base(spec), arm_group(), finger_group()),
         links=LINKS,
         allowed_self_collisions=ALLOWED_SELF_COLLISIONS,
         fingers=FINGERS,
@@ -72,34 +71,4 @@ def _base(spec: MobileBaseSpec) -> JointGroup:
         velocity=frozen(spec.velocity),
         acceleration=frozen(spec.acceleration),
         jerk=frozen(spec.jerk),
-    )
-
-
-def _arm() -> JointGroup:
-    return JointGroup(
-        name="arm",
-        joints=JOINTS,
-        units=("rad",) * 7,
-        lower=LIMITS.lower,
-        upper=LIMITS.upper,
-        velocity=LIMITS.velocity,
-        acceleration=LIMITS.acceleration,
-        jerk=LIMITS.jerk,
-    )
-
-
-def _fingers() -> JointGroup:
-    """Velocity as in the URDF. Franka publishes neither acceleration nor jerk: these are ours.
-
-    They reach full speed in 0.15 s, which is slow enough for position control to follow.
-    """
-    return JointGroup(
-        name="fingers",
-        joints=("panda_finger_joint1", "panda_finger_joint2"),
-        units=("m", "m"),
-        lower=frozen([0.0, 0.0]),
-        upper=frozen([FINGER_STROKE] * 2),
-        velocity=frozen([0.2, 0.2]),
-        acceleration=frozen([2.0, 2.0]),
-        jerk=frozen([40.0, 40.0]),
     )

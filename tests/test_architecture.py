@@ -264,7 +264,7 @@ def python(*arguments, cwd=None, **more):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
         **more,
     )
 

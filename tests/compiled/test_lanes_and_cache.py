@@ -116,12 +116,12 @@ def test_what_failed_to_compile_is_not_taken_for_compiled(folder):
 def test_versions_not_used_for_longest_are_removed(folder):
     import os
 
-    for k in range(5):
+    for k in range(7):
         old = folder / f"galley-{k:012d}"
         old.mkdir()
         os.utime(old, (k, k))
     jit.cache_folder()
     left = sorted(path.name for path in folder.glob("galley-*"))
     assert f"galley-{jit.digest()}" in left
-    assert left[:2] == [f"galley-{3:012d}", f"galley-{4:012d}"]
-    assert len(left) == 3
+    assert left[0] == f"galley-{3:012d}"  # the latest four, and ours
+    assert len(left) == 5
