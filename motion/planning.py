@@ -112,13 +112,15 @@ def search(
     # Spheres alone make a faster search. Where they call an end too near, or find no way, the
     # hulls have the last word.
     view.set_exact(False)
-    easy = free.copy()
-    easy[free] = view.free_many(goals[free])
-    if easy.any() and view.free(start):
-        found_path = _searched(view, start, goals[easy], seed, planner, options)
-        if not isinstance(found_path, Failure):
-            return found_path
-    view.set_exact(True)
+    try:
+        easy = free.copy()
+        easy[free] = view.free_many(goals[free])
+        if easy.any() and view.free(start):
+            found_path = _searched(view, start, goals[easy], seed, planner, options)
+            if not isinstance(found_path, Failure):
+                return found_path
+    finally:  # views are kept: what they answer must not depend on what was asked before
+        view.set_exact(True)
     return _searched(view, start, goals[free], seed, planner, options)
 
 

@@ -107,8 +107,13 @@ class CompiledFinder:
     def shortcut(self, path: Path) -> Path:
         """See ``Finder``; what is new on it is proven."""
         options = SearchOptions(shortcuts=self._options.shortcuts, required=FREE)
-        with first_use(PLANNERS_COMPILED):
-            return compiled_search.shorten(path, ask(self._view), self._seed, options)
+        # By the spheres alone where they let the path itself pass, as the search did.
+        self._view.set_exact(not self.free(path))
+        try:
+            with first_use(PLANNERS_COMPILED):
+                return compiled_search.shorten(path, ask(self._view), self._seed, options)
+        finally:
+            self._view.set_exact(True)
 
     def free(self, path: Path) -> bool:
         """See ``Finder``."""

@@ -51,7 +51,10 @@ class View:
         return bool(self.query.margins[2] != 0.0)
 
     def set_exact(self, exact: bool) -> None:
-        """Let the hulls have the last word, or go by the spheres alone, which is faster."""
+        """Let the hulls have the last word, or go by the spheres alone, which is faster.
+
+        Whoever lets go of the hulls for a search brings them back after it.
+        """
         self.query.margins[2] = 1.0 if exact else 0.0
 
     @cached_property
@@ -154,8 +157,7 @@ class View:
     def clearances(self, states: ArrayLike, cap: float = 0.3) -> Array:
         """Least distances (m,), at most ``cap``, between what moves and what stands still.
 
-        For configurations (m, k). Never larger than the true ones, by at most what the spheres
-        reach out.
+        For configurations (m, k). Those of the hulls, as in ``contacts``.
         """
         from galley.worlds.kernel.entries import clearances_at
 

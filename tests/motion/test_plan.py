@@ -353,3 +353,14 @@ def test_a_held_body_keeps_clear_as_well():
             path = plan(world.holding("rod", rod), START, GOAL, seed=seed)
             assert isinstance(path, Path), path
             assert deepest(path) > 0.0
+
+
+def test_what_a_view_answers_does_not_depend_on_plans_made_before(panda):
+    view = panda.view("arm")
+    group = panda.robot.group("arm")
+    states = np.random.default_rng(0).uniform(group.lower, group.upper, (300, 7))
+    before = view.free_many(states)
+    for planner in ("rrt-connect", "rrt", "anytime"):
+        plan(panda, START, GOAL, planner=planner)
+        assert view.exact
+        assert view.free_many(states).tolist() == before.tolist()
