@@ -101,9 +101,7 @@ class Truth:
         touching = allowed(self.scene, self.robot, query)
         view = SceneKernel(self.scene, self.robot).view(query.state, "arm", touching, margin=0.0)
         exact = view.free_many(arms)
-        view.set_exact(False)
-        rough = view.free_many(arms)
-        view.set_exact(True)
+        rough = view.rough.free_many(arms)
         found = {}
         for engine in ENGINES:
             depths = self.depths(engine, query.state, arms, touching)

@@ -88,7 +88,6 @@ def search(
     view: View, start: Array, goals: Array, seed: int, planner: str, options: SearchOptions
 ) -> Path | Failure:
     """``plan`` once a view and goal configurations (m, k) are at hand."""
-    view.set_exact(True)
     failed = out_of_limits(view, start, "the start") or in_collision(view, start, "the start")
     if failed is not None:
         return failed
@@ -111,16 +110,13 @@ def search(
         )
     # Spheres alone make a faster search. Where they call an end too near, or find no way, the
     # hulls have the last word.
-    view.set_exact(False)
-    try:
-        easy = free.copy()
-        easy[free] = view.free_many(goals[free])
-        if easy.any() and view.free(start):
-            found_path = _searched(view, start, goals[easy], seed, planner, options)
-            if not isinstance(found_path, Failure):
-                return found_path
-    finally:  # views are kept: what they answer must not depend on what was asked before
-        view.set_exact(True)
+    rough = view.rough
+    easy = free.copy()
+    easy[free] = rough.free_many(goals[free])
+    if easy.any() and rough.free(start):
+        found_path = _searched(rough, start, goals[easy], seed, planner, options)
+        if not isinstance(found_path, Failure):
+            return found_path
     return _searched(view, start, goals[free], seed, planner, options)
 
 

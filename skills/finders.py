@@ -108,12 +108,9 @@ class CompiledFinder:
         """See ``Finder``; what is new on it is proven."""
         options = SearchOptions(shortcuts=self._options.shortcuts, required=FREE)
         # By the spheres alone where they let the path itself pass, as the search did.
-        self._view.set_exact(not self.free(path))
-        try:
-            with first_use(PLANNERS_COMPILED):
-                return compiled_search.shorten(path, ask(self._view), self._seed, options)
-        finally:
-            self._view.set_exact(True)
+        view = self._view.rough if self.free(path) else self._view
+        with first_use(PLANNERS_COMPILED):
+            return compiled_search.shorten(path, ask(view), self._seed, options)
 
     def free(self, path: Path) -> bool:
         """See ``Finder``."""

@@ -18,9 +18,10 @@ from galley.robots.collision_model import CollisionModel, collision_model
 from galley.robots.model import RobotModel
 from galley.worlds.checker import MARGIN, Contact, Pair
 from galley.worlds.kernel.arrays import Obstacles
+from galley.worlds.make_view import make_view, metric, moving_joints
 from galley.worlds.movers import Movers, Rider, SceneJoint, movers
 from galley.worlds.solids import Solid, half_extents, row12, table
-from galley.worlds.view import View, make_view, metric, moving_joints
+from galley.worlds.view import View
 
 _KEPT = 16  # views that a world keeps
 

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import comb
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from galley.compiled.jit import first_use
 from galley.domain.frames import Array
-from galley.robots.model import RobotModel
 from galley.worlds.checker import Contact, Pair, pair
 from galley.worlds.kernel.arrays import ROUNDING, Obstacles, Query, Robot
 from galley.worlds.movers import Movers
 
 LANES = 16
 KERNEL = "the motion kernel"
-_STACK = 4096  # rows for stretches of an edge yet to be proven
-_STEP = {"m": 0.02, "rad": 0.05}  # the most a joint moves between two checked states of an edge
-_HEADING_STEP, _HEADING_WEIGHT = 0.03, 0.4  # a radian of turning counts like 0.4 m
-# m between the robot's own parts: PyBullet, which validates, calls meshes touching 2 mm early.
-_SELF_MARGIN = 0.002
+
+
+class Nearby(NamedTuple):
+    """Pairs of bodies that are near each other.
+
+    Attributes:
+        row: (p,) which of the configurations.
+        distance: (p,) metres, negative where they overlap.
+        required: (p,) metres that the two must keep at sampled states.
+        gradient: (p, k) how the distance grows with each joint, metres a radian or metre.
+    """
+
+    row: NDArray[np.int64]
+    distance: Array
+    required: Array
+    gradient: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,17 +57,12 @@ class View:
     query: Query
     table: NDArray[np.int64]
 
-    @property
-    def exact(self) -> bool:
-        """Whether hulls have the last word where spheres are too near. Searches may do without."""
-        return bool(self.query.margins[2] != 0.0)
-
-    def set_exact(self, exact: bool) -> None:
-        """Let the hulls have the last word, or go by the spheres alone, which is faster.
-
-        Whoever lets go of the hulls for a search brings them back after it.
-        """
-        self.query.margins[2] = 1.0 if exact else 0.0
+    @cached_property
+    def rough(self) -> View:
+        """The same view by the spheres alone, which is faster. They share their scratch."""
+        margins = self.query.margins.copy()
+        margins[2] = 0.0
+        return self._with(margins=margins)
 
     @cached_property
     def fine(self) -> View:
@@ -64,10 +71,13 @@ class View:
 
     def finer(self, factor: float) -> View:
         """The same view, edges checked at ``factor`` times the step. They share their scratch."""
+        return self._with(step=self.query.step * factor)
+
+    def _with(self, **changed: Array | NDArray[np.float32]) -> View:
         from galley.worlds.kernel.entries import FUNCTIONS
         from galley.worlds.kernel.packed import pack
 
-        query = self.query._replace(step=self.query.step * factor)
+        query = self.query._replace(**changed)
         table = pack(self.robot, self.obstacles, query, FUNCTIONS)
         return replace(self, query=query, table=table)
 
@@ -97,11 +107,9 @@ class View:
 
         a, b = _rows(A, len(self.moving)), _rows(B, len(self.moving))
         out = np.empty(len(a), dtype=np.bool_)
-        before = self.exact
-        self.set_exact(exact)
+        table = self.table if exact else self.rough.table
         with first_use(KERNEL):
-            segments_free(self.table, a, b, out)
-        self.set_exact(before)
+            segments_free(table, a, b, out)
         return out
 
     def unproven(
@@ -123,6 +131,68 @@ class View:
         with first_use(KERNEL):
             edge, share, _ = path_proven(self.table, rows, wanted)
         return None if edge < 0 else (int(edge), float(share))
+
+    def curve_unproven(
+        self, breaks: ArrayLike, coefficients: ArrayLike, required: float | None = None
+    ) -> float | None:
+        """Where a piecewise polynomial curve can't be proven free, between samples too.
+
+        Args:
+            breaks: (n + 1,) parameter values at which the pieces begin and end.
+            coefficients: (n, d + 1, k), of powers of the parameter since the piece's beginning.
+            required: metres that all must keep; the margin where omitted.
+
+        Returns:
+            None if all is proven, else the parameter of the first state that could not be.
+        """
+        from galley.worlds.kernel.edges import curve_proven
+
+        ends = _plain(breaks)
+        pieces = _plain(coefficients)
+        if pieces.ndim != 3 or pieces.shape[2] != len(self.moving) or len(ends) != len(pieces) + 1:
+            raise ValueError(
+                f"a curve of this group has n + 1 breaks and coefficients (n, d + 1, "
+                f"{len(self.moving)}), got shapes {ends.shape} and {pieces.shape}"
+            )
+        lengths = np.diff(ends)
+        pieces *= lengths[:, None, None] ** np.arange(pieces.shape[1])[None, :, None]
+        wanted = float(self.query.margins[0]) - ROUNDING if required is None else required
+        with first_use(KERNEL):
+            piece, share, _ = curve_proven(self.table, pieces, steepest(pieces), wanted)
+        return None if piece < 0 else float(ends[piece] + share * lengths[piece])
+
+    def nearby(self, states: ArrayLike, within: float) -> Nearby:
+        """Pairs that are nearer than what they must keep plus ``within`` metres, with gradients.
+
+        For configurations (m, k); each pair of bodies once in each of them.
+        """
+        from galley.worlds.kernel.nearby import DISTANCE, REQUIRED, ROW, WAY, nearby
+        from galley.worlds.kernel.witness import SCRATCH
+
+        rows = _rows(states, len(self.moving))
+        room = np.empty(SCRATCH)
+        size = 32 * len(rows) + 64
+        while True:
+            out = np.empty((size, WAY + len(self.moving)))
+            with first_use(KERNEL):
+                count = int(
+                    nearby(
+                        self.table,
+                        self.movers.every,
+                        self.movers.carries,
+                        rows,
+                        within,
+                        room,
+                        out,
+                    )
+                )
+            if count <= size:
+                break
+            size = count
+        out = out[:count]
+        return Nearby(
+            out[:, ROW].astype(np.int64), out[:, DISTANCE], out[:, REQUIRED], out[:, WAY:]
+        )
 
     def contacts(self, q: ArrayLike, within: float | None = None) -> tuple[Contact, ...]:
         """Pairs nearer than ``within`` metres (default: the margin) at q (k,), nearest first.
@@ -176,6 +246,21 @@ class View:
         return float(self.clearances(_row(q, len(self.moving))[None], cap)[0])
 
 
+def steepest(pieces: Array) -> Array:
+    """Bounds (n, k) on the magnitude of the derivatives of polynomials (n, d + 1, k) on [0, 1].
+
+    By the convex hull of the derivative's coefficients in Bernstein's basis.
+    """
+    degree = pieces.shape[1] - 1
+    if degree == 0:
+        return np.zeros((pieces.shape[0], pieces.shape[2]))
+    slopes = pieces[:, 1:] * np.arange(1, degree + 1)[None, :, None]
+    basis = np.array(
+        [[comb(i, j) / comb(degree - 1, j) for j in range(degree)] for i in range(degree)]
+    )
+    return np.ascontiguousarray(np.abs(np.einsum("ij,njk->nik", basis, slopes)).max(axis=1))
+
+
 def _enter(found: dict[Pair, float], a: str, b: str, distance: float) -> None:
     key = pair(a, b)
     if distance < found.get(key, np.inf):
@@ -202,135 +287,3 @@ def _plain(numbers: ArrayLike) -> Array:
     if not np.isfinite(found).all():  # compiled comparisons would call NaN free
         raise ValueError("a configuration must be made of finite numbers")
     return found
-
-
-def moving_joints(robot: RobotModel, group: str) -> NDArray[np.int64]:
-    """Positions in q of a group's joints; ``base+arm`` for two, ``all`` for all of them."""
-    names = [g.name for g in robot.groups] if group == "all" else group.split("+")
-    return np.concatenate([np.arange(robot.size)[robot.slice(name)] for name in names])
-
-
-def metric(robot: RobotModel, group: str) -> tuple[Array, Array, Array, Array]:
-    """Lower and upper limits, weights and steps of a group's joints, each (k,)."""
-    names = [g.name for g in robot.groups] if group == "all" else group.split("+")
-    low, high, weights, steps = [], [], [], []
-    for name in names:
-        own = robot.group(name)
-        low.append(own.lower)
-        high.append(own.upper)
-        heading = [unit == "rad" and "m" in own.units for unit in own.units]
-        weights.append([_HEADING_WEIGHT if turns else 1.0 for turns in heading])
-        steps.append(
-            [
-                _HEADING_STEP if turns else _STEP[unit]
-                for turns, unit in zip(heading, own.units, strict=True)
-            ]
-        )
-    return (
-        np.concatenate(low),
-        np.concatenate(high),
-        np.concatenate(weights).astype(np.float64),
-        np.concatenate(steps).astype(np.float64),
-    )
-
-
-def make_view(
-    group: str,
-    moving: NDArray[np.int64],
-    limits: tuple[Array, Array, Array, Array],
-    movers: Movers,
-    bodies: tuple[str, ...],
-    obstacles: Obstacles,
-    q: Array,
-    shown: NDArray[np.int64],
-    allowed: NDArray[np.uint8],
-    checked: NDArray[np.uint8],
-    margin: float,
-    tool: Array,
-) -> View:
-    """Allocates a Query's arrays and has them filled.
-
-    Args:
-        limits: lower, upper, weights and steps of the moving joints.
-        q: values of all joints (n,), the scene joint's last.
-        shown: rows of the obstacles that count.
-        allowed: (P, B) whether a part may touch a body.
-        checked: (P, P) whether two parts must not touch.
-        tool: pose (12,) of the tool in its frame, and that frame.
-    """
-    from galley.worlds.kernel.entries import FUNCTIONS, prepare_query
-    from galley.worlds.kernel.packed import ROW, pack
-
-    n, k, P = len(q), len(moving), len(movers.names)
-    S, m, pairs = len(movers.robot.part_frame), len(movers.part), movers.pairs
-    most_clusters = int(np.diff(movers.robot.part_cluster).max(initial=1))
-    most_spheres = int(np.diff(movers.robot.cluster_sphere).max(initial=1))
-    sizes = (n, 12 * (n + 1), 3 * S, 3 * m, 1, 1, 1, 3 * (most_clusters + most_spheres) + 1)
-    layout = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64) * LANES
-    bounds = np.full((6, LANES * max(1, -(-len(shown) // LANES))), 1e6, dtype=np.float32)
-    bounds[:3, : len(shown)] = obstacles.low[shown].T
-    bounds[3:, : len(shown)] = obstacles.high[shown].T
-    still = np.zeros((m, 20), dtype=np.float32)
-    still[:, 19] = movers.part >= movers.own
-    query = Query(
-        q=np.array(q, dtype=np.float64),
-        moving=moving,
-        low=limits[0],
-        high=limits[1],
-        weights=limits[2],
-        step=limits[3],
-        parent=movers.parent,
-        fixed=movers.fixed,
-        prismatic=movers.prismatic,
-        tool=tool,
-        margins=np.array([margin + ROUNDING, _SELF_MARGIN, 1.0], dtype=np.float32),
-        joints=np.empty(n, dtype=np.int64),
-        parts=np.empty(S, dtype=np.int64),
-        solid_parts=np.empty(m, dtype=np.int64),
-        obstacles=shown,
-        bounds=bounds,
-        allowed=allowed,
-        solids=movers.solids,
-        solid_part=movers.part,
-        solid_frame=movers.frame,
-        solid_pose=movers.pose,
-        solid_ball=movers.ball,
-        solid_still=still,
-        sphere_pairs=np.empty((pairs, 2), dtype=np.int64),
-        mixed_pairs=np.empty((pairs, 2), dtype=np.int64),
-        solid_pairs=np.empty((pairs, 2), dtype=np.int64),
-        reach=np.empty((P, k), dtype=np.float32),
-        sphere_pair_reach=np.empty((pairs, k), dtype=np.float32),
-        mixed_pair_reach=np.empty((pairs, k), dtype=np.float32),
-        solid_pair_reach=np.empty((pairs, k), dtype=np.float32),
-        travel=np.zeros(P + 3 * pairs, dtype=np.float32),
-        near=np.empty((3, max(len(shown), most_clusters)), dtype=np.int64),
-        near_bounds=np.zeros_like(bounds),
-        work=np.empty((n + 5, 12)),
-        full=np.empty(n),
-        stack=np.empty((_STACK, 2)),
-        layout=layout,
-        buffer=np.empty(LANES * int(sum(sizes)), dtype=np.float32),
-    )
-    counts = np.empty(6, dtype=np.int64)
-    table = pack(movers.robot, obstacles, query, FUNCTIONS)
-    with first_use(KERNEL):
-        prepare_query(table, movers.every, movers.carries, movers.span, checked, counts)
-    # What was listed may be shorter than the room for it.
-    listed = {
-        "joints": 0,
-        "parts": 1,
-        "solid_parts": 2,
-        "sphere_pairs": 3,
-        "sphere_pair_reach": 3,
-        "mixed_pairs": 4,
-        "mixed_pair_reach": 4,
-        "solid_pairs": 5,
-        "solid_pair_reach": 5,
-    }
-    query = query._replace(
-        **{name: getattr(query, name)[: counts[k]] for name, k in listed.items()}
-    )
-    for name, k in listed.items():
-        table[ROW[name], 1] = counts[k]
-    return View(group, moving, movers, bodies, movers.robot, obstacles, query, table)

@@ -42,19 +42,11 @@ def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
             if query.allowed[p, obstacles.body[o]] != 0:
                 continue
             b = obstacles.body[o]
-            best = scene[p, b]
-            if _from_obstacle(table, o, buffer, frame, robot.part_ball[p]) >= best:
-                continue
-            for c in range(robot.part_cluster[p], robot.part_cluster[p + 1]):
-                if _from_obstacle(table, o, buffer, frame, robot.cluster_ball[c]) >= best:
-                    continue
-                for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
-                    d = _from_obstacle(table, o, buffer, frame, robot.sphere[s])
-                    best = min(best, d)
+            for i in range(12):
+                Y[i] = obstacles.pose[o, i]
+            best = spheres_from_solid(table, p, frame, obstacles.solids, o, Y, scene[p, b])
             if best < scene[p, b]:  # the hulls know better, where they are apart
                 frame_at(buffer, frame, 0, X)
-                for i in range(12):
-                    Y[i] = obstacles.pose[o, i]
                 best = max(best, _hulls_apart(table, p, X, obstacles.solids, o, o + 1, Y))
                 scene[p, b] = min(scene[p, b], best)
     for k in range(len(query.solid_parts)):
@@ -71,7 +63,7 @@ def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
                 scene[p, b] = min(scene[p, b], d)
     for k in range(len(query.sphere_pairs)):
         a, b = query.sphere_pairs[k, 0], query.sphere_pairs[k, 1]
-        d = _spheres_apart(table, buffer, at, a, b, cap)
+        d = spheres_apart(table, at, a, b, cap)
         if d < cap:
             frame_at(buffer, at + robot.part_frame[a] * FRAME, 0, X)
             frame_at(buffer, at + robot.part_frame[b] * FRAME, 0, Y)
@@ -83,13 +75,7 @@ def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
         other = query.solid_part[row]
         pose_of(table, row, 0, Y)
         frame = at + robot.part_frame[p] * FRAME
-        best = between[p, other]
-        for c in range(robot.part_cluster[p], robot.part_cluster[p + 1]):
-            if _from_solid(query.solids, row, Y, buffer, frame, robot.cluster_ball[c]) >= best:
-                continue
-            for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
-                d = _from_solid(query.solids, row, Y, buffer, frame, robot.sphere[s])
-                best = min(best, d)
+        best = spheres_from_solid(table, p, frame, query.solids, row, Y, between[p, other])
         if best < between[p, other]:
             frame_at(buffer, frame, 0, X)
             best = max(best, _hulls_apart(table, p, X, query.solids, row, row + 1, Y))
@@ -121,7 +107,7 @@ def _far(table: Any, row: int, o: int, limit: float) -> bool:
     _, obstacles, query = unpack(table)
     ball = query.solid_ball[row]
     frame = query.layout[FRAMES] + query.solid_frame[row] * FRAME
-    x, y, z = _centre(query.buffer, frame, ball)
+    x, y, z = centre_of(query.buffer, frame, ball)
     low, high = obstacles.low[o], obstacles.high[o]
     a = max(low[0] - x, x - high[0], 0.0)
     b = max(low[1] - y, y - high[1], 0.0)
@@ -131,8 +117,8 @@ def _far(table: Any, row: int, o: int, limit: float) -> bool:
 
 
 @bare_kernel
-def _centre(buffer: Any, frame: int, ball: Any) -> Any:
-    """A ball's centre in the world, in the first of the 16 configurations."""
+def centre_of(buffer: Any, frame: int, ball: Any) -> Any:
+    """A ball's centre in the world; ``frame`` plus a lane for another of the 16 configurations."""
     x, y, z = float(ball[0]), float(ball[1]), float(ball[2])
     return (
         buffer[frame + 9 * _LANES]
@@ -151,16 +137,31 @@ def _centre(buffer: Any, frame: int, ball: Any) -> Any:
 
 
 @bare_kernel
-def _from_obstacle(table: Any, o: int, buffer: Any, frame: int, ball: Any) -> float:
-    """Distance (m) between a ball and an obstacle."""
-    _, obstacles, _ = unpack(table)
-    return _from_solid(obstacles.solids, o, obstacles.pose[o], buffer, frame, ball)
+def spheres_from_solid(
+    table: Any, p: int, frame: int, solids: Any, row: int, X: Any, cap: float
+) -> float:
+    """Least distance (m, at most ``cap``) between the spheres of a part and a solid at X (12,).
+
+    Args:
+        frame: where the pose of the part's frame stands in the buffer, plus a lane.
+    """
+    robot, _, query = unpack(table)
+    buffer = query.buffer
+    if ball_from_solid(solids, row, X, buffer, frame, robot.part_ball[p]) >= cap:
+        return cap
+    best = cap
+    for c in range(robot.part_cluster[p], robot.part_cluster[p + 1]):
+        if ball_from_solid(solids, row, X, buffer, frame, robot.cluster_ball[c]) >= best:
+            continue
+        for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
+            best = min(best, ball_from_solid(solids, row, X, buffer, frame, robot.sphere[s]))
+    return best
 
 
 @bare_kernel
-def _from_solid(solids: Any, row: int, X: Any, buffer: Any, frame: int, ball: Any) -> float:
+def ball_from_solid(solids: Any, row: int, X: Any, buffer: Any, frame: int, ball: Any) -> float:
     """Distance (m) between a ball and a solid at pose X (12,)."""
-    x, y, z = _centre(buffer, frame, ball)
+    x, y, z = centre_of(buffer, frame, ball)
     x, y, z = x - X[9], y - X[10], z - X[11]
     a = X[0] * x + X[3] * y + X[6] * z
     b = X[1] * x + X[4] * y + X[7] * z
@@ -169,31 +170,35 @@ def _from_solid(solids: Any, row: int, X: Any, buffer: Any, frame: int, ball: An
 
 
 @bare_kernel
-def _spheres_apart(table: Any, buffer: Any, at: int, a: int, b: int, cap: float) -> float:
-    """Distance (m, at most ``cap``) between two parts made of spheres."""
-    robot, _, _ = unpack(table)
+def spheres_apart(table: Any, at: int, a: int, b: int, cap: float) -> float:
+    """Distance (m, at most ``cap``) between two parts made of spheres.
+
+    Args:
+        at: where the frames' poses begin in the buffer, plus a lane.
+    """
+    robot, _, query = unpack(table)
+    buffer = query.buffer
     frame_a = at + robot.part_frame[a] * FRAME
     frame_b = at + robot.part_frame[b] * FRAME
     best = cap
-    if _balls_apart(buffer, frame_a, robot.part_ball[a], frame_b, robot.part_ball[b]) >= best:
+    if balls_apart(buffer, frame_a, robot.part_ball[a], frame_b, robot.part_ball[b]) >= best:
         return best
     for c in range(robot.part_cluster[a], robot.part_cluster[a + 1]):
         one = robot.cluster_ball[c]
         for d in range(robot.part_cluster[b], robot.part_cluster[b + 1]):
-            if _balls_apart(buffer, frame_a, one, frame_b, robot.cluster_ball[d]) >= best:
+            if balls_apart(buffer, frame_a, one, frame_b, robot.cluster_ball[d]) >= best:
                 continue
             for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
                 for e in range(robot.cluster_sphere[d], robot.cluster_sphere[d + 1]):
-                    gap_se = _balls_apart(
-                        buffer, frame_a, robot.sphere[s], frame_b, robot.sphere[e]
-                    )
+                    gap_se = balls_apart(buffer, frame_a, robot.sphere[s], frame_b, robot.sphere[e])
                     best = min(best, gap_se)
     return best
 
 
 @bare_kernel
-def _balls_apart(buffer: Any, frame_a: int, one: Any, frame_b: int, two: Any) -> float:
-    x, y, z = _centre(buffer, frame_a, one)
-    u, v, w = _centre(buffer, frame_b, two)
+def balls_apart(buffer: Any, frame_a: int, one: Any, frame_b: int, two: Any) -> float:
+    """Distance (m) between two balls."""
+    x, y, z = centre_of(buffer, frame_a, one)
+    u, v, w = centre_of(buffer, frame_b, two)
     x, y, z = x - u, y - v, z - w
     return (x * x + y * y + z * z) ** 0.5 - (one[3] + two[3])

@@ -1,8 +1,9 @@
-"""Whether straight edges are free: sampled, to guide a search, or proven, for what is returned.
+"""Whether edges are free: sampled, to guide a search, or proven, for what is returned.
 
-The proof: a stretch of an edge is free if its middle keeps more than the required distance by as
+The proof: a stretch of a curve is free if its middle keeps more than the required distance by as
 much as any point can travel from there to the stretch's ends; else it is halved. After
-F. Schwarzer, M. Saha, J.-C. Latombe, "Exact collision checking of robot paths" (2002).
+F. Schwarzer, M. Saha, J.-C. Latombe, "Exact collision checking of robot paths" (2002), where the
+curves are straight; here they are polynomials, of which straight edges are the simplest.
 
 ``table`` is what ``packed.pack`` made. What planners call goes by address, so that they don't
 contain the kernel.
@@ -21,10 +22,11 @@ from galley.worlds.kernel.arrays import ROUNDING, SHARE, WORST, Q
 from galley.worlds.kernel.kinematics import compose, poses
 from galley.worlds.kernel.packed import (
     EXAMINE,
+    PIECE_PROVEN,
     ROWS,
     SEGMENT_FREE,
-    SEGMENT_PROVEN,
     WORK,
+    double_rows_at,
     doubles_at,
     int_rows_at,
     unpack,
@@ -47,6 +49,18 @@ def _fill(table: Any, a: Any, b: Any, s: Any) -> None:
     for k in range(len(query.moving)):
         start = splat(np.float32(a[k]))
         store(buffer, at + query.moving[k] * LANES, start + s * splat(np.float32(b[k] - a[k])))
+
+
+@bare_kernel
+def _fill_curve(table: Any, piece: Any, s: Any) -> None:
+    """Writes the configurations of a polynomial (d + 1, k) at 16 values of s."""
+    _, _, query = unpack(table)
+    buffer, at = query.buffer, query.layout[Q]
+    for k in range(len(query.moving)):
+        value = splat(np.float32(piece[len(piece) - 1, k]))
+        for power in range(len(piece) - 2, -1, -1):
+            value = splat(np.float32(piece[power, k])) + s * value
+        store(buffer, at + query.moving[k] * LANES, value)
 
 
 @bare_kernel
@@ -109,8 +123,12 @@ def segments_free(table: Any, A: Any, B: Any, out: Any) -> int:
 
 
 @bare_kernel
-def set_travel(table: Any, a: Any, b: Any) -> float:
-    """Bounds (m) on the travel of each part, and of each pair, from a to b; returns the largest."""
+def set_travel(table: Any, span: Any) -> float:
+    """Bounds (m) on the travel of each part, and of each pair; returns the largest.
+
+    Args:
+        span: (k,) how far each joint moves, at most.
+    """
     _, _, query = unpack(table)
     largest = 0.0
     P, pairs = len(query.reach), len(query.sphere_pairs)
@@ -118,7 +136,7 @@ def set_travel(table: Any, a: Any, b: Any) -> float:
     for p in range(P):
         found = 0.0
         for k in range(len(query.moving)):
-            found += abs(b[k] - a[k]) * query.reach[p, k]
+            found += span[k] * query.reach[p, k]
         query.travel[p] = found
         largest = max(largest, found)
     for m in range(pairs + mixed + solid):
@@ -130,7 +148,7 @@ def set_travel(table: Any, a: Any, b: Any) -> float:
                 reach = query.mixed_pair_reach[m - pairs, k]
             else:
                 reach = query.solid_pair_reach[m - pairs - mixed, k]
-            found += abs(b[k] - a[k]) * reach
+            found += span[k] * reach
         query.travel[P + m] = found
         largest = max(largest, found)
     return largest
@@ -144,19 +162,41 @@ def segment_proven(table: Any, a: Any, b: Any, required: float) -> Any:
         (hit, states): -1.0 if it is proven, else the share in [0, 1] of a state that could not be
         proven; and how many states were looked at.
     """
-    result = doubles_at(table[WORK, 0] + 3 * 96, 2, 0)
+    _, _, query = unpack(table)
+    piece = double_rows_at(table[WORK, 0] + 4 * 96, 2, len(query.moving))
+    for k in range(len(query.moving)):
+        piece[0, k], piece[1, k] = a[k], b[k] - a[k]
+        query.full[k] = abs(b[k] - a[k])
+    return piece_proven(table, piece, query.full, required)
+
+
+@bare_kernel
+def piece_proven(table: Any, piece: Any, span: Any, required: float) -> Any:
+    """Proof that all of a polynomial curve, both ends included, keeps ``required`` metres.
+
+    Args:
+        piece: (d + 1, k) coefficients, lowest power first, of a parameter in [0, 1].
+        span: (k,) or more: bounds on the magnitude of each joint's derivative there.
+
+    Returns:
+        (hit, states), as ``segment_proven``.
+    """
+    result = doubles_at(table[WORK, 0] + 3 * 96, 3, 0)
     result[0] = required
-    states = call(table[SEGMENT_PROVEN, 0], address(table), address(a), address(b), address(result))
+    result[1] = len(piece)
+    states = call(
+        table[PIECE_PROVEN, 0], address(table), address(piece), address(span), address(result)
+    )
     return result[0], states
 
 
 @bare_kernel
-def _proof(table: Any, a: Any, b: Any, largest: float) -> Any:
+def _proof(table: Any, piece: Any, largest: float) -> Any:
     _, _, query = unpack(table)
     buffer, stack = query.buffer, query.stack
     shares, worst = query.layout[SHARE], query.layout[WORST]
     size = min(LANES, max(1, int(np.ceil(largest / _STRETCH))))
-    for k in range(size):  # the stretches nearest to a lie on top
+    for k in range(size):  # the stretches nearest to the beginning lie on top
         stack[k, 0] = (size - k - 0.5) / size
         stack[k, 1] = 0.5 / size
     states = 0
@@ -167,7 +207,7 @@ def _proof(table: Any, a: Any, b: Any, largest: float) -> Any:
             row = size + min(lane, count - 1)
             buffer[worst + lane] = stack[row, 0]
             buffer[shares + lane] = stack[row, 1] * (1.0 + 1e-6)
-        _fill(table, a, b, load(buffer, worst))
+        _fill_curve(table, piece, load(buffer, worst))
         states += count
         if not _examine(table, count, 0):
             continue
@@ -218,6 +258,21 @@ def path_proven(table: Any, points: Any, required: float) -> Any:
     return -1, 0.0, states
 
 
+@bare_kernel
+def curve_proven(table: Any, pieces: Any, spans: Any, required: float) -> Any:
+    """``piece_proven`` for the pieces (n, d + 1, k) of a curve: (piece, share, states).
+
+    Its spans are (n, k). The piece is -1 if all are proven.
+    """
+    states = 0
+    for k in range(len(pieces)):
+        hit, looked = piece_proven(table, pieces[k], spans[k], required)
+        states += looked
+        if hit >= 0.0:
+            return k, hit, states
+    return -1, 0.0, states
+
+
 # Compiled where they stand: all that they call is above.
 
 
@@ -239,19 +294,20 @@ def segment_free_native(place: int, start: int, end: int, unused: int) -> int:
 
 
 @native(4)
-def segment_proven_native(place: int, start: int, end: int, result: int) -> int:
-    """``segment_proven``: ``result`` holds ``required``, then the hit; returns the states."""
+def piece_proven_native(place: int, coefficients: int, spans: int, result: int) -> int:
+    """``piece_proven``: ``result`` holds ``required``, d + 1, then the hit; returns the states."""
     table = int_rows_at(place, ROWS, 3)
     _, _, query = unpack(table)
     k = len(query.moving)
-    a, b, answer = doubles_at(start, k, 0), doubles_at(end, k, 0), doubles_at(result, 1, 0)
-    largest = set_travel(table, a, b)
+    answer = doubles_at(result, 2, 0)
+    piece = double_rows_at(coefficients, int(answer[1]), k)
+    largest = set_travel(table, doubles_at(spans, k, 0))
     margin, between = query.margins[0], query.margins[1]
     query.margins[0] = answer[0] + ROUNDING
     # Between parts half of what sampled states keep is proven, or a search could not be certain
     # that what it finds can be.
     query.margins[1] = np.float32(0.5) * between + np.float32(ROUNDING)
-    hit, states = _proof(table, a, b, largest)
+    hit, states = _proof(table, piece, largest)
     query.margins[0] = margin
     query.margins[1] = between
     answer[0] = hit

@@ -6,12 +6,12 @@ from typing import Any
 
 from galley.compiled.jit import bare_kernel
 from galley.worlds.kernel.contacts import distances
-from galley.worlds.kernel.edges import segment_free_native, segment_proven_native
+from galley.worlds.kernel.edges import piece_proven_native, segment_free_native
 from galley.worlds.kernel.examine import examine_native
 from galley.worlds.kernel.packed import unpack
 from galley.worlds.kernel.prepare import bound_travel, list_movers, place_everything
 
-FUNCTIONS = (examine_native.address, segment_free_native.address, segment_proven_native.address)
+FUNCTIONS = (examine_native.address, segment_free_native.address, piece_proven_native.address)
 """Addresses for ``packed.pack``."""
 
 

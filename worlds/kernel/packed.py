@@ -20,7 +20,7 @@ from galley.worlds.kernel.arrays import Ints, Obstacles, Query, Robot, Solids
 def pack(robot: Robot, obstacles: Obstacles, query: Query, functions: tuple[int, int, int]) -> Ints:
     """Address and shape (m, 3) of every array, in the order of the tuples' fields.
 
-    The last rows hold the addresses of functions: EXAMINE, SEGMENT_FREE, SEGMENT_PROVEN.
+    The last rows hold the addresses of functions: EXAMINE, SEGMENT_FREE, PIECE_PROVEN.
 
     Args:
         functions: their addresses.
@@ -123,9 +123,10 @@ ROW = {
 # Where the row of the query's poses to work with is, and the addresses of functions.
 WORK = ROW["work"]
 EXAMINE = len(_ARRAYS)
-SEGMENT_FREE, SEGMENT_PROVEN = EXAMINE + 1, EXAMINE + 2
+SEGMENT_FREE, PIECE_PROVEN = EXAMINE + 1, EXAMINE + 2
 ROWS = EXAMINE + 3
 int_rows_at, doubles_at = reader(types.int64, 2), reader(types.float64, 1)
+double_rows_at = reader(types.float64, 2)
 
 
 @intrinsic

@@ -95,14 +95,14 @@ def separation(A: Any, i: int, X: Any, B: Any, j: int, Y: Any, limit: float, W: 
             if W[3 * k] == u and W[3 * k + 1] == v and W[3 * k + 2] == w:
                 return best
         W[3 * size], W[3 * size + 1], W[3 * size + 2] = u, v, w
-        size, x, y, z = _nearest(W, size + 1)
+        size, x, y, z = nearest_in(W, size + 1)
         if size == 4:
             return OVERLAP
     return best
 
 
 @bare_kernel
-def _nearest(W: Any, size: int) -> Any:
+def nearest_in(W: Any, size: int) -> Any:
     """The point nearest to the origin of a simplex; ``W`` keeps the corners that it lies between.
 
     Returns:
