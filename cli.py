@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import signal
 import sys
@@ -13,6 +12,13 @@ from types import FrameType
 from typing import NoReturn
 
 from galley import __version__
+from galley.commands.arguments import count as _count
+from galley.commands.arguments import frame_rate as _rate
+from galley.commands.arguments import height as _height
+from galley.commands.arguments import index as _index
+from galley.commands.arguments import positive as _positive
+from galley.commands.arguments import sample_rate as _sample_rate
+from galley.commands.arguments import seed as _seed
 from galley.domain.errors import BadInput
 
 DONE, NOT_ACHIEVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -32,7 +38,8 @@ _EXAMPLES = """examples:
   galley run --problem my_task.pddl       another task in the same kitchen
   galley plan domain.pddl problem.pddl    task planning only, for any PDDL task
   galley scene my_kitchen.yaml            check a scene and draw it
-  galley compare                          RRT against the optimised trajectory"""
+  galley compare                          RRT against the optimised trajectories
+  galley trajectory runs/NAME             a run's motions: limits, torques, export"""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -50,6 +57,7 @@ def parser() -> argparse.ArgumentParser:
     _validate_parser(commands)
     _scene_parser(commands)
     _compare_parser(commands)
+    _trajectory_parser(commands)
     return top
 
 
@@ -85,51 +93,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number") from None
-
-
-def _seed(text: str) -> int:
-    value = _whole(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError("a seed is a whole number from 0")
-    return value
-
-
-def _count(text: str) -> int:
-    value = _whole(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return value
-
-
-def _height(text: str) -> int:
-    value = _count(text)
-    if not 120 <= value <= 2160:
-        raise argparse.ArgumentTypeError("a film is 120 to 2160 pixels high")
-    return value
-
-
-def _rate(text: str) -> int:
-    value = _count(text)
-    if value > 120:
-        raise argparse.ArgumentTypeError("a film has at most 120 pictures a second")
-    return value
-
-
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
-    if not math.isfinite(value) or value <= 0:
-        raise argparse.ArgumentTypeError("must be a number greater than 0")
-    return value
 
 
 def _add(
@@ -212,9 +175,11 @@ def _run_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     p.add_argument(
         "--optimize",
-        choices=("shortest", "none"),
-        default="shortest",
-        help="the seed's QP on free arm motions, or nothing (default shortest)",
+        choices=("smooth", "time-optimal", "shortest", "none"),
+        default="smooth",
+        help="trajectories of free motions: splines within all limits, proven to keep their "
+        "distance; the planned path, corners rounded, as fast as possible; the seed's QP on the "
+        "arm's paths; or the path with a stop at each corner (default smooth)",
     )
     p.add_argument(
         "--execute",
@@ -320,28 +285,97 @@ def _compare_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
     p = _add(
         commands,
         "compare",
-        "the RRT's trajectory against the optimised one, on the seed's query",
+        "RRT, shortcut, shortest, smooth and time-optimal trajectories on the same query",
         compare,
+        "queries:\n"
+        "  seed      the arm turns round: the hand --distance further along x (the default)\n"
+        "  random N  N random queries at the scene's furniture, every third with an item held\n"
+        "  FILE      your own, YAML or JSON (docs/comparison.md)\n\n"
         "results, in --out:\n"
+        "  compare.json                             all figures\n"
+        "  compare.png                              joints, velocities, hand path, clearance\n"
+        "  distributions.png                        of many queries\n"
         "  trajectory_rrt.npy, trajectory_opt.npy   waypoints (n, 7), rad\n"
-        "  rrt.mp4, opt.mp4                         films, from one viewpoint\n"
-        "  compare.json                             the table's figures",
+        "  rrt.mp4, opt.mp4, side_by_side.mp4       films of the first query, from one viewpoint",
+    )
+    p.add_argument(
+        "--query",
+        nargs="+",
+        default=["seed"],
+        metavar=("QUERY", "N"),
+        help="what to compare on; see below (default: seed)",
     )
     p.add_argument("--scene", type=Path, help="scene file, YAML (default: Galley's kitchen)")
     p.add_argument(
         "--distance",
         type=_positive,
-        default=0.6,
-        help="m along world x from the hand's start to its goal, at least (default 0.6)",
+        help="m along world x from the hand's start to its goal, at least, for the seed's query "
+        "(default 0.6)",
     )
     _motion_options(p)
 
 
+def _compared_query(words: list[str]) -> tuple[str, int]:
+    """Kind or file of ``--query``, and how many.
+
+    Raises:
+        argparse.ArgumentTypeError: in a sentence.
+    """
+    if words[0] == "random":
+        if len(words) != 2:
+            raise argparse.ArgumentTypeError("random needs a number of queries: --query random 20")
+        return words[0], _count(words[1])
+    if len(words) != 1:
+        raise argparse.ArgumentTypeError("seed, random N, or one file")
+    return words[0], 1
+
+
 def compare(options: argparse.Namespace) -> int:
     """``galley compare``."""
+    fault = ""
+    try:
+        options.query = _compared_query(options.query)
+    except argparse.ArgumentTypeError as error:
+        fault = f"argument --query: {error}"
+    if not fault and options.distance is not None and options.query[0] != "seed":
+        fault = "argument --distance: belongs to --query seed"
+    if fault:
+        print(f"galley compare: error: {fault}", file=sys.stderr)
+        return BAD_INPUT
     from galley.commands.compare import compare_command
 
     return compare_command(options)
+
+
+def _trajectory_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = _add(
+        commands,
+        "trajectory",
+        "a run's trajectories: a table with limits and torques, export for a real arm, a film",
+        trajectory,
+        "Exit status 1 also where a trajectory exceeds a limit of the robot.",
+    )
+    p.add_argument("run", type=Path, help="folder of a run, or a trajectory's .npz")
+    p.add_argument("--motion", type=_index, metavar="K", help="only this one, numbered from 0")
+    p.add_argument("--scene", type=Path, help="scene file (default: the run's own, or the kitchen)")
+    p.add_argument("--csv", type=Path, metavar="FILE", help="write the motion as CSV, 1 kHz")
+    p.add_argument("--ros", type=Path, metavar="FILE", help="... as a ROS JointTrajectory, JSON")
+    p.add_argument("--rate", type=_sample_rate, metavar="HZ", help="of both (default 1000; 100)")
+    p.add_argument("--replay", type=Path, metavar="FILE", help="film the motions, .mp4")
+    p.add_argument("--torques", action=argparse.BooleanOptionalAction, default=True)
+    p.add_argument(
+        "--inertials",
+        choices=("identified", "urdf"),
+        default="identified",
+        help="the arm's masses: published identified figures, or the URDF's (default identified)",
+    )
+
+
+def trajectory(options: argparse.Namespace) -> int:
+    """``galley trajectory``."""
+    from galley.commands.trajectory import trajectory_command
+
+    return trajectory_command(options)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ class Options:
     out: Path | None = None
     planner: str = "rrt-connect"
     checker: str = "kernel"
-    optimize: str = "shortest"
+    optimize: str = "smooth"
     arrival: str = "box"
     execute: str = "kinematic"
     video: bool = True

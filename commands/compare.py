@@ -1,151 +1,158 @@
-"""``galley compare``: the RRT's trajectory and the optimised one, side by side in figures."""
+"""``galley compare``: several ways to one goal, side by side in figures."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from typing import Any
+from collections.abc import Iterable
 
 from rich.table import Table
 
 from galley.commands.progress import Printer
-from galley.compare import Solution, record, save_waypoints, seed_query, solve
+from galley.compare import Options, run
+from galley.comparison.measures import CAP, Measured
+from galley.comparison.methods import TITLES, Attempt
+from galley.comparison.summary import MethodSummary, Result, Spread, figures
 from galley.domain.failure import Failure
-from galley.domain.log import Log
-from galley.domain.scene_file import load_scene
-from galley.engine import KITCHEN
-from galley.motion.trajectory import limit_ratios
-from galley.report import versions
-from galley.robots.mobile_panda import mobile_panda
-from galley.run_folder import RunFolder, check_destination, new_name
-from galley.skills import Settings, Workbench
-from galley.viz.video import film, viewpoint
-from galley.viz.view import Camera
-from galley.worlds.pybullet_world import PyBulletWorld
-from galley.worlds.scene_check import check_start
 
-FIGURES = "compare.json"
-_TITLES = {
-    "rrt": "RRT, as planned",
-    "shortcut": "RRT, shortcut",
-    "opt": "Optimised: the seed's QP",
-}
-_KEPT = ("rrt", "opt")  # whose waypoints and films are written
+_STOPS = "RRT, shortcut and shortest stop at every corner of their paths. Solve times are warm."
+_COLUMNS = {"rrt": "RRT"}
+_VERDICTS = {None: "no path", True: "free", False: "COLLIDES"}
 
 
 def compare_command(arguments: argparse.Namespace) -> int:
-    """Solve, print the table, write the trajectories and films."""
-    path = arguments.out or new_name("compare")
-    check_destination(path, FIGURES)
-    scene = load_scene(arguments.scene or KITCHEN / "kitchen.yaml")
-    printer = Printer()
-    with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
-        check_start(world)
-        bench = Workbench(scene, world.robot, world, Settings(seed=arguments.seed))
-        printer.stage("looking for a collision-free goal")
-        query = seed_query(bench, arguments.distance)
-        if isinstance(query, Failure):
-            return _refuse(query)
-        printer.stage(f"RRT to the hand's goal {query.distance:.2f} m along x")
-        found = solve(bench, query)
-        if isinstance(found, Failure):
-            return _refuse(found)
-        printer.console.print(_table(bench, found))
-        with RunFolder(path) as folder:
-            kept = tuple(s for s in found if s.name in _KEPT)
-            for solution in kept:
-                save_waypoints(folder.partial, solution)
-            figures = {
-                "schema_version": 1,
-                "scene": scene.source,
-                "seed": arguments.seed,
-                "distance_m": query.distance,
-                "solutions": [_figures(bench, s) for s in found],
-                "versions": versions(),
-            }
-            (folder.partial / FIGURES).write_text(json.dumps(figures, indent=1) + "\n")
-            try:
-                if arguments.video:
-                    # Both films from one place, so that they can be compared by eye.
-                    logs = [record(bench, query, solution) for solution in kept]
-                    camera = viewpoint(logs[0], scene, world.robot)
-                    for solution, log in zip(kept, logs, strict=True):
-                        _film(arguments, printer, bench, solution, log, camera, folder)
-            finally:
-                printer.close()
-    printer.console.print(f"results: {path}")
-    return 0
-
-
-def _film(
-    arguments: argparse.Namespace,
-    printer: Printer,
-    bench: Workbench,
-    solution: Solution,
-    log: Log,
-    camera: Camera,
-    folder: RunFolder,
-) -> None:
-    printer.stage(f"filming {solution.name}.mp4")
-    verdict = "free of collision" if solution.hit is None else f"COLLIDES: {_pair(solution)}"
-    film(
-        log,
-        bench.scene,
-        bench.robot,
-        folder.partial / f"{solution.name}.mp4",
+    """Solve, print the tables, write figures and films."""
+    defaults = Options()
+    kind, count = arguments.query
+    options = Options(
+        query=kind,
+        count=count,
+        scene=arguments.scene,
+        distance=defaults.distance if arguments.distance is None else arguments.distance,
+        seed=arguments.seed,
+        out=arguments.out,
+        video=arguments.video,
+        height=arguments.height,
         fps=arguments.fps,
-        width=arguments.height * 16 // 9 // 2 * 2,
-        height=arguments.height // 2 * 2,
         speed=arguments.speed,
-        camera=camera,
-        title=f"{_TITLES[solution.name]}, {verdict}",
-        progress=lambda done, total: printer.fraction("filming", done / total),
     )
+    listener = _Listener()
+    try:
+        outcome = run(options, listener)
+    finally:
+        listener.close()
+    if isinstance(outcome, Failure):
+        print(f"{outcome.kind.value}: {outcome}", file=sys.stderr)
+        return 1
+    listener.console.print(f"results: {outcome.folder}")
+    for fault in outcome.faults:
+        print(f"not as expected: {fault}", file=sys.stderr)
+    return 1 if outcome.faults else 0
 
 
-def _refuse(failure: Failure) -> int:
-    print(f"{failure.kind.value}: {failure}", file=sys.stderr)
-    return 1
+class _Listener(Printer):
+    """Also prints the tables. Satisfies ``compare.Listener``."""
+
+    def results(self, results: tuple[Result, ...], summaries: tuple[MethodSummary, ...]) -> None:
+        """See ``compare.Listener``."""
+        self.close()
+        if len(results) == 1:
+            self.console.print(_one(results[0]))
+            for line in _remarks(results[0]):
+                self.console.print(line, markup=False)
+        elif results:
+            self.console.print(_many(summaries))
+            self.console.print(
+                f"{len(results)} queries. Figures are medians of the successes, and in brackets "
+                "their 95th percentiles (of clearance the 5th)."
+            )
+        self.console.print(_STOPS)
 
 
-def _figures(bench: Workbench, solution: Solution) -> dict[str, Any]:
-    motion = solution.motion
-    velocity, acceleration, jerk = limit_ratios(motion.trajectory, bench.robot.group("arm"))
-    return {
-        "name": solution.name,
-        "waypoints": len(motion.path),
-        "length_rad": motion.path.length,
-        "hand_length_m": solution.hand_length,
-        "duration_s": motion.trajectory.duration,
-        "velocity_ratio": velocity,
-        "acceleration_ratio": acceleration,
-        "jerk_ratio": jerk,
-        "free": solution.hit is None,
-        "collision": list(solution.pair) if solution.pair else None,
-        "solve_s": solution.seconds,
-    }
+_NAMES = {
+    "joint_length_rad": ("joint length, rad", 1.0, 2),
+    "hand_length_m": ("hand path, m", 1.0, 2),
+    "duration_s": ("duration, s", 1.0, 2),
+    "velocity_ratio": ("velocity / limit", 1.0, 2),
+    "acceleration_ratio": ("accel. / limit", 1.0, 2),
+    "jerk_ratio": ("jerk / limit", 1.0, 2),
+    "min_clearance_m": ("clearance, mm", 1e3, 0),
+    "solve_ms": ("solve time, ms", 1.0, 1),
+}
+"""For each of FIGURES: what the table calls it, a factor, and digits after the point."""
 
 
-def _table(bench: Workbench, found: tuple[Solution, ...]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("trajectory", no_wrap=True)
-    for name in ("waypoints", "length rad", "hand m", "seconds", "solve ms"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("collision", no_wrap=True)
-    for solution in found:
-        figures = _figures(bench, solution)
-        table.add_row(
-            _TITLES[solution.name],
-            str(figures["waypoints"]),
-            f"{figures['length_rad']:.2f}",
-            f"{figures['hand_length_m']:.2f}",
-            f"{figures['duration_s']:.2f}",
-            f"{1e3 * figures['solve_s']:.1f}",
-            "free" if solution.hit is None else f"COLLIDES: {_pair(solution)}",
-        )
+def _table(methods: Iterable[str]) -> Table:
+    """Figures down, methods across: fits on 80 columns."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column("", no_wrap=True)
+    for method in methods:
+        table.add_column(_COLUMNS.get(method, method), justify="right", no_wrap=True)
     return table
 
 
-def _pair(solution: Solution) -> str:
-    return " and ".join(solution.pair or ())
+def _one(result: Result) -> Table:
+    table = _table(attempt.method for attempt, _ in result.rows)
+    rows = [None if m is None else figures(a, m) for a, m in result.rows]
+    for name, (title, scale, digits) in _NAMES.items():
+        cells = ["-" if row is None else f"{scale * row[name]:.{digits}f}" for row in rows]
+        if name == "min_clearance_m":
+            far = [row is not None and row[name] >= CAP for row in rows]
+            cells = [f">{c}" if beyond else c for c, beyond in zip(cells, far, strict=True)]
+        table.add_row(title, *cells)
+    verdicts = [None if m is None else m.verdict.free for _, m in result.rows]
+    table.add_row("collision", *(_VERDICTS[verdict] for verdict in verdicts))
+    return table
+
+
+def _remarks(result: Result) -> Iterable[str]:
+    """What does not fit into the table: collisions, stand-ins, reasons."""
+    for attempt, measured in result.rows:
+        title = TITLES[attempt.method]
+        if measured is None:
+            yield f"{title}: {attempt.reason}"
+            continue
+        yield from (f"{title}: {line}" for line in _of(attempt, measured))
+
+
+def _of(attempt: Attempt, measured: Measured) -> Iterable[str]:
+    verdict = measured.verdict
+    if attempt.by != attempt.method:
+        yield f"made by {attempt.by}" + (f": {attempt.note}" if attempt.note else "")
+    elif attempt.note:
+        yield attempt.note
+    for hit in verdict.hits:
+        who = "PyBullet" if hit.engine == "pybullet" else "the kernel"
+        yield (
+            f"{hit.pair[0]} and {hit.pair[1]} collide after {hit.time:.2f} s, "
+            f"{1e3 * hit.depth:.1f} mm deep, says {who}"
+        )
+    if verdict.free and not verdict.proven:
+        yield "no collision was found, but none proven impossible"
+    if not measured.within_limits:
+        yield f"exceeds the limits, by a factor of {max(measured.peaks):.4f}"
+
+
+def _many(summaries: tuple[MethodSummary, ...]) -> Table:
+    table = _table(s.method for s in summaries)
+    for title, counts in (
+        ("found", [s.found for s in summaries]),
+        ("free of collision", [s.free for s in summaries]),
+        ("within limits", [s.within for s in summaries]),
+        ("success: all three", [s.good for s in summaries]),
+        ("of these, by itself", [s.itself for s in summaries]),
+    ):
+        shares = zip(counts, summaries, strict=True)
+        table.add_row(title, *(f"{n} ({100 * n / s.queries:.0f}%)" for n, s in shares))
+    for name, (title, scale, digits) in _NAMES.items():
+        spreads = [s.spreads.get(name) for s in summaries]
+        table.add_row(title, *(_median(spread, scale, digits) for spread in spreads))
+    quotients = [s.against_shortcut for s in summaries]
+    table.add_row("duration / shortcut's", *("-" if q is None else f"{q:.2f}" for q in quotients))
+    return table
+
+
+def _median(spread: Spread | None, scale: float, digits: int) -> str:
+    if spread is None:
+        return "-"
+    return f"{scale * spread.median:.{digits}f} ({scale * spread.tail:.{digits}f})"

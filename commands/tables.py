@@ -21,7 +21,7 @@ def motion_table(report: Report) -> Table:
         first = motion.action_index != last
         last = motion.action_index
         free = record.planner.startswith("rrt")
-        kept = record.optimizer.startswith("kept")
+        kept = record.length_optimized is None and record.optimizer != "none"
         table.add_row(
             report.plan[last].strip("()") if first else "",
             motion.phase,

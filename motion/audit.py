@@ -54,7 +54,7 @@ def _worst(
     ]
     poses = np.array([_pose7(scene, start, k) for k in range(len(scene.items))]).reshape(-1, 7)
     worst: Contact | None = None
-    for q in motion.path.resampled(STEP.get(motion.group, DEFAULT_STEP)).waypoints:
+    for q in motion.trajectory.resampled(STEP.get(motion.group, DEFAULT_STEP))[1]:
         at = model.at(q)
         for k in carried:
             poses[k] = _pose7(scene, at, k)

@@ -49,7 +49,8 @@ class Record:
         planner: ``rrt-connect``, ``rrt``, ``anytime``, ``straight`` or ``direct``.
         planning_ms, optimization_ms: wall time.
         length_rrt, length_shortcut, length_optimized: joint path lengths; None where not made.
-        optimizer: what became of optimisation: ``shortest``, ``none``, or why it was refused.
+        optimizer: what became of optimisation: ``smooth``, ``time-optimal``, ``shortest`` or
+            ``none``; with the reason where it is not what was asked for.
         min_clearance_m: least clearance to an undeclared body measured along the path (the proof
             looks up to 0.06 m); None where nothing was measured.
         velocity_ratio, acceleration_ratio, jerk_ratio: peaks as shares of the limits.
@@ -78,7 +79,8 @@ class Motion:
         action_index: position of the action in the plan.
         phase: what it is for, ``open drawer: approach``.
         group: joint group that moves.
-        path: what was planned. trajectory: the same with its timing.
+        path: what was planned. trajectory: what is run, from the path's start to its end; along
+            the path, or where an optimiser found better and proved it.
         attachments: what moves along with the hand, from this motion's start on.
         allowed: pairs of names that may touch during it.
         guard: or None.

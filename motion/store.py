@@ -2,59 +2,84 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from galley.domain.errors import BadInput
-from galley.domain.log import UNREADABLE
-from galley.motion.motion import Motion
+from galley.motion.archive import Archive, read_archive, write_archive
+from galley.motion.motion import Attachment, Motion
+from galley.motion.path import Path as JointPath
 from galley.motion.trajectory import Trajectory
-
-STORE_VERSION = 1
 
 
 def save_trajectories(path: Path, motions: tuple[Motion, ...]) -> None:
-    """Write all motions' trajectories and planned waypoints; the file appears whole or not at all.
+    """Write all motions; the file appears whole or not at all.
 
-    For motion k: ``k_breaks`` (n + 1,), ``k_coefficients`` (n, d + 1, joints), ``k_waypoints``;
-    ``group`` and ``phase`` (m,) name them, ``action_index`` (m,) says what they belong to.
+    For motion k, beside its trajectory (``motion.archive``): ``k_waypoints`` (n, joints). ``phase``
+    (m,) and ``action_index`` (m,) say what it is for. ``attachment`` (a, 3) has a row (motion,
+    kind, name) for everything that moves along, ``allowed`` (b, 3) a row (motion, name, name) for
+    every pair that may touch. Guards and figures are not kept.
     """
-    data: dict[str, Any] = {
-        "store_version": np.array(STORE_VERSION),
-        "group": np.array([m.group for m in motions], dtype=np.str_),
+    attachments = [(str(k), a.kind, a.name) for k, m in enumerate(motions) for a in m.attachments]
+    allowed = [(str(k), a, b) for k, m in enumerate(motions) for a, b in sorted(m.allowed)]
+    more: dict[str, Any] = {
         "phase": np.array([m.phase for m in motions], dtype=np.str_),
         "action_index": np.array([m.action_index for m in motions], dtype=np.int64),
+        "attachment": np.array(attachments, dtype=np.str_).reshape(-1, 3),
+        "allowed": np.array(allowed, dtype=np.str_).reshape(-1, 3),
     }
     for k, motion in enumerate(motions):
-        data[f"{k}_breaks"] = motion.trajectory.breaks
-        data[f"{k}_coefficients"] = motion.trajectory.coefficients
-        data[f"{k}_waypoints"] = motion.path.waypoints
-    partial = path.with_name(f".{path.name}.partial")
-    with open(partial, "wb") as stream:
-        np.savez_compressed(stream, **data)
-    os.replace(partial, path)
+        more[f"{k}_waypoints"] = motion.path.waypoints
+    curves = [(m.trajectory.group, m.trajectory.breaks, m.trajectory.coefficients) for m in motions]
+    write_archive(path, curves, more)
 
 
 def load_trajectories(path: Path) -> tuple[Trajectory, ...]:
-    """The trajectories that ``save_trajectories`` wrote, in order.
+    """The trajectories of a file that ``save_trajectories`` or ``Trajectory.save`` wrote, in order.
 
     Raises:
         BadInput: no such file, or not one of these.
     """
+    return tuple(Trajectory(*curve) for curve in read_archive(path).curves)
+
+
+def load_motions(path: Path) -> tuple[Motion, ...]:
+    """The motions that ``save_trajectories`` wrote, in order, without guards and figures.
+
+    Raises:
+        BadInput: no such file, not one of these, a trajectory alone (``Trajectory.save``), or a
+            file of version 1, which does not say what moves along.
+    """
+    archive = read_archive(path)
+    if archive.version < 2:
+        raise BadInput.one(path, "was written by an older version and lacks what the hand holds")
+    if "phase" not in archive.columns:
+        raise BadInput.one(path, "holds a trajectory without the motion that it belongs to")
     try:
-        with np.load(path, allow_pickle=False) as data:
-            version = int(data["store_version"])
-            found = tuple(
-                Trajectory(str(group), data[f"{k}_breaks"], data[f"{k}_coefficients"])
-                for k, group in enumerate(data["group"])
-            )
-    except FileNotFoundError:
-        raise BadInput.one(path, "no such file") from None
-    except UNREADABLE as error:
-        raise BadInput.one(path, f"holds no trajectories ({error})") from None
-    if version != STORE_VERSION:
-        raise BadInput.one(path, f"is of version {version}, expected {STORE_VERSION}")
-    return found
+        return _motions(archive)
+    except (KeyError, ValueError, IndexError, TypeError) as error:
+        raise BadInput.one(path, f"holds no motions ({error})") from None
+
+
+def _motions(archive: Archive) -> tuple[Motion, ...]:
+    columns = archive.columns
+    attachments: list[list[Attachment]] = [[] for _ in archive.curves]
+    allowed: list[set[tuple[str, str]]] = [set() for _ in archive.curves]
+    for k, kind, name in columns["attachment"]:
+        attachments[int(k)].append(Attachment(str(kind), str(name)))
+    for k, a, b in columns["allowed"]:
+        allowed[int(k)].add((str(a), str(b)))
+    return tuple(
+        Motion(
+            action_index=int(columns["action_index"][k]),
+            phase=str(columns["phase"][k]),
+            group=curve[0],
+            path=JointPath(curve[0], columns[f"{k}_waypoints"]),
+            trajectory=Trajectory(*curve),
+            attachments=tuple(attachments[k]),
+            allowed=frozenset(allowed[k]),
+        )
+        for k, curve in enumerate(archive.curves)
+    )

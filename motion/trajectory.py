@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from galley.domain.errors import BadInput
 from galley.domain.frames import Array, frozen
+from galley.motion.archive import read_archive, write_archive
+from galley.motion.polynomials import bounds, derived, largest, ranges, turning_points
 from galley.robots.model import JointGroup
+
+_CELLS = 32  # parts of a piece on which speed is bounded: 6 % too high for a quintic at rest
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+
+
+class Samples(NamedTuple):
+    """A trajectory at m times: times (m,) in seconds, the rest (m, k)."""
+
+    times: Array
+    positions: Array
+    velocities: Array
+    accelerations: Array
 
 
 @dataclass(frozen=True)
@@ -58,57 +76,173 @@ class Trajectory:
             value = value * local + derived[piece, p]
         return value
 
+    @property
+    def start(self) -> Array:
+        """Position (k,) at time 0."""
+        return self(0.0)
+
+    @property
+    def end(self) -> Array:
+        """Position (k,) at the end."""
+        return self(self.duration)
+
     def peaks(self, order: int) -> Array:
         """Largest magnitude (k,) of the derivative of that order over the whole trajectory.
 
         Exact: a polynomial's extremes lie at its ends and at the roots of its derivative.
         """
-        spans = np.diff(self.breaks)
+        n, _, k = self.coefficients.shape
+        values = largest(self._rows(order)).reshape(n, k)
+        return np.asarray((values / (np.diff(self.breaks) ** order)[:, None]).max(axis=0))
+
+    def extremes(self) -> tuple[Array, Array]:
+        """Lowest and highest position (k,), (k,) of each joint at any time; exact as ``peaks``."""
+        n, _, k = self.coefficients.shape
+        low, high = ranges(self._rows(0))
+        return low.reshape(n, k).min(axis=0), high.reshape(n, k).max(axis=0)
+
+    def length(self) -> float:
+        """Length of the curve in joint space: the integral of the speed's Euclidean norm.
+
+        Adaptive Gauss-Legendre quadrature to a share of 1e-10, each piece first split where its
+        speed may turn: there it has its kinks (a joint that turns back while the others stand).
+        """
+        n, _, k = self.coefficients.shape
+        rates = self._rows(1).reshape(n, k, -1)
+        size = rates.shape[2]
+        squared = np.zeros((n, 2 * size - 1))
+        for a in range(size):
+            squared[:, a : a + size] += (rates[:, :, a : a + 1] * rates).sum(axis=1)
+        splits = np.column_stack([np.zeros(n), np.sort(turning_points(squared)), np.ones(n)])
+        knots = self.breaks[:-1, None] + np.diff(self.breaks)[:, None] * splits
+        starts, ends = knots[:, :-1].reshape(-1), knots[:, 1:].reshape(-1)
+        whole = self._speed_integrals(starts, ends)
+        total, scale = 0.0, float(whole.sum())
+        for _ in range(60):
+            middles = 0.5 * (starts + ends)
+            left, right = (
+                self._speed_integrals(a, b) for a, b in ((starts, middles), (middles, ends))
+            )
+            rough = np.abs(left + right - whole) > 1e-10 * scale / n
+            total += float((left + right)[~rough].sum())
+            if not rough.any():
+                return total
+            starts, ends = (
+                np.concatenate([a[rough], b[rough]])
+                for a, b in ((starts, middles), (middles, ends))
+            )
+            whole = np.concatenate([left[rough], right[rough]])
+        return total + float(whole.sum())
+
+    def resampled(self, step: float | Array) -> tuple[Array, Array]:
+        """States along the curve, close enough that no joint moves more than ``step`` between two.
+
+        What a joint travels on its way counts, not only where it is at the two times: within an
+        interval no joint leaves the states at its ends by more than ``step``. It is guaranteed, by
+        an upper bound of every joint's speed on each 1/32 of each piece, along which the times are
+        spread; there are a few percent more states than the fewest possible.
+
+        Args:
+            step: rad or m, one for all joints or one each (k,); greater than 0.
+
+        Returns:
+            times (m,), from 0 to the duration, and states (m, k), m >= 2.
+        """
+        steps = np.broadcast_to(np.asarray(step, dtype=np.float64), self.coefficients.shape[2:])
+        if not (steps > 0.0).all():
+            raise ValueError(f"step must be greater than 0, got {step}")
+        n, _, k = self.coefficients.shape
+        # Travel over a cell, in steps: u runs over [0, 1] in a piece, over 1 / _CELLS in a cell.
+        travel = bounds(self._rows(1), _CELLS).reshape(n, k, _CELLS) / _CELLS
+        cells = (travel / steps[:, None]).max(axis=1).reshape(-1)
+        along = np.concatenate([[0.0], np.cumsum(cells)])
+        count = max(1, int(np.ceil(along[-1] * (1.0 + 1e-9))))
+        parts = np.arange(_CELLS) / _CELLS
+        ticks = (self.breaks[:-1, None] + np.diff(self.breaks)[:, None] * parts).reshape(-1)
+        ticks = np.append(ticks, self.breaks[-1])
+        times = np.interp(np.arange(count + 1) * (along[-1] / count), along, ticks)
+        times[0], times[-1] = 0.0, self.duration
+        return times, self(times)
+
+    def sampled(self, dt: float) -> Samples:
+        """The trajectory at 0, dt, 2 dt, ... and, exactly, at its end.
+
+        The last interval is whatever is left, in (0, dt]; where the duration is a multiple of dt up
+        to rounding it is a whole one.
+
+        Args:
+            dt: seconds, greater than 0.
+        """
+        if not (np.isfinite(dt) and dt > 0.0):
+            raise ValueError(f"dt must be greater than 0, got {dt}")
+        count = max(1, int(np.ceil(self.duration / dt - 1e-6)))
+        times = np.append(np.arange(count) * dt, self.duration)
+        return Samples(times, self(times), self(times, 1), self(times, 2))
+
+    def joined(self, *others: Trajectory, tolerance: float = 1e-6) -> Trajectory:
+        """This one and then the others, one after the other.
+
+        Args:
+            others: of the same group; each begins where the one before it ends.
+            tolerance: how far (rad or m) positions may differ there. Velocities are not compared:
+                planned motions begin and end at rest.
+
+        Raises:
+            ValueError: of another group, or with a gap.
+        """
+        parts = (self, *others)
+        for a, b in itertools.pairwise(parts):
+            if a.group != b.group or a.coefficients.shape[2] != b.coefficients.shape[2]:
+                raise ValueError(f"can't join a trajectory of '{b.group}' to one of '{a.group}'")
+            gap = float(np.abs(b.start - a.end).max())
+            if not gap <= tolerance:
+                raise ValueError(f"one ends {gap:.3g} away from where the next one begins")
+        powers = max(part.coefficients.shape[1] for part in parts)
+        breaks, pieces = [np.zeros(1)], []
+        for part in parts:
+            breaks.append(breaks[-1][-1] + part.breaks[1:])
+            missing = powers - part.coefficients.shape[1]
+            pieces.append(np.pad(part.coefficients, ((0, 0), (0, missing), (0, 0))))
+        return Trajectory(self.group, np.concatenate(breaks), np.concatenate(pieces))
+
+    def save(self, path: Path | str) -> None:
+        """Write as npz (``motion.archive``); the file appears whole or not at all.
+
+        Raises:
+            BadInput: ``path`` can't be written.
+        """
+        write_archive(Path(path), [(self.group, self.breaks, self.coefficients)])
+
+    @classmethod
+    def load(cls, path: Path | str) -> Trajectory:
+        """Read what ``save`` wrote.
+
+        Raises:
+            BadInput: no such file, not one of these, or it holds several trajectories.
+        """
+        found = read_archive(Path(path)).curves
+        if len(found) != 1:
+            raise BadInput.one(path, f"holds {len(found)} trajectories, expected one")
+        return cls(*found[0])
+
+    def _rows(self, order: int) -> Array:
+        """Each piece and joint as a polynomial over [0, 1] (n k, d + 1 - order).
+
+        Scaled to u = t / span: coefficients of like size, so that trimming noise is safe. The
+        derivative of that order is by u, too.
+        """
         n, size, k = self.coefficients.shape
-        # Scaled to u = t / span: coefficients of like size, so that trimming noise is safe.
-        rows = self.coefficients * (spans[:, None] ** np.arange(size))[:, :, None]
+        rows = self.coefficients * (np.diff(self.breaks)[:, None] ** np.arange(size))[:, :, None]
         rows = np.moveaxis(rows, 1, 2).reshape(n * k, size)
         for _ in range(order):
-            rows = _derived(rows)
-        largest = _largest(rows).reshape(n, k) / (spans**order)[:, None]
-        return np.asarray(largest.max(axis=0))
+            rows = derived(rows)
+        return np.asarray(rows)
 
-
-def _derived(rows: Array) -> Array:
-    """Coefficients (m, d) of the derivatives of polynomials (m, d + 1), lowest power first."""
-    if rows.shape[1] == 1:
-        return np.zeros_like(rows)
-    return np.asarray(rows[:, 1:] * np.arange(1, rows.shape[1]))
-
-
-def _largest(rows: Array) -> Array:
-    """The largest magnitude (m,) on [0, 1] of polynomials (m, d + 1), all at once."""
-    best = np.maximum(np.abs(rows[:, 0]), np.abs(rows.sum(axis=1)))
-    slopes = _derived(rows)
-    scale = np.abs(slopes).max(axis=1, initial=0.0)
-    solid = np.abs(slopes) > 1e-12 * scale[:, None]
-    degree = np.where(solid.any(axis=1), slopes.shape[1] - 1 - solid[:, ::-1].argmax(axis=1), 0)
-    for d in range(1, slopes.shape[1]):
-        of = np.nonzero(degree == d)[0]
-        if len(of):
-            u = np.clip(_real_roots(slopes[of, : d + 1]), 0.0, 1.0)
-            value = np.zeros_like(u)
-            for p in range(rows.shape[1] - 1, -1, -1):  # Horner
-                value = value * u + rows[of, p : p + 1]
-            best[of] = np.maximum(best[of], np.abs(value).max(axis=1))
-    return np.asarray(best)
-
-
-def _real_roots(rows: Array) -> Array:
-    """The roots (m, d) of polynomials (m, d + 1); 0 stands for those that aren't real."""
-    d = rows.shape[1] - 1
-    if d == 1:
-        return np.asarray(-rows[:, :1] / rows[:, 1:])
-    companion = np.zeros((len(rows), d, d))
-    companion[:, np.arange(1, d), np.arange(d - 1)] = 1.0
-    companion[:, :, -1] = -rows[:, :-1] / rows[:, -1:]
-    roots = np.linalg.eigvals(companion)
-    return np.where(np.abs(roots.imag) < 1e-9, roots.real, 0.0)
+    def _speed_integrals(self, starts: Array, ends: Array) -> Array:
+        """Joint-space lengths (m,) between times (m,), (m,), by 8 Gauss points each."""
+        half = 0.5 * (ends - starts)
+        times = 0.5 * (starts + ends)[:, None] + half[:, None] * _NODES
+        return np.asarray(np.linalg.norm(self(times, 1), axis=2) @ _WEIGHTS * half)
 
 
 def limit_ratios(trajectory: Trajectory, group: JointGroup) -> tuple[float, float, float]:

@@ -12,16 +12,15 @@ from galley.domain.frames import Array
 from galley.domain.state import State
 from galley.motion.motion import Attachment, Motion, Record
 from galley.motion.path import Path
-from galley.motion.timing import rest_to_rest
 from galley.motion.trajectory import limit_ratios
 from galley.optimization.shortest import shortest
 from galley.skills.finders import BOTH, CompiledFinder, Finder, PythonFinder
 from galley.skills.proof import FREE, prove
 from galley.skills.reach import grip
+from galley.skills.timing import timed
 from galley.skills.workbench import Workbench
 from galley.worlds.checker import Pair
 
-_HELD_SPEED = 0.6  # of the usual speed while something is in the hand
 _FINENESS = (1.0, 0.5, 0.25)  # of the space's resolution, from search to search
 
 
@@ -36,9 +35,10 @@ def free_motion(
 ) -> Motion | Failure:
     """Move one joint group from ``state`` to one of ``goals`` (m, k).
 
-    Planned by the settings' planner (the base always by RRT-Connect). For the arm the QP then
-    replaces the path where its result is proven free; otherwise the path is shortcut and proven.
-    Where the kernel finds no way for the arm alone, base and arm move together.
+    Planned by the settings' planner (the base always by RRT-Connect), shortcut, proven, and made a
+    trajectory by the settings' method. With ``shortest`` the seed's QP replaces an arm's path
+    where its result is proven free. Where the kernel finds no way for the arm alone, base and arm
+    move together.
     """
     began = time.perf_counter()
     allowed = grip(bench, state)
@@ -76,11 +76,7 @@ def free_motion(
         ).within(phase)
     spent = 1e3 * (time.perf_counter() - began)
     record = replace(record, planning_ms=spent - record.optimization_ms)
-    trajectory = rest_to_rest(
-        path,
-        bench.robot.group(group),
-        bench.settings.speed * (_HELD_SPEED if state.held is not None and group != "base" else 1.0),
-    )
+    trajectory, record = timed(bench, state, path, allowed, record)
     attachments = held_attachment(bench, state)
     motion = Motion(action_index, phase, group, path, trajectory, attachments, allowed)
     return with_ratios(bench, motion, record)

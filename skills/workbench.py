@@ -29,7 +29,8 @@ class Settings:
         seed: of every random stream.
         planner: ``rrt-connect``, ``rrt`` or ``anytime`` for free arm motions.
         checker: ``kernel``, compiled and conservative, or ``pybullet``.
-        optimize: ``shortest`` (the seed's QP) or ``none``.
+        optimize: what makes trajectories of free motions' paths: ``smooth``, ``time-optimal``,
+            ``shortest`` (the seed's QP, for the arm) or ``none``; these two stop at each corner.
         l1: the seed's RRT arrives by the L1 norm instead of a box.
         iterations: budget of one RRT-Connect search. rrt_iterations: of one RRT search.
         shortcuts: tries of shortcutting.
@@ -41,7 +42,7 @@ class Settings:
     seed: int = 0
     planner: str = "rrt-connect"
     checker: str = "kernel"
-    optimize: str = "shortest"
+    optimize: str = "smooth"
     l1: bool = False
     iterations: int = 1500
     rrt_iterations: int = 4000

@@ -13,8 +13,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.frames import Array, frozen, transform
-from galley.domain.scene import HAND, WORLD, Joint, Scene
+from galley.domain.frames import Array, frozen, inverse, transform
+from galley.domain.scene import HAND, WORLD, Scene
 from galley.domain.state import State, item_pose
 from galley.robots.collision_model import collision_model
 from galley.robots.model import RobotModel
@@ -147,7 +147,7 @@ class SceneKernel:
             self._owner,
         )
         riders, hidden = self._riders(state, driven)
-        joint = None if driven is None else scene_joint(scene.joint(driven))
+        joint = None if driven is None else scene_joint(scene, driven, state.scene_q)
         return CollisionWorld(
             self.robot,
             Bodies(self.names, obstacles),
@@ -161,6 +161,10 @@ class SceneKernel:
         scene, fingers = self.scene, frozenset(self.robot.fingers)
         found = []
         moved = scene.moved_by(driven) if driven is not None else ()
+        # Where all would be with the joint at zero, and the other joints as they are.
+        scene_q = np.array(state.scene_q)
+        if driven is not None:
+            scene_q[scene.joint_index[driven]] = 0.0
         furniture = frozenset(body.name for body in scene.bodies)
         for k, item in enumerate(scene.items):
             placed = state.items[k]
@@ -168,17 +172,18 @@ class SceneKernel:
                 X = self._X_FP @ placed.X_PI
                 found.append(Rider(item.name, self._palm, self._placed(item.name, X), fingers))
             elif placed.parent != WORLD and placed.parent in moved:
-                # Where it would be with the joint at zero, which is the joint's frame.
-                X = scene.body_pose(placed.parent, np.zeros(len(scene.joints))) @ placed.X_PI
-                found.append(self._on_joint(item.name, X, driven, frozenset()))
+                X = scene.body_pose(placed.parent, scene_q) @ placed.X_PI
+                found.append(self._on_joint(item.name, X, driven, scene_q, frozenset()))
         for name in moved:
-            X = scene.body_pose(name, np.zeros(len(scene.joints)))
-            found.append(self._on_joint(name, X, driven, furniture))
+            X = scene.body_pose(name, scene_q)
+            found.append(self._on_joint(name, X, driven, scene_q, furniture))
         return tuple(found), frozenset(rider.name for rider in found)
 
-    def _on_joint(self, name: str, X_W: Array, driven: str | None, passes: frozenset[str]) -> Rider:
+    def _on_joint(
+        self, name: str, X_W: Array, driven: str | None, scene_q: Array, passes: frozenset[str]
+    ) -> Rider:
         assert driven is not None
-        X_JW = np.linalg.inv(scene_joint(self.scene.joint(driven)).X_WJ)
+        X_JW = np.linalg.inv(scene_joint(self.scene, driven, scene_q).X_WJ)
         return Rider(name, -1, self._placed(name, X_JW @ X_W), passes=passes)
 
     def _placed(self, name: str, X: Array) -> tuple[Solid, ...]:
@@ -223,8 +228,12 @@ class KernelChecker:
         return self._view(scene_q).contacts(q, within)
 
 
-def scene_joint(joint: Joint) -> SceneJoint:
-    """A scene's joint for the kernel: its frame has z along the axis, through the pivot."""
+def scene_joint(scene: Scene, name: str, scene_q: Array) -> SceneJoint:
+    """A scene's joint for the kernel: its frame has z along the axis, through the pivot.
+
+    The frame goes with what carries the joint (a door on a drawer), as ``scene_q`` has that.
+    """
+    joint = scene.joint(name)
     z = joint.axis
     x = np.eye(3)[int(np.argmin(np.abs(z)))]
     x = x - z * (z @ x)
@@ -232,6 +241,10 @@ def scene_joint(joint: Joint) -> SceneJoint:
     prismatic = joint.kind == "prismatic"
     origin = np.zeros(3) if prismatic else joint.pivot
     X_WJ = transform(np.stack([x, np.cross(z, x), z], axis=1), origin)
+    parent = next((body.parent for body in scene.bodies if body.joint == name), WORLD)
+    if parent != WORLD:
+        moved = scene.body_pose(parent, scene_q) @ inverse(scene.body(parent).X_WB0)
+        X_WJ = moved @ X_WJ
     return SceneJoint(frozen(X_WJ), prismatic, joint.lower, joint.upper)
 
 

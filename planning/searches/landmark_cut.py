@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import logging
-import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from pathlib import Path
-from time import perf_counter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from galley.compiled.jit import first_use
 from galley.planning.searches.relaxed import AUXILIARY, RelaxedOperator, RelaxedTask
 
-_log = logging.getLogger(__name__)
-
+_PART = "the landmark-cut heuristic"  # as the user reads it while it compiles
 _DEAREST = 1 << 20  # dearer actions are rounded down to this grid; sums then fit 64 bits
 
 Ints = NDArray[np.int32]
@@ -61,7 +56,8 @@ class LandmarkCut:
         """At most what a plan from ``state`` costs; None for a dead end."""
         true = self._relaxed.propositions(state)
         self._true[: len(true)] = true
-        found: int = self._kernel(self._true, len(true), *self._tables)
+        with first_use(_PART):
+            found: int = self._kernel(self._true, len(true), *self._tables)
         return None if found < 0 else found * self._unit
 
 
@@ -79,59 +75,7 @@ def _inverse(rows: Iterable[Iterable[int]], count: int) -> tuple[Ints, Ints]:
 
 @cache
 def _kernel() -> Callable[..., int]:
-    """The compiled function, out of the cache where it has been compiled before."""
-    import numba
-
+    """The compiled function; its module imports Numba, which takes time."""
     from galley.planning.searches.landmark_cut_kernel import landmark_cut
 
-    folder = _cache_folder()
-    if folder is None:
-        _log.info("compiling the landmark-cut heuristic (no folder to keep it in)")
-        return numba.njit(landmark_cut)  # type: ignore[no-any-return]
-    # The folder is read when a function is made ready for caching; other users keep theirs.
-    config: Any = numba.config
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(folder)
-    try:
-        compiled: Any = numba.njit(cache=True)(landmark_cut)
-    finally:
-        config.CACHE_DIR = before
-    return _announced(compiled)
-
-
-def _announced(compiled: Any) -> Callable[..., int]:
-    """``compiled``, which says so when its first call has to compile."""
-
-    def call(*args: object) -> int:
-        if not getattr(compiled, "signatures", True):  # Numba may be told not to compile
-            where = Path(compiled.stats.cache_path)
-            if not any(where.glob("*.nbi")):
-                _log.info("compiling the landmark-cut heuristic, once; kept in %s", where)
-            began = perf_counter()
-            value: int = compiled(*args)
-            _log.info("landmark-cut heuristic ready after %.1f s", perf_counter() - began)
-            return value
-        return compiled(*args)  # type: ignore[no-any-return]
-
-    return call
-
-
-def _cache_folder() -> Path | None:
-    """A folder of the user's that can be written; Numba's own setting comes first."""
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    if chosen:
-        folder = Path(chosen)
-    else:
-        base = os.environ.get("XDG_CACHE_HOME")
-        try:
-            folder = (Path(base) if base else Path.home() / ".cache") / "galley" / "numba"
-        except RuntimeError:  # no home
-            return None
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except OSError:
-        return None
-    return folder
+    return landmark_cut

@@ -16,14 +16,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from galley.compiled.jit import kernel
 
 _UNKNOWN, _GOAL, _BEHIND = 0, 1, 2  # zones: the goal's, and what is reached through it alone
 UNREACHED = np.int64(1 << 60)
 
 
-@njit
-def _push(heap: Any, size: int, key: int) -> int:
+@kernel
+def _push(heap: Any, size: int, key: Any) -> int:
     """Adds ``key`` to a binary heap and returns its size."""
     place = size
     while place > 0:
@@ -36,7 +37,7 @@ def _push(heap: Any, size: int, key: int) -> int:
     return size + 1
 
 
-@njit
+@kernel
 def _outside(
     start: int,
     value: Any,
@@ -77,7 +78,7 @@ def _outside(
     return False
 
 
-@njit
+@kernel
 def _drop(heap: Any, size: int) -> int:
     """Takes the least key, ``heap[0]``, off a binary heap and returns its size."""
     size -= 1
@@ -97,6 +98,7 @@ def _drop(heap: Any, size: int) -> int:
     return size
 
 
+@kernel
 def landmark_cut(
     true: Any,  # propositions that hold
     true_count: int,

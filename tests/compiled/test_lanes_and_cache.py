@@ -92,6 +92,22 @@ def test_no_folder_is_no_error(monkeypatch, tmp_path):
     jit.cache_folder.cache_clear()
 
 
+def test_compiled_code_is_kept_where_one_may_write(monkeypatch, tmp_path):
+    version = f"galley-{jit.digest()}"
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    jit.cache_folder.cache_clear()
+    assert jit.cache_folder() == tmp_path / "galley" / "numba" / version
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "own"))
+    jit.cache_folder.cache_clear()
+    assert jit.cache_folder() == tmp_path / "own" / version
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "below"))
+    jit.cache_folder.cache_clear()
+    assert jit.cache_folder() is None
+    jit.cache_folder.cache_clear()
+
+
 def test_the_first_use_says_what_it_compiles_and_later_ones_say_nothing(folder, caplog):
     said = []
     assert jit.pending("a part") == ("a part",)

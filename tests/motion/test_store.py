@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from galley.domain.errors import BadInput
-from galley.motion.motion import Motion
+from galley.motion.archive import STORE_VERSION, write_archive
+from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path
-from galley.motion.store import STORE_VERSION, load_trajectories, save_trajectories
+from galley.motion.store import load_motions, load_trajectories, save_trajectories
 from galley.motion.timing import rest_to_rest
+from galley.motion.trajectory import Trajectory
 
 
 @pytest.fixture
@@ -16,7 +18,11 @@ def motions(robot):
     made = []
     for k, (group, size) in enumerate((("base", 3), ("arm", 7), ("fingers", 2))):
         path = Path(group, 0.02 * rng.random((3 + k, size)))
-        made.append(Motion(k, f"phase {k}", group, path, rest_to_rest(path, robot.group(group))))
+        held = (Attachment("item", "mug"),) if k else ()
+        led = (Attachment("joint", "drawer slide"),) if k == 2 else ()
+        allowed = frozenset({("finger", "mug"), ("mug", "table")}) if k else frozenset()
+        timed = rest_to_rest(path, robot.group(group))
+        made.append(Motion(k, f"phase {k}", group, path, timed, held + led, allowed))
     return tuple(made)
 
 
@@ -33,6 +39,71 @@ def test_saved_trajectories_come_back_bit_for_bit(motions, tmp_path):
         assert data["action_index"].tolist() == [0, 1, 2]
         np.testing.assert_array_equal(data["1_waypoints"], motions[1].path.waypoints)
     assert [p.name for p in tmp_path.iterdir()] == [file.name], "nothing half-written is left"
+
+
+def test_saved_motions_come_back_with_what_moves_along(motions, tmp_path):
+    save_trajectories(tmp_path / "t.npz", motions)
+    loaded = load_motions(tmp_path / "t.npz")
+    for motion, back in zip(motions, loaded, strict=True):
+        assert (back.action_index, back.phase, back.group) == (
+            motion.action_index,
+            motion.phase,
+            motion.group,
+        )
+        assert back.attachments == motion.attachments
+        assert back.allowed == motion.allowed
+        np.testing.assert_array_equal(back.path.waypoints, motion.path.waypoints)
+        np.testing.assert_array_equal(back.trajectory.coefficients, motion.trajectory.coefficients)
+
+
+def without(source, target, version, *names):
+    """A copy of an archive as an earlier version would have written it."""
+    with np.load(source) as data:
+        columns = {name: values for name, values in data.items() if name not in names}
+    columns["store_version"] = np.array(version)
+    np.savez(target, **columns)
+
+
+def test_trajectories_of_version_1_are_still_read(motions, tmp_path):
+    save_trajectories(tmp_path / "new.npz", motions)
+    without(tmp_path / "new.npz", tmp_path / "old.npz", 1, "attachment", "allowed")
+    old, new = (load_trajectories(tmp_path / f"{name}.npz") for name in ("old", "new"))
+    for a, b in zip(old, new, strict=True):
+        np.testing.assert_array_equal(a.coefficients, b.coefficients)
+    with pytest.raises(BadInput, match="older version"):
+        load_motions(tmp_path / "old.npz")
+
+
+def test_one_form_for_one_and_for_many(motions, tmp_path):
+    motions[1].trajectory.save(tmp_path / "one.npz")
+    (alone,) = load_trajectories(tmp_path / "one.npz")
+    np.testing.assert_array_equal(alone.coefficients, motions[1].trajectory.coefficients)
+    with pytest.raises(BadInput, match="without the motion"):
+        load_motions(tmp_path / "one.npz")
+    save_trajectories(tmp_path / "many.npz", motions[:1])
+    assert Trajectory.load(tmp_path / "many.npz").group == "base"
+
+
+@pytest.mark.parametrize("name", ["attachment", "allowed", "0_waypoints", "action_index"])
+def test_motions_with_a_column_missing_are_bad_input(name, motions, tmp_path):
+    save_trajectories(tmp_path / "good.npz", motions)
+    without(tmp_path / "good.npz", tmp_path / "bad.npz", STORE_VERSION, name)
+    with pytest.raises(BadInput, match="holds no motions"):
+        load_motions(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize("row", [["7", "item", "mug"], ["x", "item", "mug"], ["0", "it"]])
+def test_attachments_that_belong_to_no_motion_are_bad_input(row, motions, tmp_path):
+    save_trajectories(tmp_path / "good.npz", motions)
+    with np.load(tmp_path / "good.npz") as data:
+        columns = {k: v for k, v in data.items() if k[0].isalpha() and "group" not in k}
+    columns["attachment"] = np.array([row])
+    curves = [(m.trajectory.group, m.trajectory.breaks, m.trajectory.coefficients) for m in motions]
+    more = {f"{k}_waypoints": m.path.waypoints for k, m in enumerate(motions)}
+    columns.pop("store_version")
+    write_archive(tmp_path / "bad.npz", curves, columns | more)
+    with pytest.raises(BadInput, match="holds no motions"):
+        load_motions(tmp_path / "bad.npz")
 
 
 def test_no_motions_are_an_empty_store(tmp_path):

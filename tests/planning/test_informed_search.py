@@ -30,7 +30,6 @@ from galley.planning.task import ground
 needs_numba = pytest.mark.skipif(not numba_installed(), reason="needs numba")
 ASTAR = import_module("galley.planning.searches.astar")
 INFORMED = import_module("galley.planning.searches.informed")
-LANDMARK_CUT = import_module("galley.planning.searches.landmark_cut")
 UNIFORM_COST = import_module("galley.planning.searches.uniform_cost")
 SEEDS = range(120)
 CONDITIONAL = replace(ADL, quantified=False, either=False, hierarchy=False)
@@ -378,17 +377,6 @@ def test_needless_actions_are_left_out(kitchen):
     detour = [by_name["(navigate f0 f4)"], by_name["(navigate f4 f0)"]]
     assert without_needless(kitchen, detour + needed) == needed
     assert without_needless(kitchen, needed) == needed
-
-
-def test_the_compiled_heuristic_is_kept_where_one_may_write(monkeypatch, tmp_path):
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert LANDMARK_CUT._cache_folder() == tmp_path / "galley" / "numba"
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "own"))
-    assert LANDMARK_CUT._cache_folder() == tmp_path / "own"
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "below"))
-    assert LANDMARK_CUT._cache_folder() is None
 
 
 def test_costs_are_exact_decimals():

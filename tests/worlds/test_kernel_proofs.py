@@ -243,7 +243,7 @@ def test_no_point_travels_farther_than_its_bound(name, held):
         else:
             b += rng.uniform(-0.3, 0.3, len(low))
         b = np.clip(b, low, high)
-        largest = set_travel(view.table, a, b)
+        largest = set_travel(view.table, np.abs(b - a))
         bounds = view.query.travel[: len(movers.names)].astype(float)
         assert largest >= bounds.max() - 1e-6
         frames = []

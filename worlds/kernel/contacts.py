@@ -21,10 +21,9 @@ _LANES = 16
 def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
     """Least distances (m, at most ``cap``) at ``query.q``, which must stand in the buffer.
 
-    Where things are apart, exact to rounding between hulls and solids, and never too large between
-    two moving solids; where they overlap, minus the depth of the deepest sphere. Only what the
-    query lists is looked at: parts that move against what stands still, pairs whose distance may
-    change.
+    Where things are apart, exact to rounding; where they overlap, minus the depth of the deepest
+    sphere, or of two solids along their faces' normals. Only what the query lists is looked at:
+    parts that move against what stands still, pairs whose distance may change.
 
     Args:
         scene: (P, B) filled: part against body. between: (P, P) filled: part against part.
@@ -59,7 +58,7 @@ def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
             if query.allowed[p, b] == 0 and not _far(table, row, o, scene[p, b]):
                 for i in range(12):
                     Y[i] = obstacles.pose[o, i]
-                d = gap(query.solids, row, X, obstacles.solids, o, Y, scene[p, b])
+                d = _solids_apart(table, row, X, obstacles.solids, o, Y)
                 scene[p, b] = min(scene[p, b], d)
     for k in range(len(query.sphere_pairs)):
         a, b = query.sphere_pairs[k, 0], query.sphere_pairs[k, 1]
@@ -85,7 +84,7 @@ def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
         pose_of(table, a, 0, X)
         pose_of(table, b, 0, Y)
         i, j = query.solid_part[a], query.solid_part[b]
-        d = gap(query.solids, a, X, query.solids, b, Y, between[i, j])
+        d = _solids_apart(table, a, X, query.solids, b, Y)
         between[i, j] = min(between[i, j], d)
 
 
@@ -99,6 +98,14 @@ def _hulls_apart(table: Any, p: int, X: Any, B: Any, first: int, last: int, Y: A
             d = separation(robot.hulls, h, X, B, k, Y, -1.0, query.work[2])
             best = min(best, d)
     return best
+
+
+@bare_kernel
+def _solids_apart(table: Any, a: int, X: Any, B: Any, b: int, Y: Any) -> float:
+    """Distance (m) of moving solid a at X (12,) from solid b of B; minus an overlap's depth."""
+    _, _, query = unpack(table)
+    d = separation(query.solids, a, X, B, b, Y, -1.0, query.work[2])
+    return d if d >= 0.0 else min(gap(query.solids, a, X, B, b, Y, 0.0), 0.0)
 
 
 @bare_kernel

@@ -1,7 +1,7 @@
 """Moving solids (a chassis, a held item, a pulled drawer) in 16 configurations.
 
-Balls around them are looked at for all 16 at once; where one is too near, ``gap`` judges the
-configurations one by one.
+Balls around them are looked at for all 16 at once; where one is too near, ``separation`` judges
+the configurations one by one.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from galley.compiled.lanes import (
     store,
 )
 from galley.worlds.kernel.arrays import FRAMES, LIMIT, SHARE, SOLIDS, SPARE, WORST
-from galley.worlds.kernel.gap import gap
 from galley.worlds.kernel.kinematics import FRAME, moved
 from galley.worlds.kernel.packed import unpack
+from galley.worlds.kernel.separation import separation
 from galley.worlds.kernel.shapes import squared
 
 _HIT = np.float32(-1.0)
@@ -107,7 +107,7 @@ def _one_by_one(table: Any, row: int, o: int, count: int, early: bool) -> bool:
     """Solid ``row`` against obstacle o, in the configurations where its ball is too near."""
     _, obstacles, query = unpack(table)
     buffer, layout = query.buffer, query.layout
-    X, Y = query.work[0], query.work[1]
+    X, Y, W = query.work[0], query.work[1], query.work[2]
     for i in range(12):
         Y[i] = obstacles.pose[o, i]
     hit = False
@@ -116,7 +116,7 @@ def _one_by_one(table: Any, row: int, o: int, count: int, early: bool) -> bool:
             continue
         limit = float(buffer[layout[LIMIT] + lane])
         pose_of(table, row, lane, X)
-        if gap(query.solids, row, X, obstacles.solids, o, Y, limit) < limit:
+        if separation(query.solids, row, X, obstacles.solids, o, Y, limit, W) < limit:
             buffer[layout[WORST] + lane] = _HIT
             hit = True
             if early:
@@ -132,7 +132,7 @@ def solid_pairs_hit(table: Any, count: int, early: bool) -> bool:
     share = load(buffer, layout[SHARE])
     first = len(query.reach) + len(query.sphere_pairs) + len(query.mixed_pairs)
     place_balls(table)
-    X, Y = query.work[0], query.work[1]
+    X, Y, W = query.work[0], query.work[1], query.work[2]
     hit = False
     for k in range(len(query.solid_pairs)):
         a, b = query.solid_pairs[k, 0], query.solid_pairs[k, 1]
@@ -155,7 +155,7 @@ def solid_pairs_hit(table: Any, count: int, early: bool) -> bool:
             kept = float(buffer[layout[LIMIT] + lane])
             pose_of(table, a, lane, X)
             pose_of(table, b, lane, Y)
-            if gap(query.solids, a, X, query.solids, b, Y, kept) < kept:
+            if separation(query.solids, a, X, query.solids, b, Y, kept, W) < kept:
                 buffer[layout[WORST] + lane] = _HIT
                 hit = True
                 if early:

@@ -1,0 +1,128 @@
+"""Archives of trajectories: npz files of numbers and text, written whole, nothing to unpickle.
+
+One form for a single trajectory (``Trajectory.save``) and for the many of a run (``store``):
+``group`` (m,) names the joint group of each; trajectory k has ``k_breaks`` (n + 1,) and
+``k_coefficients`` (n, d + 1, joints). More columns may stand beside these.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from galley.domain.errors import BadInput
+from galley.domain.frames import Array
+from galley.domain.log import UNREADABLE
+
+STORE_VERSION = 2
+READABLE = (1, 2)
+"""Versions that can be read: version 1 has fewer columns beside the trajectories."""
+
+_FARTHEST = 1e9  # m or rad, of a piece's terms: beyond it sums mean nothing
+
+
+@dataclass(frozen=True)
+class Archive:
+    """What a file holds.
+
+    Attributes:
+        path: where it was read from.
+        version: one of ``READABLE``.
+        curves: group, breaks (n + 1,) and coefficients (n, d + 1, k) of each trajectory.
+        columns: every array of the file by name.
+    """
+
+    path: Path
+    version: int
+    curves: tuple[tuple[str, Array, Array], ...]
+    columns: Mapping[str, Any]
+
+
+def write_archive(
+    path: Path, curves: list[tuple[str, Array, Array]], more: Mapping[str, Any] | None = None
+) -> None:
+    """Write trajectories (group, breaks, coefficients); the file appears whole or not at all.
+
+    Args:
+        path: of the file; taken as it is, nothing is appended.
+        curves: as in ``Archive``.
+        more: further columns, numbers or text.
+
+    Raises:
+        BadInput: ``path`` can't be written.
+    """
+    data: dict[str, Any] = {
+        "store_version": np.array(STORE_VERSION),
+        "group": np.array([group for group, _, _ in curves], dtype=np.str_),
+        **(more or {}),
+    }
+    for k, (_, breaks, coefficients) in enumerate(curves):
+        data[f"{k}_breaks"], data[f"{k}_coefficients"] = breaks, coefficients
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with open(partial, "wb") as stream:
+            np.savez_compressed(stream, **data)
+        os.replace(partial, path)
+    except FileNotFoundError:
+        raise BadInput.one(path, "its folder does not exist") from None
+    except IsADirectoryError:
+        raise BadInput.one(path, "is a folder, expected a file") from None
+    except PermissionError:
+        raise BadInput.one(path, "can't be written: permission denied") from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_archive(path: Path) -> Archive:
+    """What ``write_archive`` wrote.
+
+    Raises:
+        BadInput: no such file, not one of these, of another version, or its numbers make no
+            trajectory.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            version = int(data["store_version"])
+            if version not in READABLE:
+                what = f"is of version {version}, expected {STORE_VERSION}"
+                raise BadInput.one(path, what)
+            columns = {name: data[name] for name in data.files}
+        curves = tuple(
+            (str(group), *_curve(k, columns[f"{k}_breaks"], columns[f"{k}_coefficients"]))
+            for k, group in enumerate(columns["group"])
+        )
+    except FileNotFoundError:
+        raise BadInput.one(path, "no such file") from None
+    except IsADirectoryError:
+        raise BadInput.one(path, "is a folder, expected a file") from None
+    except BadInput:
+        raise
+    except (*UNREADABLE, AttributeError) as error:
+        why = str(error) if zipfile.is_zipfile(path) else "it is no npz file"
+        raise BadInput.one(path, f"holds no trajectories ({why})") from None
+    return Archive(path, version, curves, columns)
+
+
+def _curve(k: int, breaks: Any, coefficients: Any) -> tuple[Array, Array]:
+    """Checked numbers of trajectory k."""
+    breaks, coefficients = (np.asarray(a, dtype=np.float64) for a in (breaks, coefficients))
+    if breaks.ndim != 1 or coefficients.ndim != 3 or len(breaks) != len(coefficients) + 1:
+        raise ValueError(f"trajectory {k} has arrays of the wrong shape")
+    if not len(coefficients) or 0 in coefficients.shape:
+        raise ValueError(f"trajectory {k} is empty")
+    if not (np.isfinite(breaks).all() and np.isfinite(coefficients).all()):
+        raise ValueError(f"trajectory {k} has numbers that are not finite")
+    if breaks[0] != 0.0 or (np.diff(breaks) <= 0).any():
+        raise ValueError(f"the times of trajectory {k} do not increase from 0")
+    with np.errstate(over="ignore", invalid="ignore"):
+        spans = np.diff(breaks)[:, None] ** np.arange(coefficients.shape[1])
+        sizes = np.abs(coefficients * spans[:, :, None]).max()
+    if not sizes < _FARTHEST:
+        raise ValueError(f"trajectory {k} leads out of this world")
+    return breaks, coefficients

@@ -1,0 +1,193 @@
+"""Export: trajectories in the forms that controllers of real arms read. Files appear whole.
+
+- CSV, a row a period: time, then position, velocity and acceleration of each joint
+- JSON with the fields of ROS's ``trajectory_msgs/JointTrajectory``
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from galley.domain.errors import BadInput
+from galley.domain.frames import Array
+from galley.motion.trajectory import Samples, Trajectory
+from galley.robots.model import JointGroup
+
+CSV_RATE = 1000.0  # Hz, of the Panda's control loop
+ROS_RATE = 100.0  # Hz: a ROS controller interpolates between the points by quintic splines
+_NANO = 1_000_000_000
+
+
+def write_csv(path: Path, trajectory: Trajectory, group: JointGroup, rate: float = CSV_RATE) -> int:
+    """Write the trajectory as CSV, for a loop that sets a state each period.
+
+    The header names joints and units: ``time [s]``, then for each joint ``name position [rad]``,
+    ``name velocity [rad/s]``, ``name acceleration [rad/s^2]`` (m for a sliding joint). Numbers have
+    all their digits: reading them gives the same doubles. The last row is the exact end, at most
+    one period after the one before it.
+
+    Args:
+        path: of the file.
+        trajectory: over ``group``.
+        group: names and units of the joints.
+        rate: rows a second.
+
+    Returns:
+        The number of rows, without the header.
+
+    Raises:
+        BadInput: ``path`` can't be written.
+        ValueError: the trajectory is of another group, or the rate is not positive.
+    """
+    samples = _sampled(trajectory, group, rate)
+    names = ["time [s]"]
+    for joint, unit in zip(group.joints, group.units, strict=True):
+        names += [
+            f"{joint} position [{unit}]",
+            f"{joint} velocity [{unit}/s]",
+            f"{joint} acceleration [{unit}/s^2]",
+        ]
+    table = np.empty((len(samples.times), len(names)))
+    table[:, 0] = samples.times
+    for k, values in enumerate(samples[1:]):
+        table[:, 1 + k :: 3] = values
+    lines = [",".join(_quoted(name) for name in names)]
+    lines += [",".join(map(repr, row)) for row in table.tolist()]
+    _write(Path(path), "\n".join(lines) + "\n")
+    return len(table)
+
+
+def read_csv(path: Path | str) -> tuple[tuple[str, ...], Samples]:
+    """Joint names and samples that ``write_csv`` wrote, bit for bit.
+
+    Raises:
+        BadInput: no such file, or not one of these.
+    """
+    try:
+        with open(path, newline="") as stream:
+            names, *rows = csv.reader(stream)
+        if names[:1] != ["time [s]"] or len(names) % 3 != 1:
+            raise ValueError("the header is another one")
+        table = np.array(rows, dtype=np.float64).reshape(-1, len(names))
+    except FileNotFoundError:
+        raise BadInput.one(path, "no such file") from None
+    except (OSError, ValueError, csv.Error) as error:
+        raise BadInput.one(path, f"is no exported trajectory ({error})") from None
+    joints = tuple(name.split(" position ")[0] for name in names[1::3])
+    return joints, Samples(table[:, 0], table[:, 1::3], table[:, 2::3], table[:, 3::3])
+
+
+def ros_message(
+    trajectory: Trajectory, group: JointGroup, rate: float = ROS_RATE, frame: str = ""
+) -> dict[str, Any]:
+    """The fields of a ``trajectory_msgs/JointTrajectory`` as plain data.
+
+    ``header.stamp`` is 0, which asks a controller to begin at once; ``effort`` is empty, as for
+    "not given". Times are whole nanoseconds from the start, rounded.
+
+    Args:
+        trajectory: over ``group``.
+        group: names of the joints.
+        rate: points a second; the last point is the exact end.
+        frame: ``header.frame_id``.
+    """
+    samples = _sampled(trajectory, group, rate)
+    points = [
+        {
+            "positions": q,
+            "velocities": v,
+            "accelerations": a,
+            "effort": [],
+            "time_from_start": _duration(t),
+        }
+        for t, q, v, a in zip(*(values.tolist() for values in samples), strict=True)
+    ]
+    return {
+        "header": {"stamp": _duration(0.0), "frame_id": frame},
+        "joint_names": list(group.joints),
+        "points": points,
+    }
+
+
+def write_ros(
+    path: Path | str,
+    trajectory: Trajectory,
+    group: JointGroup,
+    rate: float = ROS_RATE,
+    frame: str = "",
+) -> int:
+    """Write ``ros_message`` as JSON; returns the number of points.
+
+    Raises:
+        BadInput: ``path`` can't be written.
+    """
+    message = ros_message(trajectory, group, rate, frame)
+    _write(Path(path), json.dumps(message, indent=1) + "\n")
+    return len(message["points"])
+
+
+def read_ros(path: Path | str) -> tuple[tuple[str, ...], Samples]:
+    """Joint names and samples of a file that ``write_ros`` wrote; times to the nanosecond.
+
+    Raises:
+        BadInput: no such file, or not one of these.
+    """
+    try:
+        message = json.loads(Path(path).read_text())
+        points = message["points"]
+        stamps = [p["time_from_start"] for p in points]
+        times = np.array([s["sec"] + s["nanosec"] / _NANO for s in stamps])
+        fields = ("positions", "velocities", "accelerations")
+        q, v, a = (_column([p[field] for p in points]) for field in fields)
+        joints = tuple(str(name) for name in message["joint_names"])
+    except FileNotFoundError:
+        raise BadInput.one(path, "no such file") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadInput.one(path, f"is no JointTrajectory ({error})") from None
+    return joints, Samples(times, q, v, a)
+
+
+def _sampled(trajectory: Trajectory, group: JointGroup, rate: float) -> Samples:
+    if trajectory.group != group.name or trajectory.coefficients.shape[2] != group.size:
+        raise ValueError(f"a trajectory of '{trajectory.group}' is none of '{group.name}'")
+    if not (np.isfinite(rate) and rate > 0.0):
+        raise ValueError(f"rate must be greater than 0, got {rate}")
+    return trajectory.sampled(1.0 / rate)
+
+
+def _duration(seconds: float) -> dict[str, int]:
+    """Seconds as ROS 2 writes them, both parts whole and the second below 1e9."""
+    whole, rest = divmod(round(seconds * _NANO), _NANO)
+    return {"sec": int(whole), "nanosec": int(rest)}
+
+
+def _column(rows: Sequence[Sequence[float]]) -> Array:
+    return np.array(rows, dtype=np.float64)
+
+
+def _quoted(name: str) -> str:
+    """A field of CSV; joint names may hold anything."""
+    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"\n') else name
+
+
+def _write(path: Path, text: str) -> None:
+    """Under a temporary name first: nobody finds half a trajectory."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(text)
+        os.replace(partial, path)
+    except FileNotFoundError:
+        raise BadInput.one(path, "its folder does not exist") from None
+    except IsADirectoryError:
+        raise BadInput.one(path, "is a folder, expected a file") from None
+    except PermissionError:
+        raise BadInput.one(path, "can't be written: permission denied") from None
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,265 @@
+"""Joint torques along a trajectory against the arm's limits, by Drake's inverse dynamics.
+
+Known are gravity, inertia and Coriolis forces of the robot and of what it holds. Not known: joint
+friction, the motors' own inertia, and forces of contact (a drawer that is pulled, a grip).
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydrake.multibody.parsing import Parser
+from pydrake.multibody.plant import MultibodyPlant
+from pydrake.multibody.tree import MultibodyForces
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array, frozen, rpy
+from galley.domain.scene import Item
+from galley.motion.trajectory import Trajectory, slowed
+from galley.optimization.panda_inertials import set_identified
+from galley.robots.model import RobotModel
+from galley.worlds.urdf import item_urdf
+
+RATE = 1000.0  # Hz, of the samples: the Panda's control period
+INERTIALS = ("identified", "urdf")
+_HELD = "galley_held_item"
+
+
+@dataclass(frozen=True)
+class Held:
+    """An item in the hand, at X_HI (4, 4) in the palm's frame."""
+
+    item: Item
+    X_HI: Array
+
+
+@dataclass(frozen=True)
+class TorqueCheck:
+    """What a trajectory asks of the joints that have a finite effort limit.
+
+    Attributes:
+        joints: their names (k,), of the whole robot: a base that accelerates loads the arm too.
+        units: ``N m`` or ``N`` (k,).
+        torque: largest magnitude (k,) at any sample.
+        limit: effort limits (k,).
+        ratio: torque / limit (k,).
+        time: seconds, of the largest ratio.
+        share: of the limits that may be used.
+        inertials: whose masses and inertias: one of ``INERTIALS``.
+    """
+
+    joints: tuple[str, ...]
+    units: tuple[str, ...]
+    torque: Array
+    limit: Array
+    ratio: Array
+    time: float
+    share: float
+    inertials: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether every joint keeps its share of the limit."""
+        return bool((self.ratio <= self.share * (1.0 + 1e-9)).all())
+
+    @property
+    def worst(self) -> int:
+        """Index of the joint that comes nearest to its limit."""
+        return int(self.ratio.argmax())
+
+    def __str__(self) -> str:
+        k = self.worst
+        return (
+            f"{self.joints[k]} needs {self.torque[k]:.1f} of {self.limit[k]:.0f} {self.units[k]}"
+            f" ({100 * self.ratio[k]:.0f} %) at {self.time:.2f} s"
+            + ("" if self.passed else ", too much")
+        )
+
+
+class TorqueModel:
+    """A robot's rigid-body dynamics, without shapes: built in milliseconds.
+
+    Args:
+        robot: its URDF says masses, inertias and effort limits.
+        held: what is in the hand; part of the hand then, its mass spread over its shapes.
+        inertials: ``identified``: published figures for a Panda's links (``panda_inertials``), the
+            URDF's for all others; ``urdf``: the URDF's for all.
+
+    Raises:
+        ValueError: no joint has a finite effort limit, or ``inertials`` is unknown.
+    """
+
+    def __init__(
+        self, robot: RobotModel, held: Held | None = None, inertials: str = "identified"
+    ) -> None:
+        if inertials not in INERTIALS:
+            raise ValueError(f"no inertials '{inertials}', there are {list(INERTIALS)}")
+        self.robot = robot
+        root = ET.fromstring(robot.urdf)
+        efforts = _take_efforts(root)
+        self.effort = frozen([efforts.get(name, np.inf) for name in robot.joints])
+        """Effort limits (n,) in the order of q; infinite where the URDF has none."""
+        self._limited = np.nonzero(np.isfinite(self.effort))[0]
+        if not len(self._limited):
+            raise ValueError(f"no joint of {robot.name} has a finite effort limit")
+        for link in root.iter("link"):
+            for shape in (*link.findall("visual"), *link.findall("collision")):
+                link.remove(shape)
+        self.inertials = (
+            "identified" if inertials == "identified" and set_identified(root) else "urdf"
+        )
+        if held is not None:
+            root.extend(_held_elements(held, robot.palm))
+        self._plant = MultibodyPlant(0.0)
+        Parser(self._plant).AddModelsFromString(ET.tostring(root, encoding="unicode"), "urdf")
+        self._plant.Finalize()
+        self._context = self._plant.CreateDefaultContext()
+        self._default = np.array(self._plant.GetPositions(self._context))
+        self._forces = MultibodyForces(self._plant)
+        joints = [self._plant.GetJointByName(name) for name in robot.joints]
+        self._at_q = np.array([joint.position_start() for joint in joints])
+        self._at_v = np.array([joint.velocity_start() for joint in joints])
+
+    def torques(self, q: Array, velocity: Array, acceleration: Array) -> Array:
+        """Joint torques, N m (forces, N, of sliding joints) (m, n), that bring about a motion.
+
+        Args:
+            q: robot configurations (m, n). velocity, acceleration: of the same shape.
+        """
+        plant, context = self._plant, self._context
+        positions, rates = self._zeros()
+        second: Any = rates.copy()
+        found = np.empty(np.shape(q))
+        for k in range(len(q)):
+            positions[self._at_q] = q[k]
+            rates[self._at_v] = velocity[k]
+            second[self._at_v] = acceleration[k]
+            plant.SetPositions(context, positions)
+            plant.SetVelocities(context, rates)
+            plant.CalcForceElementsContribution(context, self._forces)  # gravity
+            found[k] = plant.CalcInverseDynamics(context, second, self._forces)[self._at_v]
+        return found
+
+    def energy(self, q: Array, velocity: Array) -> tuple[float, float]:
+        """Kinetic and potential energy (J) at q (n,) and velocity (n,)."""
+        plant, context = self._plant, self._context
+        positions, rates = self._zeros()
+        positions[self._at_q], rates[self._at_v] = q, velocity
+        plant.SetPositions(context, positions)
+        plant.SetVelocities(context, rates)
+        kinetic = plant.CalcKineticEnergy(context)
+        return float(kinetic), float(plant.CalcPotentialEnergy(context))
+
+    def _zeros(self) -> tuple[Any, Any]:
+        """The plant's positions as it was made, velocities 0; the stubs' types fit nothing."""
+        return np.array(self._default), np.zeros(self._plant.num_velocities())
+
+    def check(
+        self, trajectory: Trajectory, q: Array, share: float = 1.0, rate: float = RATE
+    ) -> TorqueCheck:
+        """The torques that ``trajectory`` asks for, at ``rate`` samples a second and its end.
+
+        Args:
+            trajectory: over one of the robot's groups (``base+arm`` for two).
+            q: the robot's configuration (n,); joints outside the group stay there.
+            share: of the limits that may be used.
+        """
+        times, torques = self._along(trajectory, q, rate)
+        ratio = np.abs(torques) / self.effort[self._limited]
+        units = [unit for group in self.robot.groups for unit in group.units]
+        return TorqueCheck(
+            joints=tuple(self.robot.joints[k] for k in self._limited),
+            units=tuple("N" if units[k] == "m" else "N m" for k in self._limited),
+            torque=frozen(np.abs(torques).max(axis=0)),
+            limit=frozen(self.effort[self._limited]),
+            ratio=frozen(ratio.max(axis=0)),
+            time=float(times[ratio.max(axis=1).argmax()]),
+            share=share,
+            inertials=self.inertials,
+        )
+
+    def slowdown(
+        self, trajectory: Trajectory, q: Array, share: float = 1.0, rate: float = RATE
+    ) -> float | Failure:
+        """How many times as long (at least 1) the trajectory must take for torques to hold.
+
+        No search is needed: taking f times as long divides velocities by f, accelerations and
+        Coriolis terms by f^2, so torques are g(q) + d / f^2 with d the torque less its gravity
+        part. ``slowed(trajectory, factor)`` then passes ``check``.
+
+        Returns:
+            The factor; or a Failure where gravity alone takes the whole share.
+        """
+        times, torques = self._along(trajectory, q, rate)
+        gravity = self._along(trajectory, q, rate, still=True)[1]
+        limit = share * self.effort[self._limited]
+        over = np.abs(gravity) / limit
+        if over.max() < 1.0:
+            motion = torques - gravity
+            with np.errstate(divide="ignore"):
+                room = np.where(motion > 0.0, limit - gravity, limit + gravity) / np.abs(motion)
+            factor: float = max(1.0, float(room.min()) ** -0.5)
+            for extra in (0.0, *(5e-4 * 2.0**k for k in range(16))):
+                # The slower one's samples see peaks that lay between these.
+                slower = factor * (1.0 + extra)
+                if self.check(slowed(trajectory, slower), q, share, rate).passed:
+                    return slower
+        row, k = np.unravel_index(over.argmax(), over.shape)
+        name = self.robot.joints[self._limited[k]]
+        return Failure(
+            FailureKind.UNSTABLE,
+            f"{name} can't hold the load at {times[row]:.2f} s, however slowly it moves",
+            objects=(name,),
+            numbers={"torque": float(abs(gravity[row, k])), "limit": float(limit[k])},
+            certificate={"kind": "gravity", "joint": name, "time_s": float(times[row])},
+        )
+
+    def _along(
+        self, trajectory: Trajectory, q: Array, rate: float, still: bool = False
+    ) -> tuple[Array, Array]:
+        """Sample times (m,) and the torques (m, k) of the joints that have a limit.
+
+        With ``still`` those that hold each position at rest.
+        """
+        samples = trajectory.sampled(1.0 / rate)
+        at = self.robot.slice(trajectory.group)
+        whole = np.repeat(np.asarray(q, dtype=np.float64)[None], len(samples.times), axis=0)
+        rates, second = np.zeros_like(whole), np.zeros_like(whole)
+        whole[:, at] = samples.positions
+        if not still:
+            rates[:, at], second[:, at] = samples.velocities, samples.accelerations
+        return samples.times, self.torques(whole, rates, second)[:, self._limited]
+
+
+def _take_efforts(root: ET.Element) -> dict[str, float]:
+    """The finite, positive effort limits of a URDF's joints, taken out of it.
+
+    0 stands for "not known" in many files, and Drake refuses to read "inf".
+    """
+    found = {}
+    for joint in root.iter("joint"):
+        limit = joint.find("limit")
+        effort = float(limit.attrib.pop("effort", "inf")) if limit is not None else np.inf
+        if np.isfinite(effort) and effort > 0.0:
+            found[joint.get("name", "")] = effort
+    return found
+
+
+def _held_elements(held: Held, palm: str) -> list[ET.Element]:
+    """The held item as a link of its own, fixed to the palm."""
+    plain = tuple(replace(shape, texture=None) for shape in held.item.shapes)  # writes no file
+    text = item_urdf(replace(held.item, shapes=plain), Path())
+    inertial = ET.fromstring(text).find("link/inertial")
+    assert inertial is not None, "every item has a mass"
+    link = ET.Element("link", name=_HELD)
+    link.append(inertial)
+    joint = ET.Element("joint", name=f"{_HELD}_mount", type="fixed")
+    place = [" ".join(map(repr, v.tolist())) for v in (held.X_HI[:3, 3], rpy(held.X_HI[:3, :3]))]
+    ET.SubElement(joint, "origin", xyz=place[0], rpy=place[1])
+    ET.SubElement(joint, "parent", link=palm)
+    ET.SubElement(joint, "child", link=_HELD)
+    return [link, joint]

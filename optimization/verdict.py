@@ -1,0 +1,101 @@
+"""The check that everything passes before it is returned: limits, rest, and the proof."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from galley.motion.trajectory import Trajectory, limit_ratios
+from galley.robots.model import JointGroup
+from galley.worlds.view import View
+
+_EXCESS = 1e-6  # share by which a limit may be passed: rounding
+_POSITION = 1e-9  # m or rad beyond a position limit: rounding
+_JUMP = 1e-7  # m or rad between two pieces
+_REST = 1e-6  # share of the velocity limit that counts as standing still
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of a trajectory.
+
+    Attributes:
+        reason: what speaks against it, in one sentence; empty if nothing does.
+        velocity, acceleration, jerk: largest shares of the (scaled) limits, exactly.
+        unproven: seconds after which a state could not be proven to keep its distance, or None.
+    """
+
+    reason: str
+    velocity: float
+    acceleration: float
+    jerk: float
+    unproven: float | None
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing speaks against it."""
+        return not self.reason
+
+
+def planned_clearance(view: View) -> float:
+    """Metres that the planners' proofs keep everywhere: half the margin of checked states."""
+    return 0.5 * float(view.query.margins[0])
+
+
+def judge(
+    view: View | None,
+    trajectory: Trajectory,
+    group: JointGroup,
+    scale: float = 1.0,
+    required: float | None = None,
+) -> Verdict:
+    """Everything that is asked of a trajectory: exact bounds, and a proof between samples too.
+
+    Args:
+        view: of the trajectory's group, in its world; None leaves the proof out.
+        group: whose position, velocity, acceleration and jerk limits hold.
+        scale: share of the limits of velocity, acceleration and jerk that may be used.
+        required: metres to keep to everything; ``planned_clearance`` where omitted.
+    """
+    ratios = [each / scale for each in limit_ratios(trajectory, group)]
+    reason = _out_of_limits(trajectory, group, ratios) or _not_smooth(trajectory, group)
+    unproven = None
+    if view is not None and not reason:
+        wanted = planned_clearance(view) if required is None else required
+        unproven = view.curve_unproven(trajectory.breaks, trajectory.coefficients, wanted)
+        if unproven is not None:
+            reason = f"after {unproven:.3f} s it can't be proven to keep {1e3 * wanted:.1f} mm"
+    return Verdict(reason, ratios[0], ratios[1], ratios[2], unproven)
+
+
+def _out_of_limits(trajectory: Trajectory, group: JointGroup, ratios: list[float]) -> str:
+    for name, ratio in zip(("velocity", "acceleration", "jerk"), ratios, strict=True):
+        if not ratio <= 1.0 + _EXCESS:
+            return f"the {name} is {ratio:.4f} of its limit"
+    low, high = trajectory.extremes()
+    beyond = np.maximum(group.lower - low, high - group.upper)
+    worst = int(beyond.argmax())
+    if beyond[worst] > _POSITION:
+        return f"{group.joints[worst]} is {beyond[worst]:.2g} {group.units[worst]} out of its range"
+    return ""
+
+
+def _not_smooth(trajectory: Trajectory, group: JointGroup) -> str:
+    """Jumps of position or velocity between pieces, or motion at the ends."""
+    spans = np.diff(trajectory.breaks)
+    coefficients = trajectory.coefficients
+    powers = spans[:, None] ** np.arange(coefficients.shape[1])
+    ends = np.einsum("nd,ndk->nk", powers, coefficients)
+    if len(spans) > 1 and np.abs(ends[:-1] - coefficients[1:, 0]).max() > _JUMP:
+        return "the position jumps"
+    ends_at = np.array([0.0, trajectory.duration])
+    speed = np.abs(trajectory(ends_at, 1)) / group.velocity
+    if speed.max() > _REST:
+        return "it does not stand still at both ends"
+    if coefficients.shape[1] > 1 and len(spans) > 1:
+        slopes = coefficients[:, 1:] * np.arange(1, coefficients.shape[1])[None, :, None]
+        after = np.einsum("nd,ndk->nk", powers[:, :-1], slopes)
+        if (np.abs(after[:-1] - slopes[1:, 0]) / group.velocity).max() > 1e-4:
+            return "the velocity jumps"
+    return ""

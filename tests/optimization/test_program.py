@@ -1,0 +1,129 @@
+"""One round's program: limits kept for certain, distances to first order, length, ranges."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from galley.motion.path import Path
+from galley.optimization.program import Weights, build, solve
+from galley.optimization.smooth import first_guess, shortest_time
+from galley.optimization.spline import FIXED, spline_space
+from galley.robots.panda_arm import arm_group
+from galley.worlds.view import Nearby
+
+GROUP = arm_group()
+START = np.array([-0.8, 0.3, 0.0, -2.0, 0.0, 2.3, 0.7])
+GOAL = np.array([0.9, -0.4, 0.8, -1.2, 0.5, 1.6, -0.7])
+VIA = START + np.array([0.5, 0.9, -0.5, 0.4, 0.2, -0.6, 1.0])
+NOTHING = Nearby(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros((0, 7)))
+
+
+def one_round(points, near=NOTHING, trust=2.0, scale=1.0, weights=None, group=GROUP, duration=None):
+    space = spline_space(len(points) - 3)
+    basis = space.basis(space.samples(3))
+    duration = duration or shortest_time(space, points, group, scale)
+    program, x = build(
+        space, points, duration, group, scale, basis, near, trust, weights or Weights()
+    )
+    step = solve(program, x, points)
+    assert step.solved
+    return space, basis, step.points, duration
+
+
+def guess(*waypoints, pieces=12):
+    return first_guess(spline_space(pieces), np.array(waypoints), GROUP)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.5])
+@pytest.mark.parametrize("slow", [1.0, 1.6])
+def test_however_far_the_duration_goes_the_limits_hold_in_it(scale, slow):
+    """The linearised powers of the duration are bounds from below: nothing has to be repaired."""
+    points = guess(START, VIA, GOAL)
+    space = spline_space(12)
+    at = slow * shortest_time(space, points, GROUP, scale)
+    space, _, found, _ = one_round(points, scale=scale, duration=at)
+    after = shortest_time(space, found, GROUP, scale)
+    assert after < at
+    trajectory = space.trajectory("arm", found, after)
+    t = np.arange(0.0, after, 1e-3)
+    for order, limit in ((1, GROUP.velocity), (2, GROUP.acceleration), (3, GROUP.jerk)):
+        assert (np.abs(trajectory(t, order)) <= scale * limit * (1.0 + 1e-6)).all()
+    assert found[0] == pytest.approx(START)
+    assert found[-1] == pytest.approx(GOAL)
+
+
+def test_nearly_the_best_possible_duration_for_one_joint_alone():
+    """Closed form for a long way: D / v + v / a, plus the jerk's little."""
+    alone = START + np.array([0.0, 1.2, 0.0, 0.0, 0.0, 0.0, 0.0])
+    points = guess(START, alone)
+    for _ in range(3):
+        space, _, points, _ = one_round(points)
+    v, a = GROUP.velocity[1], GROUP.acceleration[1]
+    best = 1.2 / v + v / a
+    assert best < shortest_time(space, points, GROUP, 1.0) < 1.06 * best
+
+
+def test_a_pair_that_is_too_near_is_moved_apart_by_just_as_much_as_is_wanted():
+    points = guess(START, GOAL)
+    space = spline_space(12)
+    basis = space.basis(space.samples(3))
+    gradient = np.array([0.3, -0.2, 0.1, 0.4, 0.0, 0.1, 0.0])
+    rows = np.array([18, 18, 20])
+    near = Nearby(
+        rows, np.array([-0.02, 0.08, 0.001]), np.full(3, 0.005), np.tile(gradient, (3, 1))
+    )
+    _, _, found, _ = one_round(points, near)
+    moved = (basis @ found - basis @ points) @ gradient
+    buffer = Weights().buffer
+    assert near.distance[0] + moved[18] >= 0.005 + buffer - 1e-5
+    assert near.distance[2] + moved[20] >= 0.005 + buffer - 1e-5
+    assert near.distance[0] + moved[18] < 0.005 + buffer + 1e-3, "and no farther"
+
+
+def test_what_cannot_be_had_within_the_trust_is_left_to_the_slack():
+    points = guess(START, GOAL)
+    near = Nearby(np.array([18]), np.array([-0.5]), np.array([0.005]), np.full((1, 7), 0.3))
+    _, basis, found, _ = one_round(points, near, trust=0.05)
+    moved = basis @ found - basis @ points
+    assert (np.abs(found - points) <= 0.05 + 1e-6).all()
+    assert (moved[18] > 0.04).all(), "as far as may be"
+
+
+def test_control_points_stay_in_the_joints_ranges_and_the_fixed_ones_where_they_are():
+    high = np.clip(START + 5.0, None, GROUP.upper)
+    points = guess(START, high - 1e-3, high)
+    near = Nearby(np.array([30]), np.array([-0.1]), np.array([0.005]), np.ones((1, 7)))
+    _, _, found, _ = one_round(points, near)
+    assert (found <= GROUP.upper + 1e-7).all()
+    assert (found >= GROUP.lower - 1e-7).all()
+    np.testing.assert_array_equal(found[:FIXED], points[:FIXED])
+    np.testing.assert_array_equal(found[-FIXED:], points[-FIXED:])
+
+
+def test_more_weight_on_length_gives_a_shorter_way_and_none_a_faster_one():
+    results = {}
+    for weight in (0.001, 5.0):
+        points = guess(START, VIA, GOAL)
+        for _ in range(4):
+            space, basis, points, _ = one_round(points, trust=0.2, weights=Weights(length=weight))
+        length = np.linalg.norm(np.diff(basis @ points, axis=0), axis=1).sum()
+        results[weight] = (length, shortest_time(space, points, GROUP, 1.0))
+    straight = Path("arm", np.array([START, GOAL])).length
+    assert straight <= results[5.0][0] < results[0.001][0]
+    assert results[0.001][1] <= results[5.0][1]
+
+
+def test_the_jerk_is_minded_where_it_binds():
+    """A group with a weak jerk limit: as with a heavy base. Without its rows it would be broken."""
+    weak = SimpleNamespace(**{**GROUP.__dict__, "jerk": 3.0 * np.ones(7)})
+    points = first_guess(spline_space(12), np.array([START, GOAL]), GROUP)
+    space = spline_space(12)
+    first = shortest_time(space, points, weak, 1.0)
+    for _ in range(3):
+        space, _, points, _ = one_round(points, group=weak)
+    best = shortest_time(space, points, weak, 1.0)
+    # Rest to rest by jerk alone takes (32 D / j)^(1/3): W. Meier's four equal phases.
+    bound = np.cbrt(32.0 * np.abs(GOAL - START).max() / 3.0)
+    assert bound <= best < 1.05 * bound
+    assert best < first

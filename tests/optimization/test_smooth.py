@@ -1,0 +1,222 @@
+"""Smooth trajectories: free in Drake at dense states, within limits, nearly as fast as can be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import ruckig
+
+from galley.domain.failure import Failure
+from galley.motion.path import Path
+from galley.motion.planning import plan
+from galley.optimization.result import Optimized
+from galley.optimization.smooth import SmoothOptions, smooth
+from galley.optimization.verdict import judge
+from galley.robots.iiwa import iiwa
+from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_arm import panda_arm
+from galley.tests.worlds.kernel_support import SLACK, DrakeOracle, random_world, within
+from galley.worlds.collision_world import CollisionWorld
+from galley.worlds.solids import box, cylinder, sphere
+
+START = np.array([-0.8, 0.3, 0.0, -2.0, 0.0, 2.3, 0.7])
+GOAL = np.array([0.8, 0.3, 0.0, -2.0, 0.0, 2.3, 0.7])
+SHAPES = {
+    "table": box((0.7, 1.4, 0.1), at=(0.6, 0.0, 0.05)),
+    "post": cylinder(0.05, 0.6, at=(0.5, 0.0, 0.4)),
+    "lamp": sphere(0.12, at=(0.45, 0.0, 0.95)),
+}
+
+
+@pytest.fixture(scope="module")
+def post():
+    return CollisionWorld(panda_arm(), SHAPES)
+
+
+def fastest(group, a, b):
+    """Ruckig's jerk-limited minimum from rest to rest, nothing in the way."""
+    size = len(a)
+    question, answer = ruckig.InputParameter(size), ruckig.Trajectory(size)
+    question.current_position, question.target_position = list(a), list(b)
+    question.max_velocity = list(group.velocity)
+    question.max_acceleration = list(group.acceleration)
+    question.max_jerk = list(group.jerk)
+    ruckig.Ruckig(size).calculate(question, answer)
+    return answer.duration
+
+
+def assert_runs(trajectory, group, scale, a, b):
+    """At a 1 ms step, by values alone: limits, ranges, the ends and rest at them."""
+    t = np.append(np.arange(0.0, trajectory.duration, 1e-3), trajectory.duration)
+    for order, limit in ((1, group.velocity), (2, group.acceleration), (3, group.jerk)):
+        assert (np.abs(trajectory(t, order)) <= 1.001 * scale * limit).all(), order
+    q = trajectory(t)
+    assert (q >= group.lower - 1e-9).all()
+    assert (q <= group.upper + 1e-9).all()
+    np.testing.assert_allclose(q[[0, -1]], [a, b], atol=1e-9)
+    assert np.abs(np.diff(q, axis=0)).max() <= 1.01e-3 * group.velocity.max()
+    for order in (1, 2):
+        assert np.abs(trajectory(np.array([0.0, trajectory.duration]), order)).max() < 1e-6
+
+
+def deepest(oracle, robot, q, moving, states, held=()):
+    """The least of Drake's distances beyond what the pair has to keep: 4.5 mm, links 0."""
+    worst = np.inf
+    q = np.array(q)
+    for state in states:
+        q[moving] = state
+        for pair, distance in oracle.distances(q).items():
+            if set(pair) & set(held) and set(pair) & {*robot.fingers}:
+                continue
+            own = all(name in robot.links for name in pair)
+            worst = min(worst, distance - (0.0 if own else 0.0045))
+    return worst
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.48])
+def test_round_a_post_it_is_smooth_free_within_limits_and_nearly_the_fastest(post, scale):
+    group = post.robot.group("arm")
+    path = plan(post, START, GOAL)
+    found = smooth(post.view("arm"), path, group, scale)
+    assert found.method == "smooth"
+    trajectory = found.trajectory
+    assert_runs(trajectory, group, scale, START, GOAL)
+    oracle = DrakeOracle(post.robot, SHAPES)
+    _, states = trajectory.resampled(0.01)
+    assert deepest(oracle, post.robot, np.zeros(9), slice(0, 7), states) > -SLACK
+    assert trajectory.length() <= 1.02 * path.length
+    # Faster than with a stop at each corner, and no faster than if nothing were there.
+    assert trajectory.duration > fastest(group, START, GOAL)
+
+
+@pytest.mark.parametrize("reach", [0.01, 0.1, 0.4, 1.0])
+def test_where_nothing_is_in_the_way_it_takes_at_most_a_few_percent_more_than_the_minimum(reach):
+    robot = panda_arm()
+    world = CollisionWorld(robot, {})
+    view, group = world.view("arm"), robot.group("arm")
+    rng = np.random.default_rng(int(100 * reach))
+    tried = 0
+    while tried < 6:
+        a = rng.uniform(group.lower, group.upper)
+        b = np.clip(a + reach * rng.uniform(-2.0, 2.0, 7), group.lower, group.upper)
+        if view.unproven(np.array([a, b]), 0.005) is not None:
+            continue
+        found = smooth(view, Path("arm", np.array([a, b])), group)
+        assert found.method == "smooth"
+        assert_runs(found.trajectory, group, 1.0, a, b)
+        ratio = found.trajectory.duration / fastest(group, a, b)
+        assert 1.0 - 1e-6 <= ratio < 1.08
+        assert found.trajectory.length() < 1.01 * np.linalg.norm(b - a)
+        tried += 1
+
+
+@pytest.mark.parametrize(
+    ("make", "group"),
+    [(panda_arm, "arm"), (iiwa, "arm"), (mobile_panda, "base"), (mobile_panda, "base+arm")],
+)
+def test_in_clutter_for_any_joint_group_and_any_arm(make, group):
+    robot = make()
+    low, high = np.array([-1.2, -1.2, 0.05]), np.array([1.2, 1.2, 1.3])
+    obstacles = random_world(31, 14, low, high, apart=0.55 if make is not iiwa else 0.4)
+    world = CollisionWorld(robot, obstacles)
+    rest = np.clip(np.zeros(robot.size), *within(robot))
+    if make is mobile_panda:
+        rest[3:10] = START
+    view, own, oracle = world.view(group, rest), robot.group(group), DrakeOracle(robot, obstacles)
+    rng = np.random.default_rng(3)
+    free = rng.uniform(*within(robot, group), (4000, own.size))
+    free = free[view.free_many(free)][:60]
+    done = by_spline = 0
+    for a, b in zip(free[::2], free[1::2], strict=True):
+        path = plan(world, a, b, group=group, q=rest)
+        if isinstance(path, Failure):
+            continue
+        found = smooth(view, path, own)
+        assert isinstance(found, Optimized), found
+        by_spline += found.method == "smooth"
+        assert_runs(found.trajectory, own, 1.0, a, b)
+        if done < 4:
+            _, states = found.trajectory.resampled(0.02)
+            allowed = -SLACK if found.method == "smooth" else -0.002 - SLACK
+            assert deepest(oracle, robot, rest, view.moving, states) > allowed
+        done += 1
+        if done == 12:
+            break
+    assert done >= 8
+    assert by_spline >= 0.9 * done
+
+
+def test_with_something_in_the_hand_that_keeps_its_distance_too(post):
+    rod = box((0.4, 0.03, 0.03), at=(0.0, 0.0, 0.11))
+    world = post.holding("rod", rod)
+    path = plan(world, START, GOAL)
+    found = smooth(world.view("arm"), path, post.robot.group("arm"))
+    assert found.method == "smooth"
+    oracle = DrakeOracle(post.robot, SHAPES, {"rod": rod})
+    _, states = found.trajectory.resampled(0.01)
+    assert deepest(oracle, post.robot, np.zeros(9), slice(0, 7), states, ("rod",)) > -SLACK
+    bare = smooth(post.view("arm"), plan(post, START, GOAL), post.robot.group("arm"))
+    _, states = bare.trajectory.resampled(0.01)
+    assert deepest(oracle, post.robot, np.zeros(9), slice(0, 7), states, ("rod",)) < -0.01
+
+
+def test_no_plate_between_two_samples_is_passed_through():
+    """A fin that a spline through few samples would cut: the proof sends it round."""
+    robot = panda_arm()
+    fin = box((0.4, 0.002, 0.5), at=(0.55, 0.0, 0.25))
+    world = CollisionWorld(robot, {"fin": fin})
+    path = plan(world, START, GOAL)
+    assert isinstance(path, Path)
+    few = SmoothOptions(samples=1, pieces=6)
+    found = smooth(world.view("arm"), path, robot.group("arm"), options=few)
+    _, states = found.trajectory.resampled(0.004)
+    oracle = DrakeOracle(robot, {"fin": fin})
+    assert deepest(oracle, robot, np.zeros(9), slice(0, 7), states) > -0.0025
+
+
+def test_where_no_round_may_be_had_the_planned_path_is_driven_and_the_note_says_so(post):
+    group = post.robot.group("arm")
+    path = plan(post, START, GOAL)
+    found = smooth(post.view("arm"), path, group, options=SmoothOptions(rounds=0))
+    assert found.method == "time-optimal"
+    assert "no spline passed" in found.note
+    assert_runs(found.trajectory, group, 1.0, START, GOAL)
+    assert judge(post.view("arm"), found.trajectory, group).passed
+
+
+def test_a_path_through_something_is_refused_whatever_is_tried(post):
+    path = Path("arm", np.array([START, GOAL]))  # through the post
+    blocked = CollisionWorld(panda_arm(), {**SHAPES, "wall": box((2.0, 0.02, 4.0))})
+    found = smooth(blocked.view("arm"), path, post.robot.group("arm"))
+    assert isinstance(found, Failure)
+    assert "proven" in found.message
+
+
+def test_it_is_never_slower_than_the_path_with_its_corners_rounded_or_stops(post):
+    from galley.motion.timing import rest_to_rest
+
+    group = post.robot.group("arm")
+    for seed in range(5):
+        path = plan(post, START, GOAL, seed=seed)
+        found = smooth(post.view("arm"), path, group)
+        assert found.trajectory.duration < rest_to_rest(path, group).duration
+
+
+def test_the_same_question_gets_the_same_answer_bit_for_bit(post):
+    path, group = plan(post, START, GOAL), post.robot.group("arm")
+    one, two = (smooth(post.view("arm"), path, group).trajectory for _ in range(2))
+    np.testing.assert_array_equal(one.breaks, two.breaks)
+    np.testing.assert_array_equal(one.coefficients, two.coefficients)
+
+
+def test_going_nowhere_is_standing_still(post):
+    group = post.robot.group("arm")
+    found = smooth(post.view("arm"), Path("arm", np.array([START, START])), group)
+    np.testing.assert_allclose(found.trajectory(np.linspace(0, 1, 5)), np.tile(START, (5, 1)))
+
+
+@pytest.mark.parametrize(("joints", "scale"), [(6, 1.0), (7, 0.0), (7, 1.5), (7, float("nan"))])
+def test_misuse_is_refused(post, joints, scale):
+    path = Path("arm", np.zeros((2, joints)))
+    with pytest.raises(ValueError, match=r"joints|scale"):
+        smooth(post.view("arm"), path, post.robot.group("arm"), scale)

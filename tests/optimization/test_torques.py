@@ -1,0 +1,260 @@
+"""Joint torques: PyBullet, energy balance, potential energy and closed forms as oracles."""
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import numpy as np
+import pybullet
+import pytest
+from pybullet_utils.bullet_client import BulletClient
+
+from galley.domain.failure import Failure
+from galley.domain.frames import frozen, rotation_rpy, transform
+from galley.domain.scene import Item, Shape
+from galley.motion.path import Path
+from galley.motion.timing import rest_to_rest
+from galley.motion.trajectory import Trajectory, slowed
+from galley.optimization.panda_inertials import IDENTIFIED, set_identified
+from galley.optimization.torques import Held, TorqueCheck, TorqueModel
+from galley.robots.model import JointGroup, RobotModel
+from galley.robots.panda import X_FH, link_frames
+
+G = 9.81
+HOME = np.array([0.012, -0.570, 0.0, -2.811, 0.0, 3.036, 0.741])
+
+
+def states(robot, count=30, seed=0):
+    rng = np.random.default_rng(seed)
+    lower = np.concatenate([g.lower for g in robot.groups])
+    upper = np.concatenate([g.upper for g in robot.groups])
+    q = rng.uniform(lower, upper, (count, robot.size))
+    return q, rng.normal(size=q.shape), 3 * rng.normal(size=q.shape)
+
+
+def block(mass=2.0, size=(0.06, 0.1, 0.2)):
+    shape = Shape("box", frozen(size), np.eye(4), (1, 1, 1, 1), True, None, None)
+    return Item("block", "block", frozen(size), (shape,), mass, 0.5, 0.0, np.eye(4), ())
+
+
+@pytest.fixture(scope="module")
+def bullet_torques(robot, tmp_path_factory):
+    """Inverse dynamics of PyBullet, by joint name, from the same URDF text."""
+
+    def torques(inertials, q, v, a):
+        root = ET.fromstring(robot.urdf)
+        if inertials == "identified":
+            assert set_identified(root)
+        for link in root.iter("link"):
+            for shape in (*link.findall("visual"), *link.findall("collision")):
+                link.remove(shape)
+        ET.indent(root)
+        file = tmp_path_factory.mktemp("urdf") / "robot.urdf"
+        file.write_text(ET.tostring(root, encoding="unicode"))
+        client = BulletClient(pybullet.DIRECT)
+        try:
+            client.setGravity(0, 0, -G)
+            body = client.loadURDF(
+                str(file), useFixedBase=True, flags=pybullet.URDF_USE_INERTIA_FROM_FILE
+            )
+            infos = [client.getJointInfo(body, k) for k in range(client.getNumJoints(body))]
+            moving = [i[1].decode() for i in infos if i[2] != pybullet.JOINT_FIXED]
+            at = [robot.joints.index(name) for name in moving]
+            found = np.empty_like(q)
+            for k in range(len(q)):
+                found[k, at] = client.calculateInverseDynamics(
+                    body, q[k, at].tolist(), v[k, at].tolist(), a[k, at].tolist()
+                )
+            return found
+        finally:
+            client.disconnect()
+
+    return torques
+
+
+@pytest.mark.parametrize("inertials", ["identified", "urdf"])
+def test_torques_are_those_of_pybullet(robot, bullet_torques, inertials):
+    q, v, a = states(robot)
+    ours = TorqueModel(robot, inertials=inertials).torques(q, v, a)
+    np.testing.assert_allclose(ours, bullet_torques(inertials, q, v, a), atol=2e-3, rtol=2e-3)
+
+
+@pytest.mark.parametrize("held", [None, Held(block(), transform(translation=[0.02, 0.0, 0.1]))])
+def test_the_power_of_the_joints_is_what_the_energy_gains(robot, held):
+    model = TorqueModel(robot, held)
+    rng = np.random.default_rng(1)
+    curve = Trajectory("arm", np.array([0.0, 1.0]), 0.4 * rng.normal(size=(1, 5, 7)))
+    q = np.zeros(robot.size)
+    at = robot.slice("arm")
+
+    def full(t, order):
+        values = q.copy() if order == 0 else np.zeros_like(q)
+        values[at] = curve(t, order)
+        return values
+
+    for t in (0.2, 0.5, 0.8):
+        states_t = [full(t, order)[None] for order in range(3)]
+        power = float(model.torques(*states_t)[0] @ states_t[1][0])
+        h = 1e-5
+        gain = [sum(model.energy(full(t + s, 0), full(t + s, 1))) for s in (-h, h)]
+        assert power == pytest.approx((gain[1] - gain[0]) / (2 * h), rel=1e-5, abs=1e-6)
+
+
+def height_energy(q_arm):
+    """Potential energy (J) of the arm's links, by Franka's DH table and the table of masses."""
+    frames = link_frames(q_arm)
+    X_AH = frames[8] @ X_FH
+    total = 0.0
+    for name, (mass, centre, _) in IDENTIFIED.items():
+        if "finger" in name:  # closed, their frames lie 0.0584 m along the hand's z
+            X = X_AH @ transform(translation=[0.0, 0.0, 0.0584])
+        else:
+            X = X_AH if name == "panda_hand" else frames[int(name[-1])]
+        total += mass * G * float((X @ np.append(centre, 1.0))[2])
+    return total
+
+
+def test_gravity_torques_are_the_slopes_of_the_potential_energy(robot):
+    model = TorqueModel(robot)
+    rng = np.random.default_rng(2)
+    arm = robot.group("arm")
+    for _ in range(10):
+        q = np.zeros(robot.size)
+        q[robot.slice("arm")] = rng.uniform(arm.lower, arm.upper)
+        torques = model.torques(q[None], np.zeros((1, q.size)), np.zeros((1, q.size)))[0]
+        for j in range(7):
+            step = 1e-5 * np.eye(7)[j]
+            arm_q = q[robot.slice("arm")]
+            slope = (height_energy(arm_q + step) - height_energy(arm_q - step)) / 2e-5
+            assert torques[robot.slice("arm")][j] == pytest.approx(slope, abs=1e-5)
+
+
+def test_a_held_item_adds_its_weight_times_its_arm(robot):
+    """The torque that a weight adds is its force times the Jacobian of its centre."""
+    X_HI = transform(rotation_rpy(0.3, 0.2, 0.1), [0.03, -0.02, 0.15])
+    q = np.zeros(robot.size)
+    q[robot.slice("arm")] = HOME
+    still = np.zeros((1, q.size))
+    light, loaded = (
+        TorqueModel(robot, held).torques(q[None], still, still)[0]
+        for held in (None, Held(block(mass=1.5), X_HI))
+    )
+
+    def height(arm_q):
+        return (link_frames(arm_q)[8] @ X_FH @ X_HI)[2, 3]
+
+    for j in range(7):
+        step = 1e-6 * np.eye(7)[j]
+        slope = 1.5 * G * (height(HOME + step) - height(HOME - step)) / 2e-6
+        assert (loaded - light)[robot.slice("arm")][j] == pytest.approx(slope, abs=1e-4)
+
+
+def pendulum(effort='effort="5"'):
+    """A bar that hangs from the world: 2 kg in 0.5 m, 0.1 kg m^2 about its middle."""
+    urdf = f"""<robot name="pendulum"><link name="world"/><link name="bar"><inertial>
+      <origin xyz="0 0 -0.5"/><mass value="2"/>
+      <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="hinge" type="revolute"><parent link="world"/><child link="bar"/>
+      <axis xyz="0 1 0"/><limit lower="-3" upper="3" velocity="9" {effort}/></joint></robot>"""
+    one = frozen([1.0])
+    arm = JointGroup("arm", ("hinge",), ("rad",), frozen([-3]), frozen([3]), one, one, one)
+    return RobotModel("pendulum", (arm,), ("bar",), frozenset(), (), "bar", frozen([0, 0, 0]), urdf)
+
+
+def test_a_pendulum_needs_what_the_textbook_says():
+    # (I + m l^2) a + m g l sin(q); a turned box of 1 kg held 1 m below adds the same for itself.
+    q, v, a = (np.array([[x]]) for x in (0.7, 1.3, 2.0))
+    expected = (0.1 + 2 * 0.25) * 2.0 + 2 * G * 0.5 * np.sin(0.7)
+    model = TorqueModel(pendulum())
+    assert model.torques(q, v, a)[0, 0] == pytest.approx(expected)
+    size = (0.3, 0.4, 0.6)
+    X_HI = transform(rotation_rpy(np.pi / 2, 0, 0), [0, 0, -1.0])  # its z lies along the hinge
+    own = (0.3**2 + 0.4**2) / 12
+    expected += (own + 1.0) * 2.0 + 1.0 * G * 1.0 * np.sin(0.7)
+    loaded = TorqueModel(pendulum(), Held(block(1.0, size), X_HI))
+    assert loaded.torques(q, v, a)[0, 0] == pytest.approx(expected)
+    assert model.inertials == "urdf"  # no Panda: nothing identified
+
+
+def swing(duration=1.0, reach=1.0):
+    """From hanging to ``reach`` rad, at rest at both ends."""
+    quintic = reach * np.array([0.0, 0, 0, 10, -15, 6]) / duration ** np.arange(6)
+    return Trajectory("arm", np.array([0.0, duration]), quintic[None, :, None])
+
+
+def test_the_peak_and_its_time_are_those_of_dense_samples():
+    model, curve = TorqueModel(pendulum()), swing(0.5)
+    t = np.linspace(0, curve.duration, 100_001)
+    torque = np.abs(0.6 * curve(t, 2)[:, 0] + 2 * G * 0.5 * np.sin(curve(t)[:, 0]))
+    check = model.check(curve, np.zeros(1))
+    assert isinstance(check, TorqueCheck)
+    assert check.torque[0] == pytest.approx(torque.max(), rel=1e-4)
+    assert check.time == pytest.approx(t[torque.argmax()], abs=2e-3)
+    assert check.ratio[0] == check.torque[0] / 5.0
+    assert not check.passed
+    assert "hinge needs" in str(check)
+    assert "too much" in str(check)
+
+
+@pytest.mark.parametrize(("share", "reach"), [(1.0, 0.45), (0.8, 0.3), (1.0, -0.45)])
+def test_slowed_by_its_factor_a_trajectory_just_passes(share, reach):
+    model, curve, q = TorqueModel(pendulum()), swing(0.3, reach), np.zeros(1)
+    assert not model.check(curve, q, share).passed
+    factor = model.slowdown(curve, q, share)
+    assert factor > 1.0
+    assert model.check(slowed(curve, factor), q, share).passed
+    assert not model.check(slowed(curve, 0.995 * factor), q, share).passed
+
+
+def test_what_passes_is_not_slowed():
+    model, curve = TorqueModel(pendulum()), swing(3.0, 0.4)
+    assert model.check(curve, np.zeros(1)).passed
+    assert model.slowdown(curve, np.zeros(1)) == 1.0
+
+
+def test_a_load_that_gravity_alone_makes_too_heavy_is_a_failure():
+    # 2 kg at 0.5 m and 1 rad take 8.3 N m of 5.
+    found = TorqueModel(pendulum()).slowdown(swing(1.0, 1.0), np.zeros(1))
+    assert isinstance(found, Failure)
+    assert found.numbers["torque"] == pytest.approx(2 * G * 0.5 * np.sin(1.0))
+    assert "hinge" in found.message
+
+
+@pytest.mark.parametrize("effort", ['effort="0"', 'effort="inf"'])
+def test_an_arm_without_limits_cannot_be_checked(effort):
+    with pytest.raises(ValueError, match="finite effort limit"):
+        TorqueModel(pendulum(effort))
+
+
+def test_the_pandas_limits_are_those_of_its_data_sheet(robot):
+    model = TorqueModel(robot)
+    np.testing.assert_array_equal(model.effort[robot.slice("arm")], [87, 87, 87, 87, 12, 12, 12])
+
+
+def test_other_joints_stand_where_they_are_told(robot):
+    """A base motion loads the arm by its posture: stretched out more than folded."""
+    model = TorqueModel(robot)
+    base = robot.group("base")
+    drive = rest_to_rest(Path("base", np.array([[0.0, 0, 0], [0.5, 0.2, 0.3]])), base)
+    folded, stretched = np.zeros(robot.size), np.zeros(robot.size)
+    folded[robot.slice("arm")] = HOME
+    stretched[robot.slice("arm")] = [0, np.pi / 2, 0, -0.1, 0, 1.6, 0.8]
+    k = robot.joints.index("panda_joint2")
+    low, high = (model.check(drive, q).torque[k] for q in (folded, stretched))
+    assert high > 2 * low
+    check = model.check(drive, folded)
+    assert check.units[0] == "N"
+    # The whole robot's mass times the acceleration: what drives it forwards.
+    root = ET.fromstring(robot.urdf)
+    set_identified(root)
+    masses = sum(float(m.get("value")) for m in root.iter("mass"))
+    forward = rest_to_rest(Path("base", np.array([[0.0, 0, 0], [0.5, 0, 0]])), base)
+    expected = masses * forward.peaks(2)[0]
+    assert model.check(forward, folded).torque[0] == pytest.approx(expected, rel=1e-3)
+
+
+def test_items_with_pictures_on_them_write_no_files(robot, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    item = block()
+    picture = replace(item.shapes[0], texture=tmp_path / "label.png")
+    TorqueModel(robot, Held(replace(item, shapes=(picture,)), np.eye(4)))
+    assert list(tmp_path.iterdir()) == []
