@@ -1,178 +1,236 @@
-"""Section 3 of the seed: one query, solved by its RRT and shortened by its quadratic program.
-
-The arm, on a base that stands still, turns from its start to a goal where the hand is 0.6 m
-further along world x, on the other side of its own base. The hand's orientation is free.
-"""
+"""``galley compare`` without its printing: queries, methods, figures and films into one folder."""
 
 from __future__ import annotations
 
+import json
 import os
-import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol
 
-import numpy as np
+from galley.comparison.kept import best, fault, raw, save_waypoints, to_show
+from galley.comparison.measures import measure
+from galley.comparison.methods import solve
+from galley.comparison.query import Query
+from galley.comparison.query_file import read_query, resolve
+from galley.comparison.random_queries import random_queries
+from galley.comparison.records import SCHEMA_VERSION, result_record, summary_record
+from galley.comparison.seed_query import DISTANCE, seed_query
+from galley.comparison.summary import MethodSummary, Result, summarize
+from galley.compiled.jit import pending
+from galley.domain.failure import Failure
+from galley.domain.scene import Scene
+from galley.domain.scene_file import load_scene
+from galley.motion.planning import PLANNERS_COMPILED
+from galley.optimization.path_timing import TIMING
+from galley.report import versions
+from galley.robots.mobile_panda import mobile_panda
+from galley.run_folder import RunFolder, check_destination, new_name
+from galley.worlds.pybullet_world import PyBulletWorld
+from galley.worlds.scene_check import check_start
+from galley.worlds.scene_kernel import SceneKernel
+from galley.worlds.view import KERNEL
 
-from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, rotation_from_quaternion, transform
-from galley.domain.log import Log
-from galley.domain.state import State, initial_state
-from galley.motion.edges import first_hit
-from galley.motion.motion import Motion
-from galley.motion.path import Path as JointPath
-from galley.motion.rrt import RRT, EndRegion
-from galley.motion.shortcut import shortcut
-from galley.motion.timing import rest_to_rest
-from galley.optimization.shortest import shortest
-from galley.reachability.arm import configurations, joint7_values
-from galley.robots.kinematics import hand_pose, link0_pose
-from galley.simulation.kinematic import execute
-from galley.skills.workbench import Workbench
-
-REGION = 0.01  # m, half the side of the end region
-_STEP, _FARTHEST = 0.01, 1.5  # m, how the goal is moved on while it is in collision
-_ORIENTATIONS = 60  # random orientations of the hand tried at a goal
-_GOALS = 40  # goal configurations kept to grow towards
-
-
-@dataclass(frozen=True)
-class Query:
-    """Start, end region and goal configurations of the arm.
-
-    Attributes:
-        state: the world; the arm stands at the start.
-        distance: m from the hand's start to the middle of the end region, along world x.
-        region: where the hand must end, orientation free.
-        goals: free configurations (k, 7) in the region.
-    """
-
-    state: State
-    distance: float
-    region: EndRegion
-    goals: Array
+MARKER = "compare.json"
+SEED, RANDOM = "seed", "random"
+KITCHEN = Path(__file__).parent / "domain" / "kitchen" / "kitchen.yaml"
+_COMPILED = (KERNEL, PLANNERS_COMPILED, "forward kinematics", "the arm's reach", TIMING)
 
 
 @dataclass(frozen=True)
-class Solution:
-    """One way to do it.
+class Options:
+    """What ``galley compare`` is asked to do.
 
     Attributes:
-        name: ``rrt``, ``shortcut`` or ``opt``.
-        motion: path with its timing.
-        hit: the first configuration found in collision, or None.
-        pair: what collides there.
-        seconds: it took to find.
-        hand_length: m that the hand travels.
+        query: ``seed``, ``random``, or a query file's name. count: of random queries.
+        distance: m, of the seed's query.
     """
 
-    name: str
-    motion: Motion
-    hit: Array | None
-    pair: tuple[str, str] | None
-    seconds: float
-    hand_length: float
+    query: str = SEED
+    count: int = 1
+    scene: Path | None = None
+    distance: float = DISTANCE
+    seed: int = 0
+    out: Path | None = None
+    video: bool = True
+    height: int = 720
+    fps: int = 20
+    speed: float = 1.0
 
 
-def seed_query(bench: Workbench, distance: float) -> Query | Failure:
-    """The seed's query; the goal is the nearest to ``distance`` (m) that is free, if farther.
+class Listener(Protocol):
+    """Hears how a comparison goes on: the command line prints it."""
 
-    The region lies so that even its near side is ``distance`` away from the hand's start.
+    def stage(self, text: str) -> None:
+        """A stage begins."""
+        ...
+
+    def fraction(self, text: str, done: float) -> None:
+        """A long step is done to this share, in [0, 1]."""
+        ...
+
+    def results(self, results: tuple[Result, ...], summaries: tuple[MethodSummary, ...]) -> None:
+        """All queries are done."""
+        ...
+
+
+@dataclass
+class Outcome:
+    """What came of it.
+
+    Attributes:
+        faults: where the default method is not free or not within the limits, a sentence each.
     """
-    scene, state = bench.scene, initial_state(bench.scene)
-    spec, base = scene.robot.base, state.q[:3]
-    X_WH = hand_pose(state.q, spec)
-    axis = float(link0_pose(base, spec)[0, 3])
-    free = bench.free(state, "arm")
-    rng = bench.rng(0, 0)
-    tries = 0
-    for extra in np.arange(0.0, max(_FARTHEST - distance, _STEP), _STEP):
-        p = X_WH[:3, 3] + np.array([distance + REGION + extra, 0.0, 0.0])
-        if (p[0] - axis) * (X_WH[0, 3] - axis) >= 0.0:
-            continue  # not yet on the other side
-        found: list[Array] = []
-        for _ in range(_ORIENTATIONS):
-            tries += 1
-            R = rotation_from_quaternion(rng.normal(size=4))
-            solutions = configurations(transform(R, p), base, spec, joint7_values(8, rng))
-            found += [q for q in rng.permutation(solutions) if free(q)]
-        if found:
-            goals = np.array([found[k] for k in rng.permutation(len(found))[:_GOALS]])
-            region = EndRegion(bench.hand(state), transform(None, p), REGION, None)
-            return Query(state, distance + REGION + float(extra), region, goals)
-    return Failure(
-        FailureKind.BUDGET,
-        f"no collision-free goal with the hand {distance:.2f} m or more along x, on the other side "
-        f"of its base, in {tries} tries",
-        numbers={"tries": float(tries)},
-    )
+
+    folder: Path
+    results: list[Result] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
 
 
-def solve(bench: Workbench, query: Query) -> tuple[Solution, ...] | Failure:
-    """The RRT's path as it is, shortcut, and the quadratic program's for the same ends."""
-    free = bench.free(query.state, "arm")
-    start = query.state.q[bench.robot.slice("arm")]
-    planner = RRT(iterations=bench.settings.rrt_iterations)
-    began = time.perf_counter()
-    path = planner.plan(bench.arm, free, start, query.region, query.goals, bench.rng(0, 1))
-    spent = time.perf_counter() - began
-    if isinstance(path, Failure):
-        return path
-    began = time.perf_counter()
-    short = shortcut(path, bench.arm, free, bench.rng(0, 2), bench.settings.shortcuts)
-    shortened = time.perf_counter()
-    optimized = shortest(path)
-    if isinstance(optimized, Failure):
-        return optimized
-    return (
-        _solution(bench, query, "rrt", path, spent),
-        _solution(bench, query, "shortcut", short, shortened - began),
-        _solution(bench, query, "opt", optimized, time.perf_counter() - shortened),
-    )
+def run(options: Options, listener: Listener) -> Outcome | Failure:
+    """All methods on all queries.
+
+    Returns:
+        The outcome; a Failure where there is no query, and then no folder either.
+
+    Raises:
+        BadInput: a malformed scene or query file, or a scene that starts in collision.
+        KeyboardInterrupt: what was finished is in the folder.
+    """
+    path = options.out or new_name("compare")
+    check_destination(path, MARKER)
+    file = read_query(Path(options.query)) if options.query not in (SEED, RANDOM) else None
+    scene = load_scene(options.scene or (file.scene if file and file.scene else KITCHEN))
+    with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
+        check_start(world)
+        waiting = pending(*_COMPILED)
+        if waiting:
+            names = ", ".join(waiting)
+            listener.stage(f"compiling, once on this machine, a minute or two: {names}")
+        kernel = SceneKernel(scene, world.robot)
+        if file is not None:
+            queries: Iterator[Query | Failure] = iter((resolve(file, kernel),))
+        elif options.query == RANDOM:
+            queries = random_queries(kernel, options.count, options.seed)
+        else:
+            queries = iter((seed_query(kernel, options.distance, options.seed),))
+        first = next(queries)
+        if isinstance(first, Failure):
+            return first
+        outcome = Outcome(path)
+        with RunFolder(path) as folder:
+            work = _Comparison(options, scene, kernel, world, folder.partial, listener, outcome)
+            work.go(first, queries)
+        return outcome
 
 
-def record(bench: Workbench, query: Query, solution: Solution) -> Log:
-    """Run a solution kinematically and keep the log, for its film."""
-    names = ("turn round to the other side",)
-    _, log = execute(bench.world, (solution.motion,), names, query.state)
-    return log
+@dataclass
+class _Comparison:
+    """One comparison's parts; each method is a stage and leaves its results in the folder."""
+
+    options: Options
+    scene: Scene
+    kernel: SceneKernel
+    world: PyBulletWorld
+    folder: Path
+    listener: Listener
+    outcome: Outcome
+
+    def go(self, first: Query, others: Iterator[Query | Failure]) -> None:
+        """All stages in order; what is done is written before the next begins."""
+        results = self.outcome.results
+        try:
+            self._solve(first, others)
+        finally:
+            if results:
+                self._write()
+        self.listener.results(tuple(results), summarize(results))
+        shown = to_show(results)
+        self._save_waypoints(shown)
+        self._figure(shown)
+        if self.options.video:
+            self._film(shown)
+
+    def _solve(self, first: Query, others: Iterator[Query | Failure]) -> None:
+        options, results = self.options, self.outcome.results
+        self.listener.stage(f"solving: {first.about}")
+        solve(self.kernel, first, options.seed)  # compiled code is loaded now: times are warm
+        query: Query | Failure = first
+        tried = 0
+        while True:
+            if isinstance(query, Failure):
+                self.outcome.faults.append(str(query))
+            else:
+                attempts = solve(self.kernel, query, options.seed)
+                rows = tuple((a, measure(self.kernel, self.world, query, a)) for a in attempts)
+                results.append(Result(query, rows))
+                found = fault(results[-1])
+                if found:
+                    self.outcome.faults.append(found)
+            tried += 1
+            if options.count > 1:
+                self.listener.fraction("comparing", tried / options.count)
+            following = next(others, None)
+            if following is None:
+                return
+            query = following
+
+    def _write(self) -> None:
+        options, results = self.options, self.outcome.results
+        told: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "scene": self.scene.source,
+            "seed": options.seed,
+            "query": options.query,
+            "queries_asked": options.count if options.query == RANDOM else 1,
+            "queries_done": len(results),
+            "shown": to_show(results).query.name,
+            "not_as_expected": self.outcome.faults,
+            "summary": summary_record(summarize(results)),
+            "queries": [result_record(r, self.scene, self.world.robot) for r in results],
+            "versions": versions(),
+        }
+        if options.query == SEED:
+            told["distance_m"] = options.distance
+        _publish(self.folder / MARKER, (json.dumps(told, indent=1) + "\n").encode())
+
+    def _save_waypoints(self, result: Result) -> None:
+        """``trajectory_rrt.npy`` and ``trajectory_opt.npy``: waypoints (n, 7), rad."""
+        for name, attempt in (("rrt", raw(result)), ("opt", best(result))):
+            if attempt is not None:
+                save_waypoints(self.folder / f"trajectory_{name}.npy", attempt)
+
+    def _figure(self, shown: Result) -> None:
+        from galley.comparison.pictures import draw_distributions, draw_query
+
+        self.listener.stage("drawing compare.png")
+        results = self.outcome.results
+        draw_query(self.folder / "compare.png", shown, self.scene, self.world.robot)
+        if len(results) > 1:
+            draw_distributions(self.folder / "distributions.png", results)
+
+    def _film(self, result: Result) -> None:
+        from galley.comparison.pictures import film_query
+
+        one, other = raw(result), best(result)
+        if one is None or other is None:
+            self.listener.stage("no film: there is no RRT path to set beside the other")
+            return
+        self.listener.stage(f"filming {result.query.name}: rrt.mp4, opt.mp4 and side_by_side.mp4")
+        film_query(
+            self.folder,
+            self.world,
+            result,
+            (one.method, other.method),
+            fps=self.options.fps,
+            height=self.options.height,
+            speed=self.options.speed,
+            progress=lambda done, total: self.listener.fraction("filming", done / total),
+        )
 
 
-def save_waypoints(folder: Path, solution: Solution) -> Path:
-    """Write ``trajectory_<name>.npy``: waypoints (n, 7), rad."""
-    path = folder / f"trajectory_{solution.name}.npy"
+def _publish(path: Path, data: bytes) -> None:
     partial = path.with_name(f".{path.name}.partial")
-    with open(partial, "wb") as stream:
-        np.save(stream, solution.motion.path.waypoints, allow_pickle=False)
+    partial.write_bytes(data)
     os.replace(partial, path)
-    return path
-
-
-def _solution(
-    bench: Workbench, query: Query, name: str, path: JointPath, seconds: float
-) -> Solution:
-    hit, pair = _collision(bench, query.state, path)
-    motion = Motion(
-        0, name, "arm", path, rest_to_rest(path, bench.robot.group("arm"), bench.settings.speed)
-    )
-    pose = bench.hand(query.state)
-    points = np.array([pose(q)[:3, 3] for q in path.resampled(0.02).waypoints])
-    travelled = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
-    return Solution(name, motion, hit, pair, seconds, travelled)
-
-
-def _collision(
-    bench: Workbench, state: State, path: JointPath
-) -> tuple[Array | None, tuple[str, str] | None]:
-    checker = bench.world.checker(state, margin=0.0)  # a second opinion on what was planned
-    where, q = bench.robot.slice("arm"), state.q.copy()
-
-    def free(arm: Array) -> bool:
-        q[where] = arm
-        return checker.free(q)
-
-    hit = first_hit(bench.arm, free, path)
-    if hit is None:
-        return None, None
-    q[where] = hit
-    contact = checker.contacts(q)[0]
-    return hit, (contact.a, contact.b)

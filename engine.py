@@ -33,6 +33,7 @@ from galley.motion.audit import audit
 from galley.motion.motion import FREE, Motion
 from galley.motion.planning import PLANNERS_COMPILED
 from galley.motion.store import save_trajectories
+from galley.optimization.path_timing import TIMING
 from galley.planning import (
     GroundAction,
     Limits,
@@ -57,7 +58,7 @@ from galley.worlds.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
 from galley.worlds.view import KERNEL
 
-COMPILED = (KERNEL, PLANNERS_COMPILED, "inverse kinematics", "the arm's reach")
+COMPILED = (KERNEL, PLANNERS_COMPILED, "inverse kinematics", "the arm's reach", TIMING)
 KITCHEN = Path(__file__).parent / "domain" / "kitchen"
 
 

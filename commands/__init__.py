@@ -2,5 +2,6 @@
 
 - ``run``: ``galley run``; ``planning``: ``galley plan`` and ``galley validate``
 - ``scene``: ``galley scene``; ``compare``: ``galley compare``
-- ``progress``: lines and bars on the terminal
+- ``trajectory``: ``galley trajectory``; ``recorded``: the motions of a stored run
+- ``arguments``: numbers as arguments; ``progress``, ``tables``: the terminal
 """

@@ -139,8 +139,8 @@ def _many(summaries: tuple[MethodSummary, ...]) -> Table:
         ("found", [s.found for s in summaries]),
         ("free of collision", [s.free for s in summaries]),
         ("within limits", [s.within for s in summaries]),
-        ("success: all three", [s.good for s in summaries]),
-        ("of these, by itself", [s.itself for s in summaries]),
+        ("success: all 3", [s.good for s in summaries]),
+        ("by itself", [s.itself for s in summaries]),
     ):
         shares = zip(counts, summaries, strict=True)
         table.add_row(title, *(f"{n} ({100 * n / s.queries:.0f}%)" for n, s in shares))
@@ -148,7 +148,7 @@ def _many(summaries: tuple[MethodSummary, ...]) -> Table:
         spreads = [s.spreads.get(name) for s in summaries]
         table.add_row(title, *(_median(spread, scale, digits) for spread in spreads))
     quotients = [s.against_shortcut for s in summaries]
-    table.add_row("duration / shortcut's", *("-" if q is None else f"{q:.2f}" for q in quotients))
+    table.add_row("time / shortcut's", *("-" if q is None else f"{q:.2f}" for q in quotients))
     return table
 
 

@@ -15,7 +15,15 @@ from typing import Any, TypeVar, cast
 
 _log = logging.getLogger(__name__)
 _ROOT = Path(__file__).parent.parent
-_PACKAGES = ("compiled", "robots", "worlds", "motion", "planning", "reachability")
+_PACKAGES = (
+    "compiled",
+    "robots",
+    "worlds",
+    "motion",
+    "optimization",
+    "planning",
+    "reachability",
+)
 _FAST = {"reassoc", "nsz", "contract", "nnan", "ninf", "arcp"}
 _KEPT = 5  # versions of the compiled code that stay on disk, the latest used
 _Function = TypeVar("_Function", bound=Callable[..., Any])

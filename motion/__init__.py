@@ -6,8 +6,9 @@
 - ``space``, ``edges``: where planners search, and how edges are checked
 - ``rrt``, ``rrt_connect``, ``shortcut``: the planners for any ``Checker``, in Python
 - ``certify``: proof that a path is free between its checked states; ``audit``: Drake's opinion
-- ``timing``: from a path to a trajectory within limits
-- ``store``: trajectories on disk
+- ``timing``: from a path to a trajectory within limits; ``averaging``: less jerk
+- ``polynomials``: what ``trajectory`` computes with
+- ``archive``, ``store``: trajectories on disk; ``export``: for a real arm
 
 For use as a library::
 

@@ -1,4 +1,10 @@
-"""How to get there well, with pydrake.
+"""How to get there well: from a proven path to a trajectory within all limits.
 
-- ``shortest``: the seed's quadratic program
+- ``smooth``: the default; short, fast splines that keep their distance at all times
+  (``spline``: the curves; ``program``: one round's quadratic program, solved by Drake)
+- ``time_optimal``: the path with round corners, as fast as the limits allow
+  (``rounding``: the corners; ``path_timing``, ``kernel/``: the time law)
+- ``shortest``: the seed's quadratic program, the straight line
+- ``verdict``: the check that everything passes; ``result``: what is returned
+- ``torques``, ``panda_inertials``: could the arm's motors do it?
 """

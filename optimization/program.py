@@ -17,8 +17,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydrake.solvers import ClarabelSolver, MathematicalProgram
 from scipy import sparse
 
@@ -64,7 +66,7 @@ def build(
     near: Nearby,
     trust: float,
     weights: Weights,
-) -> tuple[MathematicalProgram, object]:
+) -> tuple[MathematicalProgram, Any]:
     """The program and its variables: inner control points row by row, tau, slacks.
 
     Args:
@@ -78,14 +80,18 @@ def build(
     inner = slice(FIXED, m - FIXED)
     n = (m - 2 * FIXED) * k
     rows, slack = np.unique(near.row, return_inverse=True)
+    slack = slack.astype(np.int64)
     size = n + 1 + len(rows)
-    blocks, upper = _limits(space, points, duration, group, scale, len(rows))
-    if len(rows):
-        clear, bound = _clearance(points[inner], samples[:, inner], near, slack, len(rows), weights)
-        blocks, upper = sparse.vstack([blocks, clear]), np.concatenate([upper, bound])
-    program = MathematicalProgram()
+    limits = _limits(space, points, duration, group, scale)
+    clear = _clearance(points[inner], samples[:, inner], near, slack, weights)
+    rows_of, columns, values, upper = (
+        np.concatenate(both) for both in zip(limits, clear, strict=True)
+    )
+    rows_of[len(limits.rows) :] += len(limits.upper)
+    program: Any = MathematicalProgram()  # whose types mistake the shapes of arrays
     x = program.NewContinuousVariables(size, "x")
-    program.AddLinearConstraint(sparse.csc_matrix(blocks), np.full(len(upper), -np.inf), upper, x)
+    A = sparse.csc_matrix((values, (rows_of, columns)), shape=(len(upper), size))
+    program.AddLinearConstraint(A, np.full(len(upper), -np.inf), upper, x)
     low = np.maximum(points[inner] - trust, group.lower).ravel()
     high = np.minimum(points[inner] + trust, group.upper).ravel()
     program.AddBoundingBoxConstraint(
@@ -101,9 +107,9 @@ def build(
     return program, x
 
 
-def solve(program: MathematicalProgram, x: object, points: Array) -> Step:
+def solve(program: MathematicalProgram, x: Any, points: Array) -> Step:
     """The control points that the program's solution has; those at hand where there is none."""
-    result = ClarabelSolver().Solve(program, None, None)
+    result: Any = ClarabelSolver().Solve(program, None, None)
     if not result.is_success():
         return Step(points, False)
     m, k = points.shape
@@ -113,58 +119,81 @@ def solve(program: MathematicalProgram, x: object, points: Array) -> Step:
     return Step(found, True)
 
 
+class _Rows(NamedTuple):
+    """Inequalities A x <= upper: entries of A by row, column and value."""
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    values: Array
+    upper: Array
+
+
 @lru_cache(maxsize=32)
-def _derivatives(space: SplineSpace, k: int) -> tuple[tuple[sparse.csr_matrix, Array], ...]:
-    """For velocity, acceleration, jerk: the matrix over inner control points of all joints."""
+def _differences(space: SplineSpace, k: int) -> tuple[_Rows, ...]:
+    """For velocity, acceleration, jerk: both signs of the derivative's control points, and tau.
+
+    The values in the column of tau are minus the order; ``upper`` is not used.
+    """
     m = space.size
     found = []
-    for D in space.derivatives[1:]:
-        wide = sparse.csr_matrix(sparse.kron(D[:, FIXED : m - FIXED], sparse.eye(k)))
-        found.append((wide, np.asarray(D)))
+    for order, D in enumerate(space.derivatives[1:], start=1):
+        inner = D[:, FIXED : m - FIXED]
+        row, column = np.nonzero(inner)
+        joint = np.arange(k)
+        rows = (row[:, None] * k + joint).ravel()
+        columns = (column[:, None] * k + joint).ravel()
+        values = np.repeat(inner[row, column], k)
+        count = len(D) * k
+        found.append(
+            _Rows(
+                np.concatenate([rows, rows + count, np.arange(2 * count)]),
+                np.concatenate([columns, columns, np.full(2 * count, inner.shape[1] * k)]),
+                np.concatenate([values, -values, np.full(2 * count, -float(order))]),
+                np.zeros(0),
+            )
+        )
     return tuple(found)
 
 
-def _limits(
-    space: SplineSpace, points: Array, T: float, group: JointGroup, scale: float, slacks: int
-) -> tuple[sparse.csr_matrix, Array]:
-    """Rows A x <= b of the limits, each in shares of its limit."""
+def _limits(space: SplineSpace, points: Array, T: float, group: JointGroup, scale: float) -> _Rows:
+    """The limits of velocity, acceleration and, where it can bind, jerk; in shares of each."""
     m, k = points.shape
-    blocks, upper = [], []
     ends = points.copy()
     ends[FIXED : m - FIXED] = 0.0
     limits = (group.velocity, group.acceleration, group.jerk)
-    for p, ((wide, D), limit) in enumerate(
-        zip(_derivatives(space, k), limits, strict=True), start=1
-    ):
-        share = np.tile(1.0 / (scale * limit * T**p), D.shape[0])
-        fixed = (D @ ends).ravel() * share
-        chosen = np.arange(len(share))
-        if p == 3:  # the jerk is a difference of accelerations: in most arms' splines never large
-            briefest = T * float(np.diff(space.breaks).min())
-            binds = 2.0 * group.acceleration > group.jerk * briefest
-            chosen = np.nonzero(np.tile(binds, D.shape[0]))[0]
-            if len(chosen) == 0:
-                continue
-        rows = sparse.diags(share[chosen]) @ wide[chosen]
-        tau = sparse.csr_matrix(np.full((len(chosen), 1), -float(p)))
-        none = sparse.csr_matrix((len(chosen), slacks))
-        for sign in (1.0, -1.0):
-            blocks.append(sparse.hstack([sign * rows, tau, none]))
-            upper.append(-sign * fixed[chosen] - (p - 1.0))
-    return sparse.csr_matrix(sparse.vstack(blocks)), np.concatenate(upper)
+    parts: list[_Rows] = []
+    above = 0
+    for p, (own, limit) in enumerate(zip(_differences(space, k), limits, strict=True), start=1):
+        # The jerk is a difference of accelerations: in most arms' splines it can't be large.
+        briefest = T * float(np.diff(space.breaks).min())
+        if p == 3 and (2.0 * group.acceleration <= group.jerk * briefest).all():
+            break
+        D = space.derivatives[p]
+        share = np.tile(1.0 / (scale * limit * T**p), 2 * len(D))
+        fixed = (D @ ends).ravel()
+        fixed = np.concatenate([fixed, -fixed]) * share
+        tau = own.columns == (m - 2 * FIXED) * k
+        values = np.where(tau, own.values, own.values * share[own.rows])
+        parts.append(_Rows(own.rows + above, own.columns, values, -fixed - (p - 1.0)))
+        above += len(share)
+    return _Rows(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
 def _clearance(
-    inner: Array, basis: Array, near: Nearby, slack: Array, slacks: int, weights: Weights
-) -> tuple[sparse.csr_matrix, Array]:
-    """Rows A x <= b that keep near pairs apart, to first order."""
-    count = len(near.row)
-    n = inner.size
+    inner: Array, basis: Array, near: Nearby, slack: NDArray[np.int64], weights: Weights
+) -> _Rows:
+    """Keeps near pairs apart, to first order."""
+    count, n = len(near.row), inner.size
     steepness = (basis[near.row][:, :, None] * near.gradient[:, None, :]).reshape(count, n)
     room = near.distance - near.required - weights.buffer
-    loose = sparse.csr_matrix((-np.ones(count), (np.arange(count), slack)), shape=(count, slacks))
-    rows = sparse.hstack([sparse.csr_matrix(-steepness), sparse.csr_matrix((count, 1)), loose])
-    return sparse.csr_matrix(rows), room - steepness @ inner.ravel()
+    row, column = np.nonzero(steepness)
+    every = np.arange(count)
+    return _Rows(
+        np.concatenate([row, every]),
+        np.concatenate([column, n + 1 + slack]),
+        np.concatenate([-steepness[row, column], -np.ones(count)]),
+        room - steepness @ inner.ravel(),
+    )
 
 
 def _length(space: SplineSpace, points: Array) -> tuple[Array, Array]:

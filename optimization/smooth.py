@@ -99,8 +99,9 @@ def smooth(
     if not 0.0 < scale <= 1.0:
         raise ValueError(f"scale must lie in (0, 1], got {scale}")
     points = corners(path.waypoints)
-    if len(points) == 1:
-        return time_optimal(view, path, group, scale)
+    if len(points) == 1:  # standing still
+        still = time_optimal(view, path, group, scale, clearance)
+        return still if isinstance(still, Failure) else replace(still, method=METHOD)
     required = _kept(view, points) if clearance is None else clearance
     found, rounds, reason = _search(view, points, group, scale, required, options)
     if found is not None:
@@ -202,7 +203,7 @@ def shortest_time(space: SplineSpace, points: Array, group: JointGroup, scale: f
         float((np.abs(space.derivatives[p] @ points) / (scale * limit)).max()) ** (1.0 / p)
         for p, limit in enumerate(limits, start=1)
     ]
-    return max(*worst, 1e-3)
+    return float(max(*worst, 1e-3))
 
 
 def _tightened(trajectory: Trajectory, group: JointGroup, scale: float) -> Trajectory:

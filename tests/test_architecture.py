@@ -26,14 +26,22 @@ MAY_IMPORT = {
     "robots": {"domain", "compiled"},
     "worlds": {"domain", "robots", "compiled"},
     "motion": {"domain", "robots", "worlds", "compiled"},
-    "optimization": {"domain", "robots", "worlds", "motion"},
+    "optimization": {"domain", "robots", "worlds", "motion", "compiled"},
     "reachability": {"compiled", "domain", "robots", "worlds"},
     "skills": BELOW_SKILLS,
     "tamp": {"planning", "skills"} | BELOW_SKILLS,
     "simulation": {"domain", "robots", "worlds", "motion"},
+    "comparison": {"skills", "simulation", "viz"} | BELOW_SKILLS,
     "viz": {"domain", "robots", "worlds", "motion"},
 }
-COMPOSES = {"engine", "cli", "report", "run_folder", "compare", "commands"}  # may import anything
+COMPOSES = {
+    "engine",
+    "cli",
+    "report",
+    "run_folder",
+    "compare",
+    "commands",
+}  # may import anything
 
 # Libraries and the packages that may import them.
 CONFINED = {

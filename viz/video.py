@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-import imageio.v2 as imageio
 
 from galley.domain.log import Log
 from galley.domain.scene import Scene
 from galley.robots.model import RobotModel
 from galley.viz.camera import film_cameras
 from galley.viz.captions import Caption, action_captions, speed_badge
+from galley.viz.encoder import encoded
 from galley.viz.film_crew import CrewError, FilmCrew
 from galley.viz.film_job import FilmJob
 from galley.viz.frames import Frames, frame_times, sample
@@ -149,31 +145,8 @@ def _shoot(
     job: FilmJob, path: Path, fps: float, workers: int | None, progress: Progress | None
 ) -> None:
     """Draw and encode all pictures of a job into ``path``."""
-    partial = path.with_name(f".{path.stem}.partial.mp4")
-    try:
-        with FilmCrew(job, workers) as crew, contextlib.closing(_writer(partial, fps)) as writer:
-            for k, picture in enumerate(crew.pictures()):
-                writer.append_data(picture)
-                if progress is not None:
-                    progress(k + 1, job.count)
-        os.replace(partial, path)
-    except OSError as error:  # imageio's way of saying that ffmpeg has ended
-        raise RuntimeError(f"the encoder failed: {error}") from error
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _writer(path: Path, fps: float) -> Any:
-    """An imageio writer of H.264 that any player shows, its index at the front of the file."""
-    return imageio.get_writer(
-        str(path),
-        format="FFMPEG",
-        mode="I",
-        fps=fps,
-        codec="libx264",
-        pixelformat="yuv420p",
-        quality=None,
-        macro_block_size=1,
-        ffmpeg_log_level="error",
-        output_params=["-preset", "veryfast", "-crf", "20", "-movflags", "+faststart"],
-    )
+    with FilmCrew(job, workers) as crew, encoded(path, fps) as append:
+        for k, picture in enumerate(crew.pictures()):
+            append(picture)
+            if progress is not None:
+                progress(k + 1, job.count)

@@ -62,7 +62,7 @@ class View:
         """The same view by the spheres alone, which is faster. They share their scratch."""
         margins = self.query.margins.copy()
         margins[2] = 0.0
-        return self._with(margins=margins)
+        return self._with(self.query._replace(margins=margins))
 
     @cached_property
     def fine(self) -> View:
@@ -71,13 +71,12 @@ class View:
 
     def finer(self, factor: float) -> View:
         """The same view, edges checked at ``factor`` times the step. They share their scratch."""
-        return self._with(step=self.query.step * factor)
+        return self._with(self.query._replace(step=self.query.step * factor))
 
-    def _with(self, **changed: Array | NDArray[np.float32]) -> View:
+    def _with(self, query: Query) -> View:
         from galley.worlds.kernel.entries import FUNCTIONS
         from galley.worlds.kernel.packed import pack
 
-        query = self.query._replace(**changed)
         table = pack(self.robot, self.obstacles, query, FUNCTIONS)
         return replace(self, query=query, table=table)
 

@@ -17,6 +17,7 @@ PAGES = (
     "robots",
     "motion",
     "optimization",
+    "comparison",
     "reachability",
     "skills",
     "simulation",
@@ -40,7 +41,10 @@ def test_the_example_of_the_scene_format_is_a_scene_that_starts_free(tmp_path):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_examples_of_a_page_run_and_print_something(page, kitchen_folder, capsys):
+def test_the_examples_of_a_page_run_and_print_something(
+    page, kitchen_folder, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)  # some write files
     code = "".join(blocks(page, "python"))
     assert code
     exec(compile(code, f"docs/{page}.md", "exec"), {"KITCHEN": kitchen_folder})

@@ -1,0 +1,1 @@
+"""Compiled with Numba at first use; kept on disk."""

@@ -1,0 +1,163 @@
+"""The two passes of the time-optimal parametrisation, over a path of straight and parabolic pieces.
+
+The state is x, the square of the path's rate ds/dt, and the control is u = d2s/dt2, constant on an
+interval of the grid: x grows by 2 u per unit of s. On an interval of length D with slopes
+p = q'(s_i) and e = q'(s_i+1) and the constant bend c = q'', limits hold at *every* s in it if they
+hold for these values, all linear in (u, x):
+
+- acceleration: p u + c x and e u + c (x + 2 D u), because q' u + c x is linear in s;
+- velocity: the Bernstein coefficients of the cubic q'^2 x(s), which bound it.
+
+On a straight piece the rate goes up and down again within the one interval that it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from galley.compiled.jit import kernel
+from galley.domain.frames import Array
+
+_FLAT = 1e-12  # a coefficient of u below this doesn't limit u
+_STEPS = 60
+
+
+@kernel
+def rates(
+    slopes: Array,
+    ends: Array,
+    bends: Array,
+    spans: Array,
+    velocity: Array,
+    acceleration: Array,
+    x: Array,
+) -> bool:
+    """The greatest x (n + 1,) at the grid points, at rest at both ends; whether there is one.
+
+    H. Pham and Q.-C. Pham, "A new approach to time-optimal path parameterization based on
+    reachability analysis" (2018). Without dynamics the controllable sets begin at 0, so only their
+    upper ends are kept.
+
+    Args:
+        slopes, ends: q' at both ends of each interval (n, k). bends: q'' (n, k), all 0 where the
+            interval is a straight piece.
+        spans: lengths of the intervals (n,).
+        velocity, acceleration: limits (k,).
+        x: filled.
+    """
+    n, k = slopes.shape
+    rows = np.empty((8 * k + 2, 3))
+    top = np.zeros(n + 1)  # backward pass: the controllable sets' upper ends
+    for i in range(n - 1, -1, -1):
+        if _straight(bends[i]):
+            fastest, hardest = _straight_limits(slopes[i], velocity, acceleration)
+            top[i + 1] = min(top[i + 1], fastest)
+            top[i] = min(fastest, top[i + 1] + 2.0 * hardest * spans[i])
+        else:
+            _limits(
+                slopes[i], ends[i], bends[i], spans[i], velocity, acceleration, top[i + 1], rows
+            )
+            top[i] = _greatest_x(rows)
+    x[0] = 0.0  # forward pass: the greatest u that leads into the next set
+    for i in range(n):
+        if _straight(bends[i]):
+            _, hardest = _straight_limits(slopes[i], velocity, acceleration)
+            x[i + 1] = min(top[i + 1], x[i] + 2.0 * hardest * spans[i])
+        else:
+            _limits(
+                slopes[i], ends[i], bends[i], spans[i], velocity, acceleration, top[i + 1], rows
+            )
+            _, u, _, _ = _range_of_u(rows, x[i])
+            x[i + 1] = min(max(x[i] + 2.0 * spans[i] * u, 0.0), top[i + 1])
+            if x[i] <= 0.0 and x[i + 1] <= 0.0:
+                return False  # it would stand still for ever
+    return True
+
+
+@kernel
+def _straight(bend: Array) -> bool:
+    return not bend.any()
+
+
+@kernel
+def _straight_limits(slope: Array, velocity: Array, acceleration: Array) -> tuple[float, float]:
+    """The greatest x and the greatest |u| on a straight piece."""
+    fastest, hardest = 1e300, 1e300
+    for j in range(len(slope)):
+        size = abs(slope[j])
+        if size * 1e150 > velocity[j]:
+            fastest = min(fastest, (velocity[j] / size) ** 2)
+            hardest = min(hardest, acceleration[j] / size)
+    return fastest, hardest
+
+
+@kernel
+def _limits(
+    slope: Array,
+    end: Array,
+    bend: Array,
+    span: float,
+    velocity: Array,
+    acceleration: Array,
+    top: float,
+    rows: Array,
+) -> None:
+    """Fills rows (8 k + 2, 3): a u + b x <= c, the last with the next controllable set."""
+    m = 0
+    for j in range(len(slope)):
+        p, e, c = slope[j], end[j], bend[j]
+        late = e + 2.0 * span * c
+        for sign in (1.0, -1.0):
+            rows[m, 0], rows[m, 1], rows[m, 2] = sign * p, sign * c, acceleration[j]
+            rows[m + 1, 0], rows[m + 1, 1] = sign * late, sign * c
+            rows[m + 1, 2] = acceleration[j]
+            m += 2
+        square = velocity[j] ** 2
+        rows[m, 0], rows[m, 1], rows[m, 2] = 0.0, p * p, square
+        rows[m + 1, 0], rows[m + 1, 1] = 2.0 * span * p * p, p * p + 2.0 * p * e
+        rows[m + 2, 0], rows[m + 2, 1] = 4.0 * span * p * e, e * e + 2.0 * p * e
+        rows[m + 1, 2] = rows[m + 2, 2] = 3.0 * square
+        rows[m + 3, 0], rows[m + 3, 1], rows[m + 3, 2] = 2.0 * span * e * e, e * e, square
+        m += 4
+    rows[m, 0], rows[m, 1], rows[m, 2] = 2.0 * span, 1.0, top
+    rows[m + 1, 0], rows[m + 1, 1], rows[m + 1, 2] = -2.0 * span, -1.0, 0.0
+
+
+@kernel
+def _range_of_u(rows: Array, x: float) -> tuple[float, float, int, int]:
+    """Least and greatest u at x, and the rows that say so."""
+    low, high, at_low, at_high = -1e300, 1e300, -1, -1
+    for m in range(len(rows)):
+        a = rows[m, 0]
+        if a > _FLAT:
+            u = (rows[m, 2] - rows[m, 1] * x) / a
+            if u < high:
+                high, at_high = u, m
+        elif a < -_FLAT:
+            u = (rows[m, 2] - rows[m, 1] * x) / a
+            if u > low:
+                low, at_low = u, m
+    return low, high, at_low, at_high
+
+
+@kernel
+def _greatest_x(rows: Array) -> float:
+    """The linear program: the greatest x for which there is a u. x = u = 0 keeps all rows.
+
+    The width of the range of u is concave and piecewise linear in x. Newton's method from the right
+    never passes its root, and meets it after finitely many steps: each drops one of its lines.
+    """
+    x = 1e12
+    for m in range(len(rows)):
+        if abs(rows[m, 0]) <= _FLAT and rows[m, 1] * x > rows[m, 2]:
+            x = rows[m, 2] / rows[m, 1]
+    for _ in range(_STEPS):
+        low, high, i, j = _range_of_u(rows, x)
+        if low <= high:
+            break
+        narrowing = rows[j, 1] / rows[j, 0] - rows[i, 1] / rows[i, 0]
+        left = (rows[j, 2] / rows[j, 0] - rows[i, 2] / rows[i, 0]) / narrowing
+        if not left < x:
+            break
+        x = max(left, 0.0)
+    return x * (1.0 - 1e-12)

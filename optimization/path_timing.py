@@ -1,0 +1,153 @@
+"""The fastest time law for a path within velocity and acceleration limits (TOPP-RA)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.compiled.jit import first_use
+from galley.domain.frames import Array, frozen
+from galley.motion.trajectory import Trajectory
+from galley.optimization.rounding import RoundedPath, frozen_indices
+from galley.robots.model import JointGroup
+
+TIMING = "the path timing"
+_FINEST = 32  # intervals of the grid on a parabola that turns a joint about at full speed
+_INTERVALS = 240  # on all parabolas together, and at least 2 on each
+
+
+@dataclass(frozen=True)
+class TimeLaw:
+    """How fast to go along a path: ds/dt at grid points, d2s/dt2 constant between them.
+
+    Attributes:
+        grid: (m + 1,) values of s; every break of the path is one.
+        piece: (m,) the path's piece that the interval lies on.
+        squares: (m + 1,) (ds/dt)^2, 0 at both ends.
+    """
+
+    grid: Array
+    piece: NDArray[np.int64]
+    squares: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "grid", frozen(self.grid))
+        object.__setattr__(self, "piece", frozen_indices(self.piece))
+        object.__setattr__(self, "squares", frozen(self.squares))
+
+    @property
+    def rates(self) -> Array:
+        """ds/dt (m + 1,) at the grid points."""
+        return np.asarray(np.sqrt(self.squares))
+
+    @property
+    def times(self) -> Array:
+        """Seconds (m + 1,) at which the grid points are passed."""
+        rate = self.rates
+        steps = 2.0 * np.diff(self.grid) / (rate[:-1] + rate[1:])
+        return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def fastest(
+    path: RoundedPath, group: JointGroup, scale: float = 1.0, plateau: float = 0.0
+) -> TimeLaw:
+    """The fastest time law, from rest to rest; jerk is not looked at.
+
+    Optimal up to the grid. The limits hold everywhere, not only at grid points: see the kernel.
+
+    Args:
+        path: without stops (``RoundedPath.parts``).
+        group: whose velocity and acceleration limits hold.
+        scale: share of the limits to use, in (0, 1].
+        plateau: seconds at least, where there is room for it, between speeding up and slowing down
+            on a straight piece. 0 is the fastest; more makes shorter averages suffice.
+    """
+    from galley.optimization.kernel.path_timing import rates
+
+    if not 0.0 < scale <= 1.0:
+        raise ValueError(f"scale must lie in (0, 1], got {scale}")
+    if path.stops:
+        raise ValueError("a path with stops is timed part by part")
+    velocity, acceleration = scale * group.velocity, scale * group.acceleration
+    grid, piece = _grid(path, group)
+    local = grid[:-1] - path.breaks[piece]
+    spans = np.diff(grid)
+    bends = 2.0 * path.coefficients[piece, 2]
+    slopes = path.coefficients[piece, 1] + local[:, None] * bends
+    squares = np.empty(len(grid))
+    with first_use(TIMING):
+        moves = rates(
+            slopes, slopes + spans[:, None] * bends, bends, spans, velocity, acceleration, squares
+        )
+    if not moves:
+        raise ValueError("the path stands still somewhere: a segment of no length")
+    straight = path.corner[piece] < 0
+    sizes = np.maximum(np.abs(slopes), 1e-100)
+    fast, hard = (velocity / sizes).min(axis=1) ** 2, (acceleration / sizes).min(axis=1)
+    return _merged(path, *_with_peaks(grid, piece, squares, straight, fast, hard, plateau))
+
+
+def along(path: RoundedPath, law: TimeLaw) -> Trajectory:
+    """q(s(t)), exactly: of degree 2 on straight pieces and 4 on parabolas."""
+    piece, rate = law.piece, law.rates[:-1, None]
+    spans = np.diff(law.grid)
+    u = (0.5 * np.diff(law.squares) / spans)[:, None]
+    local = (law.grid[:-1] - path.breaks[piece])[:, None]
+    a, b, c = np.moveaxis(path.coefficients[piece], 1, 0)
+    slope = b + 2.0 * local * c
+    rows = [a + local * (b + local * c), slope * rate, 0.5 * slope * u + c * rate**2]
+    if (path.corner >= 0).any():
+        rows += [c * rate * u, 0.25 * c * u**2]
+    return Trajectory(path.group, law.times, np.stack(rows, axis=1))
+
+
+def _grid(path: RoundedPath, group: JointGroup) -> tuple[Array, NDArray[np.int64]]:
+    """Grid points (m + 1,) and the piece (m,) of each interval: straight pieces are one."""
+    bends = np.abs(path.coefficients[:, 2]) * (2.0 * np.diff(path.breaks)[:, None])
+    turn = 0.5 * (bends / group.velocity).max(axis=1)  # 1: from full speed to as much backwards
+    share = np.sqrt(turn) * _FINEST
+    share *= min(1.0, _INTERVALS / max(float(share.sum()), 1.0))
+    counts = np.where(path.corner < 0, 1, np.maximum(np.ceil(share), 2)).astype(np.int64)
+    piece = np.repeat(np.arange(len(counts)), counts)
+    first = np.repeat(np.cumsum(counts) - counts, counts)
+    part = (np.arange(len(piece)) - first) / counts[piece]
+    grid = path.breaks[piece] + part * np.diff(path.breaks)[piece]
+    return np.concatenate([grid, path.breaks[-1:]]), piece
+
+
+def _with_peaks(
+    grid: Array,
+    piece: NDArray[np.int64],
+    squares: Array,
+    straight: NDArray[np.bool_],
+    fast: Array,
+    hard: Array,
+    plateau: float,
+) -> tuple[Array, NDArray[np.int64], Array]:
+    """Adds, on straight intervals, the points at which the acceleration changes: up, on, down."""
+    spans = np.diff(grid)
+    begin, end = squares[:-1], squares[1:]
+    # Up to a rate r, on for the plateau's seconds, and down again: r^2 / hard + plateau r = room.
+    room = spans + 0.5 * (begin + end) / hard
+    rate = 0.5 * hard * (np.sqrt(plateau**2 + 4.0 * room / hard) - plateau)
+    peak = np.minimum(fast, np.maximum(rate**2, np.maximum(begin, end)))
+    rise, fall = (peak - begin) / (2.0 * hard), (peak - end) / (2.0 * hard)
+    at_rise, at_fall = grid[:-1] + rise, grid[1:] - fall
+    tiny = 1e-7 * spans  # left out, the acceleration only gets smaller
+    up = straight & (rise > tiny) & (at_rise < grid[1:] - tiny)
+    down = straight & (fall > tiny) & (at_fall > at_rise + tiny) & (at_fall > grid[:-1] + tiny)
+    s = np.concatenate([grid, at_rise[up], at_fall[down]])
+    x = np.concatenate([squares, peak[up], peak[down]])
+    owner = np.concatenate([piece, piece[-1:], piece[up], piece[down]])
+    order = np.argsort(s, kind="stable")
+    return s[order], owner[order][:-1], x[order]
+
+
+def _merged(path: RoundedPath, s: Array, piece: NDArray[np.int64], x: Array) -> TimeLaw:
+    """Without the grid points at which nothing changes."""
+    u = np.diff(x) / np.diff(s)
+    change = np.abs(np.diff(u)) > 1e-7 * np.abs(u).max()
+    keep = np.concatenate([[True], change | (piece[1:] != piece[:-1]), [True]])
+    return TimeLaw(s[keep], piece[keep[:-1]], x[keep])

@@ -1,0 +1,26 @@
+"""The kitchen for the kernel, one solved query, and the command line."""
+
+import pytest
+
+from galley.comparison.measures import measure
+from galley.comparison.methods import solve
+from galley.comparison.seed_query import seed_query
+from galley.comparison.summary import Result
+from galley.worlds.scene_kernel import SceneKernel
+
+
+@pytest.fixture(scope="session")
+def kernel(kitchen, robot):
+    return SceneKernel(kitchen, robot)
+
+
+@pytest.fixture(scope="session")
+def query(kernel):
+    return seed_query(kernel)
+
+
+@pytest.fixture(scope="session")
+def solved(kernel, shared_world, query):
+    """The seed's query, all methods."""
+    attempts = solve(kernel, query)
+    return Result(query, tuple((a, measure(kernel, shared_world, query, a)) for a in attempts))

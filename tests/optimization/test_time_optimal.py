@@ -1,0 +1,247 @@
+"""Time-optimal trajectories: limits, proofs, ruckig's bound, and what happens without room."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from galley.domain.failure import Failure, FailureKind
+from galley.motion.path import Path
+from galley.motion.planning import plan
+from galley.motion.timing import rest_to_rest
+from galley.motion.trajectory import limit_ratios
+from galley.optimization import time_optimal as module
+from galley.optimization.result import Optimized
+from galley.optimization.time_optimal import time_optimal
+from galley.optimization.verdict import judge
+from galley.robots.model import joined
+from galley.robots.panda_arm import panda_arm
+from galley.worlds.collision_world import CollisionWorld
+from galley.worlds.solids import box, cylinder, sphere
+
+few = settings(max_examples=20, deadline=None)
+seeds = st.integers(0, 10**6)
+START = np.array([-0.8, 0.3, 0.0, -2.0, 0.0, 2.3, 0.7])
+GOAL = np.array([0.8, 0.3, 0.0, -2.0, 0.0, 2.3, 0.7])
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return panda_arm().group("arm")
+
+
+@pytest.fixture(scope="module")
+def world():
+    shapes = {
+        "table": box([0.7, 1.4, 0.1], at=[0.6, 0.0, 0.05]),
+        "post": cylinder(0.05, 0.6, at=[0.5, 0.0, 0.4]),
+        "lamp": sphere(0.12, at=[0.45, 0.0, 0.95]),
+    }
+    return CollisionWorld(panda_arm(), shapes)
+
+
+@pytest.fixture(scope="module")
+def around(world):
+    path = plan(world, START, GOAL, seed=0)
+    assert isinstance(path, Path)
+    assert len(path) > 2
+    return path
+
+
+def polygon(seed, n, group, size=1.0):
+    rng = np.random.default_rng(seed)
+    middle = 0.5 * (group.lower + group.upper)
+    reach = np.minimum(size, 0.5 * (group.upper - group.lower))
+    return Path(group.name, middle + rng.uniform(-1, 1, (n, group.size)) * reach)
+
+
+def keeps(trajectory, path, group, scale):
+    """Exactly, and at every millisecond; from the first waypoint to the last, at rest at both."""
+    assert max(limit_ratios(trajectory, group)) <= scale * (1 + 1e-6)
+    t = np.append(np.arange(0.0, trajectory.duration, 1e-3), trajectory.duration)
+    limits = (group.velocity, group.acceleration, group.jerk)
+    for order, limit in enumerate(limits, start=1):
+        assert (np.abs(trajectory(t, order)) <= scale * limit * (1 + 1e-6)).all(), order
+    q = trajectory(t)
+    assert (np.abs(np.diff(q, axis=0)) <= scale * group.velocity * 1e-3 * (1 + 1e-6) + 1e-9).all()
+    assert (q >= group.lower - 1e-9).all()
+    assert (q <= group.upper + 1e-9).all()
+    np.testing.assert_allclose(q[[0, -1]], path.waypoints[[0, -1]], atol=1e-10)
+    for order, tolerance in ((1, 1e-9), (2, 1e-7)):
+        np.testing.assert_allclose(trajectory(t[[0, -1]], order), 0.0, atol=tolerance)
+
+
+# -- without a world -------------------------------------------------------------------------------
+
+
+@few
+@given(seeds, st.integers(2, 8), st.sampled_from([0.05, 0.4, 1.0]), st.sampled_from([0.1, 1.0]))
+def test_limits_hold_and_resting_at_the_corners_is_slower(arm, seed, n, size, scale):
+    path = polygon(seed, n, arm, size)
+    result = time_optimal(None, path, arm, scale)
+    assert isinstance(result, Optimized)
+    assert result.method == "time-optimal"
+    keeps(result.trajectory, path, arm, scale)
+    assert result.trajectory.duration < rest_to_rest(path, arm, scale).duration
+
+
+@few
+@given(seeds, st.integers(2, 6), st.sampled_from(["base", "base+arm"]))
+def test_a_base_too_with_its_low_jerk(robot, seed, n, name):
+    groups = [robot.group(each) for each in name.split("+")]
+    group = groups[0] if len(groups) == 1 else joined(name, groups)
+    path = polygon(seed, n, group, 0.8)
+    result = time_optimal(None, path, group)
+    keeps(result.trajectory, path, group, 1.0)
+    assert result.trajectory.group == name
+
+
+@few
+@given(seeds, st.integers(2, 6))
+def test_no_motion_is_faster_than_ruckigs(arm, seed, n):
+    """From start to goal without any path to keep to; the limits are the same."""
+    path = polygon(seed, n, arm)
+    assert time_optimal(None, path, arm).trajectory.duration >= bound(path, arm) * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("distance", [0.02, 0.1, 0.5, 2.0])
+def test_a_straight_line_of_the_base_is_as_fast_as_ruckig(robot, distance):
+    """Speed and acceleration are reached, or not: nothing is lost to averaging."""
+    base = robot.group("base")
+    path = Path("base", np.array([[0.0, 0.0, 0.0], [distance, 0.0, 0.0]]))
+    assert time_optimal(None, path, base).trajectory.duration <= 1.005 * bound(path, base)
+
+
+def bound(path, group):
+    ruckig = pytest.importorskip("ruckig")
+    asked = ruckig.InputParameter(group.size)
+    asked.current_position, asked.target_position = list(path.start), list(path.end)
+    asked.max_velocity = list(group.velocity)
+    asked.max_acceleration, asked.max_jerk = list(group.acceleration), list(group.jerk)
+    answer = ruckig.Trajectory(group.size)
+    ruckig.Ruckig(group.size).calculate(asked, answer)
+    return answer.duration
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_path_that_goes_nowhere_stands_still(arm, count):
+    path = Path("arm", np.tile(START, (count, 1)))
+    result = time_optimal(None, path, arm)
+    np.testing.assert_array_equal(result.trajectory(0.5 * result.trajectory.duration), START)
+    assert result.trajectory.peaks(1).max() == 0.0
+
+
+@pytest.mark.parametrize("tiny", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_very_short_segments_do_no_harm(arm, tiny):
+    points = polygon(3, 3, arm).waypoints
+    path = Path("arm", np.vstack([points[:2], points[1] + tiny * np.arange(7), points[2]]))
+    result = time_optimal(None, path, arm)
+    keeps(result.trajectory, path, arm, 1.0)
+    straight = time_optimal(None, Path("arm", points), arm)
+    assert result.trajectory.duration < 1.3 * straight.trajectory.duration
+
+
+def test_hundreds_of_waypoints_of_a_curve_are_no_hundreds_of_stops(arm):
+    s = np.linspace(0, 1, 200)[:, None]
+    path = Path("arm", START + s * 0.5 + 0.2 * np.sin(3 * s) * np.arange(7))
+    result = time_optimal(None, path, arm)
+    keeps(result.trajectory, path, arm, 1.0)
+    assert result.trajectory.duration < 0.2 * rest_to_rest(path, arm).duration
+
+
+def test_bad_input_is_an_error(arm):
+    for scale in (0.0, -1.0, 1.5):
+        with pytest.raises(ValueError, match="scale"):
+            time_optimal(None, polygon(0, 3, arm), arm, scale)
+    with pytest.raises(ValueError, match="joints"):
+        time_optimal(None, Path("arm", np.zeros((2, 3))), arm)
+
+
+# -- in a world ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.3])
+def test_what_is_returned_is_proven_and_near_the_planned_path(world, around, arm, scale):
+    view = world.view("arm")
+    result = time_optimal(view, around, arm, scale)
+    assert isinstance(result, Optimized), str(result)
+    keeps(result.trajectory, around, arm, scale)
+    assert judge(view, result.trajectory, arm, scale).passed
+    q = result.trajectory(np.linspace(0, result.trajectory.duration, 3000))
+    assert view.clearances(q).min() >= 0.0025 - 1e-4
+    assert np.linalg.norm(np.diff(q, axis=0), axis=1).sum() <= around.length * (1 + 1e-9)
+
+
+def test_corners_without_room_are_stops_and_the_path_is_kept(world, around, arm, monkeypatch):
+    """With a proof that refuses every parabola the trajectory is the polygon itself."""
+    view = world.view("arm")
+    monkeypatch.setattr(
+        module, "proven_cuts", lambda view, points, *rest: np.zeros(len(points) - 2)
+    )
+    result = time_optimal(view, around, arm)
+    assert "stops at" in result.note
+    keeps(result.trajectory, around, arm, 1.0)
+    d = np.diff(around.waypoints, axis=0)
+    for q in result.trajectory(np.linspace(0, result.trajectory.duration, 300)):
+        share = np.clip(
+            ((q - around.waypoints[:-1]) * d).sum(axis=1) / (d * d).sum(axis=1), 0.0, 1.0
+        )
+        nearest = around.waypoints[:-1] + share[:, None] * d
+        assert np.linalg.norm(q - nearest, axis=1).min() < 1e-9
+    assert result.trajectory.duration < rest_to_rest(around, arm).duration
+
+
+@dataclass
+class Refusal:
+    """A judge that finds one corner unproven as long as it is rounded by more than a share."""
+
+    corner: np.ndarray
+    least: float
+    asked: int = 0
+
+    def __call__(self, view, trajectory, group, scale, required):
+        self.asked += 1
+        t = np.append(np.linspace(0, trajectory.duration, 4000), trajectory.breaks)
+        distance = np.linalg.norm(trajectory(t) - self.corner, axis=1)
+        verdict = judge(None, trajectory, group, scale)
+        if verdict.passed and distance.min() > self.least:
+            at = float(t[distance.argmin()])
+            return type(verdict)("refused", verdict.velocity, 0.0, 0.0, at)
+        return verdict
+
+
+@pytest.mark.parametrize("least", [0.05, 1e-9])
+def test_a_corner_found_unproven_afterwards_is_cut_less_and_only_that_one(arm, monkeypatch, least):
+    path = polygon(8, 5, arm)
+    monkeypatch.setattr(module, "within", lambda points, group, cuts, deviation: cuts)
+    plain = time_optimal(None, path, arm)
+    refusal = Refusal(path.waypoints[2], least)
+    monkeypatch.setattr(module, "judge", refusal)
+    result = time_optimal(None, path, arm)
+    assert result.rounds == refusal.asked > 1
+    assert ("stops at 1 of 3" in result.note) == (least < 1e-6)
+    assert plain.trajectory.duration < result.trajectory.duration
+    t = np.linspace(0, 1, 4000)
+    for corner, same in ((1, True), (2, False), (3, True)):
+        near = [
+            np.linalg.norm(r.trajectory(t * r.trajectory.duration) - path.waypoints[corner], axis=1)
+            for r in (plain, result)
+        ]
+        assert (near[0].min() == pytest.approx(near[1].min(), rel=0.02, abs=2e-3)) == same
+
+
+def test_a_path_in_collision_is_a_failure(world, arm):
+    through_the_post = Path("arm", np.array([START, GOAL]))
+    view = world.view("arm")
+    assert view.unproven(through_the_post.waypoints, 0.0025) is not None
+    result = time_optimal(view, through_the_post, arm)
+    assert isinstance(result, Failure)
+    assert result.kind is FailureKind.BUDGET
+    assert "can't be proven" in str(result)
+
+
+def test_more_clearance_than_the_path_has_is_a_failure(world, around, arm):
+    result = time_optimal(world.view("arm"), around, arm, required=0.2)
+    assert isinstance(result, Failure)
