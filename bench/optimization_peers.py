@@ -248,7 +248,10 @@ def _changes(along: Array, s: Array, v: Array) -> Array:
 
 
 def _stopping(path: Path, group: JointGroup) -> Made:
-    """At rest at every waypoint, straight in between; passing waypoints needs its paid edition."""
+    """At rest at every waypoint, straight in between where its phase synchronisation can.
+
+    Passing through waypoints needs its paid edition or its cloud service.
+    """
     stops = itertools.pairwise(path.waypoints)
     parts = [_ruckig(a, b, group, straight=True) for a, b in stops]
     return lambda: chained([_cubic(part, path.group) for part in parts])

@@ -55,7 +55,7 @@ class SmoothOptions:
     rounds: int = 12
     enough: float = 0.01
     longest: float = 1.01
-    pieces: int = 12
+    pieces: int = 14
     for_corner: int = 3
     most: int = 40
     samples: int = 3

@@ -21,7 +21,7 @@ from galley.motion.trajectory import Trajectory
 
 DEGREE = 3
 FIXED = 3  # control points at each end that the ends decide
-_END = 0.3  # length of the first and last span, as a share of the others'
+_END = 0.12  # length of the first and last span, as a share of the others'
 
 
 @dataclass(frozen=True, eq=False)
