@@ -50,8 +50,23 @@ def test_without_optimization(achieved):
     assert report["timing_s"]["optimization"] == 0
 
 
-def test_with_optimization(achieved):
-    report, _ = achieved("--problem", ERRAND)
+@pytest.mark.parametrize("method", ["smooth", "time-optimal"])
+def test_with_optimization_free_motions_of_arm_and_base_get_faster(achieved, method):
+    plain, _ = achieved("--problem", ERRAND, "--optimize", "none")
+    report, _ = achieved("--problem", ERRAND, "--optimize", method)
+    assert report["options"]["optimize"] == method
+    pairs = zip(report["motions"], plain["motions"], strict=True)
+    free = [(m, p) for m, p in pairs if m["planner"] == "rrt-connect"]
+    assert {m["group"] for m, _ in free} == {"arm", "base"}
+    for motion, before in free:
+        assert motion["optimizer"] == method
+        assert motion["length"]["optimized"] <= 1.02 * motion["length"]["shortcut"]
+        assert motion["duration_s"] < before["duration_s"]
+    assert report["timing_s"]["optimization"] > 0
+
+
+def test_with_the_seeds_program_on_the_arms_paths(achieved):
+    report, _ = achieved("--problem", ERRAND, "--optimize", "shortest")
     free = [m for m in report["motions"] if m["planner"] == "rrt-connect" and m["group"] == "arm"]
     assert free
     for motion in free:
