@@ -165,7 +165,7 @@ def _limits(space: SplineSpace, points: Array, T: float, group: JointGroup, scal
     above = 0
     for p, (own, limit) in enumerate(zip(_differences(space, k), limits, strict=True), start=1):
         # The jerk is a difference of accelerations: in most arms' splines it can't be large.
-        briefest = T * float(np.diff(space.breaks).min())
+        briefest = _TAU[0] * T * float(np.diff(space.breaks).min())
         if p == 3 and (2.0 * group.acceleration <= group.jerk * briefest).all():
             break
         D = space.derivatives[p]

@@ -115,15 +115,16 @@ def polygon(path: Path, group: JointGroup) -> Array:
     Steps of less than a nanosecond at full speed are left out.
     """
     points = corners(path.waypoints)
-    if len(points) < 3:
-        return points
     far = [points[0]]
     for q in points[1:-1]:
         if (np.abs(q - far[-1]) / group.velocity).max() > _SHORTEST:
             far.append(q)
     while len(far) > 1 and (np.abs(points[-1] - far[-1]) / group.velocity).max() <= _SHORTEST:
         far.pop()
-    return corners(np.array([*far, points[-1]]))
+    far.append(points[-1])
+    if len(far) == 2 and (np.abs(far[1] - far[0]) / group.velocity).max() <= _SHORTEST:
+        return points[:1]
+    return corners(np.array(far))
 
 
 def useful_cuts(points: Array, group: JointGroup) -> Array:

@@ -11,6 +11,7 @@ could be, the path is driven as it is (``time_optimal``).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from time import perf_counter
 
 import numpy as np
@@ -63,13 +64,23 @@ class SmoothOptions:
     trust: float = 0.5
     weights: Weights = field(default_factory=Weights)
 
+    def __post_init__(self) -> None:
+        """Refuses what makes no sense."""
+        least = {"rounds": 0, "pieces": 4, "for_corner": 0, "most": 4, "samples": 1}
+        for name, low in least.items():
+            if getattr(self, name) < low:
+                raise ValueError(f"{name} must be at least {low}, got {getattr(self, name)}")
+        for name in ("enough", "longest", "within", "trust"):
+            if not (isfinite(getattr(self, name)) and getattr(self, name) > 0.0):
+                raise ValueError(f"{name} must be greater than 0, got {getattr(self, name)}")
+
 
 def smooth(
     view: View,
     path: Path,
     group: JointGroup,
     scale: float = 1.0,
-    clearance: float | None = None,
+    required: float | None = None,
     options: SmoothOptions | None = None,
 ) -> Optimized | Failure:
     """A smooth trajectory from a proven path's start to its end, at rest at both.
@@ -79,7 +90,7 @@ def smooth(
         path: over ``group``, proven free. It says on which side of things to pass.
         group: whose position, velocity, acceleration and jerk limits hold.
         scale: share of the velocity, acceleration and jerk limits to use, in (0, 1].
-        clearance: metres proven at all times; where omitted the view's margin less half a
+        required: metres proven at all times; where omitted the view's margin less half a
             millimetre, or what is left of it at the ends.
         options: how hard to try.
 
@@ -100,14 +111,14 @@ def smooth(
         raise ValueError(f"scale must lie in (0, 1], got {scale}")
     points = corners(path.waypoints)
     if len(points) == 1:  # standing still
-        still = time_optimal(view, path, group, scale, clearance)
+        still = time_optimal(view, path, group, scale, required)
         return still if isinstance(still, Failure) else replace(still, method=METHOD)
-    required = _kept(view, points) if clearance is None else clearance
-    found, rounds, reason = _search(view, points, group, scale, required, options)
+    kept = _kept(view, points) if required is None else required
+    found, rounds, reason = _search(view, points, group, scale, kept, options)
     if found is not None:
         spent = 1e3 * (perf_counter() - began)
         return Optimized(replace(found, group=path.group), METHOD, "", rounds, spent)
-    driven = time_optimal(view, path, group, scale, clearance)
+    driven = time_optimal(view, path, group, scale, required)
     if isinstance(driven, Failure):
         return driven
     note = f"no spline passed in {rounds} rounds: {reason}"
@@ -120,8 +131,9 @@ def _kept(view: View, points: Array) -> float:
     """What can be proven everywhere: the margin, or what the ends have, less a little."""
     margin = float(view.query.margins[0])
     ends = view.nearby(points[[0, -1]], 0.0)  # pairs nearer than they should be
-    short = float((ends.distance - ends.required).min()) if len(ends.row) else 0.0
-    return max(margin + min(short, 0.0) - _NEGLIGIBLE, planned_clearance(view))
+    full = ends.required > 0.99 * margin  # the robot's links have a margin, and proof, of their own
+    short = float((ends.distance - ends.required)[full].min(initial=0.0))
+    return max(margin + short - _NEGLIGIBLE, planned_clearance(view))
 
 
 def _search(
@@ -139,7 +151,7 @@ def _search(
     weights, trust = options.weights, options.trust
     wanted = options.longest * _length(points)
     at = first_guess(space, points, group)
-    best, least, reason, rounds = None, np.inf, "", 0
+    best, least, reason, rounds = None, np.inf, "none was allowed", 0
     while rounds < options.rounds:
         rounds += 1
         near = view.nearby(basis @ at, options.within)

@@ -21,7 +21,7 @@ from galley.domain.frames import Array
 from galley.motion.averaging import in_sequence, jerk_limited
 from galley.motion.path import Path
 from galley.motion.timing import rest_to_rest
-from galley.motion.trajectory import Trajectory
+from galley.motion.trajectory import Trajectory, slowed
 from galley.optimization.path_timing import TimeLaw, along, fastest
 from galley.optimization.result import Optimized
 from galley.optimization.rounding import (
@@ -40,6 +40,8 @@ from galley.worlds.view import View
 METHOD = "time-optimal"
 _LONG = 0.02  # share of the duration that the average may add before gentler laws are tried
 _GENTLER, _GENTLEST = 0.8, 16
+_BESIDE = 1e-6  # s
+_SLOW = 1e-3  # share of the limits below which speeding up takes no time to speak of
 _LEAST = 1 / 128  # share of a useful cut; below it the motion stops at the corner instead
 
 
@@ -107,6 +109,9 @@ def _timed(
     name: str, points: Array, cuts: Array, group: JointGroup, scale: float
 ) -> tuple[Trajectory, Array]:
     """The trajectory, and from when to when (c, 2) it rounds each corner of the polygon."""
+    if scale < _SLOW:  # the same, slowed: numbers of very different size would not add up
+        trajectory, spans = _timed(name, points, cuts, group, _SLOW)
+        return slowed(trajectory, _SLOW / scale), spans * (_SLOW / scale)
     path = cut(name, points, cuts, group)
     parts, now = [], 0.0
     spans = np.full((len(cuts), 2), np.nan)
@@ -151,9 +156,14 @@ def _shrunk(cuts: Array, useful: Array, spans: Array, where: float | None) -> Ar
     """The cuts, halved at the corner at which ``where`` (s) lies; None if it is at no corner."""
     if where is None:
         return None
-    at = (spans[:, 0] <= where) & (where <= spans[:, 1])  # never where it is NaN: no cut
-    smaller = np.where(at, 0.5 * cuts, cuts)
-    return np.where(smaller < _LEAST * useful, 0.0, smaller) if at.any() else None
+    if not (cuts > 0.0).any():
+        return None
+    # Pieces of less than a nanosecond are merged: where two meet ``where`` may lie beside a span.
+    away = np.maximum(spans[:, 0] - where, where - spans[:, 1])  # NaN: no cut
+    if np.nanmin(away) > _BESIDE:
+        return None
+    smaller = np.where(away <= _BESIDE, 0.5 * cuts, cuts)
+    return np.where(smaller < _LEAST * useful, 0.0, smaller)
 
 
 def _since(began: float) -> float:

@@ -12,8 +12,8 @@ from galley.worlds.view import View
 
 _EXCESS = 1e-6  # share by which a limit may be passed: rounding
 _POSITION = 1e-9  # m or rad beyond a position limit: rounding
-_JUMP = 1e-7  # m or rad between two pieces
-_REST = 1e-6  # share of the velocity limit that counts as standing still
+_JUMP = 1e-6  # m or rad, or share of a limit, between two pieces
+_REST = 1e-6  # share of the limits of velocity and acceleration that counts as rest
 
 
 @dataclass(frozen=True)
@@ -82,20 +82,20 @@ def _out_of_limits(trajectory: Trajectory, group: JointGroup, ratios: list[float
 
 
 def _not_smooth(trajectory: Trajectory, group: JointGroup) -> str:
-    """Jumps of position or velocity between pieces, or motion at the ends."""
+    """Jumps between pieces, or motion at the ends: what peaks inside of pieces don't show."""
+    ends = np.array([0.0, trajectory.duration])
+    for order, limit in ((1, group.velocity), (2, group.acceleration)):
+        if (np.abs(trajectory(ends, order)) / limit).max() > _REST:
+            return "it is not at rest at both ends"
     spans = np.diff(trajectory.breaks)
-    coefficients = trajectory.coefficients
-    powers = spans[:, None] ** np.arange(coefficients.shape[1])
-    ends = np.einsum("nd,ndk->nk", powers, coefficients)
-    if len(spans) > 1 and np.abs(ends[:-1] - coefficients[1:, 0]).max() > _JUMP:
-        return "the position jumps"
-    ends_at = np.array([0.0, trajectory.duration])
-    speed = np.abs(trajectory(ends_at, 1)) / group.velocity
-    if speed.max() > _REST:
-        return "it does not stand still at both ends"
-    if coefficients.shape[1] > 1 and len(spans) > 1:
-        slopes = coefficients[:, 1:] * np.arange(1, coefficients.shape[1])[None, :, None]
-        after = np.einsum("nd,ndk->nk", powers[:, :-1], slopes)
-        if (np.abs(after[:-1] - slopes[1:, 0]) / group.velocity).max() > 1e-4:
-            return "the velocity jumps"
+    rows = trajectory.coefficients
+    units = (np.ones(group.size), group.velocity, group.acceleration)
+    for name, unit in zip(("position", "velocity", "acceleration"), units, strict=True):
+        powers = spans[:, None] ** np.arange(rows.shape[1])
+        after = np.einsum("nd,ndk->nk", powers, rows)
+        if (np.abs(after[:-1] - rows[1:, 0]) / unit).max(initial=0.0) > _JUMP:
+            return f"the {name} jumps"
+        if rows.shape[1] == 1:
+            break
+        rows = rows[:, 1:] * np.arange(1, rows.shape[1])[None, :, None]
     return ""

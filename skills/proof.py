@@ -15,7 +15,7 @@ from galley.skills.workbench import Workbench
 from galley.worlds.checker import Pair, pairs
 
 FREE = 0.0025  # m, proven everywhere on a free motion; its checked states keep the full margin
-_LOOK = 0.1  # rad or m between the states whose clearance is measured for the report
+_LOOK = 0.02  # rad or m between the states whose clearance is measured for the report
 _GROUND = 0.005  # m, a body no higher than this lies under the chassis: it can't be run into
 CONTACT = 0.0003  # m, proven on straight segments for everything that is not declared
 

@@ -19,7 +19,7 @@ from galley.skills.workbench import Workbench
 from galley.worlds.checker import Pair
 
 HELD_SPEED = 0.6  # of the usual speed while something is in the hand
-_LOOK = 0.1  # rad or m between the states whose clearance is measured for the report
+_LOOK = 0.01  # rad or m between the states whose clearance is measured for the report
 _CAP = 0.06  # m, as far as that looks
 
 

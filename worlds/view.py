@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import comb
+from math import comb, isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -27,12 +27,14 @@ class Nearby(NamedTuple):
         row: (p,) which of the configurations.
         distance: (p,) metres, negative where they overlap.
         required: (p,) metres that the two must keep at sampled states.
+        still: (p,) whether the second stands still; else it is the robot's or rides on it.
         gradient: (p, k) how the distance grows with each joint, metres a radian or metre.
     """
 
     row: NDArray[np.int64]
     distance: Array
     required: Array
+    still: NDArray[np.bool_]
     gradient: Array
 
 
@@ -126,7 +128,7 @@ class View:
         from galley.worlds.kernel.edges import path_proven
 
         rows = _rows(points, len(self.moving))
-        wanted = float(self.query.margins[0]) - ROUNDING if required is None else required
+        wanted = self._wanted(required)
         with first_use(KERNEL):
             edge, share, _ = path_proven(self.table, rows, wanted)
         return None if edge < 0 else (int(edge), float(share))
@@ -154,43 +156,55 @@ class View:
                 f"{len(self.moving)}), got shapes {ends.shape} and {pieces.shape}"
             )
         lengths = np.diff(ends)
+        if len(lengths) == 0 or not (lengths > 0.0).all():
+            raise ValueError("a curve has at least one piece, and breaks that increase")
         pieces *= lengths[:, None, None] ** np.arange(pieces.shape[1])[None, :, None]
-        wanted = float(self.query.margins[0]) - ROUNDING if required is None else required
+        wanted = self._wanted(required) + self._rounding_of(pieces)
         with first_use(KERNEL):
             piece, share, _ = curve_proven(self.table, pieces, steepest(pieces), wanted)
         return None if piece < 0 else float(ends[piece] + share * lengths[piece])
 
+    def _wanted(self, required: float | None) -> float:
+        """Metres to prove; the margin where nothing is said."""
+        if required is None:
+            return float(self.query.margins[0]) - ROUNDING
+        if not (isfinite(required) and required >= 0.0):  # NaN would prove anything
+            raise ValueError(f"required must be a finite number of metres from 0, got {required}")
+        return required
+
+    def _rounding_of(self, pieces: Array) -> float:
+        """Metres by which float32 may misplace a point when it evaluates these polynomials."""
+        sizes = np.abs(pieces).sum(axis=1).max(axis=0)  # (k,) what Horner's rule adds up
+        return float((self.query.reach @ (sizes * pieces.shape[1] * 2.0**-23)).max(initial=0.0))
+
     def nearby(self, states: ArrayLike, within: float) -> Nearby:
         """Pairs that are nearer than what they must keep plus ``within`` metres, with gradients.
 
-        For configurations (m, k); each pair of bodies once in each of them.
+        For configurations (m, k). A body of several solids has a row for each that is near.
         """
-        from galley.worlds.kernel.nearby import DISTANCE, REQUIRED, ROW, WAY, nearby
+        return self._nearby(_rows(states, len(self.moving)), within, False)
+
+    def _nearby(self, rows: Array, within: float, least: bool) -> Nearby:
+        """See ``kernel.nearby``."""
+        from galley.worlds.kernel.nearby import DISTANCE, REQUIRED, ROW, STILL, WAY, nearby
         from galley.worlds.kernel.witness import SCRATCH
 
-        rows = _rows(states, len(self.moving))
-        room = np.empty(SCRATCH)
+        every, carries, room = self.movers.every, self.movers.carries, np.empty(SCRATCH)
         size = 32 * len(rows) + 64
         while True:
             out = np.empty((size, WAY + len(self.moving)))
             with first_use(KERNEL):
-                count = int(
-                    nearby(
-                        self.table,
-                        self.movers.every,
-                        self.movers.carries,
-                        rows,
-                        within,
-                        room,
-                        out,
-                    )
-                )
+                count = int(nearby(self.table, every, carries, rows, within, least, room, out))
             if count <= size:
                 break
             size = count
         out = out[:count]
         return Nearby(
-            out[:, ROW].astype(np.int64), out[:, DISTANCE], out[:, REQUIRED], out[:, WAY:]
+            out[:, ROW].astype(np.int64),
+            out[:, DISTANCE],
+            out[:, REQUIRED],
+            out[:, STILL] != 0.0,
+            out[:, WAY:],
         )
 
     def contacts(self, q: ArrayLike, within: float | None = None) -> tuple[Contact, ...]:
@@ -226,18 +240,13 @@ class View:
     def clearances(self, states: ArrayLike, cap: float = 0.3) -> Array:
         """Least distances (m,), at most ``cap``, between what moves and what stands still.
 
-        For configurations (m, k). Those of the hulls, as in ``contacts``.
+        For configurations (m, k). Those of the hulls; where they overlap minus the depth along a
+        face's normal.
         """
-        from galley.worlds.kernel.entries import clearances_at
-
         rows = _rows(states, len(self.moving))
-        full = np.repeat(np.array(self.query.q)[None], len(rows), axis=0)
-        full[:, self.moving] = rows
-        P, B = len(self.movers.names), len(self.bodies)
-        scene, between = np.empty((P, max(B, 1))), np.empty((P, P))
-        out = np.empty(len(rows))
-        with first_use(KERNEL):
-            clearances_at(self.table, self.movers.every, full, cap, scene, between, out)
+        near = self._nearby(rows, cap - float(self.query.margins[0]), True)
+        out = np.full(len(rows), cap)
+        np.minimum.at(out, near.row, near.distance)
         return out
 
     def clearance(self, q: ArrayLike, cap: float = 0.3) -> float:

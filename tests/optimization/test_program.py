@@ -12,11 +12,23 @@ from galley.optimization.spline import FIXED, spline_space
 from galley.robots.panda_arm import arm_group
 from galley.worlds.view import Nearby
 
+
+def pairs(rows, distances, gradients):
+    """Bodies that must keep 5 mm from what stands still."""
+    return Nearby(
+        np.array(rows, dtype=np.int64),
+        np.array(distances),
+        np.full(len(rows), 0.005),
+        np.ones(len(rows), dtype=bool),
+        np.reshape(gradients, (len(rows), 7)),
+    )
+
+
 GROUP = arm_group()
 START = np.array([-0.8, 0.3, 0.0, -2.0, 0.0, 2.3, 0.7])
 GOAL = np.array([0.9, -0.4, 0.8, -1.2, 0.5, 1.6, -0.7])
 VIA = START + np.array([0.5, 0.9, -0.5, 0.4, 0.2, -0.6, 1.0])
-NOTHING = Nearby(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros((0, 7)))
+NOTHING = pairs([], [], [])
 
 
 def one_round(points, near=NOTHING, trust=2.0, scale=1.0, weights=None, group=GROUP, duration=None):
@@ -69,10 +81,7 @@ def test_a_pair_that_is_too_near_is_moved_apart_by_just_as_much_as_is_wanted():
     space = spline_space(12)
     basis = space.basis(space.samples(3))
     gradient = np.array([0.3, -0.2, 0.1, 0.4, 0.0, 0.1, 0.0])
-    rows = np.array([18, 18, 20])
-    near = Nearby(
-        rows, np.array([-0.02, 0.08, 0.001]), np.full(3, 0.005), np.tile(gradient, (3, 1))
-    )
+    near = pairs([18, 18, 20], [-0.02, 0.08, 0.001], np.tile(gradient, (3, 1)))
     _, _, found, _ = one_round(points, near)
     moved = (basis @ found - basis @ points) @ gradient
     buffer = Weights().buffer
@@ -83,7 +92,7 @@ def test_a_pair_that_is_too_near_is_moved_apart_by_just_as_much_as_is_wanted():
 
 def test_what_cannot_be_had_within_the_trust_is_left_to_the_slack():
     points = guess(START, GOAL)
-    near = Nearby(np.array([18]), np.array([-0.5]), np.array([0.005]), np.full((1, 7), 0.3))
+    near = pairs([18], [-0.5], np.full((1, 7), 0.3))
     _, basis, found, _ = one_round(points, near, trust=0.05)
     moved = basis @ found - basis @ points
     assert (np.abs(found - points) <= 0.05 + 1e-6).all()
@@ -93,7 +102,7 @@ def test_what_cannot_be_had_within_the_trust_is_left_to_the_slack():
 def test_control_points_stay_in_the_joints_ranges_and_the_fixed_ones_where_they_are():
     high = np.clip(START + 5.0, None, GROUP.upper)
     points = guess(START, high - 1e-3, high)
-    near = Nearby(np.array([30]), np.array([-0.1]), np.array([0.005]), np.ones((1, 7)))
+    near = pairs([30], [-0.1], np.ones((1, 7)))
     _, _, found, _ = one_round(points, near)
     assert (found <= GROUP.upper + 1e-7).all()
     assert (found >= GROUP.lower - 1e-7).all()

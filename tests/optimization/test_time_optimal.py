@@ -17,7 +17,7 @@ from galley.optimization.result import Optimized
 from galley.optimization.time_optimal import time_optimal
 from galley.optimization.verdict import judge
 from galley.robots.model import joined
-from galley.robots.panda_arm import panda_arm
+from galley.robots.panda_arm import arm_group, panda_arm
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.solids import box, cylinder, sphere
 
@@ -245,3 +245,26 @@ def test_a_path_in_collision_is_a_failure(world, arm):
 def test_more_clearance_than_the_path_has_is_a_failure(world, around, arm):
     result = time_optimal(world.view("arm"), around, arm, required=0.2)
     assert isinstance(result, Failure)
+
+
+@pytest.mark.parametrize("step", [1e-13, 2e-12, 1e-11, 1e-10, 1e-9, 1e-6])
+def test_steps_that_are_next_to_nothing_are_no_trouble(step):
+    start = np.array([-0.8, 0.3, 0.0, -2.0, 0.0, 2.3, 0.7])
+    group = arm_group()
+    for waypoints in ([start, start + step], [start, start + step, start + 0.3]):
+        path = Path("arm", np.array(waypoints))
+        found = time_optimal(None, path, group)
+        np.testing.assert_allclose(found.trajectory.end, path.end, atol=1e-8)
+        assert judge(None, found.trajectory, group).passed
+
+
+@pytest.mark.parametrize("scale", [1e-2, 1.1e-3, 1e-3, 1e-4, 1e-6])
+def test_at_a_crawl_the_duration_is_the_distance_over_the_speed(scale):
+    start = np.array([-0.8, 0.3, 0.0, -2.0, 0.0, 2.3, 0.7])
+    group = arm_group()
+    goal = start + np.array([0.5, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0])
+    found = time_optimal(None, Path("arm", np.array([start, goal])), group, scale)
+    assert judge(None, found.trajectory, group, scale).passed
+    # Closed form: D / v + v / a, with both limits scaled, and the average's milliseconds.
+    crawl = 0.5 / (scale * group.velocity[0]) + group.velocity[0] / group.acceleration[0]
+    assert found.trajectory.duration == pytest.approx(crawl, rel=1e-2)

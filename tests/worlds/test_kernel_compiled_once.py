@@ -16,7 +16,7 @@ from galley.motion.planning import plan
 from galley.robots.panda_arm import panda_arm
 from galley.tests.worlds.kernel_support import KINDS, random_solid
 from galley.worlds.collision_world import CollisionWorld
-from galley.worlds.kernel import edges, entries
+from galley.worlds.kernel import edges, entries, nearby
 from galley.worlds.scene_kernel import SceneKernel
 from galley.worlds.solids import box
 
@@ -32,7 +32,8 @@ CALLED = (
     edges.frame_pose,
     entries.prepare_query,
     entries.distances_at,
-    entries.clearances_at,
+    nearby.nearby,
+    edges.curve_proven,
     planners.plan,
 )
 
@@ -44,6 +45,8 @@ def ask_everything(view, q):
     view.unproven(np.array([q, q + 0.1]))
     view.contacts(q, 0.05)
     view.clearances(q[None])
+    view.nearby(q[None], 0.1)
+    view.curve_unproven([0.0, 1.0], np.stack([q, 0.1 * np.ones_like(q)])[None])
     edges.frame_pose(view.table, np.array(q), np.empty(12))
 
 

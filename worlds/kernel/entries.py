@@ -26,29 +26,6 @@ def prepare_query(
 
 
 @bare_kernel
-def clearances_at(
-    table: Any, every: Any, Q: Any, cap: float, scene: Any, between: Any, out: Any
-) -> None:
-    """The least of ``contacts.distances`` to what stands still, for rows Q (m, n): ``out`` (m,)."""
-    _, _, query = unpack(table)
-    for j in range(len(query.q)):
-        query.full[j] = query.q[j]
-    for row in range(len(Q)):
-        for j in range(len(query.q)):
-            query.q[j] = Q[row, j]
-        place_everything(table, every)
-        distances(table, cap, scene, between)
-        least = cap
-        for p in range(scene.shape[0]):
-            for b in range(scene.shape[1]):
-                least = min(least, scene[p, b])
-        out[row] = least
-    for j in range(len(query.q)):
-        query.q[j] = query.full[j]
-    place_everything(table, every)
-
-
-@bare_kernel
 def distances_at(table: Any, every: Any, q: Any, cap: float, scene: Any, between: Any) -> None:
     """``contacts.distances`` at values q (n,) of all joints; the query is left as it was."""
     _, _, query = unpack(table)

@@ -22,20 +22,24 @@ from galley.worlds.kernel.solids import pose_of
 from galley.worlds.kernel.witness import witness
 
 # Columns of a row of numbers, before the gradient.
-ROW, DISTANCE, REQUIRED, WAY = 0, 1, 2, 3
+ROW, DISTANCE, REQUIRED, STILL, WAY = 0, 1, 2, 3, 4
+_STILL = -1
 
 
 @bare_kernel
 def nearby(
-    table: Any, every: Any, carries: Any, states: Any, within: float, W: Any, out: Any
+    table: Any, every: Any, carries: Any, states: Any, within: float, least: bool, W: Any, out: Any
 ) -> int:
     """Pairs nearer than what they must keep plus ``within`` metres, for configurations (m, k).
 
     Args:
         carries: (n + 1, n) whether joint j moves frame f.
+        least: only what stands still, and of that only what is nearer than all found before it:
+            the last row of a configuration has the least distance.
         W: (SCRATCH,) numbers of room, see ``witness``.
-        out: (rows, 3 + k) filled: the configuration's row, the distance, what is required of it,
-            and the gradient. Where it is full the rest is left out.
+        out: (rows, 4 + k) filled: the configuration's row, the distance, what is required of it,
+            1 if the other body stands still (0 if it is the robot's or rides on it), and the
+            gradient. Where it is full the rest is left out.
 
     Returns:
         How many there are; more than ``out`` has rows if some were left out.
@@ -59,26 +63,37 @@ def nearby(
             layout[FRAMES],
         )
         for lane in range(min(LANES, len(states) - first)):
-            count = _in_lane(table, carries, lane, first + lane, within, W, out, count)
+            row = first + lane
+            count = _still_in_lane(table, carries, lane, row, within, least, W, out, count)
+            if not least:
+                count = _own_in_lane(table, carries, lane, row, within, W, out, count)
     place_everything(table, every)
     return count
 
 
 @bare_kernel
-def _in_lane(
-    table: Any, carries: Any, lane: int, row: int, within: float, W: Any, out: Any, count: int
+def _still_in_lane(
+    table: Any,
+    carries: Any,
+    lane: int,
+    row: int,
+    within: float,
+    least: bool,
+    W: Any,
+    out: Any,
+    count: int,
 ) -> int:
-    """Enters the pairs that are near in one of the 16 configurations that stand in the buffer."""
+    """Enters what stands still and is near in one of the 16 configurations in the buffer."""
     robot, obstacles, query = unpack(table)
     buffer, world = query.buffer, query.layout[FRAMES]
     X, Y = query.work[0], query.work[1]
-    margin, between = float(query.margins[0]), float(query.margins[1])
+    margin = float(query.margins[0])
+    near = margin + within
     for k in range(len(query.parts)):
         p = query.parts[k]
         frame = robot.part_frame[p]
         at = world + frame * FRAME
         frame_at(buffer, at, lane, X)
-        near = margin + within
         x, y, z = centre_of(buffer, at + lane, robot.part_ball[p])
         for m in range(_around(table, x, y, z, near + robot.part_ball[p, 3])):
             o = query.obstacles[query.near[0, m]]
@@ -87,26 +102,44 @@ def _in_lane(
             for i in range(12):
                 Y[i] = obstacles.pose[o, i]
             if spheres_from_solid(table, p, at + lane, obstacles.solids, o, Y, near) < near:
+                before = count
                 count = _enter(
-                    table, carries, row, margin, within, W, out, count,
+                    table, carries, row, margin, near, W, out, count,
                     robot.hulls, robot.part_hull[p], robot.part_hull[p + 1], frame,
-                    obstacles.solids, o, o + 1, 0,
+                    obstacles.solids, o, o + 1, _STILL,
                 )  # fmt: skip
+                if least and before < count <= len(out):
+                    near = out[before, DISTANCE]
     for k in range(len(query.solid_parts)):
         s = query.solid_parts[k]
         frame = query.solid_frame[s]
         pose_of(table, s, lane, X)
         x, y, z = centre_of(buffer, world + frame * FRAME + lane, query.solid_ball[s])
-        for m in range(_around(table, x, y, z, query.solid_ball[s, 3] + margin + within)):
+        for m in range(_around(table, x, y, z, query.solid_ball[s, 3] + near)):
             o = query.obstacles[query.near[0, m]]
             if query.allowed[query.solid_part[s], obstacles.body[o]] == 0:
                 for i in range(12):
                     Y[i] = obstacles.pose[o, i]
+                before = count
                 count = _enter(
-                    table, carries, row, margin, within, W, out, count,
+                    table, carries, row, margin, near, W, out, count,
                     query.solids, s, s + 1, frame,
-                    obstacles.solids, o, o + 1, 0,
+                    obstacles.solids, o, o + 1, _STILL,
                 )  # fmt: skip
+                if least and before < count <= len(out):
+                    near = out[before, DISTANCE]
+    return count
+
+
+@bare_kernel
+def _own_in_lane(
+    table: Any, carries: Any, lane: int, row: int, within: float, W: Any, out: Any, count: int
+) -> int:
+    """Enters the robot's own parts, and what rides on it, that are near each other."""
+    robot, _, query = unpack(table)
+    buffer, world = query.buffer, query.layout[FRAMES]
+    X, Y = query.work[0], query.work[1]
+    margin, between = float(query.margins[0]), float(query.margins[1])
     for k in range(len(query.sphere_pairs)):
         a, b = query.sphere_pairs[k, 0], query.sphere_pairs[k, 1]
         frame, other = robot.part_frame[a], robot.part_frame[b]
@@ -115,7 +148,7 @@ def _in_lane(
             frame_at(buffer, world + frame * FRAME, lane, X)
             frame_at(buffer, world + other * FRAME, lane, Y)
             count = _enter(
-                table, carries, row, between, within, W, out, count,
+                table, carries, row, between, near, W, out, count,
                 robot.hulls, robot.part_hull[a], robot.part_hull[a + 1], frame,
                 robot.hulls, robot.part_hull[b], robot.part_hull[b + 1], other,
             )  # fmt: skip
@@ -129,7 +162,7 @@ def _in_lane(
         if spheres_from_solid(table, p, at + lane, query.solids, s, Y, near) < near:
             frame_at(buffer, at, lane, X)
             count = _enter(
-                table, carries, row, wanted, within, W, out, count,
+                table, carries, row, wanted, near, W, out, count,
                 robot.hulls, robot.part_hull[p], robot.part_hull[p + 1], frame,
                 query.solids, s, s + 1, query.solid_frame[s],
             )  # fmt: skip
@@ -140,7 +173,7 @@ def _in_lane(
         rides = query.solid_still[s, 19] != 0.0 or query.solid_still[t, 19] != 0.0
         wanted = margin if rides else between
         count = _enter(
-            table, carries, row, wanted, within, W, out, count,
+            table, carries, row, wanted, wanted + within, W, out, count,
             query.solids, s, s + 1, query.solid_frame[s],
             query.solids, t, t + 1, query.solid_frame[t],
         )  # fmt: skip
@@ -163,7 +196,7 @@ def _enter(
     carries: Any,
     row: int,
     required: float,
-    within: float,
+    near: float,
     W: Any,
     out: Any,
     count: int,
@@ -174,27 +207,30 @@ def _enter(
     B: Any,
     b_first: int,
     b_last: int,
-    frame_b: int,
+    other: int,
 ) -> int:
-    """Enters the nearest of two bodies' solids, if near enough; the new number of entries.
+    """Enters the nearest of two bodies' solids, if nearer than ``near``; the number of entries.
 
-    The bodies' poses stand in ``work[0]`` and ``work[1]``. Frame 0 stands still.
+    The bodies' poses stand in ``work[0]`` and ``work[1]``. ``other`` is the second one's frame, or
+    _STILL for an obstacle.
     """
+    frame_b = max(other, 0)  # frame 0 is the world's
     _, _, query = unpack(table)
     X, Y = query.work[0], query.work[1]
-    best = required + within
+    best = near
     nx = ny = nz = px = py = pz = 0.0
     for i in range(a_first, a_last):
         for j in range(b_first, b_last):
             d, ux, uy, uz, ax, ay, az = witness(A, i, X, B, j, Y, best, W)
             if d < best:
                 best, nx, ny, nz, px, py, pz = d, ux, uy, uz, ax, ay, az
-    if best >= required + within:
+    if best >= near:
         return count
     if count < len(out):
         out[count, ROW] = row
         out[count, DISTANCE] = best
         out[count, REQUIRED] = required
+        out[count, STILL] = 1.0 if other == _STILL else 0.0
         lane = query.layout[FRAMES] + row % LANES
         for k in range(len(query.moving)):
             m = query.moving[k]
