@@ -366,7 +366,6 @@ def _trajectory_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     p.add_argument(
         "--inertials",
         choices=("identified", "urdf"),
-        default="identified",
         help="the arm's masses: published identified figures, or the URDF's (default identified)",
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from galley.comparison.seed_query import DISTANCE, seed_query
 from galley.comparison.summary import MethodSummary, Result, summarize
 from galley.compiled.jit import pending
 from galley.domain.failure import Failure
+from galley.domain.files import written_whole
 from galley.domain.scene import Scene
 from galley.domain.scene_file import load_scene
 from galley.motion.planning import PLANNERS_COMPILED
@@ -92,7 +92,8 @@ def run(options: Options, listener: Listener) -> Outcome | Failure:
     """All methods on all queries.
 
     Returns:
-        The outcome; a Failure where there is no query, and then no folder either.
+        The outcome; a Failure where there is not one query, and then no folder either. Queries
+        that could not be made before the first that could are faults, as those after it.
 
     Raises:
         BadInput: a malformed scene or query file, or a scene that starts in collision.
@@ -115,10 +116,14 @@ def run(options: Options, listener: Listener) -> Outcome | Failure:
             queries = random_queries(kernel, options.count, options.seed)
         else:
             queries = iter((seed_query(kernel, options.distance, options.seed),))
-        first = next(queries)
-        if isinstance(first, Failure):
-            return first
         outcome = Outcome(path)
+        first = next(queries)
+        while isinstance(first, Failure):
+            outcome.faults.append(str(first))
+            following = next(queries, None)
+            if following is None:
+                return first
+            first = following
         with RunFolder(path) as folder:
             work = _Comparison(options, scene, kernel, world, folder.partial, listener, outcome)
             work.go(first, queries)
@@ -157,7 +162,7 @@ class _Comparison:
         self.listener.stage(f"solving: {first.about}")
         solve(self.kernel, first, options.seed)  # compiled code is loaded now: times are warm
         query: Query | Failure = first
-        tried = 0
+        tried = len(self.outcome.faults)  # queries that could not be made, before the first
         while True:
             if isinstance(query, Failure):
                 self.outcome.faults.append(str(query))
@@ -193,7 +198,8 @@ class _Comparison:
         }
         if options.query == SEED:
             told["distance_m"] = options.distance
-        _publish(self.folder / MARKER, (json.dumps(told, indent=1) + "\n").encode())
+        with written_whole(self.folder / MARKER) as partial:
+            partial.write_text(json.dumps(told, indent=1) + "\n")
 
     def _save_waypoints(self, result: Result) -> None:
         """``trajectory_rrt.npy`` and ``trajectory_opt.npy``: waypoints (n, 7), rad."""
@@ -228,9 +234,3 @@ class _Comparison:
             speed=self.options.speed,
             progress=lambda done, total: self.listener.fraction("filming", done / total),
         )
-
-
-def _publish(path: Path, data: bytes) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_bytes(data)
-    os.replace(partial, path)

@@ -59,7 +59,7 @@ class _Listener(Printer):
         if len(results) == 1:
             self.console.print(_one(results[0]))
             for line in _remarks(results[0]):
-                self.console.print(line, markup=False)
+                self.console.print(line)
         elif results:
             self.console.print(_many(summaries))
             self.console.print(

@@ -8,6 +8,7 @@ import time
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from galley.report import Report
 
@@ -24,7 +25,8 @@ class _Console(Console):
 
 
 def _console() -> Console:
-    console = _Console(highlight=False, soft_wrap=True)
+    """Prints strings as they are: a name may hold brackets or colons. Styled is what is a Text."""
+    console = _Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
     if not console.is_terminal:  # a file or a pipe has no width of its own: don't squeeze tables
         console.width = _FILE_WIDTH
     return console
@@ -44,12 +46,12 @@ class Printer:
     def stage(self, text: str) -> None:
         """A stage begins."""
         self._end_bar()
-        self.console.print(f"[dim]{self._clock()}[/dim] [bold]{text}[/bold]")
+        self.console.print(Text.assemble((self._clock(), "dim"), " ", (text, "bold")))
 
     def plan(self, actions: tuple[str, ...]) -> None:
         """Print the plan, numbered."""
         for k, action in enumerate(actions, 1):
-            self.console.print(f"        {k:2d}  {action}", markup=False)
+            self.console.print(f"        {k:2d}  {action}")
 
     def action(self, index: int, total: int, text: str, event: str) -> None:
         """Print an action once it is refined, or why it is tried again."""
@@ -58,7 +60,7 @@ class Printer:
             return
         spent = time.perf_counter() - self._action
         how = f"{spent:.2f} s" if event == "done" else f"{spent:.2f} s, trying again: {event}"
-        self.console.print(f"        {index + 1:2d}/{total}  {text}  ({how})", markup=False)
+        self.console.print(f"        {index + 1:2d}/{total}  {text}  ({how})")
 
     def motions(self, report: Report) -> None:
         """Print the table of motions."""
@@ -76,7 +78,7 @@ class Printer:
         if self.console.is_terminal:
             if self._bar is None:
                 self._bar = Progress(
-                    TextColumn("        {task.description}"),
+                    TextColumn("        {task.description}", markup=False),
                     BarColumn(),
                     TaskProgressColumn(),
                     TimeRemainingColumn(),

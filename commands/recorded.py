@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from galley.domain.errors import BadInput, read_text
+from galley.domain.frames import Array
 from galley.domain.scene import Scene
 from galley.domain.scene_file import load_scene
 from galley.domain.state import State, initial_state
@@ -51,6 +53,9 @@ class Recorded:
 def read_recorded(path: Path, scene_file: Path | None = None) -> Recorded:
     """A run's folder, or an npz of trajectories.
 
+    A run's report is read where there is one and ``path`` is its folder, or has the name of a
+    run's file; beside any other npz it belongs to something else.
+
     Args:
         path: the folder or the file.
         scene_file: instead of the scene that the run's report names; without either, the kitchen.
@@ -58,16 +63,12 @@ def read_recorded(path: Path, scene_file: Path | None = None) -> Recorded:
     Raises:
         BadInput: something is missing, malformed, or does not fit together.
     """
-    file = path / STORE if path.is_dir() else path
+    file = path / STORE if os.path.isdir(path) else path
     archive = read_archive(file)
     if not archive.curves:
         raise BadInput.one(file, "holds no motion: the goal held already")
-    report = _report(file.parent / REPORT)
-    if scene_file is None:
-        scene_file = Path(str(report["scene"])) if "scene" in report else KITCHEN
-        if not scene_file.exists():
-            raise BadInput.one(scene_file, "the run's scene is no longer there; name one: --scene")
-    scene = load_scene(scene_file)
+    report = _report(file.parent / REPORT) if file.name == STORE else {}
+    scene = load_scene(scene_file or _scene_of(file.parent / REPORT, report))
     robot = mobile_panda(scene.robot.base)
     alone = tuple(_alone(Trajectory(*curve)) for curve in archive.curves)
     for k, motion in enumerate(alone):
@@ -96,6 +97,18 @@ def _report(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict) or not isinstance(found.get("plan", []), list):
         raise BadInput.one(path, "is not the report of a run")
     return found
+
+
+def _scene_of(path: Path, report: dict[str, Any]) -> Path:
+    """The scene's file that the report at ``path`` names; without one, the kitchen's."""
+    if "scene" not in report:
+        return KITCHEN
+    name = report["scene"]
+    if not isinstance(name, str) or not name:
+        raise BadInput.one(path, "'scene' must be the name of a file; name one: --scene")
+    if not os.path.exists(name):
+        raise BadInput.one(name, "the run's scene is no longer there; name one: --scene")
+    return Path(name)
 
 
 def _alone(trajectory: Trajectory) -> Motion:
@@ -133,8 +146,14 @@ def _states(
                 what = f"motion {k} moves '{attachment.name}', which {scene.source} does not have"
                 raise BadInput.one(file, what)
     for k, motion in enumerate(motions):
-        gap = np.abs(motion.path.start - state.q[robot.slice(motion.group)]).max()
-        if motion.path.waypoints.shape[1] != robot.group(motion.group).size or not gap <= _GAP:
+        path, trajectory = motion.path, motion.trajectory
+        size = robot.group(motion.group).size
+        if path.waypoints.shape[1] != size:
+            what = f"motion {k} has waypoints of {path.waypoints.shape[1]} joints, not {size}"
+            raise BadInput.one(file, what)
+        if not _near(trajectory.start, path.start) or not _near(trajectory.end, path.end):
+            raise BadInput.one(file, f"motion {k}: its trajectory does not follow its waypoints")
+        if not _near(trajectory.start, state.q[robot.slice(motion.group)]):
             raise BadInput.one(
                 file,
                 f"motion {k} does not begin where the robot is by then; was it planned in "
@@ -142,5 +161,9 @@ def _states(
             )
         model = effects(scene, robot, motion, state)
         found.append(model.state)
-        state = model.at(motion.path.end)
+        state = model.at(path.end)
     return tuple(found)
+
+
+def _near(a: Array, b: Array) -> bool:
+    return bool(np.abs(a - b).max() <= _GAP)

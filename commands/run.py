@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from rich.text import Text
+
 from galley.commands.progress import Printer
 from galley.engine import KITCHEN, Options, Outcome
 from galley.engine import run as run_engine
@@ -40,8 +42,8 @@ def run_command(arguments: argparse.Namespace) -> int:
 def _tell(printer: Printer, outcome: Outcome) -> int:
     report, console = outcome.report, printer.console
     for fact in report.goal_facts:
-        mark = "[green]holds[/green]" if fact["holds"] else "[red]does not hold[/red]"
-        console.print(f"{fact['fact']}  {mark}: {fact['why']}")
+        mark = ("holds", "green") if fact["holds"] else ("does not hold", "red")
+        console.print(Text.assemble(f"{fact['fact']}  ", mark, f": {fact['why']}"))
     found = report.validation
     if found is not None:
         console.print(

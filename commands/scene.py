@@ -10,6 +10,7 @@ from rich.table import Table
 
 from galley.commands.progress import Printer
 from galley.domain.errors import BadInput
+from galley.domain.files import check_writable
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene import Binding, Scene
 from galley.domain.scene_file import load_scene
@@ -46,8 +47,7 @@ def scene_command(arguments: argparse.Namespace) -> int:
         path: Path = arguments.out or Path(f"{Path(arguments.file).stem}.png")
         if path.suffix.lower() != ".png":
             raise BadInput.one(path, "the picture is a PNG: --out must end in .png")
-        if not path.resolve().parent.is_dir():
-            raise BadInput.one(path, "its folder does not exist")
+        check_writable(path)
         logging.getLogger("galley").setLevel(logging.ERROR)
         printer.stage("drawing")
         renderer = draw_scene(scene, robot, path)

@@ -14,6 +14,7 @@ from rich.table import Table
 from galley.commands.progress import Printer
 from galley.commands.recorded import Recorded, read_recorded
 from galley.domain.errors import BadInput
+from galley.domain.files import check_writable
 from galley.motion.export import CSV_RATE, ROS_RATE, write_csv, write_ros
 from galley.motion.trajectory import limit_ratios
 from galley.run_folder import REPORT
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _SLACK = 1e-3  # share of a limit: what rounding may add
 _MOST = 5e6  # samples of one motion: 80 minutes at 1 kHz
+INERTIALS = "identified"  # whose masses the torques are computed with by default
 _OUTPUTS = (("csv", ".csv"), ("ros", ".json"), ("replay", ".mp4"))
 
 
@@ -39,9 +41,12 @@ class Row:
 
 def trajectory_command(arguments: argparse.Namespace) -> int:
     """Print the table, write what was asked for; 1 if a motion exceeds a limit."""
-    run: Path = arguments.run
+    fault = _unused(arguments)
+    if fault:
+        print(f"galley trajectory: error: {fault}", file=sys.stderr)
+        return 2
     _check_outputs(arguments)
-    recorded = read_recorded(run, arguments.scene)
+    recorded = read_recorded(arguments.run, arguments.scene)
     chosen = _chosen(recorded, arguments.motion)
     if (arguments.csv or arguments.ros) and len(chosen) != 1:
         what = f"holds {len(chosen)} motions and --csv and --ros write one: name it with --motion"
@@ -54,7 +59,7 @@ def trajectory_command(arguments: argparse.Namespace) -> int:
             raise BadInput.one(
                 recorded.file, f"motion {k} lasts {seconds:.3g} s, too long to sample"
             )
-    inertials = arguments.inertials if arguments.torques else None
+    inertials = (arguments.inertials or INERTIALS) if arguments.torques else None
     rows = {k: _row(recorded, k, inertials) for k in chosen}
     printer = Printer()
     printer.console.print(_table(recorded, rows))
@@ -70,6 +75,15 @@ def trajectory_command(arguments: argparse.Namespace) -> int:
     return status
 
 
+def _unused(arguments: argparse.Namespace) -> str:
+    """What is wrong with an option that would do nothing."""
+    if arguments.rate is not None and not (arguments.csv or arguments.ros):
+        return "argument --rate: belongs to --csv and --ros"
+    if arguments.inertials is not None and not arguments.torques:
+        return "argument --inertials: not allowed with --no-torques"
+    return ""
+
+
 def _check_outputs(arguments: argparse.Namespace) -> None:
     """Refuse what can't be written before anything is."""
     for option, suffix in _OUTPUTS:
@@ -78,12 +92,9 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
             continue
         if path.suffix.lower() != suffix:
             raise BadInput.one(path, f"--{option} writes a file that ends in {suffix}")
-        if path.is_dir():
-            raise BadInput.one(path, "is a folder, expected a file")
-        if not path.resolve().parent.is_dir():
-            raise BadInput.one(path, "its folder does not exist")
         if path.name == REPORT:
             raise BadInput.one(path, "is a run's report; choose another name")
+        check_writable(path, suffix if option == "replay" else "")
 
 
 def _chosen(recorded: Recorded, motion: int | None) -> tuple[int, ...]:
@@ -104,11 +115,11 @@ def _row(recorded: Recorded, k: int, inertials: str | None) -> Row:
     low, high = trajectory.extremes()
     beyond = np.maximum(group.lower - low, high - group.upper)
     j = int(beyond.argmax())
-    if beyond[j] > 1e-6:
+    if not beyond[j] <= 1e-6:
         faults.append(f"{group.joints[j]} goes {beyond[j]:.2g} {group.units[j]} beyond its limit")
     ratios = limit_ratios(trajectory, group)
     for name, ratio in zip(("velocity", "acceleration", "jerk"), ratios, strict=True):
-        if ratio > 1.0 + _SLACK:
+        if not ratio <= 1.0 + _SLACK:  # also where it is no number
             faults.append(f"uses {100 * ratio:.1f} % of the {name} limit")
     torque = None
     if inertials is not None:
@@ -164,10 +175,10 @@ def _export(arguments: argparse.Namespace, recorded: Recorded, k: int, printer: 
     group = recorded.robot.group(trajectory.group)
     if arguments.csv:
         count = write_csv(arguments.csv, trajectory, group, arguments.rate or CSV_RATE)
-        printer.console.print(f"{arguments.csv}: {count} rows", markup=False)
+        printer.console.print(f"{arguments.csv}: {count} rows")
     if arguments.ros:
         count = write_ros(arguments.ros, trajectory, group, arguments.rate or ROS_RATE)
-        printer.console.print(f"{arguments.ros}: {count} points", markup=False)
+        printer.console.print(f"{arguments.ros}: {count} points")
 
 
 def _replay(recorded: Recorded, chosen: tuple[int, ...], path: Path, printer: Printer) -> int:
@@ -190,6 +201,8 @@ def _replay(recorded: Recorded, chosen: tuple[int, ...], path: Path, printer: Pr
             fps=20.0,
             progress=lambda done, total: printer.fraction("filming", done / total),
         )
+    except BadInput:
+        raise
     except (RuntimeError, ValueError, OSError) as error:
         print(f"no film: {error}", file=sys.stderr)
         return 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from galley.comparison.methods import DEFAULT, Attempt
 from galley.comparison.summary import Result, is_good
+from galley.domain.files import written_whole
 from galley.domain.frames import Array
 
 _FINE = 0.01  # s between the waypoints of a smooth curve
@@ -52,15 +52,17 @@ def fault(result: Result) -> str:
 
 
 def save_waypoints(path: Path, attempt: Attempt) -> None:
-    """Write an attempt's waypoints (n, 7), rad; of a smooth curve, one every 10 ms."""
+    """Write an attempt's waypoints (n, 7), rad; of a smooth curve, one every 10 ms.
+
+    Raises:
+        BadInput: ``path`` can't be written.
+    """
     points = attempt.waypoints
     if points is None:
         assert attempt.trajectory is not None
         points = sampled(attempt, _FINE)
-    partial = path.with_name(f".{path.name}.partial")
-    with open(partial, "wb") as stream:
+    with written_whole(path) as partial, open(partial, "wb") as stream:
         np.save(stream, points, allow_pickle=False)
-    os.replace(partial, path)
 
 
 def sampled(attempt: Attempt, step: float) -> Array:

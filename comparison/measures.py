@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from galley.comparison.collisions import STEP, Collisions, look_for_collisions, spread
 from galley.comparison.methods import Attempt
 from galley.comparison.query import Query, arm_view, hand_poses
-from galley.comparison.verdict import STEP, Verdict, judge, spread
 from galley.domain.frames import Array
 from galley.motion.trajectory import Trajectory, limit_ratios
 from galley.robots.model import JointGroup
@@ -56,7 +56,7 @@ class Measured:
     jerk: float
     peaks: tuple[float, float, float]
     clearance: float
-    verdict: Verdict
+    verdict: Collisions
     curve: Curve
 
     @property
@@ -88,7 +88,7 @@ def measure(
         jerk=jerk,
         peaks=limit_ratios(trajectory, group),
         clearance=float(clearance.min()),
-        verdict=judge(kernel, world, query, trajectory, times, Q),
+        verdict=look_for_collisions(kernel, world, query, trajectory, times, Q),
         curve=Curve(times, Q, trajectory(times, 1), hand, times[seen], clearance),
     )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from galley.comparison.collisions import Collisions
 from galley.comparison.measures import Measured
 from galley.comparison.methods import Attempt
 from galley.comparison.summary import MethodSummary, Result, figures, is_good, tail_percent
-from galley.comparison.verdict import Verdict
 from galley.domain.scene import Scene
 from galley.robots.model import RobotModel
 
@@ -68,7 +68,7 @@ def _row(attempt: Attempt, measured: Measured | None) -> dict[str, Any]:
     return told | _verdict(measured.verdict) | {"good": is_good(measured)}
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
+def _verdict(verdict: Collisions) -> dict[str, Any]:
     return {
         "free": verdict.free,
         "proven": verdict.proven,

@@ -5,17 +5,18 @@ Validation, video and report read only this and the scene; nothing in it is an o
 
 from __future__ import annotations
 
-import os
 import zipfile
 import zlib
 from dataclasses import dataclass, fields
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.errors import BadInput
+from galley.domain.files import written_whole
 from galley.domain.frames import Array, frozen
 
 LOG_VERSION = 1
@@ -28,7 +29,12 @@ UNREADABLE = (
     EOFError,
     zipfile.BadZipFile,
     zlib.error,
-    NotImplementedError,
+    RuntimeError,  # encrypted, or a compression of another kind
+    SyntaxError,
+    TokenError,
+    SystemError,  # text beyond Unicode
+    OverflowError,
+    MemoryError,  # a header that promises terabytes
 )
 
 
@@ -72,14 +78,16 @@ class Log:
         return frozenset((str(a), str(b)) for _, a, b in rows)
 
     def save(self, path: Path) -> None:
-        """Write as a compressed npz; the file appears whole or not at all."""
-        partial = path.with_suffix(".partial")
+        """Write as a compressed npz; the file appears whole or not at all.
+
+        Raises:
+            BadInput: ``path`` can't be written.
+        """
         data: dict[str, Any] = {
             field.name: np.asarray(getattr(self, field.name)) for field in fields(self)
         }
-        with open(partial, "wb") as stream:
+        with written_whole(path) as partial, open(partial, "wb") as stream:
             np.savez_compressed(stream, log_version=np.array(LOG_VERSION), **data)
-        os.replace(partial, path)
 
     @classmethod
     def load(cls, path: Path) -> Log:

@@ -7,7 +7,6 @@ One form for a single trajectory (``Trajectory.save``) and for the many of a run
 
 from __future__ import annotations
 
-import os
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from galley.domain.errors import BadInput
+from galley.domain.files import written_whole
 from galley.domain.frames import Array
 from galley.domain.log import UNREADABLE
 
@@ -24,6 +25,7 @@ STORE_VERSION = 2
 READABLE = (1, 2)
 """Versions that can be read: version 1 has fewer columns beside the trajectories."""
 
+_SHORTEST = 0.99e-9  # s, of a piece: 1 ns, less what adding up times may round away
 _FARTHEST = 1e9  # m or rad, of a piece's terms: beyond it sums mean nothing
 
 
@@ -64,19 +66,8 @@ def write_archive(
     }
     for k, (_, breaks, coefficients) in enumerate(curves):
         data[f"{k}_breaks"], data[f"{k}_coefficients"] = breaks, coefficients
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with open(partial, "wb") as stream:
-            np.savez_compressed(stream, **data)
-        os.replace(partial, path)
-    except FileNotFoundError:
-        raise BadInput.one(path, "its folder does not exist") from None
-    except IsADirectoryError:
-        raise BadInput.one(path, "is a folder, expected a file") from None
-    except PermissionError:
-        raise BadInput.one(path, "can't be written: permission denied") from None
-    finally:
-        partial.unlink(missing_ok=True)
+    with written_whole(path) as partial, open(partial, "wb") as stream:
+        np.savez_compressed(stream, **data)
 
 
 def read_archive(path: Path) -> Archive:
@@ -88,14 +79,14 @@ def read_archive(path: Path) -> Archive:
     """
     try:
         with np.load(path, allow_pickle=False) as data:
-            version = int(data["store_version"])
+            version = int(whole_numbers("store_version", data["store_version"], ()))
             if version not in READABLE:
                 what = f"is of version {version}, expected {STORE_VERSION}"
                 raise BadInput.one(path, what)
             columns = {name: data[name] for name in data.files}
         curves = tuple(
-            (str(group), *_curve(k, columns[f"{k}_breaks"], columns[f"{k}_coefficients"]))
-            for k, group in enumerate(columns["group"])
+            (group, *_curve(k, columns[f"{k}_breaks"], columns[f"{k}_coefficients"]))
+            for k, group in enumerate(texts("group", columns["group"], (None,)))
         )
     except FileNotFoundError:
         raise BadInput.one(path, "no such file") from None
@@ -109,17 +100,65 @@ def read_archive(path: Path) -> Archive:
     return Archive(path, version, curves, columns)
 
 
+def real_numbers(name: str, values: Any) -> Array:
+    """The column ``name`` as doubles.
+
+    Raises:
+        ValueError: it holds something else than real, finite numbers.
+    """
+    values = np.asarray(values)
+    if values.dtype.kind not in "fiu":  # a complex number would lose a part without a word
+        raise ValueError(f"{name} has no real numbers but {values.dtype}")
+    values = values.astype(np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name} has numbers that are not finite")
+    return np.asarray(values)
+
+
+def whole_numbers(name: str, values: Any, shape: tuple[int | None, ...]) -> NDArray[np.int64]:
+    """The column ``name`` as whole numbers of ``shape``, in which None is any length.
+
+    Raises:
+        ValueError: it holds something else.
+    """
+    values = _shaped(name, values, shape)
+    if values.dtype.kind not in "iu":
+        raise ValueError(f"{name} has no whole numbers but {values.dtype}")
+    return np.asarray(values, dtype=np.int64)
+
+
+def texts(name: str, values: Any, shape: tuple[int | None, ...]) -> list[Any]:
+    """The column ``name``, of ``shape`` as above, as nested lists of strings.
+
+    Raises:
+        ValueError: it holds something else. An empty column may be of any kind.
+    """
+    values = _shaped(name, values, shape)
+    if values.size and values.dtype.kind != "U":
+        raise ValueError(f"{name} has no text but {values.dtype}")
+    return list(values.tolist())
+
+
+def _shaped(name: str, values: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
+    found: NDArray[Any] = np.asarray(values)
+    fits = len(shape) == found.ndim
+    if not fits or any(n not in (None, m) for n, m in zip(shape, found.shape, strict=True)):
+        raise ValueError(f"{name} has the wrong shape, {found.shape}")
+    return found
+
+
 def _curve(k: int, breaks: Any, coefficients: Any) -> tuple[Array, Array]:
     """Checked numbers of trajectory k."""
-    breaks, coefficients = (np.asarray(a, dtype=np.float64) for a in (breaks, coefficients))
+    breaks = real_numbers(f"{k}_breaks", breaks)
+    coefficients = real_numbers(f"{k}_coefficients", coefficients)
     if breaks.ndim != 1 or coefficients.ndim != 3 or len(breaks) != len(coefficients) + 1:
         raise ValueError(f"trajectory {k} has arrays of the wrong shape")
     if not len(coefficients) or 0 in coefficients.shape:
         raise ValueError(f"trajectory {k} is empty")
-    if not (np.isfinite(breaks).all() and np.isfinite(coefficients).all()):
-        raise ValueError(f"trajectory {k} has numbers that are not finite")
     if breaks[0] != 0.0 or (np.diff(breaks) <= 0).any():
         raise ValueError(f"the times of trajectory {k} do not increase from 0")
+    if np.diff(breaks).min() < _SHORTEST:
+        raise ValueError(f"trajectory {k} has a piece shorter than 1 ns")
     with np.errstate(over="ignore", invalid="ignore"):
         spans = np.diff(breaks)[:, None] ** np.arange(coefficients.shape[1])
         sizes = np.abs(coefficients * spans[:, :, None]).max()

@@ -93,16 +93,7 @@ def jerk_limited(trajectory: Trajectory, jerk: Array, least: float = LEAST_WINDO
 
 def in_sequence(parts: Sequence[Trajectory]) -> Trajectory:
     """Trajectories of one group, one after the other; each begins where the one before ends."""
-    if len(parts) == 1:
-        return parts[0]
-    size = max(part.coefficients.shape[1] for part in parts)
-    breaks, rows, now = [np.zeros(1)], [], 0.0
-    for part in parts:
-        breaks.append(now + part.breaks[1:])
-        now += part.duration
-        missing = size - part.coefficients.shape[1]
-        rows.append(np.pad(part.coefficients, ((0, 0), (0, missing), (0, 0))))
-    return Trajectory(parts[0].group, np.concatenate(breaks), np.concatenate(rows))
+    return parts[0].joined(*parts[1:])
 
 
 def _extended(trajectory: Trajectory, window: float) -> tuple[Array, Array]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from galley.domain.errors import BadInput
+from galley.domain.files import written_whole
 from galley.domain.frames import Array
 from galley.motion.trajectory import Samples, Trajectory
 from galley.robots.model import JointGroup
@@ -90,7 +90,8 @@ def ros_message(
     """The fields of a ``trajectory_msgs/JointTrajectory`` as plain data.
 
     ``header.stamp`` is 0, which asks a controller to begin at once; ``effort`` is empty, as for
-    "not given". Times are whole nanoseconds from the start, rounded.
+    "not given". Times are whole nanoseconds from the start, rounded; they always increase, as
+    controllers demand: of points that would share one only the last is kept.
 
     Args:
         trajectory: over ``group``.
@@ -99,18 +100,23 @@ def ros_message(
         frame: ``header.frame_id``.
     """
     samples = _sampled(trajectory, group, rate)
+    stamps = [round(t * _NANO) for t in samples.times.tolist()]
+    following = [*stamps[1:], None]
     points = [
         {
             "positions": q,
             "velocities": v,
             "accelerations": a,
             "effort": [],
-            "time_from_start": _duration(t),
+            "time_from_start": _duration(stamp),
         }
-        for t, q, v, a in zip(*(values.tolist() for values in samples), strict=True)
+        for stamp, after, q, v, a in zip(
+            stamps, following, *(values.tolist() for values in samples[1:]), strict=True
+        )
+        if stamp != after
     ]
     return {
-        "header": {"stamp": _duration(0.0), "frame_id": frame},
+        "header": {"stamp": _duration(0), "frame_id": frame},
         "joint_names": list(group.joints),
         "points": points,
     }
@@ -162,10 +168,10 @@ def _sampled(trajectory: Trajectory, group: JointGroup, rate: float) -> Samples:
     return trajectory.sampled(1.0 / rate)
 
 
-def _duration(seconds: float) -> dict[str, int]:
-    """Seconds as ROS 2 writes them, both parts whole and the second below 1e9."""
-    whole, rest = divmod(round(seconds * _NANO), _NANO)
-    return {"sec": int(whole), "nanosec": int(rest)}
+def _duration(nanoseconds: int) -> dict[str, int]:
+    """A time as ROS 2 writes it, both parts whole and the second below 1e9."""
+    whole, rest = divmod(nanoseconds, _NANO)
+    return {"sec": whole, "nanosec": rest}
 
 
 def _column(rows: Sequence[Sequence[float]]) -> Array:
@@ -178,16 +184,5 @@ def _quoted(name: str) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Under a temporary name first: nobody finds half a trajectory."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
+    with written_whole(path) as partial:
         partial.write_text(text)
-        os.replace(partial, path)
-    except FileNotFoundError:
-        raise BadInput.one(path, "its folder does not exist") from None
-    except IsADirectoryError:
-        raise BadInput.one(path, "is a folder, expected a file") from None
-    except PermissionError:
-        raise BadInput.one(path, "can't be written: permission denied") from None
-    finally:
-        partial.unlink(missing_ok=True)

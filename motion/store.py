@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from galley.domain.errors import BadInput
-from galley.motion.archive import Archive, read_archive, write_archive
+from galley.domain.log import UNREADABLE
+from galley.motion.archive import (
+    Archive,
+    read_archive,
+    real_numbers,
+    texts,
+    whole_numbers,
+    write_archive,
+)
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path as JointPath
 from galley.motion.trajectory import Trajectory
@@ -59,27 +67,37 @@ def load_motions(path: Path) -> tuple[Motion, ...]:
         raise BadInput.one(path, "holds a trajectory without the motion that it belongs to")
     try:
         return _motions(archive)
-    except (KeyError, ValueError, IndexError, TypeError) as error:
+    except UNREADABLE as error:
         raise BadInput.one(path, f"holds no motions ({error})") from None
 
 
 def _motions(archive: Archive) -> tuple[Motion, ...]:
-    columns = archive.columns
-    attachments: list[list[Attachment]] = [[] for _ in archive.curves]
-    allowed: list[set[tuple[str, str]]] = [set() for _ in archive.curves]
-    for k, kind, name in columns["attachment"]:
-        attachments[int(k)].append(Attachment(str(kind), str(name)))
-    for k, a, b in columns["allowed"]:
-        allowed[int(k)].add((str(a), str(b)))
+    columns, count = archive.columns, len(archive.curves)
+    phases = texts("phase", columns["phase"], (count,))
+    indices = whole_numbers("action_index", columns["action_index"], (count,)).tolist()
+    attachments: list[list[Attachment]] = [[] for _ in range(count)]
+    allowed: list[set[tuple[str, str]]] = [set() for _ in range(count)]
+    for k, kind, name in texts("attachment", columns["attachment"], (None, 3)):
+        attachments[_index("attachment", k, count)].append(Attachment(kind, name))
+    for k, a, b in texts("allowed", columns["allowed"], (None, 3)):
+        allowed[_index("allowed", k, count)].add((a, b))
     return tuple(
         Motion(
-            action_index=int(columns["action_index"][k]),
-            phase=str(columns["phase"][k]),
+            action_index=indices[k],
+            phase=phases[k],
             group=curve[0],
-            path=JointPath(curve[0], columns[f"{k}_waypoints"]),
+            path=JointPath(curve[0], real_numbers(f"{k}_waypoints", columns[f"{k}_waypoints"])),
             trajectory=Trajectory(*curve),
             attachments=tuple(attachments[k]),
             allowed=frozenset(allowed[k]),
         )
         for k, curve in enumerate(archive.curves)
     )
+
+
+def _index(column: str, text: str, count: int) -> int:
+    """The motion that a row belongs to."""
+    index = int(text)
+    if not 0 <= index < count:
+        raise ValueError(f"{column} has a row for motion {text} of {count}")
+    return index

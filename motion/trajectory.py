@@ -38,6 +38,10 @@ class Trajectory:
         coefficients: (n, d + 1, k): on piece i the position is the sum over p of
             ``coefficients[i, p] * (t - breaks[i]) ** p``. n = 0 is never used: standing still is
             one piece with constant coefficients.
+
+    Raises:
+        ValueError: shapes that don't fit, no piece, numbers that are not finite, or times that
+            don't increase from 0.
     """
 
     group: str
@@ -47,8 +51,12 @@ class Trajectory:
     def __post_init__(self) -> None:
         if self.coefficients.ndim != 3 or len(self.breaks) != len(self.coefficients) + 1:
             raise ValueError("needs coefficients (n, d + 1, k) and n + 1 breaks")
-        if (np.diff(self.breaks) <= 0).any():
-            raise ValueError("breaks must increase strictly")
+        if 0 in self.coefficients.shape:
+            raise ValueError("needs a piece, a power and a joint at least")
+        if not (np.isfinite(self.breaks).all() and np.isfinite(self.coefficients).all()):
+            raise ValueError("breaks and coefficients must be finite")
+        if self.breaks[0] != 0.0 or not (np.diff(self.breaks) > 0).all():
+            raise ValueError("breaks must increase strictly, from 0")
         object.__setattr__(self, "breaks", frozen(self.breaks))
         object.__setattr__(self, "coefficients", frozen(self.coefficients))
 
@@ -61,19 +69,24 @@ class Trajectory:
         """Position (order 0), velocity (1), acceleration (2) or jerk (3) at t (s): (..., k).
 
         Times outside [0, duration] give the ends.
+
+        Raises:
+            ValueError: ``order`` is below 0.
         """
+        if order < 0:
+            raise ValueError(f"order must be 0 or more, got {order}")
         t = np.clip(np.asarray(t, dtype=np.float64), 0.0, self.duration)
         piece = np.clip(
             np.searchsorted(self.breaks, t, side="right") - 1, 0, len(self.coefficients) - 1
         )
         local = (t - self.breaks[piece])[..., None]
-        derived = self.coefficients
+        rows = self.coefficients
         for _ in range(order):
-            powers = np.arange(1, derived.shape[1])
-            derived = derived[:, 1:] * powers[None, :, None]
+            powers = np.arange(1, rows.shape[1])
+            rows = rows[:, 1:] * powers[None, :, None]
         value = np.zeros((*t.shape, self.coefficients.shape[2]))
-        for p in range(derived.shape[1] - 1, -1, -1):  # Horner
-            value = value * local + derived[piece, p]
+        for p in range(rows.shape[1] - 1, -1, -1):  # Horner
+            value = value * local + rows[piece, p]
         return value
 
     @property
@@ -190,19 +203,21 @@ class Trajectory:
         Raises:
             ValueError: of another group, or with a gap.
         """
+        if not others:
+            return self
         parts = (self, *others)
         for a, b in itertools.pairwise(parts):
             if a.group != b.group or a.coefficients.shape[2] != b.coefficients.shape[2]:
                 raise ValueError(f"can't join a trajectory of '{b.group}' to one of '{a.group}'")
-            gap = float(np.abs(b.start - a.end).max())
+            gap = float(np.abs(b.coefficients[0, 0] - a.end).max())
             if not gap <= tolerance:
                 raise ValueError(f"one ends {gap:.3g} away from where the next one begins")
         powers = max(part.coefficients.shape[1] for part in parts)
         breaks, pieces = [np.zeros(1)], []
         for part in parts:
             breaks.append(breaks[-1][-1] + part.breaks[1:])
-            missing = powers - part.coefficients.shape[1]
-            pieces.append(np.pad(part.coefficients, ((0, 0), (0, missing), (0, 0))))
+            n, size, k = part.coefficients.shape
+            pieces.append(np.concatenate([part.coefficients, np.zeros((n, powers - size, k))], 1))
         return Trajectory(self.group, np.concatenate(breaks), np.concatenate(pieces))
 
     def save(self, path: Path | str) -> None:

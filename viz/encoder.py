@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import imageio.v2 as imageio
 
+from galley.domain.files import check_writable, written_whole
 from galley.viz.picture import Image
+
+ENDING = ".mp4"
+"""Of the unfinished file's name: the encoder chooses its format by it."""
 
 Append = Callable[[Image], None]
 """Takes the next picture (h, w, 3)."""
@@ -23,26 +27,29 @@ def encoded(path: Path, fps: float) -> Iterator[Append]:
 
     Raises:
         RuntimeError: the encoder failed.
+        BadInput: ``path`` can't be written.
     """
-    partial = path.with_name(f".{path.stem}.partial.mp4")
-    try:
-        with contextlib.closing(
-            imageio.get_writer(
-                str(partial),
-                format="FFMPEG",
-                mode="I",
-                fps=fps,
-                codec="libx264",
-                pixelformat="yuv420p",
-                quality=None,
-                macro_block_size=1,
-                ffmpeg_log_level="error",
-                output_params=["-preset", "veryfast", "-crf", "20", "-movflags", "+faststart"],
-            )
-        ) as writer:
-            yield writer.append_data
-        os.replace(partial, path)
-    except OSError as error:  # imageio's way of saying that ffmpeg has ended
-        raise RuntimeError(f"the encoder failed: {error}") from error
-    finally:
-        partial.unlink(missing_ok=True)
+    check_writable(path, ENDING)  # ffmpeg would not say why
+    with written_whole(path, ENDING) as partial:
+        try:
+            with contextlib.closing(_writer(partial, fps)) as writer:
+                yield writer.append_data
+        except OSError as error:  # imageio's way of saying that ffmpeg has ended
+            # Beneath the first line stands ffmpeg's whole command.
+            what = next(iter(str(error).splitlines()), "") or type(error).__name__
+            raise RuntimeError(f"the encoder failed: {what}") from error
+
+
+def _writer(path: Path, fps: float) -> Any:
+    return imageio.get_writer(
+        str(path),
+        format="FFMPEG",
+        mode="I",
+        fps=fps,
+        codec="libx264",
+        pixelformat="yuv420p",
+        quality=None,
+        macro_block_size=1,
+        ffmpeg_log_level="error",
+        output_params=["-preset", "veryfast", "-crf", "20", "-movflags", "+faststart"],
+    )

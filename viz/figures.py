@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from galley.domain.files import written_whole
 
 _DOTS = 110  # pixels an inch
 
@@ -16,6 +17,9 @@ def figure_file(path: Path, size: tuple[float, float]) -> Iterator[Any]:
     """A matplotlib Figure of ``size`` inches, saved to ``path`` at the end of the block.
 
     The file appears whole or not at all; no global state of matplotlib is touched.
+
+    Raises:
+        BadInput: ``path`` can't be written.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -23,9 +27,5 @@ def figure_file(path: Path, size: tuple[float, float]) -> Iterator[Any]:
     figure = Figure(figsize=size, dpi=_DOTS)
     FigureCanvasAgg(figure)
     yield figure
-    partial = path.with_name(f".{path.stem}.partial.png")
-    try:
+    with written_whole(path, ".png") as partial:
         figure.savefig(partial)
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)

@@ -5,7 +5,6 @@ Left, the room as the robot's side sees it; right, from above without what hangs
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import numpy as np
 from PIL import Image as PilImage
 from PIL import ImageDraw
 
+from galley.domain.files import written_whole
 from galley.domain.frames import Array, to_pose7
 from galley.domain.scene import WORLD, Scene
 from galley.robots.model import RobotModel
@@ -48,8 +48,10 @@ def draw_scene(
 
     Returns:
         The name of the renderer that drew it.
+
+    Raises:
+        BadInput: ``path`` can't be written.
     """
-    path = Path(path)
     left = round(0.60 * width)
     name, overview = _view(scene, robot, _overview(scene), left, height, renderer)
     low = _without_overhead(scene)
@@ -58,9 +60,8 @@ def draw_scene(
     sheet.paste(overview, (0, 0))
     sheet.paste(above, (left, 0))
     ImageDraw.Draw(sheet).line((left, 0, left, height), fill=(255, 255, 255), width=4)
-    partial = path.with_name(path.name + ".partial")
-    sheet.save(partial, format="PNG")
-    os.replace(partial, path)
+    with written_whole(path) as partial:
+        sheet.save(partial, format="PNG")
     return name
 
 

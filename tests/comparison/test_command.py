@@ -13,6 +13,8 @@ import pytest
 
 import galley.compare
 from galley.cli import main
+from galley.comparison.methods import Attempt
+from galley.domain.failure import Failure, FailureKind
 
 SEED_FILES = ["compare.json", "compare.png", "trajectory_opt.npy", "trajectory_rrt.npy"]
 
@@ -137,6 +139,46 @@ def test_not_as_expected_is_exit_status_1(run, tmp_path, monkeypatch):
     assert err == "not as expected: seed: smooth collides\n"
     told = json.loads((tmp_path / "out" / "compare.json").read_text())
     assert told["not_as_expected"] == ["seed: smooth collides"]
+
+
+NO_QUERY = Failure(FailureKind.BUDGET, "random query 1: no two free arm configurations")
+
+
+@pytest.mark.parametrize("order", [(0, 0, 1), (0, 1, 0), (1, 0, 0)])
+def test_queries_that_can_not_be_made_are_faults_wherever_they_stand(
+    order, run, tmp_path, monkeypatch, query
+):
+    queries = [query if made else NO_QUERY for made in order]
+    monkeypatch.setattr(galley.compare, "random_queries", lambda *_: iter(queries))
+    status, _, err = run("--query", "random", 3, "--no-video", "--out", "out")
+    assert status == 1
+    told = json.loads((tmp_path / "out" / "compare.json").read_text())
+    assert (told["queries_asked"], told["queries_done"]) == (3, 1)
+    assert told["not_as_expected"] == [str(NO_QUERY)] * 2
+    assert err.splitlines() == [f"not as expected: {NO_QUERY}"] * 2
+
+
+def test_without_any_query_there_is_no_comparison(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(galley.compare, "random_queries", lambda *_: iter([NO_QUERY] * 3))
+    status, _, err = run("--query", "random", 3, "--no-video", "--out", "out")
+    assert status == 1
+    assert err == f"budget: {NO_QUERY}\n"
+    assert names(tmp_path) == []
+
+
+def test_names_with_brackets_are_printed_as_they_are(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(galley.compare, "solve", _no_solutions)
+    file = tmp_path / "[bold].yaml"
+    file.write_text("galley_query: 1\ngoal: {arm: [1.0, -0.57, 0.0, -2.5, 0.0, 3.0, 0.7]}\n")
+    status, out, err = run("--query", file, "--no-video", "--out", f"{tmp_path}/[/x]")
+    assert (status, err) == (1, "not as expected: [bold]: smooth has no trajectory: [/x]\n")
+    assert f"results: {tmp_path}/[/x]\n" in out
+    assert "RRT: [/x]\n" in out
+
+
+def _no_solutions(kernel, query, seed):
+    methods = ("rrt", "shortcut", "shortest", "smooth", "time-optimal")
+    return tuple(Attempt(method, reason="[/x]") for method in methods)
 
 
 def test_an_interrupt_keeps_what_is_finished(run, tmp_path, monkeypatch):

@@ -41,6 +41,7 @@ def planned(scene, moves):
     return robot, tuple(motions)
 
 
+LONG = "a" * 300
 MOVES = (
     ("base", [0.1, -0.1, -0.2], ""),
     ("arm", [0.2, 0.3, -0.1, 0.4, 0.2, -0.5, 0.3], ""),
@@ -176,6 +177,16 @@ def test_a_run_without_motions_says_so(here, cli):
         (("RUN", "--scene", "no.yaml"), "no.yaml: no such file"),
         (("RUN", "--motion", "-1"), "must be 0 or more"),
         (("RUN", "--rate", "0"), "greater than 0"),
+        (("RUN", "--rate", "5"), "argument --rate: belongs to --csv and --ros"),
+        (("RUN", "--replay", "a.mp4", "--rate", "5"), "argument --rate: belongs to"),
+        (("RUN", "--no-torques", "--inertials", "urdf"), "not allowed with --no-torques"),
+        (("RUN", "--no-torques", "--inertials", "identified"), "not allowed with --no-torques"),
+        (("RUN", "--motion", 1, "--csv", "a.csv", "--ros", "/proc/x.json"), "/proc/x.json: can't"),
+        (("RUN", "--motion", 1, "--csv", "a.csv", "--replay", "/proc/x.mp4"), "/proc/x.mp4: can't"),
+        (("RUN", "--motion", 1, "--csv", LONG + ".csv"), "aaa.csv: can't be written: file name"),
+        (("RUN", "--replay", LONG + ".mp4"), "aaa.mp4: can't be written: file name too long"),
+        ((LONG,), "aaa: "),
+        (("RUN", "--scene", LONG), "aaa: "),
         (("RUN", "--scene", KITCHEN), "'block', which"),
     ],
 )
@@ -185,6 +196,7 @@ def test_what_does_not_fit_is_bad_input(arguments, told, recorded, cli, here):
     assert done.status == 2
     assert "Traceback" not in done.err
     assert told in done.faults[-1]
+    assert done.out == ""
     assert list(here.iterdir()) == []
 
 
@@ -204,12 +216,69 @@ def test_a_scene_that_has_gone_is_named(recorded, cli):
     assert done.faults == [f"{scene.source}: the run's scene is no longer there; name one: --scene"]
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", '{"plan": 3}'])
+@pytest.mark.parametrize("text", ["{", "[1]", '{"plan": 3}', '{"scene": null}', '{"scene": ""}'])
 def test_a_damaged_report_is_bad_input(text, recorded, cli):
     (recorded[0] / "report.json").write_text(text)
     done = cli("trajectory", recorded[0])
     assert done.status == 2
+    assert len(done.faults) == 1
     assert "report.json" in done.faults[0]
+
+
+@pytest.mark.parametrize("name", [None, "", 3])
+def test_a_scene_on_the_command_line_replaces_the_reports(name, recorded, cli):
+    folder, scene, *_ = recorded
+    (folder / "report.json").write_text(json.dumps({"scene": name, "plan": []}))
+    done = cli("trajectory", folder, "--scene", scene.source, "--no-torques")
+    assert (done.status, done.err) == (0, "")
+
+
+@pytest.mark.parametrize("report", ["[1]", '{"scene": null}', "{"])
+def test_a_report_beside_a_lone_trajectory_is_not_read(report, recorded, cli, here):
+    recorded[3][1].trajectory.save(here / "one.npz")
+    (here / "report.json").write_text(report)
+    done = cli("trajectory", "one.npz", "--no-torques")
+    assert (done.status, done.err) == (0, "")
+
+
+@pytest.mark.parametrize("odd", ["start", "end", "both"])
+def test_a_trajectory_that_leaves_its_waypoints_is_refused(odd, recorded, cli):
+    folder, _, robot, motions = recorded
+    path, group = motions[1].path, robot.group("arm")
+    points = path.waypoints.copy()
+    points[{"start": [0], "end": [-1], "both": [0, -1]}[odd]] += 0.05
+    other = rest_to_rest(JointPath("arm", points), group)
+    changed = (motions[0], replace(motions[1], trajectory=other), *motions[2:])
+    save_trajectories(folder / "trajectories.npz", changed)
+    done = cli("trajectory", folder, "--no-torques")
+    assert done.status == 2
+    assert done.faults == [
+        f"{folder}/trajectories.npz: motion 1: its trajectory does not follow its waypoints"
+    ]
+
+
+def test_a_ratio_that_is_no_number_is_no_limit_kept(recorded, cli, monkeypatch):
+    monkeypatch.setattr(
+        "galley.commands.trajectory.limit_ratios", lambda *_: (0.5, float("nan"), 0.5)
+    )
+    done = cli("trajectory", recorded[0], "--motion", 1, "--no-torques")
+    assert done.status == 1
+    assert done.faults == ["motion 1: uses nan % of the acceleration limit"]
+
+
+@pytest.mark.parametrize("name", ["[bold]", "[", ":dog:", "a[b]\\"])
+def test_names_with_brackets_are_printed_as_they_are(name, recorded, cli, here):
+    folder, scene, _, _ = recorded
+    report = {"scene": scene.source, "plan": [f"(navigate {name})", "[/x]"]}
+    (folder / "report.json").write_text(json.dumps(report))
+    (here / name / "[").mkdir(parents=True)
+    arguments = ("--motion", 1, "--csv", f"{name}/[/x].csv", "--ros", f"{name}/{name}.json")
+    done = cli("trajectory", folder, *arguments, "--no-torques")
+    assert (done.status, done.err) == (0, "")
+    assert f"\n{name}/[/x].csv: " in done.out
+    assert f"\n{name}/{name}.json: " in done.out
+    assert f"navigate {name}" in rows(done.out)[1]
+    assert "[/x]" in rows(cli("trajectory", folder, "--motion", 2, "--no-torques").out)[2]
 
 
 @pytest.mark.parametrize(

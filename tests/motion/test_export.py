@@ -118,6 +118,19 @@ def test_a_time_just_below_a_second_carries_over(arm):
     assert stamp == {"sec": 2, "nanosec": 0}
 
 
+@pytest.mark.parametrize("duration", [1.0 + 3e-10, 3e-10])
+def test_points_never_share_a_stamp(duration, arm, tmp_path):
+    # At 10 kHz the last period would be 0.3 ns long.
+    turning = Trajectory("arm", np.array([0.0, duration]), np.ones((1, 2, 7)))
+    message = ros_message(turning, arm, rate=1e4)
+    stamps = [p["time_from_start"] for p in message["points"]]
+    times = [10**9 * s["sec"] + s["nanosec"] for s in stamps]
+    assert times == sorted(set(times))
+    assert times[-1] == round(duration * 1e9)
+    assert message["points"][-1]["positions"] == turning.end.tolist()
+    assert write_ros(tmp_path / "t.json", turning, arm, rate=1e4) == len(times)
+
+
 def test_another_group_is_refused(trajectory, robot, tmp_path):
     with pytest.raises(ValueError, match="none of 'base'"):
         write_csv(tmp_path / "t.csv", trajectory, robot.group("base"))

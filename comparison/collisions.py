@@ -37,7 +37,7 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Collisions:
     """What both engines say.
 
     Attributes:
@@ -61,14 +61,14 @@ class Verdict:
         return min(self.hits, key=lambda hit: hit.time, default=None)
 
 
-def judge(
+def look_for_collisions(
     kernel: SceneKernel,
     world: PyBulletWorld,
     query: Query,
     trajectory: Trajectory,
     times: Array,
     Q: Array,
-) -> Verdict:
+) -> Collisions:
     """Look for collisions along a trajectory.
 
     Args:
@@ -81,7 +81,7 @@ def judge(
     own = None if proven else _kernel_hit(kernel, query, times[seen], Q[seen])
     other = _bullet_hit(world, query, times[seen], Q[seen])
     hits = tuple(hit for hit in (own, other) if hit is not None)
-    return Verdict(proven, hits, len(seen))
+    return Collisions(proven, hits, len(seen))
 
 
 def spread(Q: Array, step: float) -> NDArray[np.int64]:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from galley.comparison.collisions import STEP, look_for_collisions, spread
 from galley.comparison.measures import sample_times
 from galley.comparison.query import Query
-from galley.comparison.verdict import STEP, judge, spread
 from galley.motion.path import Path
 from galley.motion.timing import rest_to_rest
 
@@ -22,7 +22,8 @@ def at_the_range(query, kernel):
 def judged(kernel, world, query, points):
     trajectory = rest_to_rest(Path("arm", np.array(points)), kernel.robot.group("arm"))
     times = sample_times(trajectory.duration)
-    return judge(kernel, world, query, trajectory, times, trajectory(times)), trajectory
+    Q = trajectory(times)
+    return look_for_collisions(kernel, world, query, trajectory, times, Q), trajectory
 
 
 def test_both_engines_find_a_collision_at_the_same_time(kernel, shared_world, at_the_range):

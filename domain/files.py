@@ -1,0 +1,62 @@
+"""Files that appear whole or not at all: written under a partial name, then renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from galley.domain.errors import BadInput
+
+
+@contextlib.contextmanager
+def written_whole(path: Path | str, ending: str = "") -> Iterator[Path]:
+    """``with written_whole(path) as partial:`` write to ``partial``; then it becomes ``path``.
+
+    Where the block raises, ``path`` stays as it was and the partial file is removed; where the
+    process is killed, only the partial file stays, under its telling name.
+
+    Args:
+        path: of the file, taken as it is; its folder exists.
+        ending: of the partial file's name, for writers that choose a format by it (``.png``).
+
+    Raises:
+        BadInput: ``path`` can't be written. Any OSError of the block counts as that: a full disk.
+    """
+    path = Path(path)
+    if os.path.isdir(path):
+        raise BadInput.one(path, "is a folder, expected a file")
+    partial = path.with_name(f".{path.name}.partial{ending}")
+    try:
+        yield partial
+        os.replace(partial, path)
+    except OSError as error:
+        raise BadInput.one(path, _reason(path, error)) from None
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(partial)
+
+
+def check_writable(path: Path | str, ending: str = "") -> None:
+    """Find out now whether ``written_whole`` could begin; nothing is left behind.
+
+    Raises:
+        BadInput: it could not.
+    """
+    path = Path(path)
+    if os.path.isdir(path):
+        raise BadInput.one(path, "is a folder, expected a file")
+    partial = path.with_name(f".{path.name}.partial{ending}")
+    try:
+        open(partial, "wb").close()
+        os.unlink(partial)
+    except OSError as error:
+        raise BadInput.one(path, _reason(path, error)) from None
+
+
+def _reason(path: Path, error: OSError) -> str:
+    if isinstance(error, FileNotFoundError) and not os.path.exists(path.parent):
+        return "its folder does not exist"
+    why = error.strerror or str(error)
+    return f"can't be written: {why[:1].lower()}{why[1:]}"

@@ -1,0 +1,103 @@
+"""Files appear whole or not at all, and what can't be written is bad input in one line."""
+
+import resource
+import signal
+
+import pytest
+
+from galley.domain.errors import BadInput
+from galley.domain.files import check_writable, written_whole
+
+
+def names(folder):
+    return sorted(p.name for p in folder.iterdir())
+
+
+def test_a_file_appears_at_the_end_of_the_block(tmp_path):
+    with written_whole(tmp_path / "a.txt", ".txt") as partial:
+        assert partial.suffix == ".txt"
+        partial.write_text("half")
+        assert names(tmp_path) == [".a.txt.partial.txt"]
+        partial.write_text("whole")
+    assert names(tmp_path) == ["a.txt"]
+    assert (tmp_path / "a.txt").read_text() == "whole"
+
+
+@pytest.mark.parametrize("kind", [ZeroDivisionError, KeyboardInterrupt])
+def test_a_block_that_raises_leaves_the_old_file_and_nothing_else(kind, tmp_path):
+    def interrupted(path):
+        with written_whole(path) as partial:
+            partial.write_text("half")
+            raise kind
+
+    (tmp_path / "a.txt").write_text("old")
+    with pytest.raises(kind):
+        interrupted(tmp_path / "a.txt")
+    assert names(tmp_path) == ["a.txt"]
+    assert (tmp_path / "a.txt").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("path", "what"),
+    [
+        ("folder", "is a folder, expected a file"),
+        ("no/a", "its folder does not exist"),
+        ("file/a", "can't be written: not a directory"),
+        ("a" * 300, "can't be written: file name too long"),
+        ("/proc/a", "can't be written: "),
+    ],
+)
+def test_what_can_not_be_written_is_bad_input_in_one_line(path, what, tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    for attempt in (check_writable, write):
+        with pytest.raises(BadInput) as caught:
+            attempt(tmp_path / path)
+        (error,) = caught.value.errors
+        assert error.file == str(tmp_path / path)
+        assert error.what.startswith(what)
+        assert "\n" not in str(error)
+    assert names(tmp_path) == ["file", "folder"]
+
+
+def write(path):
+    with written_whole(path) as partial:
+        partial.write_text("a")
+
+
+def test_a_disk_that_is_full_is_bad_input_and_the_old_file_stays(tmp_path):
+    def write_much(path):
+        with written_whole(path) as partial, open(partial, "wb") as stream:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # as a disk that is full
+            stream.write(bytes(100_000))
+
+    (tmp_path / "a").write_text("old")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        with pytest.raises(BadInput, match="a: can't be written: file too large"):
+            write_much(tmp_path / "a")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
+    assert names(tmp_path) == ["a"]
+    assert (tmp_path / "a").read_text() == "old"
+
+
+def test_trouble_in_the_clean_up_does_not_hide_what_came_before(tmp_path):
+    def write_while_the_folder_goes(path):
+        with written_whole(path):
+            path.parent.rmdir()
+            path.parent.touch()  # renaming fails, and so does removing
+
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(BadInput, match="can't be written: not a directory"):
+        write_while_the_folder_goes(tmp_path / "folder" / "a")
+
+
+def test_looking_whether_a_file_can_be_written_changes_nothing(tmp_path):
+    (tmp_path / "a").write_text("old")
+    check_writable(tmp_path / "a")
+    check_writable(tmp_path / "b", ".mp4")
+    assert names(tmp_path) == ["a"]
+    assert (tmp_path / "a").read_text() == "old"
