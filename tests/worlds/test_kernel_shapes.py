@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,8 +23,9 @@ from galley.tests.worlds.kernel_support import (
     random_solid,
 )
 from galley.worlds.drake_world import rigid_transform
-from galley.worlds.kernel.gap import gap
+from galley.worlds.kernel.separation import separation
 from galley.worlds.kernel.shapes import signed, squared
+from galley.worlds.kernel.witness import SCRATCH, apart, witness
 from galley.worlds.solids import (
     box,
     convex,
@@ -52,9 +54,24 @@ def signed_of(solids, points, out):
 
 
 @bare_kernel
-def gaps(A, X, B, Y, enough, out):
+def distances(A, X, B, Y, room, out):
     for k in range(len(out)):
-        out[k] = gap(A, 0, X[k], B, 0, Y[k], enough)
+        out[k] = apart(A, 0, X[k], B, 0, Y[k], room)
+
+
+@bare_kernel
+def nearest(A, X, B, Y, room, out):
+    for k in range(len(out)):
+        d, nx, ny, nz, px, py, pz = witness(A, 0, X[k], B, 0, Y[k], 1e3, room)
+        out[k, 0] = d
+        out[k, 1], out[k, 2], out[k, 3] = nx, ny, nz
+        out[k, 4], out[k, 5], out[k, 6] = px, py, pz
+
+
+@bare_kernel
+def far_enough(A, X, B, Y, limit, room, out):
+    for k in range(len(out)):
+        out[k] = separation(A, 0, X[k], B, 0, Y[k], limit, room)
 
 
 def distances_in_lanes(solid, points):
@@ -154,11 +171,11 @@ def poses(rng, count, reach):
     return X, np.ascontiguousarray(row12(X))
 
 
-def compared(one, two, rng, count, reach=0.25, enough=1e3):
-    """(bound, distance), each (n,), of two solids at random poses."""
+def compared(one, two, rng, count, reach=0.25):
+    """(ours, Drake's), each (n,), of two solids at random poses."""
     (A, a), (B, b) = poses(rng, count, reach), poses(rng, count, reach)
     out = np.empty(count)
-    gaps(table([one]), a, table([two]), b, enough, out)
+    distances(table([one]), a, table([two]), b, np.empty(12), out)
     drake = DrakePair(one, two)
     return out, np.array([drake.distance(X, Y) for X, Y in zip(A, B, strict=True)])
 
@@ -169,52 +186,76 @@ def compared(one, two, rng, count, reach=0.25, enough=1e3):
     seed=st.integers(0, 2**31),
     thin=st.booleans(),
 )
-def test_the_gap_is_never_larger_than_the_distance(kinds, seed, thin):
+def test_solids_are_never_farther_apart_than_they_are(kinds, seed, thin):
     rng = np.random.default_rng(seed)
     sizes = (0.002, 0.4) if thin else (0.05, 0.3)
     one, two = (random_solid(kind, rng, np.zeros(3), sizes, turned=False) for kind in kinds)
-    bound, exact = compared(one, two, rng, 12)
-    assert (bound <= exact + 1e-5).all(), (bound - exact).max()
-    assert (bound[exact < -1e-5] < 0.0).all()
+    found, exact = compared(one, two, rng, 12)
+    assert (found <= exact + 1e-5).all(), (found - exact).max()
+    assert (found[exact < -1e-5] <= 0.0).all()
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(
-    ("kinds", "often"),
-    [(("box", "box"), 1.0), (("box", "cylinder"), 0.95), (("cylinder", "cylinder"), 0.93)],
-)
-def test_the_gap_is_most_of_the_distance(kinds, often, seed):
-    """Of boxes always; where rims of cylinders are nearest, projecting to and fro is not done."""
-    rng = np.random.default_rng(seed)
-    one, two = (random_solid(kind, rng, np.zeros(3), (0.05, 0.3), turned=False) for kind in kinds)
-    bound, exact = compared(one, two, rng, 300)
-    apart = exact > 1e-4
-    assert apart.sum() > 60
-    assert (bound[apart] >= 0.9 * exact[apart]).mean() >= often
-    assert (exact - bound)[apart].max() < (0.005 if often == 1.0 else 0.06)
+@pytest.mark.parametrize("kinds", list(itertools.combinations_with_replacement(KINDS, 2)))
+def test_of_solids_apart_the_nearest_points_are_in_both_and_a_plane_parts_them(kinds):
+    """The points bound the distance from above, the plane from below: together they prove it."""
+    rng = np.random.default_rng(7)
+    checked = 0
+    for _ in range(20):
+        one, two = (random_solid(kind, rng, np.zeros(3), (0.05, 0.3)) for kind in kinds)
+        A, B = table([one]), table([two])
+        (X, a), (Y, b) = poses(rng, 60, 0.25), poses(rng, 60, 0.25)
+        found, near = np.empty(60), np.empty((60, 7))
+        distances(A, a, B, b, np.empty(12), found)
+        nearest(A, a, B, b, np.empty(SCRATCH), near)
+        drake = DrakePair(one, two)
+        for k in range(60):
+            if drake.distance(X[k], Y[k]) < 1e-3:
+                continue
+            d, n, p = near[k, 0], near[k, 1:4], near[k, 4:]
+            assert d > 0.0
+            assert found[k] == pytest.approx(d, abs=2e-4)
+            assert np.linalg.norm(n) == pytest.approx(1.0)
+            assert signed_distances(replace(one, X=X[k]), p[None])[0] < 2e-4
+            assert signed_distances(replace(two, X=Y[k]), (p - d * n)[None])[0] < 2e-4
+            checked += 1
+    assert checked > 200
+
+
+def test_an_overlap_of_boxes_with_parallel_faces_is_as_deep_as_it_is():
+    cube = box((0.2, 0.2, 0.2))
+    for other in (cube, box((0.4, 0.4, 0.2)), cylinder(0.1, 0.2), convex(_corners(0.1))):
+        X = row12(transform(None, (0.3, -0.2, 0.5)))[None]
+        Y = row12(transform(None, (0.32, -0.21, 0.65)))[None]
+        out = np.empty(1)
+        distances(table([cube]), X, table([other]), Y, np.empty(12), out)
+        assert out[0] == pytest.approx(-0.05, abs=1e-6)
+
+
+def _corners(half):
+    return np.array(list(itertools.product((-half, half), repeat=3)))
 
 
 def test_hulls_that_face_each_other_are_as_far_apart_as_they_are():
-    cube = convex(np.array(list(itertools.product((-0.1, 0.1), repeat=3))))
+    cube = convex(_corners(0.1))
     for other in (cube, box((0.2, 0.2, 0.2)), cylinder(0.1, 0.2), sphere(0.1)):
         out = np.empty(1)
         X, Y = (
             row12(transform(None, (0.3, -0.2, 0.5)))[None],
             row12(transform(None, (0.32, -0.21, 0.75)))[None],
         )
-        gaps(table([cube]), X, table([other]), Y, 1e3, out)
+        distances(table([cube]), X, table([other]), Y, np.empty(12), out)
         assert out[0] == pytest.approx(0.05, abs=1e-6)
-        gaps(table([other]), Y, table([cube]), X, 1e3, out)
+        distances(table([other]), Y, table([cube]), X, np.empty(12), out)
         assert out[0] == pytest.approx(0.05, abs=1e-6)
 
 
-def test_the_gap_stops_early_only_with_a_bound_that_is_enough():
+def test_whether_solids_are_far_enough_apart_is_known_as_soon_as_it_is_certain():
     rng = np.random.default_rng(5)
     one, two = random_solid("box", rng, np.zeros(3)), random_solid("box", rng, np.zeros(3))
     (_, a), (_, b) = poses(rng, 200, 0.3), poses(rng, 200, 0.3)
     full, early = np.empty(200), np.empty(200)
-    gaps(table([one]), a, table([two]), b, 1e3, full)
+    distances(table([one]), a, table([two]), b, np.empty(12), full)
     for enough in (0.0, 0.02, 0.1):
-        gaps(table([one]), a, table([two]), b, enough, early)
+        far_enough(table([one]), a, table([two]), b, enough, np.empty(12), early)
         assert ((early < enough) == (full < enough)).all()
-        assert (early <= full + 1e-12).all()
+        assert (early <= np.maximum(full, 0.0) + 1e-12).all()

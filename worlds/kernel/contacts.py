@@ -7,12 +7,12 @@ from typing import Any
 from galley.compiled.jit import bare_kernel
 from galley.worlds.kernel.arrays import FRAMES
 from galley.worlds.kernel.confirm import frame_at
-from galley.worlds.kernel.gap import gap
 from galley.worlds.kernel.kinematics import FRAME
 from galley.worlds.kernel.packed import unpack
 from galley.worlds.kernel.separation import separation
 from galley.worlds.kernel.shapes import signed
 from galley.worlds.kernel.solids import pose_of
+from galley.worlds.kernel.witness import apart
 
 _LANES = 16
 
@@ -58,7 +58,7 @@ def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
             if query.allowed[p, b] == 0 and not _far(table, row, o, scene[p, b]):
                 for i in range(12):
                     Y[i] = obstacles.pose[o, i]
-                d = _solids_apart(table, row, X, obstacles.solids, o, Y)
+                d = apart(query.solids, row, X, obstacles.solids, o, Y, query.work[2])
                 scene[p, b] = min(scene[p, b], d)
     for k in range(len(query.sphere_pairs)):
         a, b = query.sphere_pairs[k, 0], query.sphere_pairs[k, 1]
@@ -84,7 +84,7 @@ def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
         pose_of(table, a, 0, X)
         pose_of(table, b, 0, Y)
         i, j = query.solid_part[a], query.solid_part[b]
-        d = _solids_apart(table, a, X, query.solids, b, Y)
+        d = apart(query.solids, a, X, query.solids, b, Y, query.work[2])
         between[i, j] = min(between[i, j], d)
 
 
@@ -98,14 +98,6 @@ def _hulls_apart(table: Any, p: int, X: Any, B: Any, first: int, last: int, Y: A
             d = separation(robot.hulls, h, X, B, k, Y, -1.0, query.work[2])
             best = min(best, d)
     return best
-
-
-@bare_kernel
-def _solids_apart(table: Any, a: int, X: Any, B: Any, b: int, Y: Any) -> float:
-    """Distance (m) of moving solid a at X (12,) from solid b of B; minus an overlap's depth."""
-    _, _, query = unpack(table)
-    d = separation(query.solids, a, X, B, b, Y, -1.0, query.work[2])
-    return d if d >= 0.0 else min(gap(query.solids, a, X, B, b, Y, 0.0), 0.0)
 
 
 @bare_kernel

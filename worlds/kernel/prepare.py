@@ -9,9 +9,9 @@ import numpy as np
 from galley.compiled.jit import bare_kernel
 from galley.compiled.lanes import LANES, splat, store
 from galley.worlds.kernel.arrays import BALLS, FRAMES, SHARE, Q
-from galley.worlds.kernel.gap import support
 from galley.worlds.kernel.kinematics import FRAME, compose, frames, moved, poses
 from galley.worlds.kernel.packed import unpack
+from galley.worlds.kernel.separation import support
 from galley.worlds.kernel.solids import place_balls
 
 

@@ -60,6 +60,28 @@ def extreme(solids: Any, row: int, X: Any, x: float, y: float, z: float) -> Any:
 
 
 @bare_kernel
+def support(solids: Any, row: int, X: Any, x: float, y: float, z: float) -> float:
+    """The largest value of d p over the points p of a solid at pose X (12,), d = (x, y, z)."""
+    size = solids.shape[row, 1:4]
+    a = X[0] * x + X[3] * y + X[6] * z
+    b = X[1] * x + X[4] * y + X[7] * z
+    c = X[2] * x + X[5] * y + X[8] * z
+    kind = solids.shape[row, 0]
+    if kind == BOX:
+        local = abs(a) * size[0] + abs(b) * size[1] + abs(c) * size[2]
+    elif kind == CYLINDER:
+        local = np.sqrt(a * a + b * b) * size[0] + abs(c) * size[1]
+    elif kind == SPHERE:
+        local = np.sqrt(a * a + b * b + c * c) * size[0]
+    else:
+        local = -1e9
+        for k in range(int(solids.shape[row, 6]), int(solids.shape[row, 7])):
+            v = solids.vertices[k]
+            local = max(local, a * v[0] + b * v[1] + c * v[2])
+    return local + x * X[9] + y * X[10] + z * X[11]
+
+
+@bare_kernel
 def separation(A: Any, i: int, X: Any, B: Any, j: int, Y: Any, limit: float, W: Any) -> float:
     """A bound from below on the distance (m) of two solids, tight to rounding; OVERLAP if none.
 
@@ -97,7 +119,8 @@ def separation(A: Any, i: int, X: Any, B: Any, j: int, Y: Any, limit: float, W: 
         W[3 * size], W[3 * size + 1], W[3 * size + 2] = u, v, w
         size, x, y, z = nearest_in(W, size + 1)
         if size == 4:
-            return OVERLAP
+            # A flat simplex may seem to hold the origin: not if a direction parts the two.
+            return best if best > 0.0 else OVERLAP
     return best
 
 

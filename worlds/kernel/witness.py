@@ -1,7 +1,8 @@
 """How far two convex solids are apart, in which direction, and where: for gradients.
 
 ``separation`` answers only whether they are far enough; this keeps the corners that the nearest
-points lie between, so that those can be told.
+points lie between, so that those can be told. Where they overlap, the depth is the least along any
+face's normal and the line of centres: at least the true one.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ import numpy as np
 
 from galley.compiled.jit import bare_kernel
 from galley.worlds.kernel.arrays import BOX, CYLINDER, HULL
-from galley.worlds.kernel.gap import support
-from galley.worlds.kernel.separation import extreme, nearest_in
+from galley.worlds.kernel.separation import extreme, nearest_in, separation, support
 
 _ROUNDS = 40
 _TINY = 1e-14
@@ -41,7 +41,7 @@ def witness(A: Any, i: int, X: Any, B: Any, j: int, Y: Any, limit: float, W: Any
     bx, by, bz = extreme(B, j, Y, x, y, z)
     x, y, z = ax - bx, ay - by, az - bz
     W[0], W[1], W[2] = x, y, z
-    met, size = 0, 1
+    met, size, best = 0, 1, -1.0
     met = _remember(W, met, x, y, z, ax, ay, az)
     for _ in range(_ROUNDS):
         square = x * x + y * y + z * z
@@ -51,6 +51,7 @@ def witness(A: Any, i: int, X: Any, B: Any, j: int, Y: Any, limit: float, W: Any
         bx, by, bz = extreme(B, j, Y, x, y, z)
         u, v, w = ax - bx, ay - by, az - bz
         along = x * u + y * v + z * w
+        best = max(best, along)
         if along > 0.0 and along * along > limit * limit * square:
             return limit, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         if square - along <= 1e-10 * square + _TINY:
@@ -63,14 +64,28 @@ def witness(A: Any, i: int, X: Any, B: Any, j: int, Y: Any, limit: float, W: Any
             break
         W[3 * size], W[3 * size + 1], W[3 * size + 2] = u, v, w
         met = _remember(W, met, u, v, w, ax, ay, az)
-        size, x, y, z = nearest_in(W, size + 1)
-        if size == 4:
+        kept, px, py, pz = nearest_in(W, size + 1)
+        if kept == 4:
+            if best > 0.0:  # a flat simplex only seems to hold the origin: the last one will do
+                break
             return _overlap(A, i, X, B, j, Y)
+        size, x, y, z = kept, px, py, pz
     d = np.sqrt(x * x + y * y + z * z)
     if d < 1e-7:
         return _overlap(A, i, X, B, j, Y)
     px, py, pz = _point(W, size, met, x, y, z)
     return d, x / d, y / d, z / d, px, py, pz
+
+
+@bare_kernel
+def apart(A: Any, i: int, X: Any, B: Any, j: int, Y: Any, W: Any) -> float:
+    """Distance (m) of solid i of A at X (12,) from solid j of B at Y; minus an overlap's depth.
+
+    Args:
+        W: (12,) numbers of room.
+    """
+    d = separation(A, i, X, B, j, Y, -1.0, W)
+    return d if d >= 0.0 else _overlap(A, i, X, B, j, Y)[0]
 
 
 @bare_kernel
