@@ -4,8 +4,8 @@
 - ``navigate``, ``pick``, ``place``, ``stow``: the kitchen's four
 - ``contacts``: their parts in contact, as ``manipulation`` describes them (lines and strokes)
 - ``grasps``: from an item's geometry; ``reach``: base and arm configurations for a manipulation
-- ``free_motion``: the ways between; ``proof``: certifies all of them; ``build``: puts the Motions
-  together
+- ``free_motion``: the ways between; ``timing``: their trajectories; ``proof``: certifies all of
+  them; ``build``: puts the Motions together
 - ``workbench``: scene, robot, world, settings and random streams
 """
 

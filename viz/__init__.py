@@ -7,6 +7,9 @@
 - ``camera``: the virtual cameraman; ``shots``, ``sightlines`` and ``view`` are what it works with
 - ``frames``: a log resampled at the times of a film's pictures
 - ``captions``, ``fonts``: the bar that says what is going on
+- ``side_by_side``: two films, and a third that shows both on one clock; ``trace``: the hand's track
+  in a picture; ``encoder``: H.264
+- ``compare_figure``, ``distribution_figure``, ``figures``: the plots of ``galley compare``
 - ``scene_picture``, ``label_layout``: a labelled picture of a scene
 - ``labels``: draws the labels on the kitchen's boxes
 
