@@ -14,7 +14,7 @@ from galley.motion.audit import DEPTH
 from galley.motion.path import Path
 from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
-from galley.worlds.checker import Contact, pairs
+from galley.worlds.checker import Contact, held_pairs
 from galley.worlds.drake_world import DrakeWorld
 from galley.worlds.pybullet_world import PyBulletWorld
 
@@ -94,8 +94,7 @@ class Judge:
 
 def allowed(scene: Scene, robot: RobotModel, query: Query) -> frozenset[tuple[str, str]]:
     """The pairs that may touch during a query: the fingers and what they hold."""
-    held = query.state.held
-    return pairs(robot.fingers, () if held is None else (scene.items[held].name,))
+    return held_pairs(scene, robot, query.state)
 
 
 def _deeper(worst: Contact | None, contacts: tuple[Contact, ...]) -> Contact | None:

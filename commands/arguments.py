@@ -14,20 +14,17 @@ def whole(text: str) -> int:
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number") from None
 
 
-def index(text: str) -> int:
-    """A whole number from 0."""
+def index(text: str, fault: str = "must be 0 or more") -> int:
+    """A whole number from 0; ``fault`` says what is wrong with others."""
     value = whole(text)
     if value < 0:
-        raise argparse.ArgumentTypeError("must be 0 or more")
+        raise argparse.ArgumentTypeError(fault)
     return value
 
 
 def seed(text: str) -> int:
-    """A whole number from 0."""
-    value = whole(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError("a seed is a whole number from 0")
-    return value
+    """What random numbers begin with."""
+    return index(text, "a seed is a whole number from 0")
 
 
 def count(text: str) -> int:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.comparison.query import Query, arm_view, grip
+from galley.comparison.query import Query, arm_view
 from galley.domain.frames import Array
 from galley.motion.trajectory import Trajectory
+from galley.worlds.checker import held_pairs
 from galley.worlds.pybullet_world import PyBulletWorld
 from galley.worlds.scene_kernel import SceneKernel
 
@@ -107,7 +108,7 @@ def _kernel_hit(kernel: SceneKernel, query: Query, times: Array, Q: Array) -> Hi
 
 
 def _bullet_hit(world: PyBulletWorld, query: Query, times: Array, Q: Array) -> Hit | None:
-    allowed = grip(world.scene, world.robot, query.state)
+    allowed = held_pairs(world.scene, world.robot, query.state)
     checker = world.checker(query.state, allowed, margin=0.0)
     where, q = world.robot.slice("arm"), query.state.q.copy()
     for t, arm in zip(times, Q, strict=True):

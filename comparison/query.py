@@ -8,13 +8,12 @@ import numpy as np
 
 from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.frames import Array
-from galley.domain.scene import Scene
 from galley.domain.state import State
 from galley.motion.rrt import EndRegion
 from galley.robots.kinematics import link0_pose
 from galley.robots.model import RobotModel
 from galley.robots.panda import X_FH, forward
-from galley.worlds.checker import MARGIN, Pair, pairs
+from galley.worlds.checker import MARGIN, held_pairs
 from galley.worlds.scene_kernel import SceneKernel
 from galley.worlds.view import View
 
@@ -42,21 +41,14 @@ class Query:
         return np.array(self.state.q[robot.slice("arm")])
 
 
-def grip(scene: Scene, robot: RobotModel, state: State) -> frozenset[Pair]:
-    """The pairs that always touch while an item is held: it and the fingers."""
-    if state.held is None:
-        return frozenset()
-    return pairs(robot.fingers, (scene.items[state.held].name,))
-
-
 def arm_view(kernel: SceneKernel, state: State, margin: float = MARGIN) -> View:
     """The arm in the world as ``state`` has it, what it holds in its hand."""
-    return kernel.view(state, "arm", grip(kernel.scene, kernel.robot, state), margin)
+    return kernel.view(state, "arm", held_pairs(kernel.scene, kernel.robot, state), margin)
 
 
 def stands_free(kernel: SceneKernel, state: State) -> bool:
     """Whether the whole robot, base and all, keeps the margin in ``state``."""
-    allowed = grip(kernel.scene, kernel.robot, state)
+    allowed = held_pairs(kernel.scene, kernel.robot, state)
     return kernel.view(state, "all", allowed).free(state.q)
 
 

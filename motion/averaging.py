@@ -16,7 +16,6 @@ frequency-domain specifications" (2012), build whole motions of such averages.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import comb
 
 import numpy as np
@@ -89,11 +88,6 @@ def jerk_limited(trajectory: Trajectory, jerk: Array, least: float = LEAST_WINDO
             return result
         window *= ratio * (1.0 + 1e-9)
     return averaged(trajectory, max(enough * (1.0 + 1e-9), least))
-
-
-def in_sequence(parts: Sequence[Trajectory]) -> Trajectory:
-    """Trajectories of one group, one after the other; each begins where the one before ends."""
-    return parts[0].joined(*parts[1:])
 
 
 def _extended(trajectory: Trajectory, window: float) -> tuple[Array, Array]:

@@ -13,7 +13,7 @@ class Optimized:
 
     Attributes:
         trajectory: within the limits, proven to keep its distance at all times.
-        method: which method made it: ``shortest``, ``smooth`` or ``time-optimal``.
+        method: which method made it: ``smooth`` or ``time-optimal``.
         note: why it isn't the method that was asked for; empty if it is.
         rounds: how many programs were solved.
         milliseconds: wall time it took.

@@ -117,7 +117,7 @@ def smooth(
     found, rounds, reason = _search(view, points, group, scale, kept, options)
     if found is not None:
         spent = 1e3 * (perf_counter() - began)
-        return Optimized(replace(found, group=path.group), METHOD, "", rounds, spent)
+        return Optimized(found, METHOD, "", rounds, spent)
     driven = time_optimal(view, path, group, scale, required)
     if isinstance(driven, Failure):
         return driven

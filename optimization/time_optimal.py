@@ -18,7 +18,7 @@ import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
-from galley.motion.averaging import in_sequence, jerk_limited
+from galley.motion.averaging import jerk_limited
 from galley.motion.path import Path
 from galley.motion.timing import rest_to_rest
 from galley.motion.trajectory import Trajectory, slowed
@@ -124,7 +124,7 @@ def _timed(
             spans[i] = now + times[on[0]], now + times[on[-1] + 1] + window
         parts.append(smooth)
         now += smooth.duration
-    return in_sequence(parts), spans
+    return parts[0].joined(*parts[1:]), spans
 
 
 def _driven(part: RoundedPath, group: JointGroup, scale: float) -> tuple[TimeLaw, Trajectory]:

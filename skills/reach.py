@@ -24,7 +24,7 @@ from galley.skills.grasps import grasps_of, hand_in_item
 from galley.skills.manipulation import Line, Manipulation, Stroke
 from galley.skills.proof import CONTACT, held_reach, prove
 from galley.skills.workbench import Workbench
-from galley.worlds.checker import MARGIN, Pair, pairs
+from galley.worlds.checker import MARGIN, Pair, held_pairs
 
 CONTACT_MARGIN = 0.001  # m that undeclared pairs keep while the hand is in contact
 _Q7 = 12  # values of joint 7 tried at a contact
@@ -292,9 +292,7 @@ def stances(
 
 def grip(bench: Workbench, state: State) -> frozenset[Pair]:
     """The pairs that always touch while an item is held: it and the fingers."""
-    if state.held is None:
-        return frozenset()
-    return pairs(bench.robot.fingers, (bench.scene.items[state.held].name,))
+    return held_pairs(bench.scene, bench.robot, state)
 
 
 def out_of_reach(bench: Workbench, state: State, index: int, stance: Stance) -> Failure | None:

@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array
+from galley.domain.scene import Scene
+from galley.domain.state import State
+from galley.robots.model import RobotModel
 
 Pair = tuple[str, str]
 MARGIN = 0.005  # m, clearance that free motions keep
@@ -22,6 +25,13 @@ def pair(a: str, b: str) -> Pair:
 def pairs(group: tuple[str, ...], others: tuple[str, ...]) -> frozenset[Pair]:
     """Every name of ``group`` with every name of ``others``."""
     return frozenset(pair(a, b) for a in group for b in others if a != b)
+
+
+def held_pairs(scene: Scene, robot: RobotModel, state: State) -> frozenset[Pair]:
+    """The pairs that always touch while an item is held: it and the fingers."""
+    if state.held is None:
+        return frozenset()
+    return pairs(robot.fingers, (scene.items[state.held].name,))
 
 
 @dataclass(frozen=True)

@@ -27,14 +27,12 @@ class Nearby(NamedTuple):
         row: (p,) which of the configurations.
         distance: (p,) metres, negative where they overlap.
         required: (p,) metres that the two must keep at sampled states.
-        still: (p,) whether the second stands still; else it is the robot's or rides on it.
         gradient: (p, k) how the distance grows with each joint, metres a radian or metre.
     """
 
     row: NDArray[np.int64]
     distance: Array
     required: Array
-    still: NDArray[np.bool_]
     gradient: Array
 
 
@@ -186,7 +184,7 @@ class View:
 
     def _nearby(self, rows: Array, within: float, least: bool) -> Nearby:
         """See ``kernel.nearby``."""
-        from galley.worlds.kernel.nearby import DISTANCE, REQUIRED, ROW, STILL, WAY, nearby
+        from galley.worlds.kernel.nearby import DISTANCE, REQUIRED, ROW, WAY, nearby
         from galley.worlds.kernel.witness import SCRATCH
 
         every, carries, room = self.movers.every, self.movers.carries, np.empty(SCRATCH)
@@ -203,7 +201,6 @@ class View:
             out[:, ROW].astype(np.int64),
             out[:, DISTANCE],
             out[:, REQUIRED],
-            out[:, STILL] != 0.0,
             out[:, WAY:],
         )
 

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import imageio_ffmpeg
 import numpy as np
@@ -234,9 +233,8 @@ def test_an_interrupt_while_filming_keeps_figures_and_no_half_film(tmp_path):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     for line in process.stdout:
-        if "filming" in line:
+        if "filming" in line and "%" in line:  # the first pictures are drawn
             break
-    time.sleep(1.0)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err

@@ -9,6 +9,7 @@ from galley.comparison.query import Query, hand_poses
 from galley.comparison.random_queries import random_queries
 from galley.comparison.seed_query import seed_query
 from galley.domain.failure import Failure, FailureKind
+from galley.worlds.checker import held_pairs
 from galley.worlds.scene_kernel import SceneKernel
 
 
@@ -50,11 +51,9 @@ def test_random_queries_are_the_same_for_the_same_seed(kitchen, robot, drawn):
 
 
 def test_random_queries_are_free_at_both_ends_by_pybullet(kernel, world, drawn):
-    from galley.comparison.query import grip
-
     for query in drawn:
         assert isinstance(query, Query)
-        allowed = grip(kernel.scene, kernel.robot, query.state)
+        allowed = held_pairs(kernel.scene, kernel.robot, query.state)
         checker = world.checker(query.state, allowed, margin=0.003)
         q = query.state.q.copy()
         assert checker.free(q), query.name

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from galley.motion.averaging import averaged, in_sequence, jerk_limited
+from galley.motion.averaging import averaged, jerk_limited
 from galley.motion.trajectory import Trajectory
 
 few = settings(max_examples=25, deadline=None)
@@ -181,10 +181,10 @@ def test_a_sequence_runs_through_its_parts():
     rows = np.array(second.coefficients)
     rows[:, 0] += 1.0
     second = Trajectory("arm", second.breaks, rows)
-    both = in_sequence([first, second])
+    both = first.joined(second)
     assert both.duration == pytest.approx(first.duration + second.duration)
     for t in np.linspace(0, first.duration, 20)[:-1]:
         np.testing.assert_allclose(both(t), first(t), atol=1e-12)
     for t in np.linspace(0, second.duration, 20):
         np.testing.assert_allclose(both(first.duration + t), second(t), atol=1e-12)
-    assert in_sequence([second]) is second
+    assert second.joined() is second

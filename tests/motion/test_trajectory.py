@@ -137,7 +137,10 @@ def test_the_length_is_scipys_quadrature_of_the_speed(trajectory):
     expected = 0.0
     for a, b in zip(trajectory.breaks[:-1], trajectory.breaks[1:], strict=True):
         middle = 0.5 * (a + b)  # derivatives of the piece, not of the next one, at its end
-        speed = lambda t, a=a, m=middle: float(np.linalg.norm(piece(trajectory, m, t - a)))  # noqa: E731
+
+        def speed(t, a=a, m=middle):
+            return float(np.linalg.norm(piece(trajectory, m, t - a)))
+
         expected += quad(speed, a, b, epsabs=1e-12, epsrel=1e-10, limit=400)[0]
     assert trajectory.length() == pytest.approx(expected, rel=1e-7, abs=1e-9)
 

@@ -19,7 +19,6 @@ def pairs(rows, distances, gradients):
         np.array(rows, dtype=np.int64),
         np.array(distances),
         np.full(len(rows), 0.005),
-        np.ones(len(rows), dtype=bool),
         np.reshape(gradients, (len(rows), 7)),
     )
 

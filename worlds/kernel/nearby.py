@@ -22,8 +22,7 @@ from galley.worlds.kernel.solids import pose_of
 from galley.worlds.kernel.witness import witness
 
 # Columns of a row of numbers, before the gradient.
-ROW, DISTANCE, REQUIRED, STILL, WAY = 0, 1, 2, 3, 4
-_STILL = -1
+ROW, DISTANCE, REQUIRED, WAY = 0, 1, 2, 3
 
 
 @bare_kernel
@@ -37,9 +36,8 @@ def nearby(
         least: only what stands still, and of that only what is nearer than all found before it:
             the last row of a configuration has the least distance.
         W: (SCRATCH,) numbers of room, see ``witness``.
-        out: (rows, 4 + k) filled: the configuration's row, the distance, what is required of it,
-            1 if the other body stands still (0 if it is the robot's or rides on it), and the
-            gradient. Where it is full the rest is left out.
+        out: (rows, 3 + k) filled: the configuration's row, the distance, what is required of it,
+            and the gradient. Where it is full the rest is left out.
 
     Returns:
         How many there are; more than ``out`` has rows if some were left out.
@@ -106,7 +104,7 @@ def _still_in_lane(
                 count = _enter(
                     table, carries, row, margin, near, W, out, count,
                     robot.hulls, robot.part_hull[p], robot.part_hull[p + 1], frame,
-                    obstacles.solids, o, o + 1, _STILL,
+                    obstacles.solids, o, o + 1, 0,
                 )  # fmt: skip
                 if least and before < count <= len(out):
                     near = out[before, DISTANCE]
@@ -124,7 +122,7 @@ def _still_in_lane(
                 count = _enter(
                     table, carries, row, margin, near, W, out, count,
                     query.solids, s, s + 1, frame,
-                    obstacles.solids, o, o + 1, _STILL,
+                    obstacles.solids, o, o + 1, 0,
                 )  # fmt: skip
                 if least and before < count <= len(out):
                     near = out[before, DISTANCE]
@@ -207,14 +205,12 @@ def _enter(
     B: Any,
     b_first: int,
     b_last: int,
-    other: int,
+    frame_b: int,
 ) -> int:
     """Enters the nearest of two bodies' solids, if nearer than ``near``; the number of entries.
 
-    The bodies' poses stand in ``work[0]`` and ``work[1]``. ``other`` is the second one's frame, or
-    _STILL for an obstacle.
+    The bodies' poses stand in ``work[0]`` and ``work[1]``. Frame 0 is the world's.
     """
-    frame_b = max(other, 0)  # frame 0 is the world's
     _, _, query = unpack(table)
     X, Y = query.work[0], query.work[1]
     best = near
@@ -230,7 +226,6 @@ def _enter(
         out[count, ROW] = row
         out[count, DISTANCE] = best
         out[count, REQUIRED] = required
-        out[count, STILL] = 1.0 if other == _STILL else 0.0
         lane = query.layout[FRAMES] + row % LANES
         for k in range(len(query.moving)):
             m = query.moving[k]
