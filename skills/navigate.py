@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,10 +22,10 @@ from galley.skills.workbench import Workbench
 _GOALS = 2  # drives tried with different stances
 
 
-class Navigate:
+class Navigate(Skill):
     """Drives the base. ``skills`` are asked what the next action needs."""
 
-    parameters: tuple[str, ...] = ("furniture", "furniture")
+    parameters: ClassVar[tuple[str, ...]] = ("furniture", "furniture")
 
     def __init__(self, skills: dict[str, Skill]) -> None:
         self.skills = skills

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,17 +14,18 @@ from galley.skills.build import Builder
 from galley.skills.contacts import picks
 from galley.skills.manipulation import Manipulation
 from galley.skills.reach import Tally, solve
-from galley.skills.skill import BoundAction
+from galley.skills.skill import BoundAction, Role, Skill
 from galley.skills.workbench import Workbench
 
 TRIES = 150  # grasps (each with several arm configurations) from one stance
 PATHS = 3  # ways that were reached for which a free motion is sought
 
 
-class Pick:
+class Pick(Skill):
     """Takes an item."""
 
-    parameters: tuple[str, ...] = ("item", "furniture", "hand")
+    parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
+    role: ClassVar[Role] = Role(takes=0, place=1)
 
     def refine(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,14 +13,15 @@ from galley.motion.motion import Motion
 from galley.skills.contacts import fits, places
 from galley.skills.manipulation import Manipulation
 from galley.skills.pick import from_here
-from galley.skills.skill import BoundAction, region_of
+from galley.skills.skill import BoundAction, Role, Skill, region_of
 from galley.skills.workbench import Workbench
 
 
-class Place:
+class Place(Skill):
     """Puts an item down."""
 
-    parameters: tuple[str, ...] = ("item", "furniture", "hand")
+    parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
+    role: ClassVar[Role] = Role(puts=0, place=1)
 
     def refine(
         self,

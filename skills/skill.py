@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,15 +35,39 @@ class BoundAction:
         return " ".join([self.name, *(b.object for b in self.bindings)])
 
 
-class Skill(Protocol):
-    """One skill, one PDDL action.
+@dataclass(frozen=True)
+class Role:
+    """What an action does to the things that it names, for looking ahead and for feedback.
+
+    Each attribute is the position of a parameter, or None where the action does no such thing.
+
+    Attributes:
+        takes: the item that leaves the place where it stands.
+        puts: the item that is put down.
+        place: the furniture that it is taken from, or put on or in.
+        opens: the furniture that is open at some time during the action.
+        uses: the furniture or item that the action works on where none of the above is said.
+    """
+
+    takes: int | None = None
+    puts: int | None = None
+    place: int | None = None
+    opens: int | None = None
+    uses: int | None = None
+
+
+class Skill(ABC):
+    """One skill, one PDDL action. A subclass needs ``parameters`` and ``refine``.
 
     Attributes:
         parameters: what the action's parameters are, in order: ``item``, ``furniture``, ``hand``.
+        role: what it does to them.
     """
 
-    parameters: tuple[str, ...]
+    parameters: ClassVar[tuple[str, ...]]
+    role: ClassVar[Role] = Role()
 
+    @abstractmethod
     def refine(
         self,
         bench: Workbench,
@@ -51,18 +76,24 @@ class Skill(Protocol):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """The Motions that carry the action out from ``state``; ``upcoming`` follow it."""
-        ...
+        """The Motions that carry the action out from ``state``; ``upcoming`` follow it.
+
+        None at all where the action changes only symbols.
+        """
 
     def first_contacts(
         self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """What the action would do first with the hand: decides where to stand. May be empty."""
-        ...
+        return iter(())
 
     def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
-        """A certified Failure that needs no search, or None."""
-        ...
+        """A certified Failure that holds from wherever the action is tried and needs no search.
+
+        ``state`` is the task's start. What could change before the action comes (other items, an
+        item's place) must not be counted on; None where nothing is known.
+        """
+        return None
 
 
 def stance_of(bench: Workbench, place: Binding) -> Stance:

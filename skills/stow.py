@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from galley.skills.contacts import fits, operations, picks, places
 from galley.skills.manipulation import Manipulation
 from galley.skills.place import no_such_region
 from galley.skills.reach import Reached, Tally, solve, stances
-from galley.skills.skill import BoundAction, region_of, stance_of
+from galley.skills.skill import BoundAction, Role, Skill, region_of, stance_of
 from galley.skills.workbench import Workbench
 
 _TRIES_HERE = 30  # candidates from the present stance before another is sought
@@ -30,10 +31,11 @@ _AHEAD = 250  # candidates tried to see that a grasp also serves to put the thin
 Contacts = Callable[[State, np.random.Generator], Iterator[Manipulation]]
 
 
-class Stow:
+class Stow(Skill):
     """Puts an item into a drawer that is closed before and after."""
 
-    parameters: tuple[str, ...] = ("item", "furniture", "hand")
+    parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
+    role: ClassVar[Role] = Role(puts=0, place=1, opens=1)
 
     def refine(
         self,
