@@ -16,7 +16,8 @@ if __name__ == "__main__":
 
 import os
 import time
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -30,29 +31,22 @@ from galley.domain.scene import Binding, Scene
 from galley.domain.scene_file import load_scene
 from galley.domain.state import initial_state
 from galley.motion.audit import audit
+from galley.motion.effects import after
 from galley.motion.motion import FREE, Motion
 from galley.motion.planning import PLANNERS_COMPILED
 from galley.motion.store import save_trajectories
 from galley.optimization.path_timing import TIMING
-from galley.planning import (
-    GroundAction,
-    Limits,
-    Plan,
-    Task,
-    ground,
-    replay,
-    search,
-    validate,
-)
+from galley.planning import GroundAction, Plan, ground, replay, validate
 from galley.report import Report
 from galley.robots.mobile_panda import mobile_panda
 from galley.run_folder import RunFolder, check_destination, new_name
 from galley.simulation.kinematic import execute
 from galley.simulation.validation import final_state, validate_log
-from galley.skills import SKILLS, BoundAction, Settings, Workbench
-from galley.tamp.binding import bind, bind_plan, check_init, check_skills, impossible_actions
+from galley.skills import SKILLS, Settings, Skill, Workbench, skill_set
+from galley.skills.finish import finish
+from galley.tamp.binding import bind, check_init, check_skills
 from galley.tamp.goal import GoalJudge
-from galley.tamp.refine import Refined, refine
+from galley.tamp.search import Search, Solution
 from galley.viz.video import film
 from galley.worlds.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
@@ -69,6 +63,7 @@ class Options:
     scene: Path = KITCHEN / "kitchen.yaml"
     domain: Path = KITCHEN / "kitchen.pddl"
     problem: Path = KITCHEN / "task.pddl"
+    skills: Path | None = None
     seed: int = 0
     out: Path | None = None
     planner: str = "rrt-connect"
@@ -90,8 +85,12 @@ class Listener(Protocol):
         """A stage of the pipeline begins."""
         ...
 
-    def plan(self, actions: tuple[str, ...]) -> None:
-        """The symbolic plan is there."""
+    def skeleton(self, actions: tuple[str, ...]) -> None:
+        """A symbolic plan is about to get motions."""
+        ...
+
+    def learned(self, text: str) -> None:
+        """Geometry taught a fact, and why: the plan is made anew."""
         ...
 
     def action(self, index: int, total: int, text: str, event: str) -> None:
@@ -129,15 +128,25 @@ def run(options: Options, listener: Listener) -> Outcome:
     domain = read_domain(options.domain)
     problem = read_problem(options.problem, domain)
     bindings = bind(scene, domain, problem)
-    check_skills(domain, SKILLS)
+    skills = _skills(options.skills)
+    check_skills(domain, skills)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         check_start(world)
-        check_init(scene, initial_state(scene), problem, bindings)
+        check_init(scene, initial_state(scene), domain, problem, bindings)
         told = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(options).items()}
         report = Report(scene.source, domain.file, problem.file, options.seed, told)
         with RunFolder(path) as folder:
             pipeline = _Run(
-                options, scene, domain, problem, bindings, world, report, folder.partial, listener
+                options,
+                scene,
+                domain,
+                problem,
+                bindings,
+                skills,
+                world,
+                report,
+                folder.partial,
+                listener,
             )
             try:
                 pipeline.go()
@@ -152,6 +161,15 @@ def run(options: Options, listener: Listener) -> Outcome:
     return Outcome(report, path)
 
 
+def _skills(own: Path | None) -> Mapping[str, Skill]:
+    """Ours, and those of the user's file over them."""
+    if own is None:
+        return SKILLS
+    from galley.skills.own import load_skills
+
+    return skill_set(load_skills(own))
+
+
 @dataclass
 class _Run:
     """One run's parts; each method is one stage and leaves its results in folder and report."""
@@ -160,7 +178,8 @@ class _Run:
     scene: Scene
     domain: Domain
     problem: Problem
-    bindings: dict[str, Binding]
+    bindings: Mapping[str, Binding]
+    skills: Mapping[str, Skill]
     world: PyBulletWorld
     report: Report
     folder: Path
@@ -174,44 +193,74 @@ class _Run:
             self.report.fail(failed)
 
     def _pipeline(self) -> Failure | None:
-        actions = self._plan()
-        if isinstance(actions, Failure):
-            return actions
-        refined = self._refine(actions)
-        if isinstance(refined, Failure):
-            return refined
+        found = self._solve()
+        if isinstance(found, Failure):
+            return found
+        failed = self._replay(found.plan) or self._finish(found)
+        if failed is not None:
+            return failed
         self.listener.motions(self.report)
         if self.options.execute == "none":
             self.report.status = "success"
             return None
-        log = self._execute(refined.motions, actions)
+        log = self._execute(found.plan)
         failed = self._judge(log)
         self.report.write(self.folder)
         if self.options.video:
-            self._film(log, actions)
+            self._film(log)
         return failed
 
-    def _plan(self) -> tuple[GroundAction, ...] | Failure:
-        """The symbolic plan, checked by our validator and replayed in PDDLGym."""
-        self.listener.stage("task planning")
+    def _solve(self) -> Solution | Failure:
+        """A plan and motions for it."""
+        options = self.options
+        waiting = pending(*COMPILED) if options.checker == "kernel" else ()
+        if waiting:
+            names = ", ".join(waiting)
+            self.listener.stage(f"compiling, once on this machine, a minute or two: {names}")
+        self.listener.stage("task and motion planning")
+        settings = Settings(
+            seed=options.seed,
+            planner=options.planner,
+            checker=options.checker,
+            optimize=options.optimize,
+            l1=options.arrival == "l1",
+        )
+        self.bench = Workbench(self.scene, self.world.robot, self.world, settings)
+        search = Search(
+            self.bench,
+            self.domain,
+            self.problem,
+            self.bindings,
+            self.skills,
+            initial_state(self.scene),
+            self.listener,
+            options.node_limit,
+        )
         began = time.perf_counter()
-        task = ground(self.domain, self.problem)
-        plan = search(task, "bfs", Limits(nodes=self.options.node_limit))
-        self.report.timing_s["task"] = time.perf_counter() - began
-        if isinstance(plan, Failure):
-            return plan
-        possible = self._possible(task, plan)
-        plan = plan if isinstance(possible, Failure) else possible
-        self.report.plan = tuple(str(action) for action in plan.actions)
+        try:
+            found = search.solve()
+        finally:
+            spent = time.perf_counter() - began
+            self.report.timing_s["task"] = search.task_s
+            self.report.timing_s["motion"] = spent - search.task_s
+            self.report.searched(search)
+            if self.report.plan:
+                self._keep_plan()
+        if isinstance(found, Solution):
+            self._keep_plan()  # also one without actions: the goal holds already
+        return found
+
+    def _keep_plan(self) -> None:
         text = "".join(f"{line}\n" for line in self.report.plan)
         _write(self.folder / "plan.txt", text)
-        self.listener.plan(self.report.plan)
-        if isinstance(possible, Failure):
-            return possible
-        verdict = validate(task, plan)
-        self.planned_facts = verdict.states[-1]
+
+    def _replay(self, actions: tuple[GroundAction, ...]) -> Failure | None:
+        """The plan checked by our validator, against the user's own domain, and in PDDLGym."""
         self.listener.stage("replaying the plan in PDDLGym")
-        outside = replay(self.domain, self.problem, plan.actions)
+        task = ground(self.domain, self.problem)
+        verdict = validate(task, Plan(actions, float(len(actions)), 0, 0, 0.0))
+        self.planned_facts = verdict.states[-1]
+        outside = replay(self.domain, self.problem, actions)
         self.report.replay = {
             "own_validator": verdict.message if not verdict.valid else "valid",
             "pddlgym": str(outside.status),
@@ -221,71 +270,38 @@ class _Run:
         if not verdict.valid or outside.status == "disagrees":
             message = verdict.message if not verdict.valid else outside.message
             return Failure(FailureKind.CONTRADICTION, f"the plan does not hold: {message}")
-        return plan.actions
+        return None
 
-    def _possible(self, task: Task, plan: Plan) -> Plan | Failure:
-        """A plan without actions that the scene rules out (no surface there, does not fit).
-
-        If there is none the ruled-out action is why: the search without such actions is complete.
-        """
-        ruled_out = impossible_actions(self.scene, self.world, task, self.bindings)
-        barred = [ruled_out[action] for action in plan.actions if action in ruled_out]
-        if not barred:
-            return plan
-        other = search(task.forbid(*ruled_out), "bfs", Limits(nodes=self.options.node_limit))
-        if isinstance(other, Failure):
-            return other if other.kind is FailureKind.BUDGET else barred[0]
-        return other
-
-    def _refine(self, actions: tuple[GroundAction, ...]) -> Refined | Failure:
-        """Motions for every action."""
-        options = self.options
-        waiting = pending(*COMPILED) if options.checker == "kernel" else ()
-        if waiting:
-            names = ", ".join(waiting)
-            self.listener.stage(f"compiling, once on this machine, a minute or two: {names}")
-        self.listener.stage("motion planning")
-        settings = Settings(
-            seed=options.seed,
-            planner=options.planner,
-            checker=options.checker,
-            optimize=options.optimize,
-            l1=options.arrival == "l1",
-        )
-        bench = Workbench(self.scene, self.world.robot, self.world, settings)
-        plan = bind_plan(actions, self.bindings)
+    def _finish(self, found: Solution) -> Failure | None:
+        """The final trajectories, looked at in Drake."""
+        self.listener.stage(f"trajectories ({self.options.optimize})")
+        state, motions = initial_state(self.scene), []
+        for k, motion in enumerate(found.refined.motions):
+            self.listener.fraction("trajectories", k / len(found.refined.motions))
+            motions.append(finish(self.bench, motion, state))
+            state = after(self.scene, self.world.robot, motion, state)
+        spent = sum(motion.record.optimization_ms for motion in motions) / 1e3
+        self.report.timing_s["optimization"] = spent
         began = time.perf_counter()
-
-        def progress(action: BoundAction, event: str) -> None:
-            self.listener.action(action.index, len(plan), str(action), event)
-
-        found = refine(bench, plan, initial_state(self.scene), SKILLS, progress)
-        spent = time.perf_counter() - began
-        if isinstance(found, Failure):
-            self.report.timing_s["motion"] = spent
-            return found
-        optimization = sum(m.record.optimization_ms for m in found.motions) / 1e3
-        self.report.timing_s["optimization"] = optimization
         self.listener.stage("auditing the motions in Drake")
-        motions = audit(self.scene, self.world.robot, found.motions, found.states[0])
-        self.report.timing_s["motion"] = time.perf_counter() - began - optimization
-        found = replace(found, motions=motions)
-        self.report.motions = motions
-        self.report.attempts = found.attempts
-        save_trajectories(self.folder / "trajectories.npz", motions)
+        audited = audit(self.scene, self.world.robot, tuple(motions), initial_state(self.scene))
+        self.report.timing_s["motion"] += time.perf_counter() - began
+        self.report.motions = audited
+        save_trajectories(self.folder / "trajectories.npz", audited)
         self.report.write(self.folder)
-        for motion in motions:
+        for motion in audited:
             if motion.record.audit != FREE:
                 return Failure(
                     FailureKind.BLOCKED,
                     f"Drake disagrees with the plan: {motion.record.audit}",
-                    step=(str(plan[motion.action_index]), motion.phase),
+                    step=(str(found.plan[motion.action_index]), motion.phase),
                     certificate={"kind": "audit", "verdict": motion.record.audit},
                 )
-        return found
+        return None
 
-    def _execute(self, motions: tuple[Motion, ...], actions: tuple[GroundAction, ...]) -> Log:
+    def _execute(self, actions: tuple[GroundAction, ...]) -> Log:
         """Run the motions and keep the log."""
+        motions = self.report.motions
         self.listener.stage("execution")
         began = time.perf_counter()
         names = tuple(f"{actions[m.action_index]} | {m.phase}" for m in motions)
@@ -332,7 +348,7 @@ class _Run:
         )
         return None
 
-    def _film(self, log: Log, actions: tuple[GroundAction, ...]) -> None:
+    def _film(self, log: Log) -> None:
         """Film the executed states. A run without its film is still a run: trouble is reported."""
         self.listener.stage("filming")
         began = time.perf_counter()

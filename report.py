@@ -8,7 +8,7 @@ import platform
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from galley import __version__
 from galley.domain.failure import Failure, FailureKind
 from galley.motion.motion import FREE, Motion
 from galley.simulation.validation import Validation
+
+if TYPE_CHECKING:  # it needs the planners, and whoever only reads reports does not
+    from galley.tamp.search import Search
 
 SCHEMA_VERSION = 1
 _OURS = ("audit", "executed-states")  # certificates that speak against Galley, not the task
@@ -39,6 +42,8 @@ class Report:
     timing_s: dict[str, float] = field(default_factory=dict)
     motions: tuple[Motion, ...] = ()
     attempts: int = 0
+    skeletons: int = 0
+    lessons: list[dict[str, Any]] = field(default_factory=list)
     validation: Validation | None = None
     goal_facts: list[dict[str, Any]] = field(default_factory=list)
     video: dict[str, Any] | None = None
@@ -55,6 +60,15 @@ class Report:
         else:
             self.status = "refused"
 
+    def searched(self, search: Search) -> None:
+        """Record how the search for plan and motions went; the plan is the last one looked at."""
+        self.plan = tuple(str(action) for action in search.latest)
+        self.attempts, self.skeletons = search.refinements, search.skeletons
+        self.lessons = [
+            {"fact": str(each.fact), "why": str(each.failure), "proven": each.proven}
+            for each in search.told
+        ]
+
     def as_json(self) -> dict[str, Any]:
         """The report as plain data."""
         stages = ("task", "motion", "optimization", "execution", "video")
@@ -67,6 +81,8 @@ class Report:
             "failure": self.failure.as_json() if self.failure is not None else None,
             "timing_s": {stage: self.timing_s.get(stage, 0.0) for stage in stages},
             "refinements": self.attempts,
+            "plans_tried": self.skeletons,
+            "lessons": self.lessons,
             "motions": [_motion(motion) for motion in self.motions],
             "audit": self._audit(),
             "validation": self._validation(),

@@ -39,6 +39,7 @@ class Printer:
         self.console = console or _console()
         self._began = time.perf_counter()
         self._action = 0.0
+        self._plans = 0
         self._bar: Progress | None = None
         self._shown = 0.0
         self._what = ""
@@ -48,10 +49,16 @@ class Printer:
         self._end_bar()
         self.console.print(Text.assemble((self._clock(), "dim"), " ", (text, "bold")))
 
-    def plan(self, actions: tuple[str, ...]) -> None:
-        """Print the plan, numbered."""
+    def skeleton(self, actions: tuple[str, ...]) -> None:
+        """Print a plan, numbered."""
+        self._plans += 1
+        self.console.print(f"        plan {self._plans}, {len(actions)} actions:")
         for k, action in enumerate(actions, 1):
             self.console.print(f"        {k:2d}  {action}")
+
+    def learned(self, text: str) -> None:
+        """Print what geometry taught."""
+        self.console.print(Text.assemble(("        learned ", "yellow"), text))
 
     def action(self, index: int, total: int, text: str, event: str) -> None:
         """Print an action once it is refined, or why it is tried again."""

@@ -2,10 +2,11 @@
 
 - ``sexpr``, ``pddl_syntax``, ``pddl_declarations``, ``pddl_formula``, ``pddl_actions``,
   ``pddl_reader``: from PDDL text to the data of ``pddl``, with positions
-- ``yaml_reader``, ``scene_shapes``, ``scene_furniture``, ``scene_items``, ``scene_file``: from a
-  scene file to the data of ``scene``; ``base_spec``: the figures of the mobile base
+- ``yaml_reader``, ``scene_extends``, ``scene_shapes``, ``scene_furniture``, ``scene_items``,
+  ``scene_objects``, ``scene_file``: from scene files to the data of ``scene`` and
+  ``scene_settings``; ``base_spec``: the figures of the mobile base
 - ``state``: where everything is; ``log``: what was executed
-- ``predicates``: what on, inside, near and grasp mean in metres
+- ``predicates``: what on, in, inside, opened, near and grasp mean in metres
 - ``frames``: poses, in monogram notation
 - ``failure``: an honest no, as a value; ``errors``: malformed input, with file and line
 - ``kitchen/``: the kitchen's domain, tasks, scene and label textures

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 # Comparing a name with every known one takes microseconds each: too long for a file with thousands
 # of objects and a fault in every line. There only names one slip away are looked up.
 _MANY = 300
 _LONG = 80
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789_-"
+
+
+class Place(NamedTuple):
+    """Where something is written: the file as it is named in messages, and the 1-based line."""
+
+    file: str
+    line: int
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,26 @@
-"""Geometric predicates: what ``on``, ``inside`` and ``near`` mean in metres.
+"""Geometric predicates: what ``on``, ``in``, ``inside``, ``opened`` and ``near`` mean in metres.
 
 The thresholds are the design's: a goal holds in the geometry or it does not hold.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
+from galley.domain.formula import Fact
 from galley.domain.frames import Array, inverse
-from galley.domain.scene import Binding, Item, Region, Scene, Stance
+from galley.domain.scene import Binding, Item, Region, Scene, Spot, Stance
 from galley.domain.state import State, item_pose
 
 GAP = 0.005  # m, between an item's underside and what it stands on
 TILT = np.radians(5.0)  # rad, of the item's z axis from the vertical
-CLOSED = 0.005  # m, a drawer opened less counts as closed
+CLOSED = 0.005  # m, a drawer opened less counts as closed (rad for a door)
+SPOT_RADIUS = 0.010  # m in the plane, of an item's centre from the spot where it belongs
+SPOT_TURN = float(np.radians(5.0))  # rad, of its yaw from the spot's
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,36 @@ def inside(
     return Verdict(True, f"{item_name} is inside {region.name}")
 
 
+def at_spot(
+    scene: Scene, state: State, item_name: str, region: Region, spot: Spot, X_WH: Array
+) -> Verdict:
+    """Its centre is over the spot, and it is turned as the spot says (modulo one turn).
+
+    An item's yaw is that of its x axis, seen from above; one whose x axis is vertical has none.
+    """
+    index = scene.item_index[item_name]
+    X_WB = scene.body_pose(region.body, state.scene_q)
+    X_BI = inverse(X_WB) @ item_pose(scene, state, index, X_WH)
+    away = float(np.linalg.norm(X_BI[:2, 3] - spot.xy))
+    words = f"{item_name} is {1e3 * away:.1f} mm from its spot in {region.name}"
+    if spot.yaw is None:
+        return Verdict(away <= SPOT_RADIUS, words)
+    if float(np.hypot(X_BI[0, 0], X_BI[1, 0])) < 1e-6:
+        return Verdict(False, f"{words}, and its x axis is vertical, so that it has no yaw")
+    off = abs(float(np.arctan2(X_BI[1, 0], X_BI[0, 0])) - spot.yaw) % (2.0 * np.pi)
+    off = min(off, 2.0 * np.pi - off)
+    words += f", turned {np.degrees(off):.1f} degrees from its yaw"
+    return Verdict(away <= SPOT_RADIUS and off <= SPOT_TURN, words)
+
+
+def opened(scene: Scene, state: State, joint: str) -> Verdict:
+    """The scene joint is further from zero than what counts as closed."""
+    k = scene.joint_index[joint]
+    value = float(state.scene_q[k])
+    figure = f"{value:.3f} rad" if scene.joints[k].kind == "revolute" else f"{1e3 * value:.1f} mm"
+    return Verdict(abs(value) > CLOSED, f"{joint} is open by {figure}")
+
+
 def near(stance: Stance, base: Array) -> Verdict:
     """The base pose (x, y, heading) lies in the furniture's stance set."""
     x, y, heading = (float(v) for v in base[:3])
@@ -97,18 +132,63 @@ def fact_holds(
     kinds = tuple(binding.kind for binding in bindings)
     if name == "near" and kinds == ("furniture",):
         return near(scene.stance(bindings[0].target), state.q[:3])
-    if name in ("on", "inside") and kinds == ("item", "furniture"):
-        thing, place = bindings
-        if place.region is None:
-            return Verdict(False, f"{place.object} has no region to put things")
-        region = scene.region(place.region)
-        if name == "on":
-            if region.kind != "surface":
-                return Verdict(False, f"{place.object} has no surface, only an inside")
-            return on(scene, state, thing.target, region, X_WH)
-        joint = scene.handle(place.handle).joint if place.handle else None
-        return inside(scene, state, thing.target, region, joint, X_WH)
+    if name in ("on", "in", "inside") and kinds == ("item", "furniture"):
+        return _at_place(scene, state, name, bindings[0], bindings[1], X_WH)
+    if name == "opened" and kinds == ("furniture",):
+        if bindings[0].handle is None:
+            return Verdict(False, f"{bindings[0].object} has no handle to open it by")
+        return opened(scene, state, scene.handle(bindings[0].handle).joint)
     if name == "grasp" and kinds == ("item",):
         held = state.held == scene.item_index[bindings[0].target]
         return Verdict(held, f"{bindings[0].target} is {'' if held else 'not '}in the hand")
     return None
+
+
+def _at_place(
+    scene: Scene, state: State, name: str, thing: Binding, place: Binding, X_WH: Array
+) -> Verdict:
+    """``on``, ``in`` or ``inside`` of an item and a piece of furniture."""
+    if place.region is None:
+        return Verdict(False, f"{place.object} has no region to put things")
+    region = scene.region(place.region)
+    if name == "on" and region.kind != "surface":
+        return Verdict(False, f"{place.object} has no surface, only an inside")
+    if name == "in" and region.kind != "volume":
+        return Verdict(False, f"{place.object} has no inside, only a surface")
+    if name == "inside":
+        joint = scene.handle(place.handle).joint if place.handle else None
+        return inside(scene, state, thing.target, region, joint, X_WH)
+    if name == "on":
+        verdict = on(scene, state, thing.target, region, X_WH)
+    else:
+        verdict = inside(scene, state, thing.target, region, None, X_WH)
+    if not verdict.holds or place.spot is None:
+        return verdict
+    exact = at_spot(scene, state, thing.target, region, place.spot, X_WH)
+    return exact if not exact.holds else Verdict(True, f"{verdict.why}; {exact.why}")
+
+
+def state_facts(
+    scene: Scene,
+    state: State,
+    predicates: Mapping[str, int],
+    bindings: Mapping[str, Binding],
+    X_WH: Array,
+) -> dict[Fact, Verdict]:
+    """What the geometry says of every fact that can be made of some predicates and objects.
+
+    Args:
+        predicates: the number of arguments of each predicate, by name.
+        bindings: what each object of the problem is; facts are made of these objects.
+        X_WH: the hand's pose (4, 4), for a held item.
+
+    Returns:
+        The verdict on each fact that has a geometric meaning, whether it holds or not.
+    """
+    found = {}
+    for name, arity in predicates.items():
+        for args in product(bindings, repeat=arity):
+            verdict = fact_holds(scene, state, name, tuple(bindings[a] for a in args), X_WH)
+            if verdict is not None:
+                found[Fact(name, args)] = verdict
+    return found

@@ -15,8 +15,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from galley.domain.base_spec import MobileBaseSpec
+from galley.domain.errors import InputError, Place
 from galley.domain.frames import Array, inverse, rotation_about, transform
+from galley.domain.scene_settings import Physics, RobotSpec
 
 WORLD = "world"
 HAND = "hand"
@@ -213,6 +214,19 @@ class Stance:
 
 
 @dataclass(frozen=True)
+class Spot:
+    """An exact place for an item.
+
+    Attributes:
+        xy: where the item's centre goes (2,), in the frame of the region's body, metres.
+        yaw: how the item is turned about the body's z axis, radians; None: any way.
+    """
+
+    xy: Array
+    yaw: float | None = None
+
+
+@dataclass(frozen=True)
 class Binding:
     """What a PDDL object is in the scene.
 
@@ -223,6 +237,7 @@ class Binding:
         handle: furniture with a drawer: its handle.
         opening: how far the drawer is opened to reach in, metres.
         staging: surface region on which things are put down meanwhile.
+        spot: furniture: where in the region things are put exactly; None: anywhere in it.
     """
 
     object: str
@@ -232,34 +247,7 @@ class Binding:
     handle: str | None = None
     opening: float = 0.0
     staging: str | None = None
-
-
-@dataclass(frozen=True)
-class RobotSpec:
-    """The robot and its configuration at the start.
-
-    Attributes:
-        model: ``mobile_panda``.
-        q: start configuration: base (3), arm (7), fingers (2).
-    """
-
-    name: str
-    model: str
-    base: MobileBaseSpec
-    q: Array
-
-
-@dataclass(frozen=True)
-class Physics:
-    """gravity: (3,) m/s^2. friction, restitution: defaults of surfaces. time_step: s.
-    finger_force: N. finger_friction: of the finger pads."""
-
-    gravity: Array
-    friction: float
-    restitution: float
-    time_step: float
-    finger_force: float
-    finger_friction: float
+    spot: Spot | None = None
 
 
 _T = TypeVar("_T", Body, Joint, Region, Handle, Item, Stance, Binding)
@@ -278,7 +266,8 @@ class Scene:
 
     Attributes:
         source: the file that it was read from.
-        lines: line in the file of each dotted key (``items.sugar_box``), for messages.
+        places: where each dotted key (``items.sugar_box``) is written, which may be in a file that
+            ``source`` extends; for messages.
     """
 
     name: str
@@ -293,7 +282,20 @@ class Scene:
     items: tuple[Item, ...]
     stances: tuple[Stance, ...]
     bindings: tuple[Binding, ...]
-    lines: Mapping[str, int]
+    places: Mapping[str, Place]
+
+    def fault(self, key: str, what: str) -> InputError:
+        """A fault of the value at the dotted ``key``, with the file and line where it is written.
+
+        A key that stands nowhere gives a fault of the whole file.
+        """
+        file, line = self.places.get(key, (self.source, None))
+        return InputError(file, line, None, f"{key}: {what}")
+
+    @cached_property
+    def lines(self) -> Mapping[str, int]:
+        """The line of each dotted key that is written in ``source`` itself."""
+        return {key: line for key, (file, line) in self.places.items() if file == self.source}
 
     def body(self, name: str) -> Body:
         """The body called ``name``; KeyError if there is none (as for the others below)."""

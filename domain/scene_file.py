@@ -15,15 +15,10 @@ from galley.domain.frames import frozen
 from galley.domain.scene import (
     HAND,
     WORLD,
-    Binding,
-    Handle,
-    Item,
-    Physics,
-    Region,
-    RobotSpec,
     Scene,
     Stance,
 )
+from galley.domain.scene_extends import VERSION, scene_root
 from galley.domain.scene_furniture import (
     check_carriers,
     check_handles,
@@ -33,10 +28,10 @@ from galley.domain.scene_furniture import (
     read_region,
 )
 from galley.domain.scene_items import read_item
+from galley.domain.scene_objects import read_binding
+from galley.domain.scene_settings import Physics, RobotSpec
 from galley.domain.yaml_reader import Entry, Reader
 
-VERSION = 1
-_ARTICLES = {"item": "an item", "hand": "a hand"}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # they name files and URDF links too
 
 
@@ -47,14 +42,11 @@ def load_scene(path: str | Path) -> Scene:
         BadInput: with every fault found, each with its line and key.
     """
     reader = Reader(path)
-    root = reader.root()
+    root = scene_root(reader)
     top = root.fields(
         ("galley_scene", "name", "robot", "bodies", "items", "stances", "objects"),
-        ("physics", "joints", "regions", "handles"),
+        ("extends", "physics", "joints", "regions", "handles"),
     )
-    if "galley_scene" in top and top["galley_scene"].number() != VERSION:
-        top["galley_scene"].fault(f"this version of Galley reads scene format {VERSION}")
-        reader.finish()
     name = top["name"].text() if "name" in top else "scene"
     physics = _physics(top.get("physics"))
     joints = tuple(read_joint(n, e) for n, e in _section(top, "joints"))
@@ -70,12 +62,10 @@ def load_scene(path: str | Path) -> Scene:
     items = tuple(item for _, item in placed)
     for item in items:
         if item.name in body_names:
-            reader.fault(
-                reader.lines[f"items.{item.name}"], f"items.{item.name}", "a body has this name too"
-            )
+            reader.fault(f"items.{item.name}", "a body has this name too")
     stances = tuple(_stance(n, e) for n, e in _section(top, "stances"))
     bindings = tuple(
-        _binding(n, e, regions, handles, items, stances) for n, e in _section(top, "objects")
+        read_binding(n, e, regions, handles, items, stances) for n, e in _section(top, "objects")
     )
     robot = _robot(top["robot"]) if "robot" in top else None
     taken: dict[str, str] = {}
@@ -85,7 +75,7 @@ def load_scene(path: str | Path) -> Scene:
             if other != binding.object:
                 key = f"objects.{binding.object}"
                 what = f"is '{binding.target}', which is '{other}' already"
-                reader.fault(reader.lines[key], key, what)
+                reader.fault(key, what)
     reader.finish()
     assert robot is not None
     scene = Scene(
@@ -101,7 +91,7 @@ def load_scene(path: str | Path) -> Scene:
         items=items,
         stances=stances,
         bindings=bindings,
-        lines=MappingProxyType(dict(reader.lines)),
+        places=MappingProxyType(dict(reader.places)),
     )
     check_handles(reader, scene)
     reader.finish()
@@ -141,43 +131,6 @@ def _stance(name: str, entry: Entry) -> Stance:
     ranges = [f[k].interval() if k in f else (-np.pi, np.pi) for k in ("x", "y", "heading")]
     low, high = np.array(ranges).T
     return Stance(name, frozen(low), frozen(high))
-
-
-def _binding(
-    name: str,
-    entry: Entry,
-    regions: tuple[Region, ...],
-    handles: tuple[Handle, ...],
-    items: tuple[Item, ...],
-    stances: tuple[Stance, ...],
-) -> Binding:
-    f = entry.fields((), ("item", "hand", "stance", "region", "handle", "opening", "staging"))
-    kinds = [k for k in ("item", "hand", "stance") if k in f]
-    if len(kinds) != 1:
-        entry.fault("needs exactly one of item, hand, stance (a stance makes it furniture)")
-        return Binding(name, "furniture", "")
-    if kinds[0] != "stance":
-        for key in f:
-            if key != kinds[0]:
-                f[key].fault(f"belongs to furniture; '{name}' is {_ARTICLES[kinds[0]]}")
-    if kinds[0] == "item":
-        return Binding(name, "item", f["item"].text(tuple(i.name for i in items)))
-    if kinds[0] == "hand":
-        return Binding(name, "hand", f["hand"].text(("panda_hand",)))
-    surfaces = tuple(r.name for r in regions if r.kind == "surface")
-    region = f["region"].text(tuple(r.name for r in regions)) if "region" in f else None
-    handle = f["handle"].text(tuple(h.name for h in handles)) if "handle" in f else None
-    if handle is not None and region is None:
-        entry.fault("has a handle, so it needs a region (a volume) that opens with it")
-    return Binding(
-        object=name,
-        kind="furniture",
-        target=f["stance"].text(tuple(s.name for s in stances)),
-        region=region,
-        handle=handle,
-        opening=f["opening"].number(positive=True) if "opening" in f else 0.3,
-        staging=f["staging"].text(surfaces) if "staging" in f else None,
-    )
 
 
 def _robot(entry: Entry) -> RobotSpec:

@@ -11,10 +11,10 @@ from galley.domain.scene import (
     Body,
     Handle,
     Joint,
-    Physics,
     Region,
     Scene,
 )
+from galley.domain.scene_settings import Physics
 from galley.domain.scene_shapes import POSE_KEYS, read_direction, read_pose, read_shape
 from galley.domain.yaml_reader import Entry, Reader
 
@@ -152,7 +152,7 @@ def check_handles(reader: Reader, scene: Scene) -> None:
         if handle.body not in scene.moved_by(handle.joint):
             key = f"handles.{handle.name}.body"
             what = f"'{handle.body}' is not moved by '{handle.joint}'"
-            reader.fault(reader.lines[key], key, what)
+            reader.fault(key, what)
     for binding in scene.bindings:
         if binding.handle is None or binding.region is None:
             continue
@@ -160,6 +160,6 @@ def check_handles(reader: Reader, scene: Scene) -> None:
         key = f"objects.{binding.object}.region"
         if region.kind != "volume":
             what = f"'{region.name}' is a surface; what a handle opens needs a volume"
-            reader.fault(reader.lines[key], key, what)
+            reader.fault(key, what)
         elif region.body not in scene.moved_by(joint):
-            reader.fault(reader.lines[key], key, f"'{region.name}' is not moved by '{joint}'")
+            reader.fault(key, f"'{region.name}' is not moved by '{joint}'")

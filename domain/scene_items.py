@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import yaml
 
 from galley.domain.frames import Array, frozen, rotation_z, transform
 from galley.domain.scene import (
     WORLD,
     Grasp,
     Item,
-    Physics,
     Region,
     Shape,
 )
+from galley.domain.scene_settings import Physics
 from galley.domain.scene_shapes import POSE_KEYS, read_pose, read_shape
-from galley.domain.yaml_reader import Entry
+from galley.domain.yaml_reader import Entry, is_null, root_of_other
 
 
 def read_item(
@@ -52,7 +53,7 @@ def read_item(
             else physics.restitution
         ),
         X_WI=X_BI,
-        grasps=tuple(_grasp(e) for e in f["grasps"].elements()) if "grasps" in f else (),
+        grasps=tuple(_grasp(e) for e in _listed(f["grasps"])) if "grasps" in f else (),
     )
 
 
@@ -78,6 +79,17 @@ def _item_pose(entry: Entry, height: float, regions: tuple[Region, ...]) -> tupl
         f["xy"].fault(f"lies outside the region '{region.name}'")
     z = (floors[0] if floors else 0.0) + height / 2.0
     return region.body, frozen(transform(rotation_z(yaw), (*xy, z)))
+
+
+def _listed(entry: Entry) -> list[Entry]:
+    """The grasps in the list, or in the file beside the scene file that is named instead."""
+    if not isinstance(entry.node, yaml.ScalarNode) or is_null(entry.node):
+        return entry.elements()
+    if not entry.text():
+        entry.fault("needs a list of grasps, or the name of a file with one")
+        return []
+    root = root_of_other(entry, entry.file.parent / entry.text())
+    return root.elements() if root is not None else []
 
 
 def _grasp(entry: Entry) -> Grasp:

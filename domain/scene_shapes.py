@@ -98,14 +98,14 @@ def _color(fields: dict[str, Entry]) -> tuple[float, float, float, float]:
 
 
 def _file(entry: Entry, endings: tuple[str, ...], wrong: Callable[[Path], str | None]) -> Path:
-    path = entry.reader.path.parent / entry.text()
+    path = entry.file.parent / entry.text()
     try:
         found = path.is_file()
     except OSError:  # a name too long for the file system
         found = False
     if not found:
         entry.fault(f"no such file: {entry.text()} (looked beside the scene file)")
-        return entry.reader.path
+        return entry.file
     if path.suffix.lower() not in endings:
         entry.fault(f"expected a file ending in {' or '.join(endings)}")
     elif (what := wrong(path)) is not None:

@@ -1,7 +1,8 @@
-"""YAML with positions: every value knows its line, its key, and says what is wrong with it.
+"""YAML with positions: every value knows its file, line and key, and says what is wrong with it.
 
 A ``Reader`` collects faults; the typed accessors of an ``Entry`` return a harmless stand-in after
-recording one, so that a file's faults are all reported at once.
+recording one, so that a file's faults are all reported at once. Where a value is written is kept in
+its YAML node (the mark's name is the file), so that nodes of several files can make up one tree.
 """
 
 from __future__ import annotations
@@ -13,19 +14,25 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from galley.domain.errors import BadInput, InputError, did_you_mean, read_text
+from galley.domain.errors import BadInput, InputError, Place, did_you_mean, read_text
 from galley.domain.frames import Array
 
 _LARGEST = 1e6  # of any number: no kitchen needs more, and engines overflow
 
 
 class Reader:
-    """A YAML file being read, and the faults found in it so far."""
+    """A YAML file being read, and the faults found in it so far.
 
-    def __init__(self, path: str | Path) -> None:
+    Attributes:
+        path: the file.
+        errors: the faults; a file that belongs to another one shares the other's list.
+        places: where each dotted key met so far is written.
+    """
+
+    def __init__(self, path: str | Path, errors: list[InputError] | None = None) -> None:
         self.path = Path(path)
-        self.errors: list[InputError] = []
-        self.lines: dict[str, int] = {}
+        self.errors: list[InputError] = [] if errors is None else errors
+        self.places: dict[str, Place] = {}
 
     def root(self) -> Entry:
         """The document's root.
@@ -35,7 +42,9 @@ class Reader:
         """
         text = read_text(self.path)
         try:
-            node = yaml.compose(text, Loader=yaml.SafeLoader)
+            loader = yaml.SafeLoader(text)
+            loader.name = str(self.path)  # the marks of all nodes carry it
+            node = loader.get_single_node()
         except RecursionError:
             raise BadInput.one(self.path, "is nested too deeply to be a scene") from None
         except yaml.MarkedYAMLError as error:
@@ -51,70 +60,81 @@ class Reader:
             raise BadInput.one(self.path, "is empty", 1)
         return Entry(self, node, "")
 
-    def fault(self, line: int, key: str, what: str) -> None:
-        """Record a fault of the value at ``key``; once, however often the value is read."""
-        error = InputError(str(self.path), line, None, f"{key}: {what}" if key else what)
+    def fault(self, key: str, what: str, place: Place | None = None) -> None:
+        """Record a fault of the value at ``key``; once, however often the value is read.
+
+        ``place`` is where it stands, if not where ``key`` was first met.
+        """
+        file, line = self.places[key] if place is None else place
+        error = InputError(file, line, None, f"{key}: {what}" if key else what)
         if error not in self.errors:
             self.errors.append(error)
+
+    def bad_input(self) -> BadInput:
+        """The faults as an exception: this file's first, in the order of the file."""
+        own = str(self.path)
+        return BadInput(
+            sorted(self.errors, key=lambda e: (e.file != own, e.file, e.line or 0, e.what))
+        )
 
     def finish(self) -> None:
         """Raise BadInput if any fault was recorded."""
         if self.errors:
-            raise BadInput(sorted(self.errors, key=lambda e: (e.line or 0, e.what)))
+            raise self.bad_input()
 
 
 class Entry:
-    """A value in the file: its YAML node and its dotted key."""
+    """A value in the file: its YAML node and its dotted key (empty for the root)."""
 
     def __init__(self, reader: Reader, node: yaml.Node, key: str) -> None:
         self.reader = reader
         self.node = node
         self.key = key
-        reader.lines.setdefault(key, int(node.start_mark.line) + 1)
+        reader.places.setdefault(key, _place(node))
 
     @property
-    def line(self) -> int:
-        """1-based line of the value's key; of the value itself in a list."""
-        return self.reader.lines[self.key]
+    def file(self) -> Path:
+        """The file in which the value is written."""
+        return Path(self.reader.places[self.key].file)
 
     def fault(self, what: str) -> None:
         """Record a fault of this value."""
-        self.reader.fault(self.line, self.key, what)
+        self.reader.fault(self.key, what)
 
-    def _child(self, node: yaml.Node, name: str) -> Entry:
-        return Entry(self.reader, node, f"{self.key}.{name}" if self.key else name)
+    def below(self, name: str) -> str:
+        """The dotted key of ``name`` in this mapping."""
+        return f"{self.key}.{name}".lstrip(".")
 
-    def _pairs(self) -> Iterator[tuple[str, yaml.Node]]:
+    def pairs(self) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
+        """Name, key node and value node of each entry; a name's second appearance is a fault."""
         if not isinstance(self.node, yaml.MappingNode):
             self.fault(f"expected a mapping of keys to values, got {_kind(self.node)}")
             return
         seen = set()
         for key_node, value in self.node.value:
             name = str(key_node.value)
-            line = key_node.start_mark.line + 1
+            key, place = self.below(name), _place(key_node)
             if name in seen:
-                self.reader.fault(line, f"{self.key}.{name}".lstrip("."), "stands here twice")
+                self.reader.fault(key, "stands here twice", place)
                 continue
             seen.add(name)
-            self.reader.lines[f"{self.key}.{name}".lstrip(".")] = line
-            yield name, value
+            self.reader.places[key] = place
+            yield name, key_node, value
 
     def named(self) -> dict[str, Entry]:
         """The entries of a section whose keys are the user's own names."""
-        return {name: self._child(node, name) for name, node in self._pairs()}
+        return {n: Entry(self.reader, value, self.below(n)) for n, _, value in self.pairs()}
 
     def fields(self, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Entry]:
         """The entries of a mapping with known keys; unknown and missing ones are faults."""
         known = (*required, *optional)
         found: dict[str, Entry] = {}
-        for name, node in self._pairs():
+        for name, _, node in self.pairs():
             if name in known:
-                found[name] = self._child(node, name)
+                found[name] = Entry(self.reader, node, self.below(name))
             else:
-                key = f"{self.key}.{name}".lstrip(".")
                 self.reader.fault(
-                    self.reader.lines[key],
-                    key,
+                    self.below(name),
                     f"unknown key{did_you_mean(name, known) or '; known are ' + ', '.join(known)}",
                 )
         if isinstance(self.node, yaml.MappingNode):
@@ -202,6 +222,32 @@ class Entry:
             self.fault(f"the lower end {low:g} lies above the upper end {high:g}")
             return float(high), float(low)
         return float(low), float(high)
+
+
+def root_of_other(entry: Entry, path: Path) -> Entry | None:
+    """The root of a further file, which ``entry`` names; None if it can't be read.
+
+    The further file's faults are kept with those of the entry's own.
+    """
+    errors = entry.reader.errors
+    try:
+        return Reader(path, errors).root()
+    except BadInput as bad:
+        for error in bad.errors:
+            if error.line is None:  # of the file as a whole: say who named it
+                entry.fault(f"{error.file}: {error.what}")
+            elif error not in errors:
+                errors.append(error)
+        return None
+
+
+def is_null(node: yaml.Node) -> bool:
+    """Whether the value is ``null``, or nothing."""
+    return isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null"
+
+
+def _place(node: yaml.Node) -> Place:
+    return Place(str(node.start_mark.name), int(node.start_mark.line) + 1)
 
 
 def _kind(node: yaml.Node) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from galley.motion.motion import FREE, Motion
 from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
 from galley.worlds.checker import Contact
-from galley.worlds.drake_world import DrakeWorld
+
+if TYPE_CHECKING:
+    from galley.worlds.drake_world import DrakeWorld
 
 STEP = {"fingers": 0.005}  # m or rad between two audited states, where it is not the default
 DEFAULT_STEP = 0.05
@@ -29,6 +32,8 @@ def audit(
     Args:
         state: in which the first motion begins.
     """
+    from galley.worlds.drake_world import DrakeWorld  # late: a run that is refused needs no Drake
+
     found = []
     with DrakeWorld(scene, robot) as world:
         for motion in motions:

@@ -43,6 +43,15 @@ def ranges(rows: Array) -> tuple[Array, Array]:
 
     Exact up to rounding: extremes lie at the ends and at the roots of the derivative.
     """
+    if rows.shape[1] <= 2:  # constant or straight: the ends say it all
+        ends = np.stack([rows[:, 0], rows.sum(axis=1)])
+        return np.asarray(ends.min(axis=0)), np.asarray(ends.max(axis=0))
+    if rows.shape[1] == 3:  # a parabola turns once
+        bend = 2.0 * rows[:, 2]
+        turn = np.clip(-rows[:, 1] / np.where(bend == 0.0, 1.0, bend), 0.0, 1.0)
+        middle = rows[:, 0] + turn * (rows[:, 1] + turn * rows[:, 2])
+        three = np.stack([rows[:, 0], middle, rows.sum(axis=1)])
+        return np.asarray(three.min(axis=0)), np.asarray(three.max(axis=0))
     u = np.column_stack([turning_points(rows), np.zeros(len(rows)), np.ones(len(rows))])
     values = np.zeros_like(u)
     for p in range(rows.shape[1] - 1, -1, -1):  # Horner

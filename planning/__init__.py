@@ -17,7 +17,7 @@ From a task to a plan:
 
 When there is none, and whether it is one:
 
-* ``unreachable``, ``explain``, ``conflict`` - why there is no plan.
+* ``unreachable``, ``contradiction``, ``explain``, ``conflict`` - why there is no plan.
 * ``plan_file``, ``semantics``, ``validation`` - reads a plan, and checks it against the PDDL.
 * ``gym_limits``, ``gym_replay`` - the same check by PDDLGym, loaded when it is called.
 """

@@ -39,15 +39,22 @@ def mutex_groups(task: Task) -> list[int]:
 
     Returns:
         Each group as a mask over ``task.facts``; they may overlap. Every group has two facts or
-        more, and one that holds at the start.
+        more, and one that holds at the start. Computed once for each task.
     """
+    found = task.prepared.get("mutex")
+    if found is None:
+        found = task.prepared["mutex"] = _computed(task)
+    return list(found)
+
+
+def _computed(task: Task) -> tuple[int, ...]:
     search = _Invariants(task)
     groups: dict[int, None] = {}
     for candidate in search.found():
         for group in search.groups(candidate):
             if group.bit_count() > 1 and (group & task.init).bit_count() == 1:
                 groups[group] = None
-    return list(groups)
+    return tuple(groups)
 
 
 class _Change(NamedTuple):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from galley.domain.base_spec import MobileBaseSpec
-from galley.domain.frames import Array, rotation_z, wrap
+from galley.domain.frames import Array, wrap
 from galley.domain.scene import Stance
 from galley.robots.panda import A7, D1, DF
 from galley.robots.panda_reach import stretch
@@ -16,30 +18,54 @@ _CLOSEST = 0.2  # m, horizontally from the arm's axis to the wrist: nearer, it i
 def sample_stance(
     X_WF: Array, stance: Stance, spec: MobileBaseSpec, rng: np.random.Generator
 ) -> Array | None:
-    """One random base pose (3,) from whose arm the flange pose X_WF (4, 4) may be in reach.
+    """One of ``sample_stances`` (3,), or None if it falls outside."""
+    found = sample_stances(X_WF, stance, spec, 1, rng)
+    return found[0] if len(found) else None
+
+
+def sample_stances(
+    X_WF: Array, stance: Stance, spec: MobileBaseSpec, n: int, rng: np.random.Generator
+) -> Array:
+    """Random base poses (k, 3) from whose arm the flange pose X_WF (4, 4) may be in reach.
 
     The arm's foot is drawn uniformly from the ring about the flange that a stretched arm can
-    span, the heading uniformly; None if that falls outside the stance set or the base's limits.
+    span, the heading uniformly, ``n`` times; k <= n of them lie in the stance set and within the
+    base's limits.
     """
     p_WC = X_WF[:3, 3] - DF * X_WF[:3, 2]  # the wrist lies on a circle of radius A7 about C
     height = float(p_WC[2]) - (spec.p_BA[2] + D1)
-    span = (stretch()[1] + A7) ** 2 - height**2
+    span = (_longest() + A7) ** 2 - height**2
     if span <= _CLOSEST**2:
-        return None
+        return np.empty((0, 3))
     # Uniform in the ring's area.
-    r = float(np.sqrt(rng.uniform(_CLOSEST**2, span)))
-    angle = rng.uniform(-np.pi, np.pi)
-    foot = p_WC[:2] + r * np.array([np.cos(angle), np.sin(angle)])
-    heading = sample_heading(stance, rng)
-    base = np.array([*(foot - (rotation_z(heading) @ spec.p_BA)[:2]), heading])
-    inside = (base >= np.array(spec.lower)).all() and (base <= np.array(spec.upper)).all()
-    return base if inside and stance.contains(base) else None
+    r = np.sqrt(rng.uniform(_CLOSEST**2, span, n))
+    angle = rng.uniform(-np.pi, np.pi, n)
+    heading = sample_headings(stance, n, rng)
+    c, s = np.cos(heading), np.sin(heading)
+    bases = np.empty((n, 3))
+    bases[:, 0] = p_WC[0] + r * np.cos(angle) - (c * spec.p_BA[0] - s * spec.p_BA[1])
+    bases[:, 1] = p_WC[1] + r * np.sin(angle) - (s * spec.p_BA[0] + c * spec.p_BA[1])
+    bases[:, 2] = heading
+    low = np.maximum(spec.lower, [*stance.lower[:2], -np.inf])
+    high = np.minimum(spec.upper, [*stance.upper[:2], np.inf])
+    return np.asarray(bases[((bases >= low) & (bases <= high)).all(axis=1)])
+
+
+def sample_headings(stance: Stance, n: int, rng: np.random.Generator) -> Array:
+    """Headings (n,) of the stance set, uniform, in [-pi, pi); its range may pass pi."""
+    low = float(stance.lower[2])
+    return wrap(low + rng.random(n) * min(float(stance.upper[2]) - low, 2.0 * np.pi))
 
 
 def sample_heading(stance: Stance, rng: np.random.Generator) -> float:
     """A heading of the stance set, uniform, in [-pi, pi); its range may pass pi."""
-    low = float(stance.lower[2])
-    return float(wrap(low + rng.random() * min(float(stance.upper[2]) - low, 2.0 * np.pi)))
+    return float(sample_headings(stance, 1, rng)[0])
+
+
+@cache
+def _longest() -> float:
+    """From shoulder to wrist centre, metres."""
+    return stretch()[1]
 
 
 def shortfall(p_W: Array, stance: Stance, spec: MobileBaseSpec) -> float:
@@ -53,5 +79,5 @@ def shortfall(p_W: Array, stance: Stance, spec: MobileBaseSpec) -> float:
     away = float(np.linalg.norm(p_W[:2] - np.clip(p_W[:2], low, high)))
     horizontal = max(0.0, away - float(np.linalg.norm(spec.p_BA[:2])))
     height = float(p_W[2]) - (spec.p_BA[2] + D1)
-    longest = stretch()[1] + float(np.hypot(A7, DF))  # shoulder to flange
+    longest = _longest() + float(np.hypot(A7, DF))  # shoulder to flange
     return max(0.0, float(np.hypot(horizontal, height)) - longest)

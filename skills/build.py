@@ -6,17 +6,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from galley.domain.failure import Failure
+from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.domain.state import State
 from galley.motion.effects import after
 from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
 from galley.motion.timing import rest_to_rest
-from galley.skills.free_motion import free_motion, with_ratios
+from galley.skills.finders import BOTH
+from galley.skills.free_motion import free_motion
 from galley.skills.manipulation import Line, Stroke
 from galley.skills.reach import Reached, Segment, grip
 from galley.skills.workbench import Workbench
+
+_STROKE_STATES = 6  # of the fingers on their way open or narrow
 
 
 @dataclass
@@ -48,15 +51,28 @@ class Builder:
             return None
         arm = self.state.q[self.bench.robot.slice("arm")]
         goals = folded(self.bench, self.state)
-        if len(goals) == 0 or np.abs(goals - arm).max(axis=1).min() > 1e-6:
+        if len(goals) == 0:
+            return self._drive_and_fold(goal, f"{step}drive and fold the arm")
+        if np.abs(goals - arm).max(axis=1).min() > 1e-6:
             failed = self.fold(f"{step}fold the arm")
             if failed is not None:
                 return failed
         return self._free("base", goal[None], f"{step}drive")
 
+    def _drive_and_fold(self, goal: Array, phase: str) -> Failure | None:
+        """Both at once, where the arm has no room to fold before the base has left."""
+        q = self.state.q.copy()
+        q[self.bench.robot.slice("base")] = goal
+        arms = folded(self.bench, self.state.with_robot(q))
+        if len(arms) == 0 or not self.bench.compiled:
+            return _no_room(phase)
+        goals = np.hstack([np.repeat(goal[None], len(arms), axis=0), arms])
+        return self._free(BOTH, goals, phase)
+
     def fold(self, phase: str) -> Failure | None:
         """Bring the arm, and what it holds, into a folded configuration."""
-        return self._free("arm", folded(self.bench, self.state), phase)
+        goals = folded(self.bench, self.state)
+        return self._free("arm", goals, phase) if len(goals) else _no_room(phase)
 
     def _free(self, group: str, goals: Array, phase: str) -> Failure | None:
         motion = free_motion(
@@ -69,13 +85,23 @@ class Builder:
 
     def run(self, reached: Reached, step: str = "") -> Failure | None:
         """Everything from where the robot is: drive, move the arm there, lines and strokes."""
+        opening = reached.manipulation.opening
         failed = self.move_base(reached.base, step)
-        if failed is None:
-            failed = self.open_fingers(reached.manipulation.opening, step)
-        if failed is None:
-            failed = self.move_arm(reached.before[None], f"{step}reach")
         if failed is not None:
             return failed
+        # Between things that stand close, the fingers wait until the hand is elsewhere.
+        now = self._room_for(opening)
+        if now:
+            self.open_fingers(opening, step)
+        failed = self.move_arm(reached.before[None], f"{step}reach")
+        if failed is not None:
+            return failed
+        if not now:
+            if not self._room_for(opening):
+                return Failure(
+                    FailureKind.BUDGET, "no room to open the fingers, neither here nor there"
+                ).within(f"{step}open fingers")
+            self.open_fingers(opening, step)
         segments = iter(reached.segments)
         for part in reached.manipulation.steps:
             if isinstance(part, Line):
@@ -84,15 +110,26 @@ class Builder:
                 self.stroke(part, step)
         return None
 
-    def open_fingers(self, opening: float, step: str) -> Failure | None:
+    def open_fingers(self, opening: float, step: str) -> None:
         """Bring the empty fingers to ``opening`` (m each)."""
         where = self.bench.robot.slice("fingers")
         if self.state.held is None and np.abs(self.state.q[where] - opening).max() > 1e-9:
             self.stroke(Stroke("open fingers", opening, frozenset(), ()), step)
-        return None
+
+    def _room_for(self, opening: float) -> bool:
+        """Whether the empty fingers can be brought to ``opening`` where the hand is."""
+        where = self.bench.robot.slice("fingers")
+        Q = np.repeat(self.state.q[None], _STROKE_STATES, axis=0)
+        Q[:, where] = np.linspace(self.state.q[where], opening, _STROKE_STATES)
+        if self.state.held is not None or np.abs(Q[-1] - Q[0]).max() <= 1e-9:
+            return True
+        return bool(self.bench.checker(self.state).free_many(Q).all())
 
     def line(self, line: Line, segment: Segment, step: str) -> None:
         """A straight segment, solved, timed and proven already."""
+        record = Record(
+            "straight", length_rrt=segment.path.length, min_clearance_m=segment.clearance
+        )
         motion = Motion(
             self.action_index,
             step + line.phase,
@@ -102,11 +139,9 @@ class Builder:
             line.attachments,
             line.allowed,
             line.guard,
+            record,
         )
-        record = Record(
-            "straight", length_rrt=segment.path.length, min_clearance_m=segment.clearance
-        )
-        self.add(with_ratios(self.bench, motion, record))
+        self.add(motion)
 
     def stroke(self, stroke: Stroke, step: str) -> None:
         """Open or close the fingers."""
@@ -122,8 +157,13 @@ class Builder:
             stroke.attachments,
             stroke.allowed,
             stroke.guard,
+            Record("direct"),
         )
-        self.add(with_ratios(self.bench, motion, Record("direct")))
+        self.add(motion)
+
+
+def _no_room(phase: str) -> Failure:
+    return Failure(FailureKind.BUDGET, "the folded arm finds no room").within(phase)
 
 
 def folded(bench: Workbench, state: State) -> Array:

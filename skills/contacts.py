@@ -6,16 +6,18 @@ again and again, until whoever consumes them has enough.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle
 
 import numpy as np
 
-from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, inverse, rotation_z, transform
-from galley.domain.scene import HAND, Handle, Item, Region
+from galley.domain.frames import Array, inverse
+from galley.domain.scene import HAND, Handle, Item, Region, Spot
 from galley.domain.state import Placement, State, item_pose
 from galley.motion.motion import Attachment, Guard
-from galley.skills.grasps import grasps_of, hand_in_item, item_in_hand
+from galley.skills.exposed import exposed
+from galley.skills.footprints import Footprint
+from galley.skills.grasps import CLEARANCE, grasps_of, hand_in_item, item_in_hand
 from galley.skills.manipulation import (
     APPROACH_SPEED,
     CARRY_SPEED,
@@ -28,6 +30,7 @@ from galley.skills.manipulation import (
     shifted,
     straight,
 )
+from galley.skills.placements import placements
 from galley.skills.workbench import OPEN, Workbench
 from galley.worlds.checker import pairs
 
@@ -48,6 +51,7 @@ def picks(
     grip = pairs(fingers, (item.name,))
     held = (Attachment("item", item.name),)
     grasps = grasps_of(item)
+    openings = _alternating()
     while grasps:
         for k in rng.permutation(len(grasps)):
             grasp = grasps[k]
@@ -81,14 +85,24 @@ def picks(
                         CARRY_SPEED,
                     ),
                 ),
-                OPEN,
+                next(openings)(grasp.width / 2.0),
             )
 
 
 def places(
-    bench: Workbench, state: State, region: Region, rng: np.random.Generator
+    bench: Workbench,
+    state: State,
+    region: Region,
+    rng: np.random.Generator,
+    later: Sequence[Item] = (),
+    spot: Spot | None = None,
 ) -> Iterator[Manipulation]:
-    """Stable poses of the held item, upright in a region: lower, open, withdraw."""
+    """Stable poses of the held item, upright in a region: lower, open, withdraw.
+
+    Args:
+        later: items that still have to find room in the region.
+        spot: where exactly the item goes; None: anywhere clear of what stands there.
+    """
     scene, fingers = bench.scene, bench.robot.fingers
     index = state.held
     assert index is not None, "place needs something in the hand"
@@ -99,10 +113,8 @@ def places(
     down = pairs((item.name,), (region.body,))
     X_WB = scene.body_pose(region.body, state.scene_q)
     moves = scene.body(region.body).joint is not None
-    while True:
-        X_BI = sample_placement(item, region, rng)
-        if X_BI is None:
-            return
+    openings = _alternating()
+    for X_BI in _poses(bench, state, item, region, later, spot, rng):
         X_WI = X_WB @ X_BI
         X_WH = X_WI @ inverse(X_HI)
         up = shifted(X_WH, np.array([0.0, 0.0, LIFT]))
@@ -119,7 +131,7 @@ def places(
                     CARRY_SPEED,
                     guard=Guard(np.array(_DOWN), 5.0, CARRY_SPEED),
                 ),
-                Stroke("open fingers", OPEN, grip | down, ()),
+                Stroke("open fingers", next(openings)(width), grip | down, ()),
                 Line(
                     "withdraw",
                     straight(X_WH, backed_off(X_WH, RETREAT)),
@@ -181,51 +193,48 @@ def operations(
             )
 
 
-def sample_placement(item: Item, region: Region, rng: np.random.Generator) -> Array | None:
-    """X_BI (4, 4) of the item standing upright in the region, its whole footprint inside.
+def _poses(
+    bench: Workbench,
+    state: State,
+    item: Item,
+    region: Region,
+    later: Sequence[Item],
+    spot: Spot | None,
+    rng: np.random.Generator,
+) -> Iterator[Array]:
+    """X_BI (4, 4) of an item to put into a region: mostly where nothing hangs over it."""
+    scene = bench.scene
+    found = (Footprint.from_item(scene, state, k, region) for k in range(len(scene.items)))
+    taken = [footprint for footprint in found if footprint is not None]
+    anywhere = placements(item, region, taken, later, spot, rng)
+    open_to_above = exposed(scene, state, region) if spot is None else None
+    if open_to_above is None:
+        yield from anywhere
+        return
+    # What sticks out from under a worktop is easy to reach; the rest may do for a small thing.
+    shares = (placements(item, open_to_above, taken, later, spot, rng),) * 3 + (anywhere,)
+    yield from _in_turn(shares)
 
-    Half of the yaws are square to the region, half uniform. None if it fits nowhere.
+
+def _in_turn(ways: Sequence[Iterator[Array]]) -> Iterator[Array]:
+    """One of each in turn, until all have ended."""
+    left = list(ways)
+    while left:
+        for way in tuple(left):
+            found = next(way, None)
+            if found is None:
+                left.remove(way)
+            else:
+                yield found
+
+
+def _alternating() -> Iterator[Callable[[float], float]]:
+    """How far each finger opens beside an item of a half width: fully and narrowly in turn.
+
+    Narrow fingers get between things that stand close together; wide ones forgive more.
     """
-    areas = np.prod(region.boxes[:, 1, :2] - region.boxes[:, 0, :2], axis=1)
-    for _ in range(200):
-        lower, upper = region.boxes[rng.choice(len(areas), p=areas / areas.sum())]
-        square = rng.random() < 0.5
-        yaw = float(rng.integers(4)) * np.pi / 2 if square else float(rng.uniform(-np.pi, np.pi))
-        R = rotation_z(yaw)
-        reach = np.abs(R[:2, :2]) @ item.size[:2] / 2.0
-        low, high = lower[:2] + reach, upper[:2] - reach
-        if (low <= high).all():
-            p = np.array([*rng.uniform(low, high), lower[2] + item.size[2] / 2.0])
-            return transform(R, p)
-    return None
-
-
-def fits(item: Item, region: Region) -> Failure | None:
-    """A Failure with sizes if the upright item fits nowhere in the empty region, else None."""
-    height = float(item.size[2])
-    if region.kind == "volume":
-        room = float(region.boxes[0, 1, 2] - region.boxes[0, 0, 2])
-        if height > room:
-            return Failure(
-                FailureKind.DOES_NOT_FIT,
-                f"{item.name} is {height:.3f} m high when upright, {region.name} has {room:.3f} m",
-                (item.name, region.name),
-                {"height_m": height, "room_m": room},
-                {"kind": "sizes", "item_m": item.size.tolist(), "room_height_m": room},
-            )
-    short, long = np.sort(item.size[:2])
-    sides = np.sort(region.boxes[:, 1, :2] - region.boxes[:, 0, :2], axis=1)
-    # Necessary for any yaw: a rectangle's shorter side must fit across the region's narrower one.
-    if (short > sides[:, 0]).all() or (long > np.hypot(sides[:, 0], sides[:, 1])).all():
-        room_m = sides.max(axis=0).tolist()
-        return Failure(
-            FailureKind.DOES_NOT_FIT,
-            f"{item.name} ({short:.3f} x {long:.3f} m) fits nowhere on {region.name}",
-            (item.name, region.name),
-            {"width_m": float(short), "length_m": float(long)},
-            {"kind": "sizes", "item_m": item.size.tolist(), "largest_room_m": room_m},
-        )
-    return None
+    wide, narrow = (lambda half: OPEN), (lambda half: min(OPEN, half + CLEARANCE))
+    return cycle((wide, narrow))
 
 
 def supports(bench: Workbench, state: State, index: int) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from galley.motion.path import Path
 from galley.motion.planning import ANYTIME_SEARCHES, PLANNERS_COMPILED, ask, search
 from galley.motion.rrt import RRT, EndRegion
 from galley.motion.shortcut import shortcut
-from galley.skills.proof import FREE, constant_pairs
+from galley.skills.proof import FREE, free_view
 from galley.skills.workbench import Workbench
 from galley.worlds.checker import Pair
 
@@ -60,9 +60,7 @@ class CompiledFinder:
         rng: np.random.Generator,
     ) -> None:
         self.bench, self.state, self.group = bench, state, group
-        if group == "base":
-            allowed = allowed | constant_pairs(bench, group)
-        view = bench.kernel.view(state, group, allowed)
+        view = free_view(bench, state, group, allowed)
         self._view = view if finer == 1.0 else view.finer(finer)
         self._seed = int(rng.integers(2**62))
         settings = bench.settings

@@ -12,12 +12,9 @@ from galley.domain.frames import Array
 from galley.domain.state import State
 from galley.motion.motion import Attachment, Motion, Record
 from galley.motion.path import Path
-from galley.motion.trajectory import limit_ratios
-from galley.optimization.shortest import shortest
 from galley.skills.finders import BOTH, CompiledFinder, Finder, PythonFinder
-from galley.skills.proof import FREE, prove
-from galley.skills.reach import grip
-from galley.skills.timing import timed
+from galley.skills.proof import FREE, grip, prove
+from galley.skills.timing import quick
 from galley.skills.workbench import Workbench
 from galley.worlds.checker import Pair
 
@@ -35,10 +32,10 @@ def free_motion(
 ) -> Motion | Failure:
     """Move one joint group from ``state`` to one of ``goals`` (m, k).
 
-    Planned by the settings' planner (the base always by RRT-Connect), shortcut, proven, and made a
-    trajectory by the settings' method. With ``shortest`` the seed's QP replaces an arm's path
-    where its result is proven free. Where the kernel finds no way for the arm alone, base and arm
-    move together.
+    Planned by the settings' planner (the base always by RRT-Connect), shortcut and proven. With
+    ``shortest`` the seed's QP replaces an arm's path where its result is proven free. Where the
+    kernel finds no way for the arm alone, base and arm move together. The trajectory is a quick
+    one, with a stop at each corner: ``finish`` makes the final one.
     """
     began = time.perf_counter()
     allowed = grip(bench, state)
@@ -76,10 +73,9 @@ def free_motion(
         ).within(phase)
     spent = 1e3 * (time.perf_counter() - began)
     record = replace(record, planning_ms=spent - record.optimization_ms)
-    trajectory, record = timed(bench, state, path, allowed, record)
     attachments = held_attachment(bench, state)
-    motion = Motion(action_index, phase, group, path, trajectory, attachments, allowed)
-    return with_ratios(bench, motion, record)
+    trajectory = quick(bench, state, path)
+    return Motion(action_index, phase, group, path, trajectory, attachments, allowed, record=record)
 
 
 def _finder(
@@ -99,6 +95,8 @@ def _optimized(
     bench: Workbench, path: Path, state: State, finder: Finder, record: Record
 ) -> tuple[Path | None, Record]:
     """The QP's path if it is proven free, else None; and what to report."""
+    from galley.optimization.shortest import shortest  # late: it loads a QP solver
+
     began = time.perf_counter()
     result = shortest(path)
     kept = None
@@ -125,17 +123,3 @@ def held_attachment(bench: Workbench, state: State) -> tuple[Attachment, ...]:
     if state.held is None:
         return ()
     return (Attachment("item", bench.scene.items[state.held].name),)
-
-
-def with_ratios(bench: Workbench, motion: Motion, record: Record) -> Motion:
-    """The motion with its record, completed by the shares of the limits that it uses."""
-    velocity, acceleration, jerk = limit_ratios(motion.trajectory, bench.robot.group(motion.group))
-    return replace(
-        motion,
-        record=replace(
-            record,
-            velocity_ratio=velocity,
-            acceleration_ratio=acceleration,
-            jerk_ratio=jerk,
-        ),
-    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from galley.domain.frames import Array, frozen, inverse, rotation_about, transform
@@ -19,20 +21,25 @@ def grasps_of(item: Item) -> tuple[Grasp, ...]:
     For each face but the bottom and each of its two directions that is narrow enough to close on:
     the hand points at the face (or leans over its edge), at one of two depths, both ways round.
     """
-    if item.grasps:
-        return item.grasps
-    half = item.size / 2.0
+    return item.grasps or _of_box(tuple(float(side) for side in item.size))
+
+
+@cache
+def _of_box(sides: tuple[float, ...]) -> tuple[Grasp, ...]:
+    """Grasps for a box of these sides, metres."""
+    size = np.array(sides)
+    half = size / 2.0
     found = []
     faces = ((2, 1.0, "top"), (0, 1.0, "+x"), (0, -1.0, "-x"), (1, 1.0, "+y"), (1, -1.0, "-y"))
     for axis, sign, face in faces:
         normal = sign * np.eye(3)[axis]
         for closing in range(3):
-            if closing == axis or item.size[closing] > OPENING - 2 * CLEARANCE:
+            if closing == axis or size[closing] > OPENING - 2 * CLEARANCE:
                 continue
             if face != "top" and closing == 2:
                 continue  # a finger below a thing that stands has no room
             for depth in DEPTHS:
-                if depth > item.size[axis] / 2.0 + 1e-9 and depth != DEPTHS[-1]:
+                if depth > size[axis] / 2.0 + 1e-9 and depth != DEPTHS[-1]:
                     continue
                 p = normal * (half[axis] - min(depth, half[axis]))
                 if face != "top":  # hold high: the hand stays clear of the worktop
@@ -49,9 +56,7 @@ def grasps_of(item: Item) -> tuple[Grasp, ...]:
                             name = f"{face}/{'xyz'[closing]}{'+' if way > 0 else '-'}"
                             name += f"/{1e3 * depth:.0f}mm"
                             name += f"/{np.degrees(lean):+.0f}deg" if lean else ""
-                            found.append(
-                                Grasp(name, frozen(transform(R, p)), float(item.size[closing]))
-                            )
+                            found.append(Grasp(name, frozen(transform(R, p)), float(size[closing])))
     return tuple(found)
 
 

@@ -5,6 +5,7 @@ A skill says *what* its lines are; ``reach`` finds the base and arm configuratio
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,9 +94,11 @@ class Manipulation:
 
 def straight(X_A: Array, X_B: Array) -> Array:
     """Poses (n, 4, 4) from X_A to X_B on a straight line; the orientation is X_B's throughout."""
-    n = max(1, int(np.ceil(np.linalg.norm(X_B[:3, 3] - X_A[:3, 3]) / LINE_STEP - 1e-9)))
-    poses = np.repeat(X_B[None], n + 1, axis=0)
-    poses[:, :3, 3] = np.linspace(X_A[:3, 3], X_B[:3, 3], n + 1)
+    way = X_B[:3, 3] - X_A[:3, 3]
+    n = max(1, math.ceil(math.sqrt(way @ way) / LINE_STEP - 1e-9))
+    poses = np.empty((n + 1, 4, 4))
+    poses[:] = X_B
+    poses[:-1, :3, 3] = X_A[:3, 3] + np.arange(n)[:, None] * (way / n)
     return poses
 
 

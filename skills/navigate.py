@@ -1,15 +1,16 @@
-"""navigate(from, to): fold the arm and drive to where the next actions can be done."""
+"""navigate(from, to): fold the arm and drive to where the next actions can be done, or stay."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
 
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
-from galley.domain.scene import Stance
+from galley.domain.scene import Binding, Stance
 from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.reachability.stances import sample_heading
@@ -17,9 +18,11 @@ from galley.skills.build import Builder, folded
 from galley.skills.manipulation import Manipulation
 from galley.skills.reach import Tally, grip, out_of_reach, stances
 from galley.skills.skill import BoundAction, Skill, stance_of
+from galley.skills.step import here
 from galley.skills.workbench import Workbench
 
 _GOALS = 2  # drives tried with different stances
+_STAY = 30  # contacts tried from where the base stands, before it drives elsewhere
 
 
 class Navigate(Skill):
@@ -27,7 +30,7 @@ class Navigate(Skill):
 
     parameters: ClassVar[tuple[str, ...]] = ("furniture", "furniture")
 
-    def __init__(self, skills: dict[str, Skill]) -> None:
+    def __init__(self, skills: Mapping[str, Skill]) -> None:
         self.skills = skills
 
     def refine(
@@ -41,6 +44,8 @@ class Navigate(Skill):
         """See ``Skill.refine``."""
         stance = stance_of(bench, action.bindings[1])
         tally = Tally()
+        if self._stays(bench, action.bindings[1], upcoming, state, rng):
+            return ()
         failed: Failure | None = None
         for k, goal in enumerate(self._goals(bench, stance, upcoming, state, rng, tally)):
             builder = Builder(bench, state, action.index, rng)
@@ -76,6 +81,22 @@ class Navigate(Skill):
         for reached in stances(bench, contacts, stance, arms[0], state, rng, tally):
             yield reached.base
 
+    def _stays(
+        self,
+        bench: Workbench,
+        place: Binding,
+        upcoming: tuple[BoundAction, ...],
+        state: State,
+        rng: np.random.Generator,
+    ) -> bool:
+        """Whether the base stands right already: a short search for the next contact."""
+        if not stance_of(bench, place).contains(state.q[bench.robot.slice("base")]):
+            return False
+        contacts = self._next(bench, upcoming, state, rng)
+        if contacts is None:
+            return True
+        return next(here(bench, contacts, place, state, rng, Tally(), _STAY), None) is not None
+
     def _next(
         self,
         bench: Workbench,
@@ -83,10 +104,21 @@ class Navigate(Skill):
         state: State,
         rng: np.random.Generator,
     ) -> Iterator[Manipulation] | None:
-        if not upcoming or upcoming[0].name not in self.skills:
-            return None
-        skill = self.skills[upcoming[0].name]
-        return None if skill is self else skill.first_contacts(bench, upcoming[0], state, rng)
+        """What the hand does next before the base drives on; None if nothing.
+
+        Actions that touch nothing leave the world as it is, so that the ones after them count.
+        """
+        for action in upcoming:
+            skill = self.skills.get(action.name)
+            if skill is None or skill is self:
+                return None
+            contacts = skill.first_contacts(bench, action, state, rng)
+            first = next(contacts, None)
+            if first is not None:
+                return chain((first,), contacts)
+            if "hand" in skill.parameters:
+                return None  # it has no way to do what it does, and tells that best itself
+        return None
 
     def _why(
         self,
@@ -96,20 +128,11 @@ class Navigate(Skill):
         state: State,
     ) -> Failure | None:
         """A proof that the next contact is out of reach, where its target has one place only."""
-        if not upcoming or upcoming[0].name != "pick":
+        skill = self.skills.get(upcoming[0].name) if upcoming else None
+        if skill is None or skill.role.takes is None:
             return None
-        index = bench.scene.item_index[upcoming[0].bindings[0].target]
+        index = bench.scene.item_index[upcoming[0].bindings[skill.role.takes].target]
         return out_of_reach(bench, state, index, stance)
-
-    def first_contacts(
-        self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
-    ) -> Iterator[Manipulation]:
-        """Navigation touches nothing."""
-        return iter(())
-
-    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
-        """Nothing is known without a search."""
-        return None
 
 
 def _anywhere(

@@ -1,8 +1,9 @@
-"""pick(item, furniture, hand): take an item from where it stands, from the present stance."""
+"""pick(item, furniture, hand): take an item from where it stands, on a surface or in a drawer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -10,22 +11,23 @@ import numpy as np
 from galley.domain.failure import Failure
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.build import Builder
 from galley.skills.contacts import picks
+from galley.skills.lookahead import serves
 from galley.skills.manipulation import Manipulation
-from galley.skills.reach import Tally, solve
-from galley.skills.skill import BoundAction, Role, Skill
+from galley.skills.refusals import no_grasp, no_such_region
+from galley.skills.skill import BoundAction, Role, Skill, region_of
+from galley.skills.step import Step, carry_out
 from galley.skills.workbench import Workbench
-
-TRIES = 150  # grasps (each with several arm configurations) from one stance
-PATHS = 3  # ways that were reached for which a free motion is sought
 
 
 class Pick(Skill):
-    """Takes an item."""
+    """Takes an item. ``skills`` tell which later action puts it where, so that the grasp serves."""
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
     role: ClassVar[Role] = Role(takes=0, place=1)
+
+    def __init__(self, skills: Mapping[str, Skill] = MappingProxyType({})) -> None:
+        self.skills = skills
 
     def refine(
         self,
@@ -36,8 +38,13 @@ class Pick(Skill):
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
         """See ``Skill.refine``."""
-        contacts = self.first_contacts(bench, action, state, rng)
-        return from_here(bench, contacts, state, action, rng, str(action))
+        index = bench.scene.item_index[action.bindings[0].target]
+        step = Step(
+            lambda s, r: picks(bench, s, index, r),
+            action.bindings[1],
+            accepts=serves(bench, upcoming, self.skills, index),
+        )
+        return carry_out(bench, action, (step,), state, rng)
 
     def first_contacts(
         self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
@@ -47,31 +54,16 @@ class Pick(Skill):
         return picks(bench, state, index, rng)
 
     def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
-        """Nothing is known without a search."""
-        return None
+        """The hand must open wide enough for the item."""
+        return no_grasp(bench.scene.item(action.bindings[0].target))
 
 
-def from_here(
-    bench: Workbench,
-    contacts: Iterator[Manipulation],
-    state: State,
-    action: BoundAction,
-    rng: np.random.Generator,
-    what: str,
-) -> tuple[Motion, ...] | Failure:
-    """Run the first of ``contacts`` that works from the present stance."""
-    tally = Tally()
-    failed: Failure | None = None
-    paths = 0
-    for manipulation in contacts:
-        if tally.tried >= TRIES or paths >= PATHS:
-            break
-        reached = solve(bench, manipulation, state.q[:3], rng, tally)
-        if reached is None:
-            continue
-        paths += 1
-        builder = Builder(bench, state, action.index, rng)
-        failed = builder.run(reached)
-        if failed is None:
-            return tuple(builder.motions)
-    return failed or tally.failure(what)
+class TakeOut(Pick):
+    """Takes an item out of a drawer that is open."""
+
+    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
+        """The furniture must have an inside, and the hand open wide enough for the item."""
+        region = region_of(bench, action.bindings[1])
+        if region is None or region.kind != "volume":
+            return no_such_region(action.bindings[1].object, "inside to take things out of")
+        return super().impossible(bench, action, state)

@@ -1,27 +1,35 @@
-"""place(item, furniture, hand): put the held item down on a surface, from the present stance."""
+"""place(item, furniture, hand): put the held item down on a surface, or into an open drawer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
 
-from galley.domain.failure import Failure, FailureKind
+from galley.domain.failure import Failure
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.contacts import fits, places
+from galley.skills.contacts import places
+from galley.skills.lookahead import put_later
 from galley.skills.manipulation import Manipulation
-from galley.skills.pick import from_here
-from galley.skills.skill import BoundAction, Role, Skill, region_of
+from galley.skills.refusals import fits, no_such_region, region_out_of_reach
+from galley.skills.skill import BoundAction, Role, Skill, region_of, stance_of
+from galley.skills.step import Contacts, Step, carry_out
 from galley.skills.workbench import Workbench
 
 
 class Place(Skill):
-    """Puts an item down."""
+    """Puts an item down. ``skills`` tell which later actions need room in the same region."""
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
     role: ClassVar[Role] = Role(puts=0, place=1)
+    kind: ClassVar[str] = "surface"  # of region
+    missing: ClassVar[str] = "surface to place things on"
+
+    def __init__(self, skills: Mapping[str, Skill] = MappingProxyType({})) -> None:
+        self.skills = skills
 
     def refine(
         self,
@@ -32,31 +40,38 @@ class Place(Skill):
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
         """See ``Skill.refine``."""
-        contacts = self.first_contacts(bench, action, state, rng)
-        return from_here(bench, contacts, state, action, rng, str(action))
+        step = Step(self._contacts(bench, action, upcoming), action.bindings[1])
+        return carry_out(bench, action, (step,), state, rng)
 
     def first_contacts(
         self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """Placements of the held item."""
-        region = region_of(bench, action.bindings[1])
-        assert region is not None, "impossible() has refused this already"
-        return places(bench, state, region, rng)
+        return self._contacts(bench, action, ())(state, rng)
 
-    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
-        """There must be a surface, and the item must fit on it."""
+    def _contacts(
+        self, bench: Workbench, action: BoundAction, upcoming: tuple[BoundAction, ...]
+    ) -> Contacts:
         thing, furniture = action.bindings[:2]
         region = region_of(bench, furniture)
-        if region is None or region.kind != "surface":
-            return no_such_region(furniture.object, "surface to place things on")
-        return fits(bench.scene.item(thing.target), region)
+        assert region is not None, "impossible() has refused this already"
+        later = put_later(bench, upcoming, self.skills, region.name, thing.target)
+        return lambda s, r: places(bench, s, region, r, later, furniture.spot)
+
+    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
+        """There must be such a region, the item must fit into it, and the arm reach it."""
+        thing, furniture = action.bindings[:2]
+        region = region_of(bench, furniture)
+        if region is None or region.kind != self.kind:
+            return no_such_region(furniture.object, self.missing)
+        item = bench.scene.item(thing.target)
+        return fits(item, region) or region_out_of_reach(
+            bench, item, region, stance_of(bench, furniture)
+        )
 
 
-def no_such_region(furniture: str, what: str) -> Failure:
-    """The scene gives this furniture no region of the kind that the action needs."""
-    return Failure(
-        FailureKind.CONTRADICTION,
-        f"the scene gives '{furniture}' no {what}",
-        (furniture,),
-        certificate={"kind": "scene", "object": furniture, "missing": what},
-    )
+class PutIn(Place):
+    """Puts an item into a drawer that is open, and leaves it open."""
+
+    kind: ClassVar[str] = "volume"
+    missing: ClassVar[str] = "inside to put things in"

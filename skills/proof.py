@@ -6,17 +6,16 @@ import numpy as np
 
 from galley.domain.frames import Array
 from galley.domain.predicates import corners
-from galley.domain.scene import Body
 from galley.domain.state import State
 from galley.motion.certify import CAP, Certificate, at, certify
 from galley.motion.path import Path
 from galley.robots.travel import travel_bound
 from galley.skills.workbench import Workbench
-from galley.worlds.checker import Pair, pairs
+from galley.worlds.checker import Pair, held_pairs
+from galley.worlds.view import View
 
+CONTACT_MARGIN = 0.001  # m that undeclared pairs keep in a line's states
 FREE = 0.0025  # m, proven everywhere on a free motion; its checked states keep the full margin
-_LOOK = 0.02  # rad or m between the states whose clearance is measured for the report
-_GROUND = 0.005  # m, a body no higher than this lies under the chassis: it can't be run into
 CONTACT = 0.0003  # m, proven on straight segments for everything that is not declared
 
 
@@ -27,18 +26,27 @@ def prove(
     allowed: frozenset[Pair],
     required: float,
     scene_q: Array | None = None,
+    line: bool = False,
 ) -> Certificate:
     """Proof that undeclared pairs keep ``required`` metres along the whole path.
 
-    The kernel proves the robot's own links apart as well. With PyBullet they are looked at in the
-    same states, for penetration only.
+    The kernel proves the robot's own links apart as well, and measures nothing: the certificate's
+    clearance is what was required. With PyBullet they are looked at in the same states, for
+    penetration only.
 
     Args:
-        scene_q: scene joint values (n, nj) at the waypoints, if the path moves a joint.
+        scene_q: scene joint values (n, nj) at the waypoints of a line that moves a joint.
+        line: whether it is a Line of a Manipulation, else a free motion.
     """
     if bench.compiled:
-        return _compiled(bench, state, path, allowed, required, scene_q)
-    checker = bench.checker(state, allowed | constant_pairs(bench, path.group))
+        if line:
+            view, points = _of_line(bench, state, path, allowed, scene_q)
+        else:
+            view, points = free_view(bench, state, path.group, allowed), path.waypoints
+        found = view.unproven(points, required)
+        hit = None if found is None else found[0] + found[1]
+        return Certificate(hit, required, len(points))
+    checker = bench.checker(state, allowed | bench.kernel.constant_pairs(path.group))
     where, q = bench.robot.slice(path.group), state.q.copy()
     points = path.waypoints
     reach = held_reach(bench, state)
@@ -57,15 +65,24 @@ def prove(
     return certify(points, clearance, travel, required)
 
 
-def _compiled(
+def free_view(bench: Workbench, state: State, group: str, allowed: frozenset[Pair]) -> View:
+    """The view in which a group's free motions are searched, proven and measured."""
+    if "base" in group:
+        allowed = allowed | bench.kernel.constant_pairs(group)
+    return bench.kernel.view(state, group, allowed)
+
+
+def _of_line(
     bench: Workbench,
     state: State,
     path: Path,
     allowed: frozenset[Pair],
-    required: float,
     scene_q: Array | None,
-) -> Certificate:
-    """The kernel's proof. All joints count as moving: one view serves every path in a State."""
+) -> tuple[View, Array]:
+    """The view in which a line's states are checked, and its path in all joints (n, k).
+
+    A proof has a margin of its own, so that one view does for both.
+    """
     kernel = bench.kernel
     Q = np.repeat(state.q[None], len(path.waypoints), axis=0)
     Q[:, bench.robot.slice(path.group)] = path.waypoints
@@ -74,41 +91,12 @@ def _compiled(
         state = state.with_scene(scene_q[0])
         if driven is not None:
             Q = np.column_stack([Q, scene_q[:, bench.scene.joint_index[driven]]])
-    known = allowed | constant_pairs(bench, path.group)
-    view = kernel.view(state, "all", known, CAP, driven)
-    found = view.unproven(Q, required)
-    near = required
-    if found is None and scene_q is None:
-        Q = np.repeat(state.q[None], len(finely := path.resampled(_LOOK).waypoints), axis=0)
-        Q[:, bench.robot.slice(path.group)] = finely
-    if found is None:
-        near = max(required, view.clearances(Q, CAP).min())
-    hit = None if found is None else found[0] + found[1]
-    return Certificate(hit, float(near), len(Q))
+    return kernel.view(state, "all", allowed, CONTACT_MARGIN, driven), Q
 
 
-def constant_pairs(bench: Workbench, group: str) -> frozenset[Pair]:
-    """Pairs whose distance can't change while a group moves, so that it says nothing of a path.
-
-    What lies below the chassis wherever it drives; and for the arm, all that the base stands by.
-    """
-    scene, robot = bench.scene, bench.robot
-    bodies = tuple(body.name for body in scene.bodies)
-    low = tuple(b.name for b in scene.bodies if b.joint is None and _top(b) < _GROUND)
-    if group == "base":
-        return pairs(("chassis",), low)
-    still = robot.links[: robot.links.index("panda_link1")]
-    return pairs(still, bodies + tuple(item.name for item in scene.items))
-
-
-def _top(body: Body) -> float:
-    """Highest z (m) of a fixed body's collision shapes; infinite where it isn't known."""
-    tops = [np.inf if any(s.kind == "mesh" for s in body.shapes) else -np.inf]
-    for shape in body.shapes:
-        if shape.collision and shape.kind != "mesh":
-            X_WS = body.X_WB0 @ shape.X_BS
-            tops.append(float(X_WS[2, 3] + np.abs(X_WS[2, :3]) @ shape.half_extents))
-    return max(tops)
+def grip(bench: Workbench, state: State) -> frozenset[Pair]:
+    """The pairs that always touch while an item is held: it and the fingers."""
+    return held_pairs(bench.scene, bench.robot, state)
 
 
 def held_reach(bench: Workbench, state: State) -> float:

@@ -5,30 +5,24 @@ Each step finds its own stance within the drawer's stance set; a failure names i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
 
 from galley.domain.failure import Failure
-from galley.domain.scene import Binding
+from galley.domain.scene import Binding, Item
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.build import Builder, folded
-from galley.skills.contacts import fits, operations, picks, places
+from galley.skills.contacts import operations, picks, places
+from galley.skills.drawer import cannot_open, handle_of, opening_of, stands_at, wanted
+from galley.skills.lookahead import put_later
 from galley.skills.manipulation import Manipulation
-from galley.skills.place import no_such_region
-from galley.skills.reach import Reached, Tally, solve, stances
+from galley.skills.refusals import fits, no_such_region, region_out_of_reach
 from galley.skills.skill import BoundAction, Role, Skill, region_of, stance_of
+from galley.skills.step import Step, carry_out, reachable
 from galley.skills.workbench import Workbench
-
-_TRIES_HERE = 30  # candidates from the present stance before another is sought
-_PATHS = 4  # ways that were reached for which free motions are sought
-_RETRIES = 3  # how often a step is begun anew before the whole action fails
-_AHEAD = 250  # candidates tried to see that a grasp also serves to put the thing in
-
-Contacts = Callable[[State, np.random.Generator], Iterator[Manipulation]]
 
 
 class Stow(Skill):
@@ -36,6 +30,9 @@ class Stow(Skill):
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
     role: ClassVar[Role] = Role(puts=0, place=1, opens=1)
+
+    def __init__(self, skills: Mapping[str, Skill] = MappingProxyType({})) -> None:
+        self.skills = skills
 
     def refine(
         self,
@@ -47,56 +44,65 @@ class Stow(Skill):
     ) -> tuple[Motion, ...] | Failure:
         """See ``Skill.refine``."""
         thing, furniture = action.bindings[:2]
-        builder = Builder(bench, state, action.index, rng)
-        for name, contacts, accepts in self._steps(bench, thing, furniture):
-            failed: Failure | None = None
-            for _ in range(_RETRIES):
-                done = len(builder.motions), builder.state
-                failed = _step(builder, name, contacts, furniture, accepts)
-                if failed is None:
-                    break
-                del builder.motions[done[0] :]
-                builder.state = done[1]
-            if failed is not None:
-                return failed.within(name)
-        failed = builder.fold("fold the arm")
-        return failed if failed is not None else tuple(builder.motions)
+        opening = 0.0
+        if furniture.handle is not None:
+            found = opening_of(bench, furniture, state)
+            if isinstance(found, Failure):
+                return found.within("open drawer")
+            opening = found
+        later = put_later(bench, upcoming, self.skills, furniture.region, thing.target)
+        steps = self._steps(bench, thing, furniture, opening, later, state)
+        return carry_out(bench, action, steps, state, rng)
 
     def _steps(
-        self, bench: Workbench, thing: Binding, furniture: Binding
-    ) -> Iterator[tuple[str, Contacts, Callable[[State, np.random.Generator], bool] | None]]:
-        scene = bench.scene
+        self,
+        bench: Workbench,
+        thing: Binding,
+        furniture: Binding,
+        opening: float,
+        later: Sequence[Item],
+        state: State,
+    ) -> Iterator[Step]:
+        scene, spot = bench.scene, furniture.spot
         index = scene.item_index[thing.target]
         inner = region_of(bench, furniture)
         assert inner is not None
-        if furniture.handle is not None:
-            assert furniture.staging is not None
-            handle = scene.handle(furniture.handle)
-            staging = scene.region(furniture.staging)
-            joint = scene.joint(handle.joint)
-            opening = min(furniture.opening, joint.upper)
-            yield "put down", lambda s, r: places(bench, s, staging, r), None
-            yield "open drawer", lambda s, r: operations(bench, s, handle, opening, r), None
+        put_in = Step(lambda s, r: places(bench, s, inner, r, later, spot), furniture, "put in")
+        if furniture.handle is None:  # an open box: nothing to open
+            yield put_in
+            return
+        assert furniture.staging is not None
+        handle = handle_of(bench, furniture)
+        staging = scene.region(furniture.staging)
+        close = Step(lambda s, r: operations(bench, s, handle, 0.0, r), furniture, "close drawer")
+        if stands_at(bench, handle, state, opening):  # open already: no need of the hand for that
+            yield put_in
+            yield close
+            return
 
-            def serves(s: State, r: np.random.Generator) -> bool:
-                return _reachable(bench, places(bench, s, inner, r), furniture, s, r)
+        def serves(s: State, r: np.random.Generator) -> bool:
+            return reachable(bench, put_in.contacts(s, r), furniture, s, r)
 
-            yield "pick up", lambda s, r: picks(bench, s, index, r), serves
-            yield "put in", lambda s, r: places(bench, s, inner, r), None
-            yield "close drawer", lambda s, r: operations(bench, s, handle, 0.0, r), None
-        else:  # an open box: nothing to open
-            yield "put in", lambda s, r: places(bench, s, inner, r), None
+        yield Step(lambda s, r: places(bench, s, staging, r), furniture, "put down")
+        yield Step(lambda s, r: operations(bench, s, handle, opening, r), furniture, "open drawer")
+        yield Step(lambda s, r: picks(bench, s, index, r), furniture, "pick up", serves)
+        yield put_in
+        yield close
 
     def first_contacts(
         self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """Of the first step."""
-        for _, contacts, _ in self._steps(bench, action.bindings[0], action.bindings[1]):
-            return contacts(state, rng)
-        return iter(())
+        thing, furniture = action.bindings[:2]
+        opening = wanted(bench, furniture) if furniture.handle is not None else 0.0
+        first = next(self._steps(bench, thing, furniture, opening, (), state))
+        return first.contacts(state, rng)
 
     def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
-        """There must be a volume that the item fits into, and a place to put it meanwhile."""
+        """There must be a volume that the item fits into, and a place to put it meanwhile.
+
+        And the arm must reach the drawer, which must open.
+        """
         thing, furniture = action.bindings[:2]
         region = region_of(bench, furniture)
         if region is None or region.kind != "volume":
@@ -107,58 +113,5 @@ class Stow(Skill):
             if furniture.staging is None:
                 return no_such_region(furniture.object, "staging surface beside its drawer")
             failed = fits(item, bench.scene.region(furniture.staging))
-        return failed
-
-
-def _step(
-    builder: Builder,
-    name: str,
-    contacts: Contacts,
-    furniture: Binding,
-    accepts: Callable[[State, np.random.Generator], bool] | None,
-) -> Failure | None:
-    """One step: from where the base stands if that works, else from another stance."""
-    bench, start, rng = builder.bench, builder.state, builder.rng
-    done = len(builder.motions)
-    tally = Tally()
-    stance = stance_of(bench, furniture)
-    failed: Failure | None = None
-    paths = 0
-
-    def candidates() -> Iterator[Reached | None]:
-        if stance.contains(start.q[:3]):
-            for manipulation in islice(contacts(start, rng), _TRIES_HERE):
-                yield solve(bench, manipulation, start.q[:3], rng, tally)
-        arms = folded(bench, start)
-        # Stretched out over something, the arm may not find room to fold here, but elsewhere.
-        arm = arms[0] if len(arms) else bench.tucked
-        yield from stances(bench, contacts(start, rng), stance, arm, start, rng, tally)
-
-    for reached in candidates():
-        if reached is None:
-            continue
-        if paths >= _PATHS:
-            break
-        if accepts is not None and not accepts(reached.held_after, rng):
-            tally.reasons["the next step can't follow"] += 1
-            continue
-        paths += 1
-        failed = builder.run(reached, f"{name}: ")
-        if failed is None:
-            return None
-        del builder.motions[done:]
-        builder.state = start
-    return failed or tally.failure(name)
-
-
-def _reachable(
-    bench: Workbench,
-    contacts: Iterator[Manipulation],
-    furniture: Binding,
-    state: State,
-    rng: np.random.Generator,
-) -> bool:
-    """Whether any candidate can be reached from some stance, by a short search."""
-    stance = stance_of(bench, furniture)
-    found = stances(bench, contacts, stance, bench.tucked, state, rng, Tally(), _AHEAD)
-    return next(found, None) is not None
+            failed = failed or cannot_open(bench, furniture)
+        return failed or region_out_of_reach(bench, item, region, stance_of(bench, furniture))

@@ -1,5 +1,19 @@
-"""Task and motion planning together: symbols bound to the scene, plans refined to motions.
+"""Task and motion planning together: plans and motions sought at once, each correcting the other.
+
+What a run needs first:
 
 - ``binding``: PDDL objects to bodies, regions, stances and the hand, with what can't be matched
-- ``refine``: a plan's actions to Motions, with backtracking over earlier choices
+- ``goal``: whether a goal holds in the geometry
+
+The search, from symbols to motions and back:
+
+- ``search``: skeletons in turns, lessons learned, the answer
+- ``skeletons``: plans, the best first; ``refine``: one plan's actions to Motions, with backtracking
+- ``foresight``, ``occupancy``: what can be said of a plan before anything moves
+- ``advice``, ``diagnose``: why an action is stuck, and what to do about it
+- ``lessons``, ``augment``: typed failures as facts, and the task that has room for them
+
+Its no:
+
+- ``refusal``: which lessons leave no plan; ``certify``: proofs for those only suspected
 """

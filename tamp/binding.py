@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from galley.domain.errors import BadInput, InputError, did_you_mean
-from galley.domain.failure import Failure
+from galley.domain.frames import Array
 from galley.domain.pddl import Domain, Problem
-from galley.domain.predicates import fact_holds
+from galley.domain.predicates import fact_holds, inside, on, state_facts
 from galley.domain.scene import Binding, Scene
-from galley.domain.state import State, initial_state
-from galley.planning import GroundAction, Task
+from galley.domain.state import State
+from galley.planning import GroundAction
 from galley.robots.kinematics import hand_pose
-from galley.skills import SKILLS, BoundAction, Skill, Workbench
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.skills import BoundAction, Skill
 
 # What a PDDL type of the kitchen domains means in the scene.
 _KIND_OF_TYPE = {"furniture": "furniture", "objective": "item", "hand": "hand"}
@@ -75,33 +76,48 @@ def check_skills(domain: Domain, skills: Mapping[str, Skill]) -> None:
         raise BadInput(errors)
 
 
-def impossible_actions(
-    scene: Scene, world: PyBulletWorld, task: Task, bindings: dict[str, Binding]
-) -> dict[GroundAction, Failure]:
-    """The ground actions that the scene rules out whatever the state, each with its certificate."""
-    bench = Workbench(scene, world.robot, world)
-    start = initial_state(scene)
-    found = {}
-    for operator in task.operators:
-        (action,) = bind_plan((operator.action,), bindings)
-        failed = SKILLS[action.name].impossible(bench, action, start)
-        if failed is not None:
-            found[operator.action] = failed.within(str(action))
+def standing(scene: Scene, state: State, bindings: Mapping[str, Binding]) -> list[tuple[str, str]]:
+    """PDDL names of each item and the furniture in or on whose region it stands in ``state``."""
+    X_WH = _hand(scene, state)
+    found = []
+    for place in bindings.values():
+        if place.kind != "furniture" or place.region is None:
+            continue
+        region = scene.region(place.region)
+        for thing in bindings.values():
+            if thing.kind != "item":
+                continue
+            if region.kind == "volume":
+                verdict = inside(scene, state, thing.target, region, None, X_WH)
+            else:
+                verdict = on(scene, state, thing.target, region, X_WH)
+            if verdict.holds:
+                found.append((thing.object, place.object))
     return found
 
 
-def check_init(scene: Scene, state: State, problem: Problem, bindings: dict[str, Binding]) -> None:
-    """Raise BadInput if a fact of ``:init`` does not hold in the scene, naming each and why.
+def check_init(
+    scene: Scene, state: State, domain: Domain, problem: Problem, bindings: dict[str, Binding]
+) -> None:
+    """Raise BadInput if ``:init`` and the scene disagree, naming each fact and why.
 
-    Facts without a geometric meaning (a hand is empty) are left to the domain.
+    Every fact of ``:init`` with a geometric meaning must hold; and a drawer that stands open must
+    be said to. Facts without a geometric meaning (a hand is empty) are left to the domain.
     """
-    X_WH = hand_pose(state.q, scene.robot.base)
+    X_WH = _hand(scene, state)
     errors = []
     for fact, (line, column) in zip(problem.init, problem.init_places, strict=True):
         arguments = tuple(bindings[name] for name in fact.args)
         verdict = fact_holds(scene, state, fact.predicate, arguments, X_WH)
         if verdict is not None and not verdict.holds:
             what = f"{fact} does not hold in {scene.source}: {verdict.why}"
+            errors.append(InputError(problem.file, line, column, what))
+    told = {p.name: p.arity for p in domain.predicates if p.name == "opened"}
+    for fact, verdict in state_facts(scene, state, told, bindings, X_WH).items():
+        if verdict.holds and fact not in problem.init:
+            thing = problem.object(fact.args[0])
+            line, column = (thing.line, thing.column) if thing is not None else (1, 1)
+            what = f"{fact} holds in {scene.source} but is missing in :init: {verdict.why}"
             errors.append(InputError(problem.file, line, column, what))
     if errors:
         raise BadInput(errors)
@@ -115,6 +131,11 @@ def bind_plan(
         BoundAction(k, action.name, tuple(bindings[name] for name in action.args))
         for k, action in enumerate(actions)
     )
+
+
+def _hand(scene: Scene, state: State) -> Array:
+    """X_WH (4, 4), which only a held item needs: forward kinematics takes a second to load."""
+    return np.eye(4) if state.held is None else hand_pose(state.q, scene.robot.base)
 
 
 def _kinds(domain: Domain, types: tuple[str, ...]) -> set[str]:

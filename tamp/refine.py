@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,11 +14,18 @@ from galley.motion.effects import after
 from galley.motion.motion import Motion
 from galley.skills.skill import BoundAction, Skill
 from galley.skills.workbench import Workbench
+from galley.tamp.lessons import Lesson
 
 REFINEMENTS = 60  # of single actions beyond one for each, before the whole plan is given up
 
 Progress = Callable[[BoundAction, str], None]
 """Called with an action and what happens to it: ``start``, ``done`` or why it is tried again."""
+
+Advice = tuple[Lesson, ...] | int | None
+"""What to do where an action is stuck: lessons that end the plan, an earlier action to do anew, or
+nothing better than the one before it."""
+
+Adviser = Callable[["Refinement", Failure], Advice]
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,147 @@ class Refined:
     attempts: int
 
 
+@dataclass(frozen=True)
+class Learned:
+    """A plan that ended because it can't work: what was learned from it."""
+
+    lessons: tuple[Lesson, ...]
+
+
+def _no_advice(refinement: Refinement, failure: Failure) -> Advice:
+    return None
+
+
+@dataclass
+class Refinement:
+    """One plan on its way to motions; it can be left and taken up again.
+
+    Depth first. Where an action fails the adviser is asked. Without advice it is tried anew with
+    another random stream, and after ``settings.attempts`` tries the choice before it (where to
+    stand, how to grasp) is made anew. Random streams are keyed by the action, which of its
+    occurrences in the plan it is, and how often it was refined: no stream is used twice, and the
+    result doesn't depend on what other plans were tried meanwhile.
+
+    Attributes:
+        bench: scene, robot, settings.
+        plan: the actions. skills: by name.
+        start: the State before the first action.
+        progress, adviser: see there.
+        states: the State before each action done, and after the last of them.
+        attempts: refinements of single actions so far.
+        worst: the Failure of the action that came furthest; a proof that depends on earlier choices
+            counts as ``budget``.
+    """
+
+    bench: Workbench
+    plan: tuple[BoundAction, ...]
+    skills: Mapping[str, Skill]
+    start: State
+    progress: Progress = lambda action, event: None
+    adviser: Adviser = _no_advice
+    states: list[State] = field(init=False)
+    attempts: int = 0
+    worst: Failure | None = None
+
+    def __post_init__(self) -> None:
+        self.states = [self.start]
+        self._motions: list[tuple[Motion, ...]] = []
+        self._tries = [0] * len(self.plan)  # since the action was last reached from before
+        self._streams = [0] * len(self.plan)  # over the whole run
+        self._furthest = -1
+        self.stream_names = _stream_names(self.plan)
+
+    @property
+    def at(self) -> int:
+        """Index of the action to be refined next."""
+        return len(self._motions)
+
+    @property
+    def budget(self) -> int:
+        """How many refinements of single actions this plan gets in all."""
+        return len(self.plan) + REFINEMENTS
+
+    def advance(self, refinements: int) -> Refined | Learned | Failure | None:
+        """Go on for some refinements of single actions.
+
+        Returns:
+            The motions; or the lessons that ended the plan; or why no way is left, or its budget is
+            used up; None where it may go on.
+        """
+        end = min(self.attempts + refinements, self.budget)
+        while self.at < len(self.plan):
+            if self._tries[self.at] >= self.bench.settings.attempts:
+                over = self._go_back()
+                if over is not None:
+                    return over
+            elif self.attempts == self.budget:
+                return self._given_up()
+            elif self.attempts >= end:
+                return None
+            else:
+                failed = self._refine_next()
+                if failed is not None:
+                    advice = self.adviser(self, failed)
+                    if isinstance(advice, tuple):
+                        return Learned(advice)
+                    if self._proven(failed):
+                        return failed
+                    if advice is not None:
+                        self._back_to(advice)
+        motions = tuple(m for each in self._motions for m in each)
+        return Refined(motions, tuple(self.states), self.attempts)
+
+    def _refine_next(self) -> Failure | None:
+        k = self.at
+        action, state = self.plan[k], self.states[-1]
+        self.progress(action, "start")
+        rng = self.bench.rng(self.stream_names[k], self._streams[k])
+        self._tries[k] += 1
+        self._streams[k] += 1
+        self.attempts += 1
+        found = self.skills[action.name].refine(self.bench, action, self.plan[k + 1 :], state, rng)
+        if isinstance(found, Failure):
+            failed = found.within(str(action))
+            self.progress(action, str(failed))
+            if k >= self._furthest:
+                self._furthest, self.worst = k, _unproven(failed)
+            return failed
+        self.progress(action, "done")
+        for motion in found:
+            state = after(self.bench.scene, self.bench.robot, motion, state)
+        self._motions.append(found)
+        self.states.append(state)
+        return None
+
+    def _go_back(self) -> Failure | None:
+        """Make the choice before the present action anew."""
+        if self.at == 0 or self.attempts == self.budget:
+            return self._given_up()
+        self._back_to(self.at - 1)
+        return None
+
+    def _back_to(self, target: int) -> None:
+        """Forget all from action ``target`` on, and the tries of those after it."""
+        for i in range(target + 1, self.at + 1):
+            self._tries[i] = 0
+        del self._motions[target:]
+        del self.states[target + 1 :]
+
+    def _given_up(self) -> Failure:
+        assert self.worst is not None  # the plan is shorter than the budget: something failed
+        return self.worst
+
+    def _proven(self, failed: Failure) -> bool:
+        """Whether a certificate owes nothing to an earlier choice: all stands as found."""
+        state = self.states[-1]
+        return (
+            failed.certificate is not None
+            and failed.kind is not FailureKind.BUDGET
+            and state.items is self.start.items
+            and np.array_equal(state.scene_q, self.start.scene_q)
+        )
+
+
 def refine(
     bench: Workbench,
     plan: tuple[BoundAction, ...],
@@ -42,10 +191,8 @@ def refine(
     skills: Mapping[str, Skill],
     progress: Progress = lambda action, event: None,
 ) -> Refined | Failure:
-    """Motions for every action, or the Failure that stood in the way.
+    """Motions for every action of one plan, or the Failure that stood in the way.
 
-    Depth first. An action that fails is tried anew with another random stream; after
-    ``settings.attempts`` tries the choice before it (where to stand, how to grasp) is made anew.
     Certified failures that need no search are returned at once. One that depends on an earlier
     choice (an item put down out of reach) proves nothing of the task: it counts as ``budget``.
     """
@@ -60,49 +207,21 @@ def refine(
         failed = skills[action.name].impossible(bench, action, state)
         if failed is not None:
             return failed.within(str(action))
-    done: list[tuple[Motion, ...]] = []
-    states = [state]
-    tries = [0] * len(plan)  # since the action was last reached from before
-    streams = [0] * len(plan)  # over the whole run: no stream is used twice
-    worst: tuple[int, Failure] | None = None
-    total, budget = 0, len(plan) + REFINEMENTS
-    while len(done) < len(plan):
-        k = len(done)
-        action = plan[k]
-        if tries[k] == bench.settings.attempts or total == budget:
-            if k == 0 or total == budget:
-                assert worst is not None  # the plan is shorter than the budget: something failed
-                return worst[1]
-            tries[k] = 0
-            done.pop()
-            states.pop()
-            continue
-        progress(action, "start")
-        rng = bench.rng(k, streams[k])
-        tries[k] += 1
-        streams[k] += 1
-        total += 1
-        found = skills[action.name].refine(bench, action, plan[k + 1 :], states[-1], rng)
-        if isinstance(found, Failure):
-            failed = found.within(str(action))
-            progress(action, str(failed))
-            if failed.certificate is not None and _as_found(states[-1], state):
-                return failed
-            if worst is None or k >= worst[0]:
-                worst = (k, _unproven(failed))
-            continue
-        progress(action, "done")
-        at = states[-1]
-        for motion in found:
-            at = after(bench.scene, bench.robot, motion, at)
-        done.append(found)
-        states.append(at)
-    return Refined(tuple(m for motions in done for m in motions), tuple(states), total)
+    refinement = Refinement(bench, plan, skills, state, progress)
+    found = refinement.advance(refinement.budget)
+    assert isinstance(found, Refined | Failure)  # no adviser: no lessons; and all of the budget
+    return found
 
 
-def _as_found(state: State, start: State) -> bool:
-    """Whether no item was moved and no drawer opened: then a proof owes nothing to a choice."""
-    return state.items is start.items and np.array_equal(state.scene_q, start.scene_q)
+def _stream_names(plan: Sequence[BoundAction]) -> list[int]:
+    """A number for each action, from its text and how often that came before."""
+    seen: dict[str, int] = {}
+    names = []
+    for action in plan:
+        text = str(action)
+        seen[text] = seen.get(text, -1) + 1
+        names.append(zlib.crc32(f"{text} {seen[text]}".encode()))
+    return names
 
 
 def _unproven(failed: Failure) -> Failure:

@@ -5,7 +5,7 @@ The heavy parts are imported where they are needed, so that tests of the symbols
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -141,6 +141,7 @@ def default_run(kitchen, shared_world) -> Run:
     from galley.planning import ground, search
     from galley.simulation.kinematic import execute
     from galley.skills import SKILLS, Settings, Workbench
+    from galley.skills.finish import finish_all
     from galley.tamp.binding import bind, bind_plan
     from galley.tamp.refine import Refined, refine
 
@@ -152,6 +153,7 @@ def default_run(kitchen, shared_world) -> Run:
     bench = Workbench(kitchen, shared_world.robot, shared_world, Settings(seed=2))
     refined = refine(bench, plan, start, SKILLS)
     assert isinstance(refined, Refined), str(refined)
+    refined = replace(refined, motions=finish_all(bench, refined.motions, start))
     names = tuple(f"{plan[m.action_index]} | {m.phase}" for m in refined.motions)
     end, log = execute(shared_world, refined.motions, names, start)
     return Run(plan, refined, start, end, log)

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import imageio.v2 as imageio
-
 from galley.domain.files import check_writable, written_whole
 from galley.viz.picture import Image
 
@@ -41,6 +39,8 @@ def encoded(path: Path, fps: float) -> Iterator[Append]:
 
 
 def _writer(path: Path, fps: float) -> Any:
+    import imageio.v2 as imageio  # late: not every run is filmed
+
     return imageio.get_writer(
         str(path),
         format="FFMPEG",

@@ -41,7 +41,7 @@ class FilmJob:
 
     def portable(self) -> FilmJob:
         """The same without the scene's line numbers, whose read-only mapping can't be pickled."""
-        return replace(self, scene=replace(self.scene, lines={}))
+        return replace(self, scene=replace(self.scene, places={}))
 
 
 def turns(count: int, workers: int) -> list[tuple[int, range]]:

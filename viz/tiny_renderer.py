@@ -20,7 +20,7 @@ class TinyRenderer:
 
     def __init__(self, scene: Scene, robot: RobotModel, width: int, height: int) -> None:
         self.reason = ""
-        self._world = PyBulletWorld(scene, robot)
+        self._world = PyBulletWorld(scene, robot, visible=True)
         self._camera = PyBulletCamera(self._world, width, height)
         self._last: tuple[bytes, Image] | None = None
 

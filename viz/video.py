@@ -19,7 +19,6 @@ from galley.viz.film_job import FilmJob
 from galley.viz.frames import Frames, frame_times, sample
 from galley.viz.renderer import choose_renderer
 from galley.viz.view import Camera
-from galley.worlds.drake_world import DrakeWorld
 
 logger = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]
@@ -97,6 +96,8 @@ def film(
     if camera is not None:
         cameras: tuple[Camera, ...] = (camera,) * len(frames.time)
     else:
+        from galley.worlds.drake_world import DrakeWorld  # late: Drake takes long to load
+
         with DrakeWorld(scene, robot) as world:
             cameras = film_cameras(frames, lines, scene, robot, world, fps)
     words = _captions(frames, lines, speed, title) if captions or title else ()
@@ -125,6 +126,8 @@ def film(
 
 def viewpoint(log: Log, scene: Scene, robot: RobotModel, fps: float = 25.0) -> Camera:
     """One camera from which a whole short run is seen well: where its film would begin."""
+    from galley.worlds.drake_world import DrakeWorld
+
     frames = sample(log, robot, frame_times(log, fps, 1.0, 0.0))
     lines = [str(line) for line in log.motions]
     with DrakeWorld(scene, robot) as world:

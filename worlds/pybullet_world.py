@@ -24,9 +24,14 @@ class PyBulletWorld:
 
     The robot is one multibody (base, arm, fingers); so is the furniture. Use as a context manager,
     or call ``close``.
+
+    Args:
+        scene: furniture, items and joints.
+        robot: any RobotModel.
+        visible: loads what pictures need, too, which takes longer than all the rest.
     """
 
-    def __init__(self, scene: Scene, robot: RobotModel) -> None:
+    def __init__(self, scene: Scene, robot: RobotModel, visible: bool = False) -> None:
         self.scene = scene
         self.robot = robot
         self.client = pb.connect(pb.DIRECT)
@@ -35,14 +40,16 @@ class PyBulletWorld:
         self._q = scene.robot.q
         self._names: dict[tuple[int, int], str] = {}
         with tempfile.TemporaryDirectory() as folder, quiet():
-            self._load(Path(folder))
+            self._load(Path(folder), visible)
             self._load_self_collision(Path(folder))
         self.hand_link = self._link(self.robot_id, robot.palm)
 
-    def _load(self, folder: Path) -> None:
+    def _load(self, folder: Path, visible: bool) -> None:
         client = self.client
         flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_MATERIAL_COLORS_FROM_MTL
         flags |= pb.URDF_USE_IMPLICIT_CYLINDER  # else a polygon with a margin of 1 mm all round
+        if not visible:
+            flags |= pb.URDF_IGNORE_VISUAL_SHAPES
 
         def load(name: str, urdf: str, fixed: bool) -> int:
             path = folder / f"{name}.urdf"
@@ -85,6 +92,7 @@ class PyBulletWorld:
         """
         client = self.self_client
         flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_SELF_COLLISION
+        flags |= pb.URDF_IGNORE_VISUAL_SHAPES
         body = pb.loadURDF(
             str(folder / "robot.urdf"), useFixedBase=True, flags=flags, physicsClientId=client
         )

@@ -22,8 +22,8 @@ def check_start(world: PyBulletWorld) -> None:
     for names, distance in sorted(world.near_pairs(0.0).items()):
         if distance < -DEPTH and names not in allowed:
             key, subject, other = _culprit(scene, names)
-            what = f"{key}: at the start {subject} is {-1e3 * distance:.1f} mm deep in {other}"
-            errors.append(InputError(scene.source, scene.lines.get(key), None, what))
+            what = f"at the start {subject} is {-1e3 * distance:.1f} mm deep in {other}"
+            errors.append(scene.fault(key, what))
     if errors:
         raise BadInput(errors)
 
@@ -47,8 +47,7 @@ def _names(world: PyBulletWorld) -> list[InputError]:
         for thing in things:
             if thing.name in world.robot.links:
                 key = f"{section}.{thing.name}"
-                what = f"{key}: a link of the robot has this name too"
-                found.append(InputError(scene.source, scene.lines.get(key), None, what))
+                found.append(scene.fault(key, "a link of the robot has this name too"))
     return found
 
 
@@ -61,8 +60,8 @@ def _limits(world: PyBulletWorld) -> list[InputError]:
             if not group.lower[j] - 1e-9 <= q[j] <= group.upper[j] + 1e-9:
                 key = f"robot.start.{group.name}"
                 what = (
-                    f"{key}: {joint} starts at {q[j]:.4f} {group.units[j]}, outside "
+                    f"{joint} starts at {q[j]:.4f} {group.units[j]}, outside "
                     f"[{group.lower[j]:.4f}, {group.upper[j]:.4f}]"
                 )
-                found.append(InputError(scene.source, scene.lines.get(key), None, what))
+                found.append(scene.fault(key, what))
     return found

@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen, inverse, transform
-from galley.domain.scene import HAND, WORLD, Scene
-from galley.domain.state import State, item_pose
+from galley.domain.scene import HAND, WORLD, Body, Scene
+from galley.domain.state import Placement, State, item_pose
 from galley.robots.collision_model import collision_model
 from galley.robots.model import RobotModel
-from galley.worlds.checker import MARGIN, Contact, Pair
+from galley.worlds.checker import MARGIN, Contact, Pair, pairs
 from galley.worlds.collision_world import Bodies, CollisionWorld
 from galley.worlds.kernel.arrays import Obstacles
 from galley.worlds.movers import Rider, SceneJoint
@@ -26,7 +27,9 @@ from galley.worlds.solids import Solid, half_extents, of_shape, row12, table
 from galley.worlds.view import View
 
 _T = TypeVar("_T")
-_KEPT = 64  # worlds, and views, of the last States asked for
+_KEPT = 128  # worlds, and views, of the last States asked for
+_DIGITS = 9  # of poses, in metres: finer differences are rounding, and no world of their own
+_GROUND = 0.005  # m, a body no higher than this lies under the chassis: it can't be run into
 
 
 class SceneKernel:
@@ -55,6 +58,11 @@ class SceneKernel:
         self._palm, self._X_FP = frame, X_FP
         self._worlds: OrderedDict[object, tuple[CollisionWorld, object]] = OrderedDict()
         self._views: OrderedDict[object, tuple[View, object]] = OrderedDict()
+        self._keys: OrderedDict[object, tuple[tuple[State, object], object]] = OrderedDict()
+        self._furniture: OrderedDict[object, tuple[tuple[Array, Array, Array], object]] = (
+            OrderedDict()
+        )
+        self._constant: dict[str, frozenset[Pair]] = {}
 
     def _place_still(self) -> None:
         """Poses and boxes of all solids with the joints at zero; lists those that may move."""
@@ -88,13 +96,49 @@ class SceneKernel:
         return found if np.array_equal(np.asarray(found.q), state.q) else replace(found, q=state.q)
 
     def _world(self, state: State, driven: str | None) -> CollisionWorld:
-        """The world but for the robot's joints, which are those of the first such State."""
-        key = (
-            tuple((p.parent, p.X_PI.tobytes()) for p in state.items),
-            state.scene_q.tobytes(),
-            driven,
-        )
-        return _kept(self._worlds, key, lambda: self._make(state, driven))
+        """The world but for the robot's joints, which are those of the first such State.
+
+        Made of rounded poses, so that it depends on nothing but its key.
+        """
+        rounded, key = self._told(state)
+
+        def make() -> CollisionWorld:
+            return self._make(State(state.q, rounded.scene_q, rounded.items), driven)
+
+        return _kept(self._worlds, (key, driven), make)
+
+    def _told(self, state: State) -> tuple[State, object]:
+        """A State with its poses rounded, and what tells it from others but for the robot's joints.
+
+        Kept for the same arrays, which a State never changes.
+        """
+
+        def make() -> tuple[State, object]:
+            scene_q = frozen(_rounded(state.scene_q))
+            items = tuple(Placement(p.parent, frozen(_rounded(p.X_PI))) for p in state.items)
+            key = (*((p.parent, p.X_PI.tobytes()) for p in items), scene_q.tobytes())
+            return State(state.q, scene_q, items), key
+
+        parts = (state.items, state.scene_q)
+        return _kept(self._keys, (id(parts[0]), id(parts[1])), make, parts)
+
+    def constant_pairs(self, group: str) -> frozenset[Pair]:
+        """Pairs whose distance can't change while a group moves, so that it says nothing of a path.
+
+        What lies below the chassis wherever it drives; and for the arm, all that the base stands
+        by.
+        """
+        if group not in self._constant:
+            scene, robot = self.scene, self.robot
+            bodies = tuple(body.name for body in scene.bodies)
+            if "base" in group:  # alone, or with the arm
+                low = tuple(b.name for b in scene.bodies if b.joint is None and _top(b) < _GROUND)
+                found = pairs(("chassis",), low)
+            else:
+                still = robot.links[: robot.links.index("panda_link1")]
+                found = pairs(still, bodies + tuple(item.name for item in scene.items))
+            self._constant[group] = found
+        return self._constant[group]
 
     def view(
         self,
@@ -106,9 +150,16 @@ class SceneKernel:
     ) -> View:
         """One joint group in the world as ``state`` has it, all else of the robot as there."""
         world = self._world(state, driven)
-        still = b"" if group == "all" else state.q.tobytes()
+        still = self._still(group, state)
         key = (id(world), group, allowed, margin, still)
         return _kept(self._views, key, lambda: world.view(group, state.q, allowed, margin), world)
+
+    def _still(self, group: str, state: State) -> bytes:
+        """The values of the joints that the group leaves where they are."""
+        if group == "all":
+            return b""
+        where = self.robot.slice(group)
+        return state.q[: where.start].tobytes() + b"|" + state.q[where.stop :].tobytes()
 
     def driven(self, scene_q: Array) -> str | None:
         """The joint that differs among rows of scene joint values (m, nj), or None.
@@ -127,18 +178,35 @@ class SceneKernel:
         """A Checker for the world as ``state`` has it; ``allowed`` pairs may touch."""
         return KernelChecker(self, state, allowed, margin)
 
+    def _put(
+        self, placed: tuple[Array, Array, Array], name: str, rows: list[int], X_WB: Array
+    ) -> None:
+        """Write poses and boxes of a body's solids into X (m, 4, 4), low, high (m, 3)."""
+        X, low, high = placed
+        for k in rows:
+            X[k] = X_WB @ self._X_BS[k]
+            below, above = half_extents(self._solids[k], X[k, :3, :3])
+            low[k], high[k] = X[k, :3, 3] + below, X[k, :3, 3] + above
+
+    def _furnished(self, scene_q: Array) -> tuple[Array, Array, Array]:
+        """Poses and boxes of all solids with the joints at ``scene_q``; those of items are open."""
+
+        def make() -> tuple[Array, Array, Array]:
+            placed = self._X.copy(), self._low.copy(), self._high.copy()
+            for name, rows in self._movable:
+                if name not in self.scene.item_index:
+                    self._put(placed, name, rows, self.scene.body_pose(name, scene_q))
+            return placed
+
+        return _kept(self._furniture, scene_q.tobytes(), make)
+
     def _make(self, state: State, driven: str | None) -> CollisionWorld:
         scene = self.scene
-        X, low, high = self._X.copy(), self._low.copy(), self._high.copy()
+        X, low, high = (array.copy() for array in self._furnished(state.scene_q))
         for name, rows in self._movable:
             if name in scene.item_index:
-                X_WB = item_pose(scene, state, scene.item_index[name], np.eye(4))
-            else:
-                X_WB = scene.body_pose(name, state.scene_q)
-            for k in rows:
-                X[k] = X_WB @ self._X_BS[k]
-                below, above = half_extents(self._solids[k], X[k, :3, :3])
-                low[k], high[k] = X[k, :3, 3] + below, X[k, :3, 3] + above
+                X_WI = item_pose(scene, state, scene.item_index[name], np.eye(4))
+                self._put((X, low, high), name, rows, X_WI)
         obstacles = Obstacles(
             self._table,
             row12(X).astype(np.float32),
@@ -201,8 +269,15 @@ class KernelChecker:
         self.allowed = allowed
         self.margin = margin
 
+    @cached_property
+    def _still(self) -> View:
+        """The view of the State as it is."""
+        return self.kernel.view(self.state, "all", self.allowed, self.margin)
+
     def _view(self, scene_q: Array | None) -> View:
-        state = self.state if scene_q is None else self.state.with_scene(scene_q)
+        if scene_q is None:
+            return self._still
+        state = self.state.with_scene(scene_q)
         return self.kernel.view(state, "all", self.allowed, self.margin)
 
     def free(self, q: Array, scene_q: Array | None = None) -> bool:
@@ -246,6 +321,21 @@ def scene_joint(scene: Scene, name: str, scene_q: Array) -> SceneJoint:
         moved = scene.body_pose(parent, scene_q) @ inverse(scene.body(parent).X_WB0)
         X_WJ = moved @ X_WJ
     return SceneJoint(frozen(X_WJ), prismatic, joint.lower, joint.upper)
+
+
+def _rounded(values: Array) -> Array:
+    """Without what is below ``_DIGITS``, and without negative zeros."""
+    return np.round(values, _DIGITS) + 0.0
+
+
+def _top(body: Body) -> float:
+    """Highest z (m) of a fixed body's collision shapes; infinite where it isn't known."""
+    tops = [np.inf if any(s.kind == "mesh" for s in body.shapes) else -np.inf]
+    for shape in body.shapes:
+        if shape.collision and shape.kind != "mesh":
+            X_WS = body.X_WB0 @ shape.X_BS
+            tops.append(float(X_WS[2, 3] + np.abs(X_WS[2, :3]) @ shape.half_extents))
+    return max(tops)
 
 
 def _kept(

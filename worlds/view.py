@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb, isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,7 +62,7 @@ class View:
         """The same view by the spheres alone, which is faster. They share their scratch."""
         margins = self.query.margins.copy()
         margins[2] = 0.0
-        return self._with(self.query._replace(margins=margins))
+        return self._with("margins", margins)
 
     @cached_property
     def fine(self) -> View:
@@ -71,14 +71,16 @@ class View:
 
     def finer(self, factor: float) -> View:
         """The same view, edges checked at ``factor`` times the step. They share their scratch."""
-        return self._with(self.query._replace(step=self.query.step * factor))
+        return self._with("step", self.query.step * factor)
 
-    def _with(self, query: Query) -> View:
-        from galley.worlds.kernel.entries import FUNCTIONS
-        from galley.worlds.kernel.packed import pack
+    def _with(self, field: str, values: NDArray[Any]) -> View:
+        """The same view with another array, of the same shape and type, for one field."""
+        from galley.worlds.kernel.packed import ROW
 
-        table = pack(self.robot, self.obstacles, query, FUNCTIONS)
-        return replace(self, query=query, table=table)
+        table = self.table.copy()
+        table[ROW[field], 0] = values.ctypes.data
+        arrays: dict[str, Any] = {field: values}
+        return replace(self, query=self.query._replace(**arrays), table=table)
 
     def free(self, q: ArrayLike) -> bool:
         """Whether one configuration (k,) keeps the margin."""

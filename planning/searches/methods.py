@@ -8,6 +8,7 @@ from types import MappingProxyType
 from galley.domain.collection import paused_collection
 from galley.domain.errors import did_you_mean
 from galley.domain.failure import Failure
+from galley.planning.contradiction import explain_contradiction
 from galley.planning.limits import Limits
 from galley.planning.searches.result import Plan
 from galley.planning.task import Task
@@ -101,5 +102,8 @@ def search(task: Task, method: str = "bfs", limits: Limits | None = None) -> Pla
         return hopeless
     if task.is_goal(task.init):
         return Plan((), 0.0, 0, 1, 0.0)
+    contradiction = explain_contradiction(task)
+    if contradiction is not None:
+        return contradiction
     with paused_collection():
         return run(task, limits or Limits())

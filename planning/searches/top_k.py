@@ -14,6 +14,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from galley.domain.failure import Failure
+from galley.planning.contradiction import explain_contradiction
 from galley.planning.explain import explain_exhausted, explain_unreachable
 from galley.planning.limits import Limits, Meter
 from galley.planning.searches.costs import whole_costs
@@ -91,7 +92,7 @@ class PlanIterator(Iterator[Plan]):
         return plan
 
     def _run(self, meter: Meter) -> Iterator[Plan]:
-        hopeless = explain_unreachable(self._task)
+        hopeless = explain_unreachable(self._task) or explain_contradiction(self._task)
         if hopeless is not None:
             self.complete, self.failure = True, hopeless
             return

@@ -1,10 +1,11 @@
-"""``on``, ``inside``, ``near``, ``grasp`` in metres: each holds up to its threshold, not beyond."""
+"""Geometric facts in metres: each holds up to its threshold, not beyond."""
 
 import numpy as np
 import pytest
 
+from galley.domain.formula import Fact
 from galley.domain.frames import rotation_rpy, transform
-from galley.domain.predicates import fact_holds, inside, near, on
+from galley.domain.predicates import fact_holds, inside, near, on, state_facts
 from galley.domain.scene import HAND
 from galley.domain.state import Placement, initial_state
 
@@ -104,7 +105,15 @@ def test_facts_are_looked_up_through_the_bindings(kitchen):
     assert holds("grasp", "sugar") is False
     assert holds("inside", "spam", "drawer") is False
     assert holds("inside", "spam", "drawer", state=can_in_drawer(kitchen, (0, 1.2, LYING)))
+    assert holds("in", "spam", "drawer") is False
+    assert holds("in", "spam", "drawer", state=can_in_drawer(kitchen, (0, 1.2, LYING)))
+    assert holds("in", "spam", "countertop") is False  # no inside there
+    assert holds("in", "spam", "center") is False
+    assert holds("opened", "drawer") is False
+    assert holds("opened", "countertop") is False  # no handle
     assert holds("empty", "h1") is None
+    assert holds("opened", "sugar") is None
+    assert holds("in", "sugar", "spam") is None
     held = start.with_item(0, Placement(HAND, np.eye(4)))
     assert holds("grasp", "sugar", state=held) is True
 
@@ -113,3 +122,40 @@ def test_near_is_the_stance_set(kitchen):
     stance = kitchen.stance("burner")
     assert near(stance, np.array([1.0, 0.4, 2.0])).holds
     assert not near(stance, np.array([1.36, 0.4, 2.0])).holds
+
+
+@pytest.mark.parametrize("opening", [0.0, 0.0049, 0.0051, 0.3])
+def test_in_a_drawer_whether_open_or_closed(kitchen, opening):
+    """Unlike ``inside``; and ``opened`` is the opposite of what ``inside`` calls closed."""
+    binding = {b.object: b for b in kitchen.bindings}
+    pair = (binding["spam"], binding["drawer"])
+
+    def verdict(name, *bindings, p):
+        state = can_in_drawer(kitchen, p, opening)
+        return fact_holds(kitchen, state, name, bindings, X_WH)
+
+    there, sticking_out = (0.0, 1.2, LYING), (0.0, 1.2, 0.888 - 0.041 + 0.0051)
+    assert verdict("in", *pair, p=there).holds
+    assert not verdict("in", *pair, p=sticking_out).holds
+    opened = verdict("opened", binding["drawer"], p=there)
+    assert opened.holds is (opening > 0.005)
+    assert f"open by {1e3 * opening:.1f} mm" in opened.why
+    assert verdict("inside", *pair, p=there).holds is not opened.holds
+
+
+def test_all_facts_of_some_predicates(kitchen):
+    """Each that can be made of the objects and has a meaning, whether it holds or not."""
+    objects = ("sugar", "spam", "drawer", "burner", "center", "h1")
+    bindings = {name: kitchen.binding(name) for name in objects}
+    opened = np.zeros(6)
+    opened[kitchen.joint_index["indigo_drawer_top_joint"]] = 0.2
+    state = initial_state(kitchen).with_scene(opened)
+    wanted = {"on": 2, "opened": 1, "near": 1, "empty": 1}
+    found = state_facts(kitchen, state, wanted, bindings, X_WH)
+    assert {fact for fact, verdict in found.items() if verdict.holds} == {
+        Fact("on", ("sugar", "burner")),
+        Fact("on", ("spam", "burner")),
+        Fact("opened", ("drawer",)),
+        Fact("near", ("center",)),
+    }
+    assert len(found) == 2 * 3 + 3 + 3

@@ -74,3 +74,25 @@ def test_mutated_kitchens_give_a_scene_or_bad_input_and_nothing_else(kitchen_fol
     rng = random.Random(1)
     found = [outcome(tmp_path, mutated(text, rng)) for _ in range(25)]
     assert any(isinstance(f, BadInput) for f in found)
+
+
+def test_mutated_extensions_give_a_scene_or_bad_input_and_nothing_else(small_text, tmp_path):
+    (tmp_path / "base.yaml").write_text(small_text)
+    (tmp_path / "grasps.yaml").write_text(
+        "- {name: a, width: 0.05, xyz: [0, 0, 0], rpy: [0, 0, 0]}"
+    )
+    child = (
+        "galley_scene: 1\nextends: base.yaml\nname: child\nphysics: {friction: 0.5}\n"
+        "robot:\n  start:\n    base: [1.5, 0.2, 3.0]\nitems:\n  block: null\n  ball:\n"
+        "    mass: 0.1\n    shapes:\n      - {sphere: 0.03}\n    pose: {on: top, xy: [0.0, 0.1]}\n"
+        "    grasps: grasps.yaml\nobjects:\n  block: {item: ball}\n"
+        "  table: {stance: cabinet, region: top, at: {xy: [0.1, 0.1], yaw: 0.4}}\n"
+    )
+    rng = random.Random(2)
+    found = [outcome(tmp_path, mutated(child, rng)) for _ in range(120)]
+    scenes = [scene for scene in found if isinstance(scene, Scene)]
+    assert 3 < len(scenes) < 117
+    known = {str(tmp_path / name) for name in ("scene.yaml", "base.yaml", "grasps.yaml")}
+    faults = [error for f in found if isinstance(f, BadInput) for error in f.errors]
+    assert {error.file for error in faults} <= known
+    assert any(error.file == str(tmp_path / "base.yaml") for error in faults)

@@ -131,6 +131,18 @@ def test_through_is_the_clamped_cubic_spline(robot_arm, seed):
         np.testing.assert_allclose(trajectory(t, order), oracle(t, order), atol=tolerance)
 
 
+@few
+@given(st.integers(0, 10**6), st.integers(3, 40))
+def test_through_passes_its_waypoints_by_the_quintic_law(robot_arm, seed, n):
+    """s(u) = 10 u^3 - 15 u^4 + 6 u^5 of the way at the share u of the time, ends included."""
+    path = smooth_path(seed, n)
+    u = through(path, robot_arm, 2.0).breaks
+    u = u / u[-1]
+    way = np.abs(np.diff(path.waypoints, axis=0)).max(axis=1).cumsum()
+    law = np.polynomial.Polynomial([0, 0, 0, 10, -15, 6])
+    np.testing.assert_allclose(law(u[1:]), way / way[-1], atol=1e-12)
+
+
 # -- the trajectory itself -------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from random_tasks import ADL, STRIPS, make
 from reference import Reference, TooMany
 
 from galley.domain.failure import FailureKind
+from galley.domain.formula import And
 from galley.domain.pddl_reader import read_task
 from galley.planning import Plan, ground, replay, search, validate
 from galley.planning.conflict import smallest_conflict
@@ -44,6 +45,8 @@ def test_breadth_first_finds_a_shortest_plan_or_proves_there_is_none(seed):
     assert found.kind is FailureKind.CONTRADICTION
     if found.certificate["reason"] == "exhausted":
         check_conflict(task, reference, found.certificate)
+    elif found.certificate["reason"] in ("mutex", "opposite"):
+        assert not reference.reachable(And(tuple(task.problem.goal)))
     else:
         assert found.certificate["reason"] == "unreachable"
         goals = [g for g in task.problem.goal if str(g) == found.certificate["goal"]]

@@ -1,15 +1,23 @@
 """What a skill refuses: with a certificate where there is one, honestly otherwise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import frozen, transform
 from galley.domain.scene_file import load_scene
-from galley.domain.state import initial_state
+from galley.domain.state import Placement, initial_state
 from galley.motion.motion import Motion
 from galley.reachability.stances import shortfall
 from galley.robots.mobile_panda import mobile_panda
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
+from galley.skills.refusals import (
+    handle_out_of_reach,
+    out_of_reach_as_found,
+    region_out_of_reach,
+)
 from galley.tamp.refine import refine
 from galley.worlds.pybullet_world import PyBulletWorld
 
@@ -63,9 +71,112 @@ def test_nothing_is_refused_that_the_default_task_does(kitchen, bench):
         ("place", "sugar", "countertop", "h1"),
         ("stow", "spam", "drawer", "h1"),
         ("navigate", "center", "burner"),
+        ("open", "drawer", "h1"),
+        ("close", "drawer", "h1"),
+        ("put_in", "spam", "drawer", "h1"),
+        ("take_out", "spam", "drawer", "h1"),
+        ("cook", "spam", "burner"),
     ):
         bound = action(kitchen, 0, name, *objects)
         assert SKILLS[name].impossible(bench, bound, initial_state(kitchen)) is None
+
+
+@pytest.mark.parametrize("name", ["pick", "take_out"])
+def test_what_the_hand_can_not_span_has_no_grasp(kitchen, bench, name):
+    """A plate of 0.2 m: wider than the hand opens, 0.08 m, whichever way it is taken."""
+    plate = replace(kitchen.item("sugar_box"), size=np.array([0.2, 0.2, 0.03]))
+    scene = replace(kitchen, items=(plate, *kitchen.items[1:]))
+    wide = Workbench(scene, bench.robot, bench.world)
+    where = "drawer" if name == "take_out" else "burner"
+    failure = SKILLS[name].impossible(
+        wide, action(scene, 0, name, "sugar", where, "h1"), initial_state(scene)
+    )
+    assert failure.kind is FailureKind.DOES_NOT_FIT
+    assert failure.certificate["kind"] == "sizes"
+    assert failure.certificate["item_m"] == [0.2, 0.2, 0.03]
+    assert min(failure.certificate["item_m"][:2]) > failure.certificate["opening_m"] == 0.08
+
+
+@pytest.mark.parametrize(
+    ("name", "objects"),
+    [
+        ("open", ("burner", "h1")),
+        ("close", ("countertop", "h1")),
+        ("take_out", ("spam", "burner", "h1")),
+        ("put_in", ("spam", "countertop", "h1")),
+        ("cook", ("spam", "drawer")),
+    ],
+)
+def test_furniture_that_is_no_drawer_can_not_be_used_as_one(kitchen, bench, name, objects):
+    bound = action(kitchen, 0, name, *objects)
+    failure = SKILLS[name].impossible(bench, bound, initial_state(kitchen))
+    assert failure.kind is FailureKind.CONTRADICTION
+    assert failure.certificate["missing"]
+
+
+def away(scene, by):
+    """The scene with each stance set moved ``by`` metres along x."""
+    shift = np.array([by, 0.0, 0.0])
+    moved = tuple(
+        replace(s, lower=frozen(s.lower + shift), upper=frozen(s.upper + shift))
+        for s in scene.stances
+    )
+    spec = replace(scene.robot.base, upper=(99.0, *scene.robot.base.upper[1:]))
+    return replace(scene, stances=moved, robot=replace(scene.robot, base=spec))
+
+
+def some(rng, low, high):
+    """A number or point between two, often at the very ends."""
+    return np.clip(rng.uniform(1.5 * low - 0.5 * high, 1.5 * high - 0.5 * low), low, high)
+
+
+@pytest.mark.parametrize(("by", "refused"), [(0.4, False), (2.0, True), (3.0, True)])
+def test_distance_bounds_hold_for_every_stance_and_every_point(kitchen, bench, by, refused):
+    """Random points of the region and the handle, from random stances: none is nearer."""
+    scene = away(kitchen, by)
+    far = Workbench(scene, bench.robot, bench.world)
+    rng = np.random.default_rng(0)
+    spec, can = scene.robot.base, scene.item("potted_meat_can")
+    handle = scene.handle("indigo_drawer_handle_top")
+    inside, top = scene.region("indigo_drawer_top_inside"), scene.region("hitman_top")
+    cases = (
+        (region_out_of_reach(far, can, top, scene.stance("countertop")), "countertop", top),
+        (region_out_of_reach(far, can, inside, scene.stance("drawer")), "drawer", inside),
+        (handle_out_of_reach(far, handle, scene.stance("drawer")), "drawer", None),
+    )
+    for failure, name, region in cases:
+        least = np.inf
+        stance = scene.stance(name)
+        for _ in range(1000):
+            slide = some(rng, 0.0, 0.4)
+            if region is None:
+                p = handle.point + np.array([slide, some(rng, -0.06, 0.06), 0.0])
+            else:  # half of the can's shorter side away from the edges, at least
+                low, high = region.boxes[0]
+                xy = some(rng, low[:2] + 0.025, high[:2] - 0.025)
+                p = np.array([*xy, low[2] + can.size[2] / 2])
+                p[0] += slide if region is inside else 0.0
+            b = some(rng, stance.lower, stance.upper)
+            least = min(least, shortfall(p, replace(stance, lower=b, upper=b), spec))
+        assert (failure is not None) == refused
+        if failure is not None:
+            assert failure.kind is FailureKind.UNREACHABLE
+            slack = least - failure.certificate["hand_m"] - failure.numbers["shortfall_m"]
+            assert 0.0 <= slack < 0.1, "a bound, and no idle one"
+
+
+def test_an_item_in_a_drawer_counts_as_in_reach_if_the_drawer_brings_it_near(kitchen, bench):
+    inside = Placement("indigo_drawer_top", frozen(transform(None, (-0.1, 1.2, 0.82))))
+    take = action(kitchen, 0, "take_out", "spam", "drawer", "h1")
+    index = kitchen.item_index["potted_meat_can"]
+    state = initial_state(kitchen).with_item(index, inside)
+    assert out_of_reach_as_found(bench, state, take, SKILLS["take_out"]) is None
+    for by, expected in ((0.4, False), (2.0, True)):
+        scene = away(kitchen, by)
+        far = Workbench(scene, bench.robot, bench.world)
+        failure = out_of_reach_as_found(far, state, take, SKILLS["take_out"])
+        assert (failure is not None) == expected
+    assert out_of_reach_as_found(bench, state, take, SKILLS["open"]) is None
 
 
 FAR = "{xyz: [-3.5, 0.1, 0.89]}"

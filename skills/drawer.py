@@ -1,0 +1,186 @@
+"""open(furniture, hand) and close(furniture, hand): a drawer is pulled or pushed by its handle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.predicates import CLOSED
+from galley.domain.scene import Binding, Handle
+from galley.domain.state import State, initial_state
+from galley.motion.motion import Motion
+from galley.skills.contacts import operations
+from galley.skills.free_travel import free_travel
+from galley.skills.manipulation import Manipulation
+from galley.skills.refusals import handle_out_of_reach, no_such_region
+from galley.skills.skill import BoundAction, Role, Skill, stance_of
+from galley.skills.step import Step, carry_out
+from galley.skills.workbench import Workbench
+
+NEEDED = 0.10  # m (or rad), a drawer that opens less can't be reached into
+_SPARE = 0.005  # m (or rad), left before what stops a drawer
+
+
+class Open(Skill):
+    """Opens a drawer, as far as it is to be opened or as far as its way is free."""
+
+    parameters: ClassVar[tuple[str, ...]] = ("furniture", "hand")
+    role: ClassVar[Role] = Role(opens=0)
+
+    def refine(
+        self,
+        bench: Workbench,
+        action: BoundAction,
+        upcoming: tuple[BoundAction, ...],
+        state: State,
+        rng: np.random.Generator,
+    ) -> tuple[Motion, ...] | Failure:
+        """See ``Skill.refine``."""
+        drawer = action.bindings[0]
+        opening = opening_of(bench, drawer, state)
+        if isinstance(opening, Failure):
+            return opening
+        handle = handle_of(bench, drawer)
+        if stands_at(bench, handle, state, opening):
+            return ()
+        step = Step(lambda s, r: operations(bench, s, handle, opening, r), drawer)
+        return carry_out(bench, action, (step,), state, rng)
+
+    def first_contacts(
+        self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
+    ) -> Iterator[Manipulation]:
+        """Pulls at the handle."""
+        drawer = action.bindings[0]
+        opening = opening_of(bench, drawer, state)
+        if isinstance(opening, Failure):
+            return iter(())
+        return operations(bench, state, handle_of(bench, drawer), opening, rng)
+
+    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
+        """There must be a handle in reach, and no furniture in the drawer's way."""
+        return cannot_open(bench, action.bindings[0])
+
+
+class Close(Skill):
+    """Closes a drawer."""
+
+    parameters: ClassVar[tuple[str, ...]] = ("furniture", "hand")
+    role: ClassVar[Role] = Role(uses=0)
+
+    def refine(
+        self,
+        bench: Workbench,
+        action: BoundAction,
+        upcoming: tuple[BoundAction, ...],
+        state: State,
+        rng: np.random.Generator,
+    ) -> tuple[Motion, ...] | Failure:
+        """See ``Skill.refine``."""
+        drawer = action.bindings[0]
+        failed = cannot_close(bench, drawer, state)
+        if failed is not None:
+            return failed
+        handle = handle_of(bench, drawer)
+        if stands_at(bench, handle, state, 0.0):
+            return ()
+        step = Step(lambda s, r: operations(bench, s, handle, 0.0, r), drawer)
+        return carry_out(bench, action, (step,), state, rng)
+
+    def first_contacts(
+        self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
+    ) -> Iterator[Manipulation]:
+        """Pushes at the handle."""
+        return operations(bench, state, handle_of(bench, action.bindings[0]), 0.0, rng)
+
+    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
+        """There must be a handle in reach."""
+        return _handle_missing_or_far(bench, action.bindings[0])
+
+
+def handle_of(bench: Workbench, drawer: Binding) -> Handle:
+    """The handle of a piece of furniture that has one."""
+    assert drawer.handle is not None, "impossible() has refused this already"
+    return bench.scene.handle(drawer.handle)
+
+
+def stands_at(bench: Workbench, handle: Handle, state: State, value: float) -> bool:
+    """Whether the handle's joint is at a value (m or rad) already, as near as counts as closed."""
+    now = float(state.scene_q[bench.scene.joint_index[handle.joint]])
+    return abs(now - value) <= CLOSED
+
+
+def wanted(bench: Workbench, drawer: Binding) -> float:
+    """How far (m or rad) the drawer is opened where nothing is in its way."""
+    return min(drawer.opening, bench.scene.joint(handle_of(bench, drawer).joint).upper)
+
+
+def opening_of(bench: Workbench, drawer: Binding, state: State) -> float | Failure:
+    """How far (m or rad) the drawer can be opened in ``state``, or what doesn't let it.
+
+    Furniture and items that stand there stop it alike; the Failure names what does.
+    """
+    handle, most = handle_of(bench, drawer), wanted(bench, drawer)
+    least = min(NEEDED, most)
+    free, blocker = free_travel(bench, state, handle.joint, True, most + _SPARE)
+    if blocker is None:
+        return most
+    opening = min(most, free - _SPARE)
+    if opening < least:
+        return _blocked(drawer, handle, free, blocker, least + _SPARE)
+    return opening
+
+
+def cannot_open(bench: Workbench, drawer: Binding) -> Failure | None:
+    """A certified Failure if the drawer can't be opened wherever the items stand, else None."""
+    failed = _handle_missing_or_far(bench, drawer)
+    if failed is not None:
+        return failed
+    handle = handle_of(bench, drawer)
+    joints = [bench.scene.body(name).joint for name in bench.scene.chain(handle.body)]
+    if any(joint not in (None, handle.joint) for joint in joints):
+        return None  # it rides on another drawer or door: nothing holds wherever that is
+    least = min(NEEDED, wanted(bench, drawer))
+    state = initial_state(bench.scene)
+    scene_q = np.array(state.scene_q)
+    scene_q[bench.scene.joint_index[handle.joint]] = 0.0
+    shut = state.with_scene(scene_q)
+    free, blocker = free_travel(bench, shut, handle.joint, False, least + _SPARE)
+    return None if blocker is None else _blocked(drawer, handle, free, blocker, least + _SPARE)
+
+
+def cannot_close(bench: Workbench, drawer: Binding, state: State) -> Failure | None:
+    """A Failure if something stops the drawer on its way shut as ``state`` has it, else None."""
+    handle = handle_of(bench, drawer)
+    now = float(state.scene_q[bench.scene.joint_index[handle.joint]])
+    left, blocker = free_travel(bench, state, handle.joint, True, 0.0)
+    if blocker is None or abs(left) <= CLOSED:
+        return None
+    return _blocked(drawer, handle, now - left, blocker, now, "closes")
+
+
+def _handle_missing_or_far(bench: Workbench, drawer: Binding) -> Failure | None:
+    if drawer.handle is None:
+        return no_such_region(drawer.object, "handle to open or close it by")
+    return handle_out_of_reach(bench, handle_of(bench, drawer), stance_of(bench, drawer))
+
+
+def _blocked(
+    drawer: Binding, handle: Handle, free: float, blocker: str, needed: float, does: str = "opens"
+) -> Failure:
+    return Failure(
+        FailureKind.BLOCKED,
+        f"{drawer.object} {does} by {max(free, 0.0):.3f} m only, then it meets {blocker}; "
+        f"{needed:.3f} m are needed",
+        (blocker,),
+        {"opening_m": free, "needed_m": needed},
+        {
+            "kind": "swept-drawer",
+            "joint": handle.joint,
+            "blocker": blocker,
+            "free_m": free,
+            "needed_m": needed,
+        },
+    )

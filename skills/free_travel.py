@@ -1,0 +1,158 @@
+"""How far a drawer or door can be moved before something stops it, the robot left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from galley.domain.frames import Array, transform
+from galley.domain.scene import HAND, Joint, Scene, Shape
+from galley.domain.state import State, item_pose
+from galley.skills.convex import Polyhedron, first_contact, polyhedron, separation
+from galley.skills.workbench import Workbench
+
+_SLACK = 0.001  # m, overlaps of furniture in its slot that are passed by
+_DEEPER = 0.005  # m, pieces that overlap at the start are pushed this far to see which way is out
+_STOP = 1e-5  # m, a turning door nearer than this to something has reached it
+
+
+def free_travel(
+    bench: Workbench, state: State, joint: str, include_items: bool, to: float
+) -> tuple[float, str | None]:
+    """The joint's value (m or rad) at which what it moves first meets something on its way.
+
+    Pieces that touch as ``state`` has them (a drawer in its slot) count only if the way leads
+    further into each other. Exact for drawers; a door is advanced by no more than its distance
+    (conservative advancement; Mirtich 1996), so that nothing thin is passed.
+
+    Args:
+        joint: the name of the joint.
+        include_items: whether items that stand about, and what lies in the drawer, count, and other
+            drawers and doors as they stand; else only bodies that never move.
+        to: the value to move to.
+
+    Returns:
+        ``to`` and None if the way is free; else the value at first contact, and the name of the
+        body or item met.
+    """
+    scene = bench.scene
+    moving_joint = scene.joint(joint)
+    start = float(state.scene_q[scene.joint_index[joint]])
+    moving, still = _parts(scene, state, joint, include_items)
+    if abs(to - start) < 1e-12 or not moving or not still:
+        return to, None
+    meets = _slides if moving_joint.kind == "prismatic" else _turns
+    way, blocker = meets(moving, still, moving_joint, to - start)
+    if blocker is None:
+        return to, None
+    return start + way, blocker
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A shape of a body or item in the world; its polyhedron is made when it is asked for."""
+
+    name: str
+    shape: Shape
+    X: Array
+
+    @cached_property
+    def solid(self) -> Polyhedron:
+        return polyhedron(self.shape).moved(self.X)
+
+    @cached_property
+    def box(self) -> tuple[Array, Array]:
+        """Lowest and highest corner (3,) of a box around it."""
+        if self.shape.kind == "mesh":
+            return self.solid.box
+        X = self.X @ self.shape.X_BS
+        half = np.abs(X[:3, :3]) @ self.shape.half_extents
+        return X[:3, 3] - half, X[:3, 3] + half
+
+
+def _parts(
+    scene: Scene, state: State, joint: str, include_items: bool
+) -> tuple[list[_Part], list[_Part]]:
+    """What moves with the joint and what stands still."""
+    moved = frozenset(scene.moved_by(joint))
+    moving: list[_Part] = []
+    still: list[_Part] = []
+    for body in scene.bodies:
+        own = body.name in moved
+        if own or include_items or not _on_joint(scene, body.name):
+            X = scene.body_pose(body.name, state.scene_q)
+            (moving if own else still).extend(_solid(body.name, body.shapes, X))
+    if include_items:
+        for k, item in enumerate(scene.items):
+            placed = state.items[k]
+            if placed.parent != HAND:
+                X = item_pose(scene, state, k, np.eye(4))
+                rides = placed.parent in moved
+                (moving if rides else still).extend(_solid(item.name, item.shapes, X))
+    return moving, still
+
+
+def _on_joint(scene: Scene, body: str) -> bool:
+    return any(scene.body(name).joint is not None for name in scene.chain(body))
+
+
+def _solid(name: str, shapes: Iterable[Shape], X: Array) -> list[_Part]:
+    return [_Part(name, shape, X) for shape in shapes if shape.collision]
+
+
+def _in_box(parts: list[_Part], low: Array, high: Array) -> list[_Part]:
+    """The parts whose boxes overlap one."""
+    return [p for p in parts if (p.box[0] <= high).all() and (p.box[1] >= low).all()]
+
+
+def _slides(
+    moving: list[_Part], still: list[_Part], joint: Joint, way: float
+) -> tuple[float, str | None]:
+    """How far (m, signed) the moving parts slide before the first contact, and with what."""
+    u = joint.axis * np.sign(way)
+    nearest, blocker = abs(way), None
+    for part in moving:
+        low, high = part.box
+        reached = u * nearest
+        for other in _in_box(still, low + np.minimum(reached, 0), high + np.maximum(reached, 0)):
+            met = first_contact(part.solid, other.solid, u, _SLACK)
+            if met == 0.0 and not _deeper(part.solid, other.solid, u):
+                continue
+            if met < nearest:
+                nearest, blocker = met, other.name
+    return nearest * float(np.sign(way)), blocker
+
+
+def _deeper(part: Polyhedron, other: Polyhedron, u: Array) -> bool:
+    """Whether two that touch get further into each other on the way."""
+    pushed = part.moved(transform(None, _DEEPER * u))
+    return separation(pushed, other) < separation(part, other) - _SLACK
+
+
+def _turns(
+    moving: list[_Part], still: list[_Part], joint: Joint, way: float
+) -> tuple[float, str | None]:
+    """How far (rad, signed) the moving parts turn before the first contact, and with what."""
+    sign = float(np.sign(way))
+    nearest, blocker = abs(way), None
+    for part in moving:
+        along = (part.solid.vertices - joint.pivot) @ joint.axis
+        arms = part.solid.vertices - joint.pivot - np.outer(along, joint.axis)
+        radius = max(float(np.linalg.norm(arms, axis=1).max()), 1e-6)
+        middles = joint.pivot + np.outer([along.min(), along.max()], joint.axis)
+        low, high = middles.min(axis=0) - radius, middles.max(axis=0) + radius
+        for other in _in_box(still, low, high):
+            # What overlaps already may stay as deep as it is.
+            passes = max(_SLACK, _SLACK - separation(part.solid, other.solid))
+            turned = 0.0
+            while turned < nearest:
+                at = part.solid.moved(joint.motion(sign * turned))
+                gap = separation(at, other.solid) + passes
+                if gap < _STOP:
+                    nearest, blocker = turned, other.name
+                    break
+                turned += gap / radius
+    return nearest * sign, blocker

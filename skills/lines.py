@@ -1,0 +1,298 @@
+"""Arm configurations along the lines of a Manipulation, checked, timed and proven."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.base_spec import MobileBaseSpec
+from galley.domain.frames import Array
+from galley.motion.edges import bisection_order
+from galley.motion.path import Path
+from galley.motion.timing import through
+from galley.motion.trajectory import Trajectory
+from galley.reachability.arm import follow
+from galley.robots.model import RobotModel
+from galley.robots.travel import travel_bound
+from galley.skills.manipulation import Line, Manipulation, Stroke
+from galley.skills.proof import CONTACT, CONTACT_MARGIN, free_view, grip, held_reach, prove
+from galley.skills.tally import Tally
+from galley.skills.workbench import Workbench
+from galley.worlds.checker import MARGIN, Checker
+
+_STROKE_STATES = 6  # of the fingers on their way open or closed
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A Line with the arm's configurations (n, 7) at its poses and the timing that passes them.
+
+    Attributes:
+        clearance: m, proven or measured to anything undeclared.
+    """
+
+    path: Path
+    trajectory: Trajectory
+    clearance: float
+
+
+@dataclass(frozen=True)
+class Part:
+    """A Line, or a Stroke at the end of one, with the fingers' openings.
+
+    Attributes:
+        line: the line; of a stroke the one before it, at whose end it stands still.
+        opening: of each finger (m) at its beginning. closing: at its end.
+        stroke: whether the fingers move at the line's end.
+        checker: of its states, with the margin in contact.
+    """
+
+    line: Line
+    opening: float
+    closing: float
+    stroke: bool
+    checker: Checker
+
+
+def parts(bench: Workbench, manipulation: Manipulation) -> tuple[Part, ...]:
+    """A Manipulation's steps with the fingers' openings. Equal checkers are the same."""
+    found: list[Part] = []
+    opening = manipulation.opening
+    for step in manipulation.steps:
+        if isinstance(step, Stroke):
+            assert found, "the first step is a Line"
+            line = found[-1].line
+            still = line.state if line.scene_q is None else line.state.with_scene(line.scene_q[-1])
+            allowed = step.allowed | line.allowed
+            line, closing = replace(line, state=still, scene_q=None, allowed=allowed), step.opening
+        else:
+            line, closing = step, opening
+        checker = found[-1].checker if found and _same_world(found[-1].line, line) else None
+        if checker is None:
+            checker = bench.checker(line.state, line.allowed, CONTACT_MARGIN)
+        found.append(Part(line, opening, closing, isinstance(step, Stroke), checker))
+        opening = closing
+    return tuple(found)
+
+
+def _same_world(a: Line, b: Line) -> bool:
+    """Whether two lines' states are the same but for the robot, and nothing moves along."""
+    return (
+        a.scene_q is None
+        and b.scene_q is None
+        and a.allowed == b.allowed
+        and a.state.items == b.state.items
+        and np.array_equal(a.state.scene_q, b.state.scene_q)
+    )
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Configurations to be looked at: Q (m, n), with scene joints (m, nj) or None."""
+
+    bench: Workbench
+    checker: Checker
+    Q: Array
+    scene_q: Array | None = None
+
+    def free(self) -> NDArray[np.bool_]:
+        """Which keep the margin (m,)."""
+        return self.checker.free_many(self.Q, self.scene_q)
+
+    def touching(self, k: int) -> tuple[str, ...]:
+        """What the k-th is nearest to, the robot's own links left out."""
+        scene_q = None if self.scene_q is None else self.scene_q[k]
+        nearest = self.checker.contacts(self.Q[k], scene_q)[:1]
+        names = (name for contact in nearest for name in (contact.a, contact.b))
+        return tuple(name for name in names if name not in self.bench.robot.links)
+
+    def passes(self, tally: Tally) -> bool:
+        """Whether all keep it; the first that doesn't is tallied."""
+        free = self.free()
+        if free.all():
+            return True
+        tally.hit(lambda: self.touching(int(np.argmin(free))))
+        return False
+
+
+def at_contact(
+    bench: Workbench,
+    steps: tuple[Part, ...],
+    base: Array,
+    options: Array,
+    tally: Tally,
+) -> Array:
+    """Those of the arm configurations (k, 7) at the contact that are free there."""
+    first = steps[0]
+    moved = first.line.scene_q
+    scene_q = None if moved is None else np.repeat(moved[-1:], len(options), axis=0)
+    look = _Look(bench, first.checker, _whole(bench.robot, base, options, first.opening), scene_q)
+    free = look.free()
+    if not free.any():
+        tally.hit(lambda: look.touching(0))
+    return np.asarray(options[free])
+
+
+def _whole(robot: RobotModel, base: Array, arms: Array, openings: float | Array) -> Array:
+    """Configurations (m, n) of the robot: base (3,), arms (m, 7), each finger's opening (m,)."""
+    Q = np.empty((len(arms), robot.size))
+    Q[:, robot.slice("base")] = base
+    Q[:, robot.slice("arm")] = arms
+    Q[:, robot.slice("fingers")] = np.reshape(openings, (-1, 1))
+    return Q
+
+
+def run_through(
+    bench: Workbench,
+    manipulation: Manipulation,
+    base: Array,
+    contact: Array,
+    tally: Tally,
+    steps: tuple[Part, ...] | None = None,
+) -> tuple[Segment, ...] | None:
+    """The segments of all lines from an arm configuration (7,) at the contact, or None.
+
+    The cheapest tests first: whether the arm can follow; sampled states, the full margin at both
+    ends, where free motions join on; then the proofs.
+
+    Args:
+        steps: the manipulation's ``parts``, where they have been made.
+    """
+    steps = parts(bench, manipulation) if steps is None else steps
+    paths = _followed(steps, base, contact, bench.scene.robot.base)
+    if paths is None:
+        tally.reasons["the arm can't keep the line"] += 1
+        return None
+    if not _sampled(bench, steps, paths, base, tally):
+        return None
+    lines = [part for part in steps if not part.stroke]
+    found = []
+    for part, arms in zip(lines, paths, strict=True):
+        segment = _proven(bench, part, arms, base, tally)
+        if segment is None:
+            return None
+        found.append(segment)
+    return tuple(found)
+
+
+def _followed(
+    steps: tuple[Part, ...], base: Array, contact: Array, spec: MobileBaseSpec
+) -> list[Array] | None:
+    """Arm configurations (n, 7) along each line; the first is followed backwards."""
+    found: list[Array] = []
+    for part in steps:
+        if part.stroke:
+            continue
+        if not found:
+            path = follow(contact, part.line.poses[::-1], base, spec)
+            path = None if path is None else path[::-1]
+        else:
+            path = follow(found[-1][-1], part.line.poses, base, spec)
+        if path is None:
+            return None
+        found.append(path)
+    return found
+
+
+def _sampled(
+    bench: Workbench, steps: tuple[Part, ...], paths: list[Array], base: Array, tally: Tally
+) -> bool:
+    """Whether the states along lines and strokes are free; the first that isn't is tallied."""
+    first, last = steps[0], steps[-1]
+    if not _margin_kept(bench, first, 0, paths[0][0], first.opening, base, tally):
+        return False
+    if not all(look.passes(tally) for look in _looks(bench, steps, paths, base)):
+        return False
+    if bench.compiled and _joins_on(bench, last, paths[-1][-1], base):
+        return True
+    return _margin_kept(bench, last, -1, paths[-1][-1], last.closing, base, tally)
+
+
+def _looks(
+    bench: Workbench, steps: tuple[Part, ...], paths: list[Array], base: Array
+) -> Iterator[_Look]:
+    """What to look at, in order: lines and strokes with the same checker at once."""
+    rest = iter(paths)
+    arms = paths[0]
+    for checker, group in groupby(steps, key=lambda part: part.checker):
+        rows, scene_q = [], None
+        for part in group:
+            if part.stroke:
+                openings = np.linspace(part.opening, part.closing, _STROKE_STATES)
+                still = np.repeat(arms[-1:], _STROKE_STATES, axis=0)
+                rows.append(_whole(bench.robot, base, still, openings))
+                continue
+            arms = next(rest)
+            order = _order(len(arms))
+            rows.append(_whole(bench.robot, base, arms[order], part.opening))
+            scene_q = None if part.line.scene_q is None else part.line.scene_q[order]
+        yield _Look(bench, checker, np.concatenate(rows) if len(rows) > 1 else rows[0], scene_q)
+
+
+@cache
+def _order(n: int) -> NDArray[np.int64]:
+    """The ends first, then ever finer between them: hits are found early."""
+    return np.array(bisection_order(n), dtype=np.int64)
+
+
+def _margin_kept(
+    bench: Workbench,
+    part: Part,
+    index: int,
+    arm: Array,
+    opening: float,
+    base: Array,
+    tally: Tally,
+) -> bool:
+    """Whether at one end of a line, pose ``index``, the margin of free motions is kept."""
+    line = part.line
+    checker = bench.checker(line.state, grip(bench, line.state), MARGIN)
+    scene_q = None if line.scene_q is None else line.scene_q[index][None]
+    Q = _whole(bench.robot, base, arm[None], opening)
+    return _Look(bench, checker, Q, scene_q).passes(tally)
+
+
+def _joins_on(bench: Workbench, last: Part, arm: Array, base: Array) -> bool:
+    """Whether the arm (7,) has the full margin after the last line.
+
+    In the view in which the free motion that follows is searched: it is made but once.
+    """
+    line = last.line
+    state = line.state.with_robot(np.concatenate([base, arm, [last.closing] * 2]))
+    if line.scene_q is not None:
+        state = state.with_scene(line.scene_q[-1])
+    return free_view(bench, state, "arm", grip(bench, state)).free(arm)
+
+
+def _proven(bench: Workbench, part: Part, arms: Array, base: Array, tally: Tally) -> Segment | None:
+    """The timing for a line, and the proof that nothing but the declared touches on the way."""
+    line, group, spec = part.line, bench.robot.group("arm"), bench.scene.robot.base
+    path = Path("arm", arms)
+    # The quintic's peak speed is 15/8 of its mean.
+    duration = line.length / line.speed * 1.875
+    trajectory = through(path, group, duration, bench.settings.speed)
+    breaks = trajectory.breaks
+    middles = trajectory(0.5 * (breaks[:-1] + breaks[1:]))
+    if (middles < group.lower).any() or (middles > group.upper).any():
+        tally.reasons["the arm can't keep the line"] += 1
+        return None
+    off = _off_chord(trajectory(breaks), middles).max(axis=0)
+    bulge = travel_bound("arm", spec, np.zeros(7), off, held_reach(bench, line.state))
+    state = line.state.with_robot(np.concatenate([base, path.start, [part.opening] * 2]))
+    proof = prove(bench, state, path, line.allowed, CONTACT + bulge, line.scene_q, line=True)
+    if proof.hit is not None:
+        tally.reasons["too near on the way"] += 1
+        return None
+    return Segment(path, trajectory, proof.clearance)
+
+
+def _off_chord(knots: Array, middles: Array) -> Array:
+    """How far (n - 1, k) each point between two knots (n, k) lies off the chord between them."""
+    chord, out = np.diff(knots, axis=0), middles - knots[:-1]
+    share = (out * chord).sum(axis=1) / np.maximum((chord * chord).sum(axis=1), 1e-18)
+    return np.asarray(np.abs(out - share[:, None] * chord))

@@ -1,0 +1,204 @@
+"""What is impossible wherever it is tried, by sizes and distances alone: no search, a certificate.
+
+Distance bounds hold for every configuration: the flange can't be farther from the arm's shoulder
+than the arm is long, and the thing held or taken is at most ``hand`` away from the flange.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array
+from galley.domain.scene import WORLD, Handle, Item, Region, Scene, Stance
+from galley.domain.state import State
+from galley.reachability.stances import shortfall
+from galley.robots.panda import D1
+from galley.skills.grasps import CLEARANCE, OPENING, grasps_of, hand_in_item
+from galley.skills.reach import out_of_reach
+from galley.skills.skill import BoundAction, Skill, stance_of
+from galley.skills.workbench import Workbench
+
+
+def no_such_region(furniture: str, what: str) -> Failure:
+    """The scene gives this furniture no region of the kind that the action needs."""
+    return Failure(
+        FailureKind.CONTRADICTION,
+        f"the scene gives '{furniture}' no {what}",
+        (furniture,),
+        certificate={"kind": "scene", "object": furniture, "missing": what},
+    )
+
+
+def fits(item: Item, region: Region) -> Failure | None:
+    """A Failure with sizes if the upright item fits nowhere in the empty region, else None."""
+    height = float(item.size[2])
+    if region.kind == "volume":
+        room = float(region.boxes[0, 1, 2] - region.boxes[0, 0, 2])
+        if height > room:
+            return Failure(
+                FailureKind.DOES_NOT_FIT,
+                f"{item.name} is {height:.3f} m high when upright, {region.name} has {room:.3f} m",
+                (item.name, region.name),
+                {"height_m": height, "room_m": room},
+                {"kind": "sizes", "item_m": item.size.tolist(), "room_height_m": room},
+            )
+    short, long = np.sort(item.size[:2])
+    sides = np.sort(region.boxes[:, 1, :2] - region.boxes[:, 0, :2], axis=1)
+    # Necessary for any yaw: a rectangle's shorter side must fit across the region's narrower one.
+    if (short > sides[:, 0]).all() or (long > np.hypot(sides[:, 0], sides[:, 1])).all():
+        room_m = sides.max(axis=0).tolist()
+        return Failure(
+            FailureKind.DOES_NOT_FIT,
+            f"{item.name} ({short:.3f} x {long:.3f} m) fits nowhere on {region.name}",
+            (item.name, region.name),
+            {"width_m": float(short), "length_m": float(long)},
+            {"kind": "sizes", "item_m": item.size.tolist(), "largest_room_m": room_m},
+        )
+    return None
+
+
+def no_grasp(item: Item) -> Failure | None:
+    """A Failure with sizes if the hand can't open wide enough for the item, else None.
+
+    For items without a list of grasps: across each side that a standing item can be held by.
+    """
+    if grasps_of(item):
+        return None
+    x, y, _ = item.size
+    widest = OPENING - 2 * CLEARANCE
+    return Failure(
+        FailureKind.DOES_NOT_FIT,
+        f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m",
+        (item.name,),
+        {"width_m": float(min(x, y)), "room_m": widest},
+        {"kind": "sizes", "item_m": item.size.tolist(), "opening_m": OPENING, "widest_m": widest},
+    )
+
+
+def region_out_of_reach(
+    bench: Workbench, item: Item, region: Region, stance: Stance
+) -> Failure | None:
+    """A Failure with a distance bound if the item can't be put anywhere in the region.
+
+    Wherever joints have the region: the bound is taken over all that its body can get to.
+    """
+    box = _reach_of_body(
+        bench.scene, region.body, np.concatenate([_standing(item, b) for b in region.boxes])
+    )
+    if box is None:
+        return None
+    what = f"all of {region.name}"
+    return _bound(bench, box, _hand(bench, item), stance, what, (item.name, region.name))
+
+
+def handle_out_of_reach(bench: Workbench, handle: Handle, stance: Stance) -> Failure | None:
+    """A Failure with a distance bound if the handle can't be taken from any stance in the set.
+
+    Wherever its joint has it.
+    """
+    along = handle.span * np.cross(handle.closing, handle.approach)
+    points = handle.point + np.array([-along, along])
+    box = _reach_of_body(bench.scene, handle.body, points)
+    if box is None:
+        return None
+    hand = float(np.linalg.norm(bench.robot.p_HT))
+    return _bound(bench, box, hand, stance, handle.name, (handle.name,))
+
+
+def out_of_reach_as_found(
+    bench: Workbench, state: State, action: BoundAction, skill: Skill
+) -> Failure | None:
+    """A Failure with a distance bound if the item that an action takes is out of reach.
+
+    It holds as long as the item stands where ``state`` has it. An item in a drawer is looked for
+    wherever the drawer can bring it. None where the action takes nothing, or nothing is known.
+    """
+    taken, place = skill.role.takes, skill.role.place
+    if taken is None or place is None:
+        return None
+    stance = stance_of(bench, action.bindings[place])
+    index = bench.scene.item_index[action.bindings[taken].target]
+    if state.held == index:
+        return None
+    placed = state.items[index]
+    if placed.parent == WORLD:
+        return out_of_reach(bench, state, index, stance)
+    item = bench.scene.items[index]
+    box = _reach_of_body(bench.scene, placed.parent, placed.X_PI[None, :3, 3])
+    if box is None:
+        return None
+    return _bound(bench, box, _hand(bench, item), stance, item.name, (item.name,))
+
+
+def _standing(item: Item, box: Array) -> Array:
+    """Corners (4, 3) of where an upright item's centre can be, its footprint in a box (2, 3)."""
+    short = float(min(item.size[:2])) / 2.0  # at least this far from the edges, whatever its yaw
+    lower, upper = box[0, :2] + short, box[1, :2] - short
+    middle = 0.5 * (lower + upper)
+    lower, upper = np.minimum(lower, middle), np.maximum(upper, middle)
+    z = float(box[0, 2]) + float(item.size[2]) / 2.0
+    return np.array([[x, y, z] for x in (lower[0], upper[0]) for y in (lower[1], upper[1])])
+
+
+def _hand(bench: Workbench, item: Item) -> float:
+    """The farthest (m) that the hand's frame gets from the item's centre in any grasp."""
+    held = [hand_in_item(grasp, bench.robot.p_HT)[:3, 3] for grasp in grasps_of(item)]
+    return max((float(np.linalg.norm(p)) for p in held), default=0.0)
+
+
+def _reach_of_body(scene: Scene, body: str, points: Array) -> Array | None:
+    """World box (2, 3) of points (n, 3) of a body, whatever its joints' values are.
+
+    None where a joint turns: the corners of its travel don't bound it.
+    """
+    joints = [j for name in scene.chain(body) if (j := scene.body(name).joint) is not None]
+    if any(scene.joint(name).kind != "prismatic" for name in joints):
+        return None
+    found = []
+    for ends in product((0, 1), repeat=len(joints)):
+        scene_q = np.zeros(len(scene.joints))
+        for name, end in zip(joints, ends, strict=True):
+            joint = scene.joint(name)
+            scene_q[scene.joint_index[name]] = (joint.lower, joint.upper)[end]
+        X = scene.body_pose(body, scene_q)
+        found.append(points @ X[:3, :3].T + X[:3, 3])
+    everywhere = np.concatenate(found)
+    return np.array([everywhere.min(axis=0), everywhere.max(axis=0)])
+
+
+def _bound(
+    bench: Workbench,
+    box: Array,
+    hand: float,
+    stance: Stance,
+    what: str,
+    objects: tuple[str, ...],
+) -> Failure | None:
+    """The distance bound for the nearest point of a world box (2, 3)."""
+    spec = bench.scene.robot.base
+    low = np.maximum(stance.lower[:2], spec.lower[:2])
+    high = np.minimum(stance.upper[:2], spec.upper[:2])
+    nearest = np.empty(3)
+    # In each coordinate as near to where the base can be as the box has it; in z to the shoulder.
+    between = 0.5 * (np.maximum(box[0, :2], low) + np.minimum(box[1, :2], high))
+    nearest[:2] = np.clip(between, box[0, :2], box[1, :2])
+    nearest[2] = np.clip(spec.p_BA[2] + D1, box[0, 2], box[1, 2])
+    gap = shortfall(nearest, stance, spec) - hand
+    if gap <= 0.0:
+        return None
+    return Failure(
+        FailureKind.UNREACHABLE,
+        f"{what} is at least {gap:.2f} m out of reach from everywhere in stance set "
+        f"'{stance.name}'",
+        objects,
+        {"shortfall_m": gap},
+        {
+            "kind": "distance-bound",
+            "point_m": nearest.tolist(),
+            "hand_m": hand,
+            "stance": stance.name,
+        },
+    )

@@ -1,0 +1,54 @@
+"""cook(item, furniture) and wash(item, furniture): symbols change, nothing moves."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.predicates import fact_holds
+from galley.domain.state import State
+from galley.motion.motion import Motion
+from galley.robots.kinematics import hand_pose
+from galley.skills.refusals import no_such_region
+from galley.skills.skill import BoundAction, Role, Skill, region_of
+from galley.skills.workbench import Workbench
+
+
+class AtPlace(Skill):
+    """Needs no motion, but the item must stand on the furniture and the base near it."""
+
+    parameters: ClassVar[tuple[str, ...]] = ("item", "furniture")
+    role: ClassVar[Role] = Role(uses=1)
+
+    def refine(
+        self,
+        bench: Workbench,
+        action: BoundAction,
+        upcoming: tuple[BoundAction, ...],
+        state: State,
+        rng: np.random.Generator,
+    ) -> tuple[Motion, ...] | Failure:
+        """See ``Skill.refine``: no Motions, or what does not hold."""
+        thing, furniture = action.bindings[:2]
+        X_WH = hand_pose(state.q, bench.scene.robot.base)
+        for name, bindings in (("on", (thing, furniture)), ("near", (furniture,))):
+            verdict = fact_holds(bench.scene, state, name, bindings, X_WH)
+            if verdict is not None and not verdict.holds:
+                fact = " ".join([name, *(binding.object for binding in bindings)])
+                return Failure(
+                    FailureKind.CONTRADICTION,
+                    f"({fact}) does not hold: {verdict.why}",
+                    tuple(binding.object for binding in bindings),
+                    certificate={"kind": "fact", "fact": f"({fact})", "why": verdict.why},
+                )
+        return ()
+
+    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
+        """There must be a surface for the item to stand on."""
+        furniture = action.bindings[1]
+        region = region_of(bench, furniture)
+        if region is None or region.kind != "surface":
+            return no_such_region(furniture.object, "surface for things to stand on")
+        return None

@@ -1,0 +1,175 @@
+"""What to do where an action is stuck: a lesson for the task planner, or an earlier choice anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.formula import Fact
+from galley.domain.scene import Binding
+from galley.planning import GroundAction
+from galley.skills import BoundAction, Skill, Workbench
+from galley.tamp.augment import Augmented
+from galley.tamp.diagnose import in_the_way
+from galley.tamp.lessons import Lesson
+from galley.tamp.refine import Advice, Refinement
+
+_DIAGNOSES = 6  # of one action in one plan; a further one would say the same
+_HOPELESS = 4  # times that an action found no way, the other items gone, before the plan is dropped
+_DIAGNOSIS = 30_000  # of its random streams
+
+
+@dataclass
+class Adviser:
+    """Advises refinements, and remembers what it said.
+
+    Attributes:
+        bench: scene, robot, settings.
+        task: with the names of the facts. bindings: of its objects. skills: by action.
+        learned: whether a fact was learned already.
+        silent: no more suspicions: what can't be proven has been tried around.
+    """
+
+    bench: Workbench
+    task: Augmented
+    bindings: Mapping[str, Binding]
+    skills: Mapping[str, Skill]
+    silent: bool = False
+    _asked: Counter[tuple[int, int]] = field(default_factory=Counter)
+    _hopeless: Counter[tuple[int, int]] = field(default_factory=Counter)
+    _objects: dict[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        index = self.bench.scene.item_index
+        for binding in self.bindings.values():
+            if binding.kind == "item":
+                self._objects[index[binding.target]] = binding.object
+
+    def __call__(self, refinement: Refinement, failure: Failure) -> Advice:
+        """See ``refine.Adviser``."""
+        k = refinement.at
+        if failure.certificate is not None and failure.kind is not FailureKind.BUDGET:
+            advice = self._from_proof(refinement, failure)
+            if advice is not None:
+                return advice
+        key = (id(refinement), k)
+        self._asked[key] += 1
+        if self.silent or self._asked[key] > _DIAGNOSES:
+            return None
+        names = refinement.stream_names
+        found = in_the_way(
+            self.bench,
+            self.skills,
+            refinement.plan[k:],
+            refinement.states[-1],
+            lambda i: self.bench.rng(names[k], _DIAGNOSIS, self._asked[key], i),
+        )
+        if found is None:
+            return self._no_way(refinement, key, failure)
+        if not found.items:
+            return None
+        return self._blocked(refinement, found.subject, found.items)
+
+    def _from_proof(self, refinement: Refinement, failure: Failure) -> Advice:
+        """What follows from a failure with a certificate; None where it proves nothing here."""
+        k = refinement.at
+        subject = next((a for a in refinement.plan[k : k + 2] if _works(self.skills[a.name])), None)
+        if subject is None:
+            return None
+        items = self.bench.scene.item_index
+        if failure.kind is FailureKind.BLOCKED and set(failure.objects) & set(items):
+            blockers = frozenset(items[name] for name in failure.objects if name in items)
+            return self._blocked(refinement, subject, blockers, failure)
+        if self._moved(refinement):
+            return None
+        return (self.out_of_reach(subject, failure),)
+
+    def out_of_reach(self, subject: BoundAction, failure: Failure) -> Lesson:
+        """An action that finds no stance: a fact where it takes an item, else it is forbidden."""
+        role = self.skills[subject.name].role
+        first = next(i for i in (role.takes, role.puts, role.opens, role.uses) if i is not None)
+        names = [subject.bindings[first].object]
+        if role.place is not None and role.place != first:
+            names.append(subject.bindings[role.place].object)
+        if role.takes is not None and len(names) == 2:
+            return Lesson(self.task.fact("no-stance", *names), failure)
+        action = GroundAction(subject.name, tuple(b.object for b in subject.bindings))
+        return Lesson(Fact("no-stance", tuple(names)), failure, (action,))
+
+    def _no_way(self, refinement: Refinement, key: tuple[int, int], failure: Failure) -> Advice:
+        """Not the other items: another grasp, another stance, and at last another plan."""
+        self._hopeless[key] += 1
+        k = refinement.at
+        if self._hopeless[key] >= _HOPELESS:
+            chain = refinement.plan[k : k + 2]
+            subject = next((a for a in chain if _works(self.skills[a.name])), None)
+            if subject is not None:
+                return (self.out_of_reach(subject, failure),)
+        held = refinement.states[-1].held
+        if held is not None and self._hopeless[key] % 2 == 1:
+            return self._last(refinement, k, held, "takes")
+        return None
+
+    def _blocked(
+        self,
+        refinement: Refinement,
+        subject: BoundAction,
+        items: frozenset[int],
+        failure: Failure | None = None,
+    ) -> Advice:
+        """Lessons where all that is concerned stands as found; else who put it there tries anew."""
+        k, scene = refinement.at, self.bench.scene
+        role = self.skills[subject.name].role
+        concerned = set(items)
+        if role.takes is not None:
+            concerned.add(scene.item_index[subject.bindings[role.takes].target])
+        puts = [self._last(refinement, k, index, "puts") for index in concerned]
+        earlier = [put for put in puts if put is not None]
+        if earlier:
+            return max(earlier)
+        return tuple(self._waits(subject, index, failure) for index in sorted(items))
+
+    def _waits(self, subject: BoundAction, index: int, failure: Failure | None) -> Lesson:
+        """The action must wait until an item that stands as found has gone."""
+        role = self.skills[subject.name].role
+        item = self.bench.scene.items[index].name
+        blocker = self._objects.get(index, item)
+        what = f"{item} stands in the way of ({subject})"
+        failure = failure or Failure(FailureKind.BLOCKED, what, (item,))
+        args = tuple(b.object for b in subject.bindings)
+        barred = () if index in self._objects else (GroundAction(subject.name, args),)
+        if failure.certificate is not None and role.opens is not None:
+            names, predicate = (args[role.opens], blocker), "blocked-by"
+        elif role.puts is not None and role.place is not None:
+            names = (args[role.puts], args[role.place], blocker)
+            predicate = "no-room"
+        else:
+            first = next(i for i in (role.takes, role.opens, role.uses) if i is not None)
+            names, predicate = (args[first], blocker), "blocked-by"
+        fact = Fact(predicate, names) if barred else self.task.fact(predicate, *names)
+        return Lesson(fact, failure, barred)
+
+    def _last(self, refinement: Refinement, k: int, index: int, what: str) -> int | None:
+        """The last action before ``k`` that took or put an item, by its index in the scene."""
+        name = self.bench.scene.items[index].name
+        for i in range(k - 1, -1, -1):
+            action = refinement.plan[i]
+            position = getattr(self.skills[action.name].role, what)
+            if position is not None and action.bindings[position].target == name:
+                return i
+        return None
+
+    @staticmethod
+    def _moved(refinement: Refinement) -> bool:
+        """Whether anything but the robot has moved since the start."""
+        state, start = refinement.states[-1], refinement.start
+        return state.items is not start.items or not np.array_equal(state.scene_q, start.scene_q)
+
+
+def _works(skill: Skill) -> bool:
+    role = skill.role
+    return any(v is not None for v in (role.takes, role.puts, role.opens, role.uses))

@@ -1,0 +1,86 @@
+"""What geometry taught: typed failures, and the facts that they become for the task planner.
+
+- taking or opening X is blocked by items that stand as found: ``(blocked-by X ITEM)`` for each; the
+  action waits until ITEM has been taken away, or X itself
+- putting ITEM there finds no room beside what stands as found: ``(no-room ITEM PLACE OTHER)`` for
+  each; waits until OTHER has been taken away
+- two items can't both be in a place: ``(too-small PLACE ITEM OTHER)``; putting one there waits
+  while the other stands there
+- an item as found is out of reach from all stances: ``(no-stance ITEM PLACE)``; taking it from
+  there as found is ruled out
+- anything else that can't be done wherever it is tried: the action itself is forbidden
+
+A lesson is ``proven`` where its failure carries a certificate. The others are what a bounded search
+came to: good advice for the next plan, no ground for a refusal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.formula import Fact
+from galley.planning import GroundAction, Task
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One thing learned.
+
+    Attributes:
+        fact: what the task planner gets to know, by the names of ``augment``.
+        failure: what happened.
+        actions: those forbidden for good; then ``fact`` is what the report says, no more.
+    """
+
+    fact: Fact
+    failure: Failure
+    actions: tuple[GroundAction, ...] = ()
+
+    @property
+    def proven(self) -> bool:
+        """Whether its failure carries a certificate."""
+        return self.failure.certificate is not None and self.failure.kind is not FailureKind.BUDGET
+
+    def __str__(self) -> str:
+        return f"{self.fact}: {self.failure.message}"
+
+
+@dataclass
+class Lessons:
+    """All that was learned in one search, in order, without repetition."""
+
+    all: dict[Fact, Lesson] = field(default_factory=dict)
+
+    def add(self, lessons: Iterable[Lesson]) -> list[Lesson]:
+        """Those of ``lessons`` that are new; a proof replaces what was only suspected."""
+        new = []
+        for lesson in lessons:
+            known = self.all.get(lesson.fact)
+            if known is None:
+                self.all[lesson.fact] = lesson
+                new.append(lesson)
+            elif set(lesson.actions) - set(known.actions):
+                # One fact, several actions that it rules out.
+                both = tuple(dict.fromkeys((*known.actions, *lesson.actions)))
+                self.all[lesson.fact] = replace(known, actions=both)
+                new.append(lesson)
+            elif lesson.proven and not known.proven:
+                self.all[lesson.fact] = lesson
+        return new
+
+    def taught(self, task: Task, without: Iterable[Fact] = ()) -> Task:
+        """The task with every lesson in it, except those about the facts ``without``."""
+        left_out = set(without)
+        lessons = [each for each in self.all.values() if each.fact not in left_out]
+        facts = [each.fact for each in lessons if not each.actions]
+        if facts:
+            task = task.with_facts(*facts)
+        barred = [action for each in lessons for action in each.actions]
+        return task.forbid(*barred) if barred else task
+
+    @property
+    def suspected(self) -> list[Lesson]:
+        """Those without a proof."""
+        return [each for each in self.all.values() if not each.proven]

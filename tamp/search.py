@@ -1,0 +1,267 @@
+"""Task and motion planning: plans and motions sought together, each correcting the other.
+
+The task planner proposes a skeleton; the skills refine it. Where an action is stuck the adviser
+says why, and what was learned goes back into the task as facts, so that the next skeleton moves a
+blocker away, uses another place, or there is none: then the lessons are the reason, if they can be
+proven. Several skeletons are refined in turns, so that a bad one can't use up the budget.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.formula import Fact
+from galley.domain.pddl import Domain, Problem
+from galley.domain.scene import Binding
+from galley.domain.state import State
+from galley.planning import GroundAction, Task, ground, search
+from galley.skills import BoundAction, Skill, Workbench
+from galley.tamp.advice import Adviser
+from galley.tamp.augment import augmented
+from galley.tamp.binding import bind_plan, standing
+from galley.tamp.certify import Prover
+from galley.tamp.foresight import Foresight
+from galley.tamp.lessons import Lesson, Lessons
+from galley.tamp.refine import Learned, Refined, Refinement
+from galley.tamp.refusal import core, refusal
+from galley.tamp.skeletons import Skeletons
+
+TURN = 12  # refinements of single actions that a skeleton gets before the next has its turn
+REFINEMENTS = 80  # of single actions in all, and 8 more for each action of the first plan
+
+
+class Listener(Protocol):
+    """Hears how the search goes on."""
+
+    def skeleton(self, actions: tuple[str, ...]) -> None:
+        """A plan is about to be refined."""
+        ...
+
+    def action(self, index: int, total: int, text: str, event: str) -> None:
+        """An action's refinement: ``start``, ``done``, or why it is tried again."""
+        ...
+
+    def learned(self, text: str) -> None:
+        """A fact was learned, and why."""
+        ...
+
+
+class Silent:
+    """A listener that says nothing."""
+
+    def skeleton(self, actions: tuple[str, ...]) -> None:
+        """See ``Listener``."""
+
+    def action(self, index: int, total: int, text: str, event: str) -> None:
+        """See ``Listener``."""
+
+    def learned(self, text: str) -> None:
+        """See ``Listener``."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A plan with motions.
+
+    Attributes:
+        plan: the actions. refined: their motions, not yet finished (see ``skills.finish``).
+    """
+
+    plan: tuple[GroundAction, ...]
+    refined: Refined
+
+
+@dataclass
+class Search:
+    """One search; what it learned can be read afterwards.
+
+    Attributes:
+        bench: scene, robot, world, settings.
+        domain, problem: the user's.
+        bindings: what the problem's objects are in the scene.
+        skills: by the names of actions.
+        start: the State to begin in.
+        listener: hears how it goes on.
+        node_limit: of each search of the task planner; None: its own.
+        lessons: what was learned. told: of it what concerned a plan that was looked at, in order.
+        latest: the skeleton last looked at.
+        task_s: seconds spent on plans and on what can be said of them without motions.
+        skeletons: how many were refined. refinements: of single actions in all.
+    """
+
+    bench: Workbench
+    domain: Domain
+    problem: Problem
+    bindings: Mapping[str, Binding]
+    skills: Mapping[str, Skill]
+    start: State
+    listener: Listener = field(default_factory=Silent)
+    node_limit: int | None = None
+    lessons: Lessons = field(default_factory=Lessons)
+    told: list[Lesson] = field(default_factory=list)
+    latest: tuple[GroundAction, ...] = ()
+    task_s: float = 0.0
+    skeletons: int = 0
+    refinements: int = 0
+
+    def solve(self) -> Solution | Failure:
+        """A plan and its motions; or why there is none, or none was found."""
+        clock = time.perf_counter()
+        there = standing(self.bench.scene, self.start, self.bindings)
+        self._seen = augmented(self.domain, self.problem, self.skills, there)
+        self._task = ground(self._seen.domain, self._seen.problem)
+        self._adviser = Adviser(self.bench, self._seen, self.bindings, self.skills)
+        self._foresight = Foresight(
+            self.bench, self._seen, self._task, self.bindings, self.skills, self.start
+        )
+        self._given_up: set[Fact] = set()  # suspicions that leave no plan: tried around from now on
+        self._active: list[_Active] = []
+        self._worst: Failure | None = None
+        self._source = self._new_source()
+        self.task_s += time.perf_counter() - clock
+        budget: int | None = None
+        while True:
+            clock = time.perf_counter()
+            over = self._admit()
+            self.task_s += time.perf_counter() - clock
+            if over is not None:
+                return over
+            if budget is None and self._active:
+                budget = REFINEMENTS + 8 * len(self._active[0].plan)
+            found = self._turn()
+            if found is not None:
+                return found
+            if budget is not None and self.refinements >= budget:
+                return self._budget(f"{budget} refinements of single actions were tried")
+
+    def _new_source(self) -> Skeletons:
+        return Skeletons(self.lessons.taught(self._task, self._given_up), self.node_limit)
+
+    def _admit(self) -> Failure | None:
+        """Take a further skeleton into the round; a Failure where there is none left to try."""
+        while True:
+            plan = next(self._source, None)
+            if plan is None:
+                return self._no_further()
+            self.latest = plan
+            bound = bind_plan(plan, dict(self.bindings))
+            why = self._foresight.lessons(bound)
+            if why is None:
+                break
+            new = self._learn(why, plan)
+            if not new and any(each.fact in self._given_up for each in why):
+                break  # what is suspected has been given up: try it all the same
+            # Nothing new means that no fact says what is wrong with this plan: on to the next.
+        if any(each.plan == plan for each in self._active):
+            return None
+        self.listener.skeleton(tuple(map(str, plan)))
+        self.skeletons += 1
+        total = len(bound)
+
+        def progress(action: BoundAction, event: str) -> None:
+            self.listener.action(action.index, total, str(action), event)
+
+        refinement = Refinement(self.bench, bound, self.skills, self.start, progress, self._adviser)
+        self._active.append(_Active(plan, refinement))
+        return None
+
+    def _no_further(self) -> Failure | None:
+        """What it means that the task planner has no further plan."""
+        if self._active:
+            return None
+        if not self._source.complete:
+            what = self._source.failure
+            if what is not None and self._worst is None:
+                return what
+            return self._budget("no further plan was found")
+        if not self.lessons.all:
+            # In the user's own terms: the symbols alone forbid it.
+            found = search(ground(self.domain, self.problem), "bfs")
+            return found if isinstance(found, Failure) else self._source.failure
+        needed = core(self._task, self.lessons)
+        if not self._given_up:
+            prover = Prover(self.bench, self.bindings, self.skills, self.start)
+            refused = refusal(needed, prover.prove)
+            if refused is not None:
+                return refused
+        suspected = {each.fact for each in needed if not each.proven} - self._given_up
+        if not suspected:
+            return self._budget("every plan known was tried")
+        self._given_up |= suspected
+        self._adviser.silent = True
+        self._source = self._new_source()
+        return self._admit()
+
+    def _turn(self) -> Solution | None:
+        """One round: every skeleton goes on for some refinements."""
+        for each in list(self._active):
+            if each not in self._active:
+                continue  # dropped by what another one taught
+            before = each.refinement.attempts
+            found = each.refinement.advance(TURN)
+            self.refinements += each.refinement.attempts - before
+            if isinstance(found, Refined):
+                self.latest = each.plan
+                return Solution(each.plan, found)
+            if found is None:
+                continue
+            self._active.remove(each)
+            if isinstance(found, Learned):
+                self._learn(list(found.lessons), each.plan)
+            if each.refinement.worst is not None:
+                self._worst = each.refinement.worst
+        return None
+
+    def _learn(self, lessons: list[Lesson], plan: tuple[GroundAction, ...] = ()) -> list[Lesson]:
+        """Take lessons in; skeletons that they rule out are dropped. Returns the new ones.
+
+        Told are facts, and those of the actions ruled out that ``plan`` has.
+        """
+        new = self.lessons.add(lessons)
+        for lesson in new:
+            if not lesson.actions or set(lesson.actions) & set(plan):
+                self.told.append(lesson)
+                self.listener.learned(str(lesson))
+        if new:
+            self._source = self._new_source()
+            task = self._source.task
+            self._active = [each for each in self._active if _holds(task, each.plan)]
+        return new
+
+    def _budget(self, what: str) -> Failure:
+        """An honest "found nothing": what was tried how often, and what stood in the way."""
+        tried = f"{self.skeletons} plan{'' if self.skeletons == 1 else 's'}"
+        message = f"no motions found ({tried} tried, {what})"
+        worst = self._worst
+        if worst is None and self._active:
+            worst = self._active[0].refinement.worst
+        if worst is not None:
+            message += f"; got furthest: {worst}"
+        numbers = {"plans": float(self.skeletons), "refinements": float(self.refinements)}
+        return Failure(
+            FailureKind.BUDGET, message, worst.objects if worst is not None else (), numbers
+        )
+
+
+@dataclass
+class _Active:
+    """A skeleton that is being refined."""
+
+    plan: tuple[GroundAction, ...]
+    refinement: Refinement
+
+
+def _holds(task: Task, plan: tuple[GroundAction, ...]) -> bool:
+    """Whether the plan is one of the task, with all that was learned."""
+    known = {operator.action: operator for operator in task.operators}
+    state = task.init
+    for action in plan:
+        operator = known.get(action)
+        if operator is None or not operator.applicable(state):
+            return False
+        state = operator.apply(state)
+    return task.is_goal(state)

@@ -1,0 +1,201 @@
+"""Open, take out, put in and close: every motion replayed, judged by predicates and by Drake."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import frozen, transform
+from galley.domain.pddl_reader import read_domain, read_problem
+from galley.domain.predicates import fact_holds
+from galley.domain.scene import Binding
+from galley.domain.state import Placement, initial_state
+from galley.motion.audit import audit
+from galley.motion.effects import after
+from galley.planning import ground, replay, search
+from galley.robots.kinematics import hand_pose
+from galley.skills import SKILLS, BoundAction, Settings, Workbench
+
+JOINT = "indigo_drawer_top_joint"
+PLAN = (
+    ("navigate", "center", "drawer"),
+    ("open", "drawer", "h1"),
+    ("take_out", "spam", "drawer", "h1"),
+    ("place", "spam", "left_counter", "h1"),
+    ("pick", "spam", "left_counter", "h1"),
+    ("put_in", "spam", "drawer", "h1"),
+    ("close", "drawer", "h1"),
+)
+
+
+@pytest.fixture(scope="module")
+def scene(kitchen):
+    """The kitchen, its left counter an object of its own at which the drawer's stances stand."""
+    counter = Binding("left_counter", "furniture", "drawer", region="indigo_top")
+    return replace(kitchen, bindings=(*kitchen.bindings, counter))
+
+
+@pytest.fixture(scope="module")
+def start(scene):
+    """The can in the closed drawer, at its front."""
+    inside = Placement("indigo_drawer_top", frozen(transform(None, (0.12, 1.2, 0.779 + 0.041))))
+    return initial_state(scene).with_item(scene.item_index["potted_meat_can"], inside)
+
+
+@pytest.fixture(scope="module")
+def bench(scene, shared_world):
+    return Workbench(scene, shared_world.robot, shared_world, Settings(seed=1))
+
+
+def bound(scene, index, name, *objects):
+    return BoundAction(index, name, tuple(scene.binding(each) for each in objects))
+
+
+@dataclass
+class Ran:
+    """An action, its motions, and the States before and after."""
+
+    action: BoundAction
+    motions: tuple
+    before: object
+    after: object
+
+
+@pytest.fixture(scope="module")
+def runs(scene, start, bench):
+    """The whole plan, nothing but ``navigate`` at its beginning between the steps."""
+    state, found = start, []
+    plan = tuple(bound(scene, k, *words) for k, words in enumerate(PLAN))
+    for k, action in enumerate(plan):
+        for attempt in range(4):
+            motions = SKILLS[action.name].refine(
+                bench, action, plan[k + 1 :], state, bench.rng(k, attempt)
+            )
+            if not isinstance(motions, Failure):
+                break
+        assert not isinstance(motions, Failure), str(motions)
+        end = state
+        for motion in motions:
+            end = after(scene, bench.robot, motion, end)
+        found.append(Ran(action, motions, state, end))
+        state = end
+    return found
+
+
+def holds(scene, state, name, *objects):
+    X_WH = hand_pose(state.q, scene.robot.base)
+    bindings = tuple(scene.binding(each) for each in objects)
+    return fact_holds(scene, state, name, bindings, X_WH).holds
+
+
+def test_each_action_has_the_effects_that_the_domain_gives_it(scene, runs):
+    expected = (
+        {"near": True, "opened": False, "in": True},
+        {"near": True, "opened": True, "in": True},
+        {"near": True, "opened": True, "in": False, "grasp": True},
+        {"opened": True, "in": False, "grasp": False, "on": True},
+        {"opened": True, "in": False, "grasp": True, "on": False},
+        {"near": True, "opened": True, "in": True, "grasp": False},
+        {"near": True, "opened": False, "in": True},
+    )
+    objects = {
+        "near": ("drawer",),
+        "opened": ("drawer",),
+        "in": ("spam", "drawer"),
+        "grasp": ("spam",),
+        "on": ("spam", "left_counter"),
+    }
+    for run, facts in zip(runs, expected, strict=True):
+        got = {name: holds(scene, run.after, name, *objects[name]) for name in facts}
+        assert got == facts, str(run.action)
+
+
+def test_every_motion_begins_where_the_one_before_it_ended(scene, runs, robot):
+    for run in runs:
+        state = run.before
+        for motion in run.motions:
+            at = state.q[robot.slice(motion.group)]
+            np.testing.assert_allclose(motion.path.start, at, atol=1e-9, err_msg=motion.phase)
+            state = after(scene, robot, motion, state)
+
+
+def test_drake_finds_every_motion_free(scene, robot, start, runs):
+    motions = tuple(motion for run in runs for motion in run.motions)
+    for motion in audit(scene, robot, motions, start):
+        assert motion.record.audit == "free", motion.phase
+
+
+def test_the_drawer_moves_by_the_hand_and_only_while_it_is_pulled_or_pushed(scene, runs, robot):
+    k = scene.joint_index[JOINT]
+    for run in runs:
+        state = run.before
+        for motion in run.motions:
+            end = after(scene, robot, motion, state)
+            led = any(a.kind == "joint" for a in motion.attachments)
+            assert led or end.scene_q[k] == state.scene_q[k], motion.phase
+            state = end
+    assert runs[1].after.scene_q[k] == pytest.approx(0.30, abs=1e-3)
+    assert runs[-1].after.scene_q[k] == pytest.approx(0.0, abs=1e-3)
+
+
+def test_every_base_pose_is_near_the_furniture_that_is_worked_on(scene, runs, robot):
+    """Steps drive where they must, and never out of the stance set."""
+    for run in runs:
+        assert scene.stance("drawer").contains(run.after.q[robot.slice("base")]), str(run.action)
+
+
+def test_nothing_moves_to_open_what_is_open_and_to_close_what_is_closed(scene, bench, runs):
+    rng = np.random.default_rng(0)
+    for name, state in (("open", runs[1].after), ("close", runs[-1].after)):
+        action = bound(scene, 0, name, "drawer", "h1")
+        assert SKILLS[name].refine(bench, action, (), state, rng) == ()
+
+
+def test_navigate_stays_where_the_next_thing_is_in_reach(scene, bench, runs):
+    """Opened, the base near the drawer: the counter has the same stances."""
+    rng = np.random.default_rng(0)
+    there = bound(scene, 0, "navigate", "drawer", "left_counter")
+    assert SKILLS["navigate"].refine(bench, there, (), runs[1].after, rng) == ()
+    away = bound(scene, 0, "navigate", "drawer", "countertop")
+    assert SKILLS["navigate"].refine(bench, away, (), runs[1].after, rng)[-1].group == "base"
+
+
+def test_stow_into_an_open_drawer_needs_no_place_to_put_the_thing_meanwhile(scene, bench, runs):
+    held = runs[4].after  # picked up, the drawer is open
+    stow = bound(scene, 0, "stow", "spam", "drawer", "h1")
+    found = SKILLS["stow"].refine(bench, stow, (), held, np.random.default_rng(3))
+    assert not isinstance(found, Failure), str(found)
+    steps = {motion.phase.split(":")[0] for motion in found if ":" in motion.phase}
+    assert steps == {"put in", "close drawer"}
+
+
+def test_cooking_moves_nothing_and_needs_the_item_in_its_place(scene, bench, start, runs):
+    cook = bound(scene, 0, "cook", "sugar", "burner")
+    rng = np.random.default_rng(0)
+    q = start.q.copy()
+    q[:3] = [0.9, 0.4, 0.0]
+    assert SKILLS["cook"].refine(bench, cook, (), start.with_robot(q), rng) == ()
+    far = SKILLS["cook"].refine(bench, cook, (), start, rng)
+    assert far.kind is FailureKind.CONTRADICTION
+    assert far.certificate["fact"] == "(near burner)"
+    cook = bound(scene, 0, "cook", "spam", "burner")
+    elsewhere = SKILLS["cook"].refine(bench, cook, (), start, rng)
+    assert elsewhere.certificate["fact"] == "(on spam burner)"
+    assert elsewhere.objects == ("spam", "burner")
+
+
+@pytest.mark.parametrize("name", ["drawer_left_open", "put_away"])
+def test_pddlgym_executes_the_plans_of_the_second_domain(kitchen_folder, name):
+    domain = read_domain(kitchen_folder / "drawers.pddl")
+    problem = read_problem(kitchen_folder / f"{name}.pddl", domain)
+    found = replay(domain, problem, search(ground(domain, problem)).actions)
+    assert found.status == "agrees", found.message
+    assert found.steps > 0
+
+
+def test_every_action_of_both_domains_has_a_skill_with_its_parameters(kitchen_folder):
+    from galley.tamp.binding import check_skills
+
+    for name in ("kitchen.pddl", "drawers.pddl"):
+        check_skills(read_domain(kitchen_folder / name), SKILLS)

@@ -1,0 +1,254 @@
+"""Own skills: what a skill file may be, and the page's example carried out and measured."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from galley.domain.errors import BadInput
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import transform
+from galley.domain.pddl_reader import read_domain, read_problem
+from galley.domain.scene_file import load_scene
+from galley.domain.state import Placement, initial_state
+from galley.motion.audit import audit
+from galley.motion.effects import after, effects
+from galley.motion.motion import FREE
+from galley.planning import Limits, ground, replay, search, validate
+from galley.robots.kinematics import hand_pose
+from galley.robots.mobile_panda import mobile_panda
+from galley.skills import SKILLS, BoundAction, Settings, Skill, Workbench, skill_set
+from galley.skills.own import load_skills
+from galley.tamp.binding import bind, bind_plan, check_init, check_skills
+from galley.tamp.refine import refine
+from galley.worlds.pybullet_world import PyBulletWorld
+
+DOCS = Path(__file__).parents[2] / "docs"
+WIPING = DOCS / "wiping"
+FILES = ("wiping.pddl", "task.pddl", "wiping.yaml", "sponge_grasps.yaml", "wipe.py")
+
+SKILL = """\
+from galley.skills import Skill
+
+class Wave(Skill):
+    parameters = ("hand",)
+
+    def refine(self, bench, action, upcoming, state, rng):
+        return ()
+
+"""
+
+
+# -- loading ---------------------------------------------------------------------------------------
+
+
+def written(tmp_path, text):
+    file = tmp_path / "mine.py"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return file
+
+
+def test_a_file_of_skills_is_loaded_and_takes_precedence(tmp_path):
+    file = written(tmp_path, SKILL + "SKILLS = {'wave': Wave(), 'pick': Wave()}\n")
+    own = load_skills(file)
+    assert set(own) == {"wave", "pick"}
+    assert all(isinstance(skill, Skill) for skill in own.values())
+    merged = skill_set(own)
+    assert merged["pick"] is own["pick"]
+    assert set(merged) == set(SKILLS) | {"wave"}
+    assert type(SKILLS["pick"]) is not type(own["pick"]), "the shipped ones stay as they are"
+
+
+def test_two_files_of_one_name_do_not_clash_and_leave_nothing_behind(tmp_path):
+    (tmp_path / "other").mkdir()
+    first = load_skills(written(tmp_path, SKILL + "SKILLS = {'wave': Wave()}\n"))
+    second = load_skills(written(tmp_path / "other", SKILL + "SKILLS = {'nod': Wave()}\n"))
+    assert set(first) == {"wave"}
+    assert set(second) == {"nod"}
+    assert type(first["wave"]).__module__ != type(second["nod"]).__module__
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.py", "other"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ("x = 1\n", None, "defines no SKILLS"),
+        ("x = 1\n\ndef f(:\n", 3, "is no Python"),
+        ("import math\nmath.sqrt(-1)\n", 2, "fails while it is read: ValueError"),
+        ("\nimport no_such_module_here\n", 2, "ModuleNotFoundError"),
+        ("import sys\n\nsys.exit(3)\n", 3, "SystemExit"),
+        ("def f():\n    raise RuntimeError('a\\nb')\nf()\n", 2, "RuntimeError: a"),
+        ("\nSKILLS = [1]\n", 2, "is a list"),
+        ("\nSKILLS = {}\n", 2, "is empty"),
+        (SKILL + "SKILLS = {'wave': Wave}\n", 9, "an instance: Wave()"),
+        (SKILL + "SKILLS = {\n    'wave': Wave(),\n    'nod': 3,\n}\n", 11, "'nod' is an int"),
+        (SKILL + "SKILLS = {'Big Wave': Wave()}\n", 9, "not the name of a PDDL action"),
+        (SKILL + "SKILLS = {7: Wave()}\n", 9, "not the name of a PDDL action"),
+        (SKILL + "Wave.parameters = ('foot',)\nSKILLS = {'wave': Wave()}\n", 10, "parameters"),
+        (SKILL.replace("def refine", "def renamed") + "SKILLS = {'w': Wave()}\n", 9, "TypeError"),
+        ("SKILLS = {'a': '\x00'}\n", None, "is no Python"),
+        (b"\xff\xfe\x00", None, "UTF-8"),
+    ],
+)
+def test_a_fault_is_bad_input_with_file_and_line(tmp_path, text, line, says):
+    file = written(tmp_path, text)
+    with pytest.raises(BadInput) as caught:
+        load_skills(file)
+    (error,) = caught.value.errors
+    assert error.file == str(file)
+    assert says in error.what
+    assert "\n" not in str(error)
+    if line is not None:
+        assert error.line == line
+
+
+def test_every_faulty_entry_is_told(tmp_path):
+    file = written(tmp_path, SKILL + "SKILLS = {\n 'a': 1,\n 'b': Wave(),\n 'c': None}\n")
+    with pytest.raises(BadInput) as caught:
+        load_skills(file)
+    assert [error.line for error in caught.value.errors] == [10, 12]
+
+
+@pytest.mark.parametrize("name", ["nothing.py", "."])
+def test_what_is_no_file_is_bad_input(tmp_path, name):
+    with pytest.raises(BadInput, match=r"no such file|is a folder"):
+        load_skills(tmp_path / name)
+
+
+# -- the page's example ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_page_shows_each_file_in_full(name):
+    page = (DOCS / "own_skills.md").read_text()
+    shown = re.search(rf"^`{re.escape(name)}`:\n\n```\w+\n(.*?)^```$", page, re.M | re.S)
+    assert shown is not None
+    assert shown.group(1) == (WIPING / name).read_text()
+
+
+def test_the_page_quotes_the_message_as_it_is(tmp_path):
+    page = (DOCS / "own_skills.md").read_text()
+    file = tmp_path / "wipe.py"
+    file.write_text((WIPING / "wipe.py").read_text().replace('{"wipe": Wipe()}', '{"wipe": Wipe}'))
+    with pytest.raises(BadInput) as caught:
+        load_skills(file)
+    assert str(caught.value).replace(str(file), "wipe.py") in page.splitlines()
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return load_scene(WIPING / "wiping.yaml")
+
+
+@pytest.fixture(scope="module")
+def world(scene):
+    with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
+        yield world
+
+
+@pytest.fixture(scope="module")
+def wiped(scene, world):
+    """The task planned and refined once: plan, start, and each motion with its State."""
+    domain = read_domain(WIPING / "wiping.pddl")
+    problem = read_problem(WIPING / "task.pddl", domain)
+    bindings, skills = bind(scene, domain, problem), skill_set(load_skills(WIPING / "wipe.py"))
+    check_skills(domain, skills)
+    state = initial_state(scene)
+    check_init(scene, state, domain, problem, bindings)
+    task = ground(domain, problem)
+    plan = search(task, "bfs", Limits())
+    assert validate(task, plan).valid
+    assert replay(domain, problem, plan.actions).status == "agrees"
+    bench = Workbench(scene, world.robot, world, Settings(seed=1, optimize="none"))
+    found = refine(bench, bind_plan(plan.actions, bindings), state, skills)
+    assert not isinstance(found, Failure), str(found)
+    steps, at = [], state
+    for motion in found.motions:
+        steps.append((motion, at))
+        at = after(scene, world.robot, motion, at)
+    return plan, state, steps, at
+
+
+def test_the_plan_wipes_with_the_sponge_in_the_hand(wiped):
+    names = [str(action) for action in wiped[0].actions]
+    assert "(wipe sponge patch h1)" in names
+    assert names.index("(pick sponge countertop h1)") < names.index("(wipe sponge patch h1)")
+
+
+def swept(scene, robot, steps):
+    """Poses X_WI of the sponge, at most 4 mm apart, in the motions that wipe."""
+    index = scene.item_index["sponge"]
+    for motion, state in steps:
+        if motion.phase.split(": ")[-1] != "wipe":
+            continue
+        model = effects(scene, robot, motion, state)
+        length = motion.trajectory.duration * 0.3  # m, generous: the hand makes 0.15 m/s
+        for t in np.linspace(0.0, motion.trajectory.duration, max(2, int(length / 0.002))):
+            at = model.at(motion.trajectory(t))
+            yield hand_pose(at.q, scene.robot.base) @ at.items[index].X_PI
+
+
+def test_the_sponge_covers_the_whole_patch_a_millimetre_above_it(scene, world, wiped):
+    """Cells of 4 mm: each centre is under the sponge's face at some time."""
+    lower, upper = scene.region("patch").boxes[0]
+    x, y = (np.arange(lower[k] + 0.002, upper[k], 0.004) for k in (0, 1))
+    cells = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    covered = np.zeros(len(cells), dtype=bool)
+    half, poses = scene.item("sponge").size / 2, 0
+    for X in swept(scene, world.robot, wiped[2]):
+        poses += 1
+        np.testing.assert_allclose(X[2, :3], [0, 0, 1], atol=0.02)  # flat on it
+        corners = X[:3, :3] @ (np.array([[-1, 1], [-1, 1], [-1, -1]]) * half[:, None]) + X[:3, 3:]
+        assert corners[2].min() >= 0.930
+        assert corners[2].max() - 0.930 < 0.003
+        local = (cells - X[:2, 3]) @ X[:2, :2]
+        covered |= (np.abs(local) <= half[:2]).all(axis=1)
+    assert poses > 300
+    assert covered.mean() > 0.995
+
+
+def test_nothing_is_touched_in_a_world_of_its_own(scene, world, wiped):
+    _, start, steps, _ = wiped
+    found = audit(scene, world.robot, tuple(motion for motion, _ in steps), start)
+    assert {motion.record.audit for motion in found} == {FREE}
+    for motion, _ in steps:  # and what may be touched is what wiping touches
+        if "wipe" in motion.phase.split(": ")[-1]:
+            others = {name for pair in motion.allowed for name in pair} - set(world.robot.links)
+            assert others == {"sponge", "hitman"}
+
+
+def test_it_ends_with_the_sponge_put_back(scene, wiped):
+    end = wiped[3]
+    placed = end.items[scene.item_index["sponge"]]
+    assert placed.parent == "world"
+    lower, upper = scene.region("hitman_top").boxes[0]
+    assert (placed.X_PI[:2, 3] >= lower[:2]).all()
+    assert (placed.X_PI[:2, 3] <= upper[:2]).all()
+    assert placed.X_PI[2, 3] == pytest.approx(0.93 + 0.02, abs=0.005)
+
+
+def wipe(scene, where):
+    bindings = tuple(scene.binding(name) for name in ("sponge", where, "h1"))
+    return load_skills(WIPING / "wipe.py")["wipe"], BoundAction(0, "wipe", bindings)
+
+
+def test_what_stands_on_the_patch_is_named_and_not_wiped_away(scene, world, wiped):
+    skill, action = wipe(scene, "patch")
+    held = next(s for m, s in wiped[2] if m.phase.endswith("lower"))
+    height = scene.item("sugar_box").size[2] / 2
+    put = Placement("world", transform(None, (0.1, -0.6, 0.93 + height)))
+    state = held.with_item(scene.item_index["sugar_box"], put)
+    bench = Workbench(scene, world.robot, world)
+    failure = skill.refine(bench, action, (), state, np.random.default_rng(0))
+    assert failure.kind is FailureKind.BLOCKED
+    assert failure.objects == ("sugar_box",)
+    assert "sugar_box" in str(failure)
+    assert "sugar_box" in failure.certificate["outlines_m"]
+
+
+def test_what_has_no_surface_is_refused_before_anything_moves(scene, world):
+    bench, start = Workbench(scene, world.robot, world), initial_state(scene)
+    for where, refused in (("center", True), ("drawer", True), ("patch", False)):
+        skill, action = wipe(scene, where)
+        assert (skill.impossible(bench, action, start) is not None) == refused
