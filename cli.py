@@ -19,6 +19,7 @@ from galley.commands.arguments import index as _index
 from galley.commands.arguments import positive as _positive
 from galley.commands.arguments import sample_rate as _sample_rate
 from galley.commands.arguments import seed as _seed
+from galley.commands.scenario_arguments import scenarios_parser
 from galley.domain.errors import BadInput
 
 DONE, NOT_ACHIEVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -39,7 +40,8 @@ _EXAMPLES = """examples:
   galley plan domain.pddl problem.pddl    task planning only, for any PDDL task
   galley scene my_kitchen.yaml            check a scene and draw it
   galley compare                          RRT against the optimised trajectories
-  galley trajectory runs/NAME             a run's motions: limits, torques, export"""
+  galley trajectory runs/NAME             a run's motions: limits, torques, export
+  galley scenarios                        the scenario suite: what was expected, what came"""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -58,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
     _scene_parser(commands)
     _compare_parser(commands)
     _trajectory_parser(commands)
+    scenarios_parser(commands, _add)
     return top
 
 
@@ -86,7 +89,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"can't go on: {error}", file=sys.stderr)
         return NOT_ACHIEVED
     except KeyboardInterrupt:
-        kept = "; what was finished is kept" if options.command in ("run", "compare") else ""
+        kept = (
+            "; what was finished is kept"
+            if options.command in ("run", "compare", "scenarios")
+            else ""
+        )
         print(f"interrupted{kept}", file=sys.stderr)
         return INTERRUPTED
 
@@ -153,6 +160,9 @@ def _run_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     p.add_argument("--scene", type=Path, help="scene file, YAML (default: Galley's kitchen)")
     p.add_argument("--domain", type=Path, help="PDDL domain (default: the kitchen's)")
     p.add_argument("--problem", type=Path, help="PDDL problem (default: sugar and spam)")
+    p.add_argument(
+        "--skills", type=Path, help="Python file with skills of your own for the domain's actions"
+    )
     p.add_argument(
         "--planner",
         choices=("rrt-connect", "rrt", "anytime"),

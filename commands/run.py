@@ -18,6 +18,7 @@ def run_command(arguments: argparse.Namespace) -> int:
         scene=arguments.scene or KITCHEN / "kitchen.yaml",
         domain=arguments.domain or KITCHEN / "kitchen.pddl",
         problem=arguments.problem or KITCHEN / "task.pddl",
+        skills=arguments.skills,
         seed=arguments.seed,
         out=arguments.out,
         planner=arguments.planner,

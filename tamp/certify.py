@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
-
-import numpy as np
 
 from galley.domain.failure import Failure
 from galley.domain.formula import Fact
 from galley.domain.scene import Binding
 from galley.domain.state import State
 from galley.skills import Skill, Workbench
-from galley.skills.contacts import operations, picks
-from galley.skills.grasps import grasps_of
-from galley.skills.manipulation import Manipulation, handle_grasps
+from galley.skills.manipulation import Manipulation
 from galley.tamp.lessons import Lesson
 
 
@@ -70,22 +65,17 @@ class Prover:
         return ranked[0]
 
     def _ask(self, subject: Binding, place: Binding) -> Failure | None:
-        from galley.skills.exhaustive import exhaustive
+        from galley.skills.exhaustive import every_operation, every_pick, exhaustive
 
         stance = self.bench.scene.stance(place.target)
 
-        def contacts(bench: Workbench, state: State) -> list[Manipulation]:
-            rng = np.random.default_rng(0)
+        def contacts(bench: Workbench, state: State) -> Sequence[Manipulation]:
             if subject.kind == "item":
-                index = bench.scene.item_index[subject.target]
-                every = len(grasps_of(bench.scene.items[index]))
-                return list(islice(picks(bench, state, index, rng), every))
+                return every_pick(bench, state, bench.scene.item_index[subject.target])
             assert subject.handle is not None
             handle = bench.scene.handle(subject.handle)
-            joint = bench.scene.joint(handle.joint)
-            every = len(handle_grasps(np.eye(4), handle, bench.robot.p_HT))
-            opening = min(subject.opening, joint.upper)
-            return list(islice(operations(bench, state, handle, opening, rng), every))
+            opening = min(subject.opening, bench.scene.joint(handle.joint).upper)
+            return every_operation(bench, state, handle, opening)
 
         what = f"take {subject.object}" if subject.kind == "item" else f"open {subject.object}"
         return exhaustive(self.bench, self.start, contacts, stance, what)

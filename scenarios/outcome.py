@@ -1,0 +1,228 @@
+"""One run of a scenario, and what came of it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from galley.domain.errors import BadInput
+from galley.domain.log import Log
+from galley.domain.scene import Binding, Scene
+from galley.domain.scene_file import load_scene
+from galley.engine import Options, run
+from galley.report import Report
+from galley.scenarios.expectation import judge
+from galley.scenarios.scenario import Scenario
+
+STATES = "states.npz"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A scenario to be run.
+
+    Attributes:
+        scenario: which. seed: of every random stream.
+        folder: where the run's folder is kept, or None: it is thrown away.
+        options: more of ``galley.engine.Options`` by name, such as ``optimize``.
+    """
+
+    scenario: Scenario
+    seed: int = 0
+    folder: Path | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run of a scenario came to. Plain data: it can be pickled and written as JSON.
+
+    Attributes:
+        scenario, seed: what was run. expected: in words.
+        status: the report's, or ``bad-input``.
+        kind, message, objects: of the failure; empty on success.
+        plan: the actions, in order.
+        right: whether this is the expected outcome. wrong: why not.
+        goal_facts: each fact of the goal, whether it holds in the geometry, and why.
+        skeletons: symbolic plans that were tried. refinements: of single actions.
+        lessons: what geometry taught the task planner, in order.
+        motion_s: duration of all motions together, as the robot would need.
+        fingerprint: digest of every executed state; empty if nothing was executed.
+        planning_s: seconds for task plan and motions. optimization_s: for their trajectories.
+        wall_s: for the whole run, reading included.
+        late: a failure that took longer than the scenario's ``within_s``.
+    """
+
+    scenario: str
+    seed: int
+    expected: str
+    status: str
+    kind: str = ""
+    message: str = ""
+    objects: tuple[str, ...] = ()
+    plan: tuple[str, ...] = ()
+    right: bool = False
+    wrong: tuple[str, ...] = ()
+    goal_facts: tuple[tuple[str, bool, str], ...] = ()
+    skeletons: int = 0
+    refinements: int = 0
+    lessons: tuple[str, ...] = ()
+    motion_s: float = 0.0
+    fingerprint: str = ""
+    planning_s: float = 0.0
+    optimization_s: float = 0.0
+    wall_s: float = 0.0
+    late: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain dicts, lists, strings and numbers."""
+        return asdict(self)
+
+    def untimed(self) -> Outcome:
+        """The same without what depends on how fast the machine is."""
+        return replace(self, planning_s=0.0, optimization_s=0.0, wall_s=0.0, late=False)
+
+
+class _Ear:
+    """Hears a run, keeps what it tried and learned, and says nothing. An ``engine.Listener``."""
+
+    def __init__(self) -> None:
+        self.skeletons = 0
+        self.lessons: list[str] = []
+
+    def stage(self, text: str) -> None:
+        """Not kept."""
+
+    def skeleton(self, actions: tuple[str, ...]) -> None:
+        """One more plan is tried."""
+        self.skeletons += 1
+
+    def learned(self, text: str) -> None:
+        """Geometry taught something."""
+        self.lessons.append(text)
+
+    def action(self, index: int, total: int, text: str, event: str) -> None:
+        """Not kept."""
+
+    def motions(self, report: Report) -> None:
+        """Not kept: the report has them."""
+
+    def fraction(self, text: str, done: float) -> None:
+        """Not kept."""
+
+
+def outcome_of(job: Job) -> Outcome:
+    """Run one scenario through the engine and judge what comes of it.
+
+    Bad input is an outcome too, with the faults as its message: the other runs of a sweep go on.
+    """
+    scenario = job.scenario
+    began, ear = time.perf_counter(), _Ear()
+    with contextlib.ExitStack() as stack:
+        folder = job.folder
+        if folder is None:
+            above = stack.enter_context(tempfile.TemporaryDirectory(prefix="galley-scenario-"))
+            folder = Path(above) / "run"
+        try:
+            report = run(_options(job, folder), ear).report
+            scene = load_scene(scenario.scene)
+        except BadInput as error:
+            return Outcome(
+                scenario.name,
+                job.seed,
+                str(scenario.expect),
+                status="bad-input",
+                kind="bad-input",
+                message=str(error),
+                wrong=(f"bad-input instead of {scenario.expect.status}",),
+                wall_s=time.perf_counter() - began,
+            )
+        fingerprint = _fingerprint(folder / STATES)
+    found = _outcome(job, report, scene)
+    return replace(
+        found,
+        skeletons=ear.skeletons,
+        lessons=tuple(ear.lessons),
+        fingerprint=fingerprint,
+        wall_s=time.perf_counter() - began,
+    )
+
+
+def _options(job: Job, folder: Path) -> Options:
+    scenario = job.scenario
+    more: dict[str, Any] = dict(job.options)
+    if scenario.skills is not None:
+        more["skills"] = scenario.skills
+    return Options(
+        scene=scenario.scene,
+        domain=scenario.domain,
+        problem=scenario.problem,
+        seed=job.seed,
+        out=folder,
+        video=False,
+        **more,
+    )
+
+
+def _outcome(job: Job, report: Report, scene: Scene) -> Outcome:
+    expect = job.scenario.expect
+    told = report.as_json()
+    failure, timing = told["failure"] or {}, told["timing_s"]
+    wrong = judge(expect, told, _aliases(scene))
+    planning_s = float(timing["task"] + timing["motion"])
+    facts = tuple((f["fact"], bool(f["holds"]), f["why"]) for f in report.goal_facts)
+    limit = expect.within_s
+    return Outcome(
+        job.scenario.name,
+        job.seed,
+        str(expect),
+        status=told["status"],
+        kind=failure.get("kind", ""),
+        message=failure.get("message", ""),
+        objects=tuple(failure.get("objects", ())),
+        plan=tuple(told["plan"]),
+        right=not wrong,
+        wrong=wrong,
+        goal_facts=facts,
+        refinements=int(told["refinements"]),
+        motion_s=float(sum(motion["duration_s"] for motion in told["motions"])),
+        planning_s=planning_s,
+        optimization_s=float(timing["optimization"]),
+        late=limit is not None and told["status"] != "success" and planning_s > limit,
+    )
+
+
+def _aliases(scene: Scene) -> Mapping[str, frozenset[str]]:
+    """What else a thing is called: in PDDL, in the scene, by its drawer's parts."""
+    found: dict[str, frozenset[str]] = {}
+    for binding in scene.bindings:
+        names = _names(scene, binding)
+        for name in names:
+            found[name] = found.get(name, frozenset()) | names
+    return found
+
+
+def _names(scene: Scene, binding: Binding) -> frozenset[str]:
+    names = {binding.object}
+    if binding.kind == "item":
+        names.add(binding.target)
+    if binding.region is not None:
+        names |= {binding.region, scene.region(binding.region).body}
+    return frozenset(names)
+
+
+def _fingerprint(path: Path) -> str:
+    """A digest of a log's states; empty if there is no log."""
+    if not path.is_file():
+        return ""
+    log = Log.load(path)
+    found = hashlib.sha256()
+    for rows in (log.time, log.q, log.scene_q, log.items, log.held):
+        found.update(rows.tobytes())
+    return found.hexdigest()[:16]
