@@ -6,13 +6,16 @@ from functools import cache
 
 import numpy as np
 
-from galley.domain.frames import Array, frozen, inverse, rotation_about, transform
+from galley.domain.frames import Array, frozen, inverse, rotation_about, rotation_z, transform
 from galley.domain.scene import Grasp, Item
 
 CLEARANCE = 0.006  # m left between each open finger and the item
 OPENING = 0.08  # m between the fingers, fully open
 DEPTHS = (0.03, 0.018)  # m that the grasp centre lies behind the face that the hand comes from
+ROUND_TURNS = (np.pi / 6, np.pi / 3)  # rad, about the upright axis of a round item
 TILTS = (0.0, np.pi / 4)  # rad that the hand leans from the face's normal, about the closing axis
+_UPRIGHT = 1.0 - 1e-9  # cosine of the angle to the vertical that counts as none
+_CENTRED = 1e-6  # m
 
 
 def grasps_of(item: Item) -> tuple[Grasp, ...]:
@@ -20,11 +23,38 @@ def grasps_of(item: Item) -> tuple[Grasp, ...]:
 
     For each face but the bottom and each of its two directions that is narrow enough to close on:
     the hand points at the face (or leans over its edge), at one of two depths, both ways round.
+    A round item can be taken from any side: the same, turned by 30 and 60 degrees.
     """
-    return item.grasps or _of_box(tuple(float(side) for side in item.size))
+    return item.grasps or _generated(tuple(float(side) for side in item.size), _round(item))
+
+
+def _round(item: Item) -> bool:
+    """Whether an upright item looks the same from all sides: cylinders and balls on one axis."""
+    return all(
+        np.hypot(*shape.X_BS[:2, 3]) < _CENTRED
+        and (
+            shape.kind == "sphere"
+            or (shape.kind == "cylinder" and abs(shape.X_BS[2, 2]) > _UPRIGHT)
+        )
+        for shape in item.shapes
+        if shape.collision
+    )
 
 
 @cache
+def _generated(sides: tuple[float, ...], turned: bool) -> tuple[Grasp, ...]:
+    """Grasps for a box of these sides, metres; ``turned`` about the upright axis too, if round."""
+    found = _of_box(sides)
+    if turned:
+        for angle in ROUND_TURNS:
+            X = transform(rotation_z(angle), np.zeros(3))
+            found += tuple(
+                Grasp(f"{g.name}/{np.degrees(angle):.0f}", frozen(X @ g.X_IT), g.width)
+                for g in _of_box(sides)
+            )
+    return found
+
+
 def _of_box(sides: tuple[float, ...]) -> tuple[Grasp, ...]:
     """Grasps for a box of these sides, metres."""
     size = np.array(sides)

@@ -18,10 +18,12 @@ from galley.skills.reach import Reached, Tally, solve, stances
 from galley.skills.skill import BoundAction, stance_of
 from galley.skills.workbench import Workbench
 
-HERE = 60  # candidates from the present stance before another is sought
+HERE = 16  # candidates from the present stance before another is sought
 PATHS = 4  # ways that were reached for which free motions are sought
 RETRIES = 3  # how often a step of a compound action is begun anew before all of it fails
-_AHEAD = 250  # candidates tried to see that something can follow
+_AHEAD = 120  # candidates tried to see that something can follow
+_REJECTIONS = 8  # ways after which nothing seems to be able to follow: then any will do, and what
+# comes next fails by itself and says why
 
 Contacts = Callable[[State, np.random.Generator], Iterator[Manipulation]]
 """What the hand may do from a State, lazily, in random order."""
@@ -84,11 +86,16 @@ def run(builder: Builder, step: Step, what: str) -> Failure | None:
     done = len(builder.motions)
     tally = Tally()
     failed: Failure | None = None
-    paths = 0
+    paths = rejected = 0
     for reached in _candidates(bench, step, start, rng, tally):
         if paths >= PATHS:
             break
-        if step.accepts is not None and not step.accepts(reached.held_after, rng):
+        if (
+            step.accepts is not None
+            and rejected < _REJECTIONS
+            and not step.accepts(reached.held_after, rng)
+        ):
+            rejected += 1
             tally.reasons["the next step can't follow"] += 1
             continue
         paths += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -39,8 +38,6 @@ class Adviser:
     bindings: Mapping[str, Binding]
     skills: Mapping[str, Skill]
     silent: bool = False
-    _asked: Counter[tuple[int, int]] = field(default_factory=Counter)
-    _hopeless: Counter[tuple[int, int]] = field(default_factory=Counter)
     _objects: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -56,9 +53,9 @@ class Adviser:
             advice = self._from_proof(refinement, failure)
             if advice is not None:
                 return advice
-        key = (id(refinement), k)
-        self._asked[key] += 1
-        if self.silent or self._asked[key] > _DIAGNOSES:
+        refinement.notes["asked", k] += 1
+        asked = refinement.notes["asked", k]
+        if self.silent or asked > _DIAGNOSES:
             return None
         names = refinement.stream_names
         found = in_the_way(
@@ -66,10 +63,10 @@ class Adviser:
             self.skills,
             refinement.plan[k:],
             refinement.states[-1],
-            lambda i: self.bench.rng(names[k], _DIAGNOSIS, self._asked[key], i),
+            lambda i: self.bench.rng(names[k], _DIAGNOSIS, asked, i),
         )
         if found is None:
-            return self._no_way(refinement, key, failure)
+            return self._no_way(refinement, failure)
         if not found.items:
             return None
         return self._blocked(refinement, found.subject, found.items)
@@ -100,17 +97,18 @@ class Adviser:
         action = GroundAction(subject.name, tuple(b.object for b in subject.bindings))
         return Lesson(Fact("no-stance", tuple(names)), failure, (action,))
 
-    def _no_way(self, refinement: Refinement, key: tuple[int, int], failure: Failure) -> Advice:
+    def _no_way(self, refinement: Refinement, failure: Failure) -> Advice:
         """Not the other items: another grasp, another stance, and at last another plan."""
-        self._hopeless[key] += 1
         k = refinement.at
-        if self._hopeless[key] >= _HOPELESS:
+        refinement.notes["no way", k] += 1
+        times = refinement.notes["no way", k]
+        if times >= _HOPELESS:
             chain = refinement.plan[k : k + 2]
             subject = next((a for a in chain if _works(self.skills[a.name])), None)
             if subject is not None:
                 return (self.out_of_reach(subject, failure),)
         held = refinement.states[-1].held
-        if held is not None and self._hopeless[key] % 2 == 1:
+        if held is not None and times % 2 == 1:
             return self._last(refinement, k, held, "takes")
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -71,6 +72,7 @@ class Refinement:
         progress, adviser: see there.
         states: the State before each action done, and after the last of them.
         attempts: refinements of single actions so far.
+        notes: what an adviser keeps about this plan: how often something was so, by action.
         worst: the Failure of the action that came furthest; a proof that depends on earlier choices
             counts as ``budget``.
     """
@@ -84,6 +86,7 @@ class Refinement:
     states: list[State] = field(init=False)
     attempts: int = 0
     worst: Failure | None = None
+    notes: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.states = [self.start]

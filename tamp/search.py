@@ -18,7 +18,7 @@ from galley.domain.formula import Fact
 from galley.domain.pddl import Domain, Problem
 from galley.domain.scene import Binding
 from galley.domain.state import State
-from galley.planning import GroundAction, Task, ground, search
+from galley.planning import GroundAction, Task, ground
 from galley.skills import BoundAction, Skill, Workbench
 from galley.tamp.advice import Adviser
 from galley.tamp.augment import augmented
@@ -28,9 +28,9 @@ from galley.tamp.foresight import Foresight
 from galley.tamp.lessons import Lesson, Lessons
 from galley.tamp.refine import Learned, Refined, Refinement
 from galley.tamp.refusal import core, refusal
-from galley.tamp.skeletons import Skeletons
+from galley.tamp.skeletons import Skeletons, shortest
 
-TURN = 12  # refinements of single actions that a skeleton gets before the next has its turn
+TURN = 8  # refinements beyond one for each action that a skeleton gets before the next has its turn
 REFINEMENTS = 80  # of single actions in all, and 8 more for each action of the first plan
 
 
@@ -180,7 +180,7 @@ class Search:
             return self._budget("no further plan was found")
         if not self.lessons.all:
             # In the user's own terms: the symbols alone forbid it.
-            found = search(ground(self.domain, self.problem), "bfs")
+            found = shortest(ground(self.domain, self.problem), self.node_limit)
             return found if isinstance(found, Failure) else self._source.failure
         needed = core(self._task, self.lessons)
         if not self._given_up:
@@ -202,7 +202,7 @@ class Search:
             if each not in self._active:
                 continue  # dropped by what another one taught
             before = each.refinement.attempts
-            found = each.refinement.advance(TURN)
+            found = each.refinement.advance(len(each.plan) + TURN)
             self.refinements += each.refinement.attempts - before
             if isinstance(found, Refined):
                 self.latest = each.plan

@@ -8,6 +8,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.planning import GroundAction, Limits, Plan, Task, plans, search
 
 FEWEST = 50_000  # states searched for a plan with fewest actions, before any plan will do
+ANY = 200_000  # states searched for any plan, where that is too many
 MORE = 20_000  # states searched for further plans
 
 
@@ -61,12 +62,11 @@ def shortest(task: Task, nodes: int | None = None) -> Plan | Failure:
 
     Args:
         task: the ground task.
-        nodes: states that each search may expand; None: as many as are worth while for a shortest
-            plan, and no limit on finding any.
+        nodes: states that each search may expand; None: as many as are worth while.
     """
     plan = search(task, "bfs", Limits(nodes=FEWEST if nodes is None else nodes))
     if isinstance(plan, Failure) and plan.kind is FailureKind.BUDGET:
-        return search(task, "gbfs", Limits(nodes=nodes))
+        return search(task, "gbfs", Limits(nodes=ANY if nodes is None else nodes))
     return plan
 
 
