@@ -61,12 +61,12 @@ class Printer:
         self.console.print(Text.assemble(("        learned ", "yellow"), text))
 
     def action(self, index: int, total: int, text: str, event: str) -> None:
-        """Print an action once it is refined, or why it is tried again."""
+        """Print an action once it is refined, or why not."""
         if event == "start":
             self._action = time.perf_counter()
             return
         spent = time.perf_counter() - self._action
-        how = f"{spent:.2f} s" if event == "done" else f"{spent:.2f} s, trying again: {event}"
+        how = f"{spent:.2f} s" if event == "done" else f"{spent:.2f} s, failed: {event}"
         self.console.print(f"        {index + 1:2d}/{total}  {text}  ({how})")
 
     def motions(self, report: Report) -> None:

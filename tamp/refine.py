@@ -147,7 +147,7 @@ class Refinement:
         found = self.skills[action.name].refine(self.bench, action, self.plan[k + 1 :], state, rng)
         if isinstance(found, Failure):
             failed = found.within(str(action))
-            self.progress(action, str(failed))
+            self.progress(action, str(found))
             if k >= self._furthest:
                 self._furthest, self.worst = k, _unproven(failed)
             return failed

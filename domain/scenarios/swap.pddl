@@ -1,4 +1,4 @@
-; The sugar and the spam change places; each mat holds but one of them.
+; The sugar and the spam change places, with free worktop beside them.
 (define (problem swap)
   (:domain drawers)
 

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.formula import Fact
 from galley.domain.scene import Binding
 from galley.skills import BoundAction, Settings
 from galley.tamp import refine as module
-from galley.tamp.refine import refine
+from galley.tamp.lessons import Lesson
+from galley.tamp.refine import Learned, Refinement, refine
 
 FAILS = Failure(FailureKind.BUDGET, "no luck")
+START = ""
 
 
 @dataclass(frozen=True)
@@ -194,3 +197,142 @@ def test_progress_is_told():
         ("b", "start"),
         ("b", "done"),
     ]
+
+
+# -- left and taken up again, with an adviser ------------------------------------------------------
+
+
+def learned(*names):
+    return tuple(Lesson(Fact(name, ()), FAILS) for name in names)
+
+
+def uninterrupted(**kwargs):
+    bench, plan, skills, calls = scripted(**kwargs)
+    refinement = Refinement(bench, plan, skills, START)
+    return refinement.advance(refinement.budget), calls, bench.streams
+
+
+HARD = {
+    "solved": {"a": [], "b": [False, True], "c": [True, True, True, True, False, True], "d": [True]},
+    "given up": {"a": [], "b": [], "c": [True] * 1000},
+}
+
+
+@pytest.mark.parametrize("turn", [1, 2, 5, 12])
+@pytest.mark.parametrize("scripts", HARD.values(), ids=HARD)
+def test_turns_of_any_size_come_to_what_one_run_comes_to(turn, scripts):
+    whole, calls, streams = uninterrupted(**scripts)
+    bench, plan, skills, ours = scripted(**scripts)
+    refinement = Refinement(bench, plan, skills, START)
+    found = None
+    while found is None:
+        before = len(ours)
+        found = refinement.advance(turn)
+        assert len(ours) - before <= turn
+        assert found is not None or len(ours) - before == turn, "a turn is used in full"
+    assert ours == calls
+    assert bench.streams == streams
+    assert found == whole
+
+
+def test_plans_refined_in_turns_do_not_touch_each_others_streams():
+    def alone(name):
+        bench, plan, skills, _ = scripted(a=[], **{name: [True, True, True]})
+        return bench, Refinement(bench, plan, skills, START)
+
+    bench, single = alone("b")
+    whole = single.advance(99)
+    shared, first = alone("b")
+    _, second = alone("c")
+    second.bench = shared
+    mine, found = [], None
+    while found is None:
+        second.advance(2)
+        before = len(shared.streams)
+        found = first.advance(1)
+        mine += shared.streams[before:]
+    assert mine == bench.streams
+    assert found == whole
+
+
+def test_the_budget_is_kept_to_the_last_refinement_in_turns_too():
+    bench, plan, skills, calls = scripted(attempts=10, a=[], b=[], c=[], d=[True] * 10_000)
+    refinement = Refinement(bench, plan, skills, START)
+    while (found := refinement.advance(7)) is None:
+        assert len(calls) <= refinement.budget
+    assert len(calls) == refinement.attempts == refinement.budget == len(plan) + module.REFINEMENTS
+    assert found.kind is FailureKind.BUDGET
+
+
+def test_the_adviser_sends_it_back_over_actions_that_went_well():
+    bench, plan, skills, calls = scripted(a=[], b=[], c=[], d=[True])
+    asked = []
+
+    def back_to_b(refinement, failure):
+        asked.append((refinement.at, list(refinement.states), str(failure)))
+        return 1
+
+    found = Refinement(bench, plan, skills, START, adviser=back_to_b).advance(99)
+    assert order(calls) == "abcd" + "bcd"
+    assert asked == [(3, ["", "a1", "a1 b1", "a1 b1 c1"], "d thing: no luck")]
+    assert [step.text for step in found.motions] == ["a1", "b2", "c2", "d2"]
+    assert found.states == ("", "a1", "a1 b2", "a1 b2 c2", "a1 b2 c2 d2")
+
+
+def test_an_adviser_that_always_sends_it_back_can_not_keep_it_for_ever():
+    bench, plan, skills, calls = scripted(attempts=3, a=[], b=[], c=[True] * 1000)
+    refinement = Refinement(bench, plan, skills, START, adviser=lambda refinement, failure: 1)
+    assert refinement.advance(10_000).kind is FailureKind.BUDGET
+    # Three tries of b for each of a.
+    assert order(calls) == "abcbcbc" * 3
+
+
+def test_lessons_end_the_plan():
+    bench, plan, skills, calls = scripted(a=[], b=[True] * 9, c=[])
+    lessons = learned("one", "two")
+    found = Refinement(bench, plan, skills, START, adviser=lambda r, f: lessons).advance(99)
+    assert found == Learned(lessons)
+    assert order(calls) == "ab"
+
+
+PROOF = Failure(FailureKind.UNREACHABLE, "too far", certificate={"kind": "distance-bound"})
+
+
+@dataclass
+class World:
+    """Stands for a State: what is moved, and by what."""
+
+    items: tuple = ()
+    scene_q: np.ndarray = field(default_factory=lambda: np.zeros(1))
+
+
+@pytest.mark.parametrize("changes", ["robot", "items", "scene_q"])
+def test_a_proof_ends_the_plan_only_where_all_stands_as_found(monkeypatch, changes):
+    start = World()
+
+    def changed(scene, robot, step, at):
+        return {
+            "robot": World(at.items, at.scene_q),
+            "items": World(("elsewhere",), at.scene_q),
+            "scene_q": World(at.items, at.scene_q + 0.1),
+        }[changes]
+
+    monkeypatch.setattr(module, "after", changed)
+    bench, plan, skills, calls = scripted(a=[], b=[True] * 99)
+    monkeypatch.setattr(f"{__name__}.FAILS", PROOF)
+    found = Refinement(bench, plan, skills, start).advance(99)
+    if changes == "robot":
+        assert (found.kind, found.certificate) == (FailureKind.UNREACHABLE, PROOF.certificate)
+        assert order(calls) == "ab"
+    else:
+        assert (found.kind, found.certificate) == (FailureKind.BUDGET, None)
+        assert order(calls) == "abbabb"
+    assert found.message == "too far"
+
+
+def test_one_action_twice_in_a_plan_has_two_streams():
+    bench, _, skills, _ = scripted(a=[])
+    thing = Binding("thing", "item", "thing")
+    plan = tuple(BoundAction(k, "a", (thing,)) for k in range(2))
+    Refinement(bench, plan, skills, START).advance(99)
+    assert len(set(bench.streams)) == 2

@@ -1,0 +1,154 @@
+"""One task planned once: what it took, and what came of it."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from galley.domain.failure import Failure
+from galley.domain.pddl_reader import read_domain, read_problem
+from galley.domain.scene_file import load_scene
+from galley.domain.state import initial_state
+from galley.engine import KITCHEN
+from galley.motion.effects import after
+from galley.robots.mobile_panda import mobile_panda
+from galley.skills import SKILLS, Settings, Workbench
+from galley.skills.finish import finish
+from galley.tamp.binding import bind
+from galley.tamp.search import Search, Solution
+from galley.worlds.pybullet_world import PyBulletWorld
+
+SOLVED = "solved"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A task to be planned.
+
+    Attributes:
+        series, size: what the row belongs to.
+        scene, domain, problem: files. seed: of every random stream.
+        finished: also the trajectories by ``smooth``.
+    """
+
+    series: str = "default task"
+    size: int = 0
+    scene: Path = KITCHEN / "kitchen.yaml"
+    domain: Path = KITCHEN / "kitchen.pddl"
+    problem: Path = KITCHEN / "task.pddl"
+    seed: int = 0
+    finished: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """What came of a job.
+
+    Attributes:
+        status: ``solved``, or the failure's kind. message: the failure's.
+        solve_s: seconds for plan, motions and proofs. task_s: of these, on symbols.
+        first_s: until the first motion that moves was finished; smooth_s: until all were.
+        skeletons, refinements, lessons: plans tried, refinements of actions, facts learned.
+        actions: of the plan. digest: of plan and motions, every bit of them.
+    """
+
+    series: str
+    size: int
+    seed: int
+    status: str
+    message: str
+    solve_s: float
+    task_s: float
+    first_s: float | None
+    smooth_s: float | None
+    skeletons: int
+    refinements: int
+    lessons: int
+    actions: int
+    digest: str
+
+    def untimed(self) -> Row:
+        """Without what depends on the machine's speed."""
+        return replace(self, solve_s=0.0, task_s=0.0, first_s=None, smooth_s=None)
+
+    def raw(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def plan(job: Job) -> Row:
+    """Plan it, warm: the default task has been planned before in this process.
+
+    Reading the files and building the world are not in the figures; all else is: grounding, the
+    kernel's scene, the search over both, every proof.
+    """
+    _warm()
+    return _plan(job)
+
+
+@functools.cache
+def _warm() -> None:
+    _plan(Job(finished=True))
+    _plan(Job(seed=1, finished=True))
+
+
+def _plan(job: Job) -> Row:
+    scene, domain = load_scene(job.scene), read_domain(job.domain)
+    problem = read_problem(job.problem, domain)
+    bindings, start = bind(scene, domain, problem), initial_state(scene)
+    with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
+        bench = Workbench(scene, world.robot, world, Settings(seed=job.seed))
+        began = perf_counter()
+        search = Search(bench, domain, problem, bindings, SKILLS, start)
+        found = search.solve()
+        solve_s = perf_counter() - began
+        first_s, smooth_s = _finish(bench, found, began) if job.finished else (None, None)
+    failed = found if isinstance(found, Failure) else None
+    return Row(
+        job.series,
+        job.size,
+        job.seed,
+        SOLVED if failed is None else str(failed.kind),
+        "" if failed is None else str(failed),
+        solve_s,
+        search.task_s,
+        first_s,
+        smooth_s,
+        search.skeletons,
+        search.refinements,
+        len(search.lessons.all),
+        0 if isinstance(found, Failure) else len(found.plan),
+        "" if isinstance(found, Failure) else _digest(found),
+    )
+
+
+def _finish(
+    bench: Workbench, found: Solution | Failure, began: float
+) -> tuple[float | None, float | None]:
+    """Seconds since ``began`` until the first motion that moves was finished, and until all."""
+    if isinstance(found, Failure):
+        return None, None
+    first_s: float | None = None
+    state = found.refined.states[0]
+    for motion in found.refined.motions:
+        finished = finish(bench, motion, state)
+        if first_s is None and finished.trajectory.duration > 0.0:
+            first_s = perf_counter() - began
+        state = after(bench.scene, bench.robot, motion, state)
+    return first_s, perf_counter() - began
+
+
+def _digest(found: Solution) -> str:
+    digest = hashlib.sha256()
+    for action in found.plan:
+        digest.update(str(action).encode())
+    for motion in found.refined.motions:
+        digest.update(f"{motion.action_index} {motion.phase} {motion.group}".encode())
+        digest.update(motion.path.waypoints.tobytes())
+        digest.update(motion.trajectory.breaks.tobytes())
+        digest.update(motion.trajectory.coefficients.tobytes())
+    return digest.hexdigest()[:16]

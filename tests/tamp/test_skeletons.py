@@ -1,0 +1,132 @@
+"""Skeletons: the best plan first, none twice, none with a detour, and an honest end."""
+
+import itertools
+
+import pytest
+
+from galley.domain.failure import FailureKind
+from galley.domain.pddl_reader import read_domain, read_problem
+from galley.engine import KITCHEN
+from galley.planning import ground, plans, validate
+from galley.tamp.skeletons import Skeletons, shortest
+
+GOALS = {
+    "one": ("(on sugar countertop)",),
+    "both": ("(on sugar countertop)", "(inside spam drawer)"),
+    "back": ("(on sugar burner)", "(on spam countertop)"),
+}
+
+
+@pytest.fixture(scope="module")
+def kitchen():
+    domain = read_domain(KITCHEN / "kitchen.pddl")
+    return ground(domain, read_problem(KITCHEN / "task.pddl", domain))
+
+
+@pytest.fixture(scope="module", params=GOALS.values(), ids=GOALS)
+def task(kitchen, request):
+    return kitchen.with_goal(*request.param)
+
+
+@pytest.fixture(scope="module")
+def few(task):
+    return list(itertools.islice(Skeletons(task, 3_000), 12))
+
+
+def end(task, actions):
+    """The state after some actions; None where one of them can't be done."""
+    known = {each.action: each for each in task.operators}
+    state = task.init
+    for action in actions:
+        if not known[action].applicable(state):
+            return None
+        state = known[action].apply(state)
+    return state
+
+
+def test_each_is_a_plan(task, few):
+    assert few
+    for actions in few:
+        assert validate(task, actions).valid
+
+
+def test_they_come_in_order_of_cost_and_the_first_is_a_cheapest(task, few):
+    lengths = [len(actions) for actions in few]
+    assert lengths == sorted(lengths)
+    assert lengths[0] == len(next(plans(task)).actions)
+
+
+def test_no_two_differ_by_the_order_of_their_actions_only(few):
+    contents = {tuple(sorted(map(str, actions))) for actions in few}
+    assert len(contents) == len(few) > 1
+
+
+def test_no_action_can_be_left_out(task, few):
+    for actions in few:
+        for k in range(len(actions)):
+            state = end(task, actions[:k] + actions[k + 1 :])
+            assert state is None or not task.is_goal(state), f"without {actions[k]}"
+
+
+def test_no_two_actions_in_a_row_do_what_one_does(task, few):
+    for actions in few:
+        for k in range(len(actions) - 1):
+            there = end(task, actions[: k + 2])
+            for other in task.operators:
+                assert end(task, (*actions[:k], other.action)) != there
+
+
+def improvable(task, actions):
+    """Whether some action can be left out, or one does what two in a row do."""
+    states = [end(task, actions[:k]) for k in range(len(actions) + 1)]
+    for k in range(len(actions)):
+        state = end(task, actions[:k] + actions[k + 1 :])
+        if state is not None and task.is_goal(state):
+            return True
+        if k + 2 < len(states) and any(
+            end(task, (*actions[:k], each.action)) == states[k + 2] for each in task.operators
+        ):
+            return True
+    return False
+
+
+def test_what_is_left_out_are_reorderings_and_detours(task, few):
+    given = {tuple(sorted(actions)) for actions in few}
+    seen = 0
+    for plan in itertools.islice(plans(task), 60):
+        if len(plan.actions) < len(few[-1]) and tuple(sorted(plan.actions)) not in given:
+            assert improvable(task, plan.actions), plan.actions
+            seen += 1
+    assert seen
+
+
+def test_it_stays_at_its_end():
+    domain = read_domain(KITCHEN / "kitchen.pddl")
+    task = ground(domain, read_problem(KITCHEN / "task.pddl", domain))
+    source = Skeletons(task, 400)
+    found = list(source)
+    assert found
+    assert next(source, None) is None
+    assert not source.complete, "there are plans"
+    assert source.failure.kind is FailureKind.BUDGET
+
+
+def test_no_plan_at_all_is_complete_and_says_why(kitchen):
+    source = Skeletons(kitchen.with_goal("(on sugar countertop)", "(grasp sugar)"))
+    assert next(source, None) is None
+    assert source.complete
+    assert source.failure.kind is FailureKind.CONTRADICTION
+    assert source.failure.certificate is not None
+
+
+def test_too_few_nodes_prove_nothing(kitchen):
+    source = Skeletons(kitchen, 2)
+    assert next(source, None) is None
+    assert not source.complete
+    assert source.failure.kind is FailureKind.BUDGET
+
+
+def test_where_a_shortest_plan_takes_too_long_any_plan_will_do(kitchen, monkeypatch):
+    monkeypatch.setattr("galley.tamp.skeletons.FEWEST", 3)
+    found = shortest(kitchen)
+    assert validate(kitchen, found).valid
