@@ -126,7 +126,10 @@ def crowded(folder: Path, count: int, named: bool) -> Task:
         if y < 2.0:  # on the far side of the room, else beside the left counter
             stances[name] = {"x": [1.8, 2.4], "y": [max(-1.6, y - 0.5), min(1.69, y + 0.5)]}
         else:
-            stances[name] = {"x": [min(1.9, max(0.55, x - 0.5)), min(2.4, x + 0.5)], "y": [1.2, 1.69]}
+            stances[name] = {
+                "x": [min(1.9, max(0.55, x - 0.5)), min(2.4, x + 0.5)],
+                "y": [1.2, 1.69],
+            }
         places[name] = {"stance": name, "region": name}
         if k % 2 == 0:
             _, kind, sizes, mass = ITEMS[(k // 2) % len(ITEMS)]

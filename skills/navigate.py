@@ -29,6 +29,7 @@ class Navigate(Skill):
     """Drives the base. ``skills`` are asked what the next action needs."""
 
     parameters: ClassVar[tuple[str, ...]] = ("furniture", "furniture")
+    prepares: ClassVar[bool] = True
 
     def __init__(self, skills: Mapping[str, Skill]) -> None:
         self.skills = skills

@@ -55,6 +55,12 @@ class Role:
     opens: int | None = None
     uses: int | None = None
 
+    @property
+    def works_on(self) -> tuple[int, ...]:
+        """What it takes, puts, opens or uses, in this order; nothing for what only drives."""
+        every = (self.takes, self.puts, self.opens, self.uses)
+        return tuple(i for i in every if i is not None)
+
 
 class Skill(ABC):
     """One skill, one PDDL action. A subclass needs ``parameters`` and ``refine``.
@@ -62,10 +68,12 @@ class Skill(ABC):
     Attributes:
         parameters: what the action's parameters are, in order: ``item``, ``furniture``, ``hand``.
         role: what it does to them.
+        prepares: it only gets ready for the action after it; what blocks that one blocks it.
     """
 
     parameters: ClassVar[tuple[str, ...]]
     role: ClassVar[Role] = Role()
+    prepares: ClassVar[bool] = False
 
     @abstractmethod
     def refine(

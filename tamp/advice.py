@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.formula import Fact
-from galley.domain.scene import Binding
+from galley.domain.scene import Binding, Body, Scene
 from galley.planning import GroundAction
 from galley.skills import BoundAction, Skill, Workbench
 from galley.tamp.augment import Augmented
@@ -73,22 +73,32 @@ class Adviser:
 
     def _from_proof(self, refinement: Refinement, failure: Failure) -> Advice:
         """What follows from a failure with a certificate; None where it proves nothing here."""
-        k = refinement.at
-        subject = next((a for a in refinement.plan[k : k + 2] if _works(self.skills[a.name])), None)
+        subject = self._subject(refinement)
         if subject is None:
             return None
-        items = self.bench.scene.item_index
-        if failure.kind is FailureKind.BLOCKED and set(failure.objects) & set(items):
-            blockers = frozenset(items[name] for name in failure.objects if name in items)
+        scene = self.bench.scene
+        named = set(failure.objects)
+        if failure.kind is FailureKind.BLOCKED and named & set(scene.item_index):
+            blockers = frozenset(scene.item_index[n] for n in named if n in scene.item_index)
             return self._blocked(refinement, subject, blockers, failure)
-        if self._moved(refinement):
-            return None
+        if _moved(refinement) or any(b.name in named for b in scene.bodies if _moves(scene, b)):
+            return None  # a proof for this state, and not for the next
         return (self.out_of_reach(subject, failure),)
+
+    def _subject(self, refinement: Refinement) -> BoundAction | None:
+        """What can't be done: the action at hand, or the next if it only prepares that."""
+        k = refinement.at
+        while k < len(refinement.plan) and self.skills[refinement.plan[k].name].prepares:
+            k += 1
+        if k == len(refinement.plan):
+            return None
+        action = refinement.plan[k]
+        return action if self.skills[action.name].role.works_on else None
 
     def out_of_reach(self, subject: BoundAction, failure: Failure) -> Lesson:
         """An action that finds no stance: a fact where it takes an item, else it is forbidden."""
         role = self.skills[subject.name].role
-        first = next(i for i in (role.takes, role.puts, role.opens, role.uses) if i is not None)
+        first = role.works_on[0]
         names = [subject.bindings[first].object]
         if role.place is not None and role.place != first:
             names.append(subject.bindings[role.place].object)
@@ -103,14 +113,22 @@ class Adviser:
         refinement.notes["no way", k] += 1
         times = refinement.notes["no way", k]
         if times >= _HOPELESS:
-            chain = refinement.plan[k : k + 2]
-            subject = next((a for a in chain if _works(self.skills[a.name])), None)
+            subject = self._subject(refinement)
             if subject is not None:
-                return (self.out_of_reach(subject, failure),)
+                put = self._taken_from(refinement, k, subject)
+                return (self.out_of_reach(subject, failure),) if put is None else put
         held = refinement.states[-1].held
         if held is not None and times % 2 == 1:
             return self._last(refinement, k, held, "takes")
         return None
+
+    def _taken_from(self, refinement: Refinement, k: int, subject: BoundAction) -> int | None:
+        """The action that put there what ``subject`` is to take; None where it stands as found."""
+        takes = self.skills[subject.name].role.takes
+        if takes is None:
+            return None
+        index = self.bench.scene.item_index[subject.bindings[takes].target]
+        return self._last(refinement, k, index, "puts")
 
     def _blocked(
         self,
@@ -129,6 +147,8 @@ class Adviser:
         earlier = [put for put in puts if put is not None]
         if earlier:
             return max(earlier)
+        if failure is not None and _moved(refinement):
+            failure = replace(failure, certificate=None)  # it may owe to what has been moved
         return tuple(self._waits(subject, index, failure) for index in sorted(items))
 
     def _waits(self, subject: BoundAction, index: int, failure: Failure | None) -> Lesson:
@@ -137,17 +157,17 @@ class Adviser:
         item = self.bench.scene.items[index].name
         blocker = self._objects.get(index, item)
         what = f"{item} stands in the way of ({subject})"
+        by_skill = failure is not None  # of a drawer that meets it, say
         failure = failure or Failure(FailureKind.BLOCKED, what, (item,))
         args = tuple(b.object for b in subject.bindings)
         barred = () if index in self._objects else (GroundAction(subject.name, args),)
-        if failure.certificate is not None and role.opens is not None:
+        if by_skill and role.opens is not None:
             names, predicate = (args[role.opens], blocker), "blocked-by"
         elif role.puts is not None and role.place is not None:
             names = (args[role.puts], args[role.place], blocker)
             predicate = "no-room"
         else:
-            first = next(i for i in (role.takes, role.opens, role.uses) if i is not None)
-            names, predicate = (args[first], blocker), "blocked-by"
+            names, predicate = (args[role.works_on[0]], blocker), "blocked-by"
         fact = Fact(predicate, names) if barred else self.task.fact(predicate, *names)
         return Lesson(fact, failure, barred)
 
@@ -161,13 +181,13 @@ class Adviser:
                 return i
         return None
 
-    @staticmethod
-    def _moved(refinement: Refinement) -> bool:
-        """Whether anything but the robot has moved since the start."""
-        state, start = refinement.states[-1], refinement.start
-        return state.items is not start.items or not np.array_equal(state.scene_q, start.scene_q)
+
+def _moved(refinement: Refinement) -> bool:
+    """Whether anything but the robot has moved since the start."""
+    state, start = refinement.states[-1], refinement.start
+    return state.items is not start.items or not np.array_equal(state.scene_q, start.scene_q)
 
 
-def _works(skill: Skill) -> bool:
-    role = skill.role
-    return any(v is not None for v in (role.takes, role.puts, role.opens, role.uses))
+def _moves(scene: Scene, body: Body) -> bool:
+    """Whether a body can be elsewhere: some joint carries it."""
+    return any(scene.body(name).joint is not None for name in scene.chain(body.name))

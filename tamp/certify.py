@@ -1,4 +1,10 @@
-"""Proofs of what a search only suspects: a grid without a solution, and one with it."""
+"""Proofs of what a search only suspects: a grid without a solution, and one with it.
+
+A proof must hold whenever the task planner relies on it: after other items have been moved, and
+with drawers and doors as any plan may leave them. So the grid is asked in a barer world, in which
+more is possible: items that a plan could move are gone, and so are the bodies of what a plan could
+open. What has no solution there has none in any state of the task.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from galley.domain.failure import Failure
-from galley.domain.formula import Fact
-from galley.domain.scene import Binding
+from galley.domain.scene import WORLD, Binding
 from galley.domain.state import State
 from galley.skills import Skill, Workbench
 from galley.skills.manipulation import Manipulation
+from galley.skills.refusals import no_grasp
+from galley.tamp.diagnose import without
 from galley.tamp.lessons import Lesson
 
 
@@ -20,54 +27,75 @@ class Prover:
 
     Attributes:
         bench: scene, robot, settings. bindings: of the PDDL objects. skills: by action.
-        start: the State at the start, for which everything is asked.
+        start: the State at the start.
     """
 
     bench: Workbench
     bindings: Mapping[str, Binding]
     skills: Mapping[str, Skill]
     start: State
-    _known: dict[tuple[str, str], Failure | None] = field(default_factory=dict)
+    _known: dict[tuple[str, ...], Failure | None] = field(default_factory=dict)
 
     def prove(self, lesson: Lesson) -> Lesson:
         """The lesson with a certificate, or as it is where none was found."""
-        found = self._failure(lesson.fact)
+        found = self._failure(lesson)
         return lesson if found is None else replace(lesson, failure=found)
 
-    def _failure(self, fact: Fact) -> Failure | None:
+    def _failure(self, lesson: Lesson) -> Failure | None:
+        fact = lesson.fact
         things = [self.bindings[name] for name in fact.args if name in self.bindings]
-        if fact.predicate.startswith(("blocked-by", "no-stance")) and things:
-            subject = things[0]
-            if subject.kind == "item":
-                places = [b for b in things[1:] if b.kind == "furniture"] or self._places()
-                return self._first([(subject, place) for place in places])
-            if subject.kind == "furniture" and subject.handle is not None:
-                return self._first([(subject, subject)])
-        return None
+        if not fact.predicate.startswith(("blocked-by", "no-stance")) or not things:
+            return None
+        subject = things[0]
+        roles = [self.skills[action.name].role for action in lesson.actions]
+        if subject.kind == "item":
+            if any(role.takes is None for role in roles) or not self._stands(subject):
+                return None  # that it can't be taken there says nothing of putting it there
+            places = [b for b in things[1:] if b.kind == "furniture"] or self._places()
+        elif subject.handle is not None and all(role.opens is not None for role in roles):
+            places = [subject]
+        else:
+            return None
+        blockers = frozenset(b.target for b in things[1:] if b.kind == "item")
+        return self._all(subject, places, blockers)
+
+    def _stands(self, thing: Binding) -> bool:
+        """Whether an item is where no drawer can bring it elsewhere."""
+        return self.start.items[self.bench.scene.item_index[thing.target]].parent == WORLD
 
     def _places(self) -> list[Binding]:
         """One piece of furniture for each set of stances."""
         found = {b.target: b for b in self.bindings.values() if b.kind == "furniture"}
         return list(found.values())
 
-    def _first(self, questions: Sequence[tuple[Binding, Binding]]) -> Failure | None:
-        """The failure that all of the questions come to; None where one has a solution."""
-        failures = []
-        for subject, place in questions:
-            key = (subject.object, place.target)
+    def _all(
+        self, subject: Binding, places: Sequence[Binding], blockers: frozenset[str]
+    ) -> Failure | None:
+        """The failure that all stances come to; None where one has a solution."""
+        failures: list[Failure] = []
+        for place in places:
+            key = (subject.object, place.target, *sorted(blockers))
             if key not in self._known:
-                self._known[key] = self._ask(subject, place)
-            failures.append(self._known[key])
-        if not failures or any(each is None for each in failures):
-            return None
+                self._known[key] = self._ask(subject, place, blockers)
+            found = self._known[key]
+            if found is None:
+                return None
+            failures.append(found)
         # Blocked says more than out of reach: from some stances it would be there.
-        ranked = sorted((f for f in failures if f is not None), key=lambda f: f.kind.value)
-        return ranked[0]
+        return min(failures, key=lambda failure: failure.kind.value)
 
-    def _ask(self, subject: Binding, place: Binding) -> Failure | None:
+    def _ask(self, subject: Binding, place: Binding, blockers: frozenset[str]) -> Failure | None:
         from galley.skills.exhaustive import every_operation, every_pick, exhaustive
 
-        stance = self.bench.scene.stance(place.target)
+        scene = self.bench.scene
+        away = self._movable(subject, blockers)
+        left_out = self._openable(subject)
+        bench = self.bench
+        if left_out:
+            bodies = tuple(body for body in scene.bodies if body.name not in left_out)
+            barer = replace(scene, bodies=bodies)
+            bench = Workbench(barer, bench.robot, bench.world, bench.settings)
+        state = without(self.start, [scene.item_index[name] for name in away])
 
         def contacts(bench: Workbench, state: State) -> Sequence[Manipulation]:
             if subject.kind == "item":
@@ -78,4 +106,30 @@ class Prover:
             return every_operation(bench, state, handle, opening)
 
         what = f"take {subject.object}" if subject.kind == "item" else f"open {subject.object}"
-        return exhaustive(self.bench, self.start, contacts, stance, what)
+        found = exhaustive(bench, state, contacts, scene.stance(place.target), what)
+        if found is None:
+            return None
+        said = {"moved_away": list(away), "left_out": sorted(left_out)}
+        return replace(found, certificate={**(found.certificate or {}), **said})
+
+    def _movable(self, subject: Binding, blockers: frozenset[str]) -> tuple[str, ...]:
+        """Items that a plan could move, ``blockers`` left out; and all that stand in drawers."""
+        scene = self.bench.scene
+        named = {b.target for b in self.bindings.values() if b.kind == "item"}
+        found = []
+        for item, placement in zip(scene.items, self.start.items, strict=True):
+            if item.name in blockers or item.name == subject.target:
+                continue
+            can_go = item.name in named and no_grasp(item) is None
+            if can_go or placement.parent != WORLD:
+                found.append(item.name)
+        return tuple(found)
+
+    def _openable(self, subject: Binding) -> frozenset[str]:
+        """Bodies that something else than the subject could bring out of the way."""
+        scene = self.bench.scene
+        found: set[str] = set()
+        for binding in self.bindings.values():
+            if binding.handle is not None and binding.handle != subject.handle:
+                found |= set(scene.moved_by(scene.handle(binding.handle).joint))
+        return frozenset(found)

@@ -19,7 +19,6 @@ from galley.domain.state import Placement, State
 from galley.motion.effects import after, effects
 from galley.motion.motion import Motion
 from galley.skills import BoundAction, Skill, Workbench
-from galley.skills.skill import Role
 from galley.worlds.checker import MARGIN
 
 TRIES = 6  # refinements without the other items
@@ -59,7 +58,7 @@ def in_the_way(
         rng: gives the stream for each try.
     """
     # Driving somewhere only prepares the next action: what blocks that one is what counts.
-    chain = actions[:1] if _touches(skills[actions[0].name].role) else actions[:2]
+    chain = actions[:2] if skills[actions[0].name].prepares else actions[:1]
     bare = without(state, _others(bench, state, chain))
     best: tuple[tuple[int, int], tuple[int, ...]] | None = None
     for k in range(TRIES):
@@ -85,10 +84,6 @@ def without(state: State, items: Sequence[int]) -> State:
         away = frozen(transform(None, (0.0, 5.0 * index, _AWAY)))
         state = state.with_item(index, Placement(WORLD, away))
     return state
-
-
-def _touches(role: Role) -> bool:
-    return any(v is not None for v in (role.takes, role.puts, role.opens, role.uses))
 
 
 def _others(bench: Workbench, state: State, chain: Sequence[BoundAction]) -> list[int]:

@@ -17,11 +17,14 @@ came to: good advice for the next plan, no ground for a refusal.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.formula import Fact
 from galley.planning import GroundAction, Task
+
+Key = Fact | tuple[GroundAction, ...]
+"""What tells lessons apart."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,11 @@ class Lesson:
     actions: tuple[GroundAction, ...] = ()
 
     @property
+    def key(self) -> Key:
+        """What it teaches: the fact, or the actions that it rules out."""
+        return self.actions or self.fact
+
+    @property
     def proven(self) -> bool:
         """Whether its failure carries a certificate."""
         return self.failure.certificate is not None and self.failure.kind is not FailureKind.BUDGET
@@ -49,31 +57,29 @@ class Lesson:
 
 @dataclass
 class Lessons:
-    """All that was learned in one search, in order, without repetition."""
+    """All that was learned in one search, in order, without repetition.
 
-    all: dict[Fact, Lesson] = field(default_factory=dict)
+    Attributes:
+        all: the lessons by their keys.
+    """
+
+    all: dict[Key, Lesson] = field(default_factory=dict)
 
     def add(self, lessons: Iterable[Lesson]) -> list[Lesson]:
         """Those of ``lessons`` that are new; a proof replaces what was only suspected."""
         new = []
         for lesson in lessons:
-            known = self.all.get(lesson.fact)
+            known = self.all.get(lesson.key)
             if known is None:
-                self.all[lesson.fact] = lesson
                 new.append(lesson)
-            elif set(lesson.actions) - set(known.actions):
-                # One fact, several actions that it rules out.
-                both = tuple(dict.fromkeys((*known.actions, *lesson.actions)))
-                self.all[lesson.fact] = replace(known, actions=both)
-                new.append(lesson)
-            elif lesson.proven and not known.proven:
-                self.all[lesson.fact] = lesson
+            if known is None or (lesson.proven and not known.proven):
+                self.all[lesson.key] = lesson
         return new
 
-    def taught(self, task: Task, without: Iterable[Fact] = ()) -> Task:
-        """The task with every lesson in it, except those about the facts ``without``."""
+    def taught(self, task: Task, without: Iterable[Key] = ()) -> Task:
+        """The task with every lesson in it, except those with the keys ``without``."""
         left_out = set(without)
-        lessons = [each for each in self.all.values() if each.fact not in left_out]
+        lessons = [each for each in self.all.values() if each.key not in left_out]
         facts = [each.fact for each in lessons if not each.actions]
         if facts:
             task = task.with_facts(*facts)

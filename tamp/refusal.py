@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from galley.domain.failure import Failure, FailureKind
 from galley.planning import Limits, Task, search
-from galley.tamp.lessons import Lesson, Lessons
+from galley.tamp.lessons import Key, Lesson, Lessons
 
 _NODES = 20_000  # states searched for each "is there a plan without this lesson"
 _WEIGHT = (
@@ -27,16 +27,14 @@ _WEIGHT = (
 
 def core(task: Task, lessons: Lessons) -> list[Lesson]:
     """A smallest set of lessons under which ``task`` has no plan, as far as searches can tell."""
-    needed = list(lessons.all)
-    # Suspected lessons are tried first: what can be proven without them is.
-    order = sorted(needed, key=lambda fact: lessons.all[fact].proven)
-    dropped: list[object] = []
-    for fact in order:
-        left = [each for each in lessons.all if each not in dropped and each != fact]
-        without = [each for each in lessons.all if each not in left]
+    # Suspected lessons are dropped first where that can be: what is proven is the better reason.
+    order = sorted(lessons.all.values(), key=lambda lesson: lesson.proven)
+    dropped: list[Key] = []
+    for lesson in order:
+        without = [*dropped, lesson.key]
         if _hopeless(lessons.taught(task, without)):
-            dropped.append(fact)
-    return [lesson for fact, lesson in lessons.all.items() if fact not in dropped]
+            dropped = without
+    return [lesson for key, lesson in lessons.all.items() if key not in dropped]
 
 
 def refusal(lessons: list[Lesson], prove: Callable[[Lesson], Lesson]) -> Failure | None:

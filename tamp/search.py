@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.formula import Fact
 from galley.domain.pddl import Domain, Problem
 from galley.domain.scene import Binding
 from galley.domain.state import State
@@ -25,7 +24,7 @@ from galley.tamp.augment import augmented
 from galley.tamp.binding import bind_plan, standing
 from galley.tamp.certify import Prover
 from galley.tamp.foresight import Foresight
-from galley.tamp.lessons import Lesson, Lessons
+from galley.tamp.lessons import Key, Lesson, Lessons
 from galley.tamp.refine import Learned, Refined, Refinement
 from galley.tamp.refusal import core, refusal
 from galley.tamp.skeletons import Skeletons, shortest
@@ -118,7 +117,7 @@ class Search:
         self._foresight = Foresight(
             self.bench, self._seen, self._task, self.bindings, self.skills, self.start
         )
-        self._given_up: set[Fact] = set()  # suspicions that leave no plan: tried around from now on
+        self._given_up: set[Key] = set()  # suspicions that leave no plan: tried around from now on
         self._active: list[_Active] = []
         self._worst: Failure | None = None
         self._source = self._new_source()
@@ -153,7 +152,7 @@ class Search:
             if why is None:
                 break
             new = self._learn(why, plan)
-            if not new and any(each.fact in self._given_up for each in why):
+            if not new and any(each.key in self._given_up for each in why):
                 break  # what is suspected has been given up: try it all the same
             # Nothing new means that no fact says what is wrong with this plan: on to the next.
         if any(each.plan == plan for each in self._active):
@@ -188,7 +187,7 @@ class Search:
             refused = refusal(needed, prover.prove)
             if refused is not None:
                 return refused
-        suspected = {each.fact for each in needed if not each.proven} - self._given_up
+        suspected = {each.key for each in needed if not each.proven} - self._given_up
         if not suspected:
             return self._budget("every plan known was tried")
         self._given_up |= suspected

@@ -4,11 +4,16 @@ import json
 import pickle
 import signal
 
+import numpy as np
 import pytest
+from PIL import Image
 
 import galley.commands.scenarios as command
 from galley.cli import main
+from galley.domain.frames import to_pose7
+from galley.domain.log import Log
 from galley.scenarios.outcome import Job, outcome_of
+from galley.scenarios.picture import draw_end
 from galley.scenarios.scenario import KITCHEN, find
 from galley.scenarios.sweep import sweep
 
@@ -87,6 +92,35 @@ def test_an_outcome_can_be_sent_and_written(quick):
     outcome = outcome_of(Job(quick[0]))
     assert pickle.loads(pickle.dumps(outcome)) == outcome
     assert json.loads(json.dumps(outcome.as_json()))["status"] == "refused"
+
+
+def test_the_picture_shows_where_the_log_ends(quick, kitchen, tmp_path):
+    """The sugar box, in a log that ends with it elsewhere, leaves the burner in the picture."""
+    start, run = tmp_path / "start.png", tmp_path / "run"
+    assert draw_end(quick[0], run, start, renderer="tiny") is False
+    run.mkdir()
+    items = np.array([to_pose7(item.X_WI) for item in kitchen.items])[None]
+    items[0, kitchen.item_index["sugar_box"], 1] += 0.1
+    none = np.zeros(0)
+    Log(
+        time=np.zeros(1),
+        q=kitchen.robot.q[None],
+        scene_q=np.zeros((1, len(kitchen.joints))),
+        items=items,
+        held=np.array([-1]),
+        motion=np.array([0]),
+        motions=np.array(["pick"]),
+        declared=np.zeros((0, 3), dtype=str),
+        contact_step=none.astype(int),
+        contact_pair=np.zeros((0, 2), dtype=str),
+        contact_distance=none,
+        contact_force=none,
+        mode="kinematic",
+    ).save(run / "states.npz")
+    assert draw_end(quick[0], run, tmp_path / "end.png", renderer="tiny") is True
+    before, after = (np.asarray(Image.open(p)) for p in (start, tmp_path / "end.png"))
+    assert before.shape == after.shape == (720, 1920, 3)
+    assert (before != after).any()
 
 
 def test_bad_input_of_one_run_is_an_outcome(folder):

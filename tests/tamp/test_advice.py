@@ -69,7 +69,9 @@ def kitchen():
     assert [names.index(n) for n in ("gelatin_box", "green_tea", "black_tea")] == [0, 1, 2]
     bench = Workbench(scene, mobile_panda(scene.robot.base), None, Settings())
     standing = [(name, "countertop") for name in ("gelatin", "green", "black")]
-    return Kitchen(bench, augmented(domain, problem, SKILLS, standing), bindings, initial_state(scene))
+    return Kitchen(
+        bench, augmented(domain, problem, SKILLS, standing), bindings, initial_state(scene)
+    )
 
 
 @pytest.fixture
@@ -177,7 +179,7 @@ def test_another_grasp_is_asked_for_where_a_held_item_finds_no_way(kitchen, diag
     diagnosis["items"] = None
     plan = ("pick gelatin countertop h1", "navigate countertop burner", "place gelatin burner h1!")
     stuck = kitchen.stuck(*plan)
-    stuck.states[-1] = (kitchen.start.with_item(GELATIN, Placement("hand", np.eye(4))))
+    stuck.states[-1] = kitchen.start.with_item(GELATIN, Placement("hand", np.eye(4)))
     adviser = kitchen.adviser()
     told = [adviser(stuck, TIRED) for _ in range(4)]
     assert told[0] == 0, "the pick"

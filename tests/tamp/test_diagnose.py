@@ -10,9 +10,11 @@ from galley.domain.failure import Failure
 from galley.domain.scene_file import load_scene
 from galley.domain.state import initial_state
 from galley.engine import KITCHEN
+from galley.motion.effects import after
 from galley.robots.mobile_panda import mobile_panda
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
 from galley.tamp.diagnose import Diagnosis, in_the_way, without
+from galley.worlds.pybullet_world import PyBulletWorld
 
 SCENARIOS = KITCHEN.parent / "scenarios"
 
@@ -21,7 +23,8 @@ SCENARIOS = KITCHEN.parent / "scenarios"
 def bench():
     scene = load_scene(SCENARIOS / "hemmed_in_scene.yaml")
     settings = Settings(seed=0, placements=300, optimize="none")
-    return Workbench(scene, mobile_panda(scene.robot.base), None, settings)
+    with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
+        yield Workbench(scene, world.robot, world, settings)
 
 
 def actions(bench, *texts):
@@ -41,8 +44,6 @@ BLACK = ("navigate center countertop", "pick black countertop h1")
 
 def can_be_done(bench, plan, state):
     """The plan's two actions, by four streams."""
-    from galley.motion.effects import after
-
     for seed in range(4):
         at, rng = state, np.random.default_rng((99, seed))
         for k, action in enumerate(plan):
@@ -117,9 +118,10 @@ def test_what_no_item_causes_is_no_items_fault(tmp_path):
     file.write_text(text)
     scene = load_scene(file)
     settings = Settings(seed=0, placements=60, optimize="none")
-    bench = Workbench(scene, mobile_panda(scene.robot.base), None, settings)
-    plan = actions(bench, *GELATIN)
-    assert in_the_way(bench, SKILLS, plan, initial_state(scene), streams(0)) is None
+    with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
+        bench = Workbench(scene, world.robot, world, settings)
+        plan = actions(bench, *GELATIN)
+        assert in_the_way(bench, SKILLS, plan, initial_state(scene), streams(0)) is None
 
 
 def test_a_thing_taken_away_is_out_of_all_others_way(bench):

@@ -193,7 +193,7 @@ def test_progress_is_told():
         ("a", "start"),
         ("a", "done"),
         ("b", "start"),
-        ("b", "b thing: no luck"),
+        ("b", "no luck"),
         ("b", "start"),
         ("b", "done"),
     ]
@@ -213,7 +213,12 @@ def uninterrupted(**kwargs):
 
 
 HARD = {
-    "solved": {"a": [], "b": [False, True], "c": [True, True, True, True, False, True], "d": [True]},
+    "solved": {
+        "a": [],
+        "b": [False, True],
+        "c": [True, True, True, True, False, True],
+        "d": [True],
+    },
     "given up": {"a": [], "b": [], "c": [True] * 1000},
 }
 

@@ -76,9 +76,7 @@ CASES = {
 
 def hopeless(task, known, facts):
     """By a search other than the one that ``core`` uses."""
-    found = search(
-        Lessons({fact: known.all[fact] for fact in facts}).taught(task), "astar"
-    )
+    found = search(Lessons({fact: known.all[fact] for fact in facts}).taught(task), "astar")
     return isinstance(found, Failure)
 
 
