@@ -1,7 +1,7 @@
 """Task and motion planning: success, seconds, refusals, growth, and the same result anywhere.
 
     python bench/tamp.py [--quick] [--json FILE] [--figure [FILE]] [--only abcde] [--seeds N]
-                         [--jobs N] [--growth-jobs N] [--engine process|ray]
+                         [--suite-seeds N] [--jobs N] [--growth-jobs N] [--engine process|ray]
 
 Sections: a, the default task; b, the scenario suite; c, three items packed, beside PDDLStream's
 figure; d, growth with items, blockers and scene size, with a figure; e, the same plans and motions
@@ -38,11 +38,12 @@ _SECTIONS = "abcde"
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="few seeds and sizes, no figure")
+    parser.add_argument("--quick", action="store_true", help="few seeds, sizes and scenarios")
     parser.add_argument("--json", type=Path, help="where to put all rows")
     parser.add_argument("--figure", type=Path, nargs="?", const=FIGURE, help="draw section d")
     parser.add_argument("--only", default=_SECTIONS, help="sections, such as 'cd'")
     parser.add_argument("--seeds", type=int, default=100, help="of the default task")
+    parser.add_argument("--suite-seeds", type=int, default=10, help="of each scenario")
     parser.add_argument("--jobs", type=int, help="whole runs at a time; one a core")
     parser.add_argument("--growth-jobs", type=int, default=1, help="of section d")
     parser.add_argument("--engine", choices=ENGINES, default="process", help="for several at once")
@@ -94,7 +95,7 @@ def plan(arguments: argparse.Namespace) -> sections.Plan:
     quick = arguments.quick
     return sections.Plan(
         seeds=2 if quick else arguments.seeds,
-        suite=0 if quick else 10,
+        suite=1 if quick else arguments.suite_seeds,
         packing=3 if quick else 20,
         refusals=1 if quick else 10,
         growth=1 if quick else 3,

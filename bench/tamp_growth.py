@@ -22,8 +22,8 @@ _Maker = Callable[[Path, int], Task]
 SERIES: tuple[tuple[str, str, str, int, _Maker, Sequence[int], Sequence[int]], ...] = (
     ("items", "items onto the table", "#1b6ca8", 0,
      tamp_scenes.items, range(2, 11), (2, 6)),
-    ("around", "around the wanted item", "#b5179e", 1,
-     tamp_scenes.around, range(7), (0, 2)),
+    ("beside", "beside what is wanted", "#b5179e", 1,
+     tamp_scenes.hemmed_in, range(7), (0, 2)),
     ("occupied", "where it has to go", "#0a8f6c", 1,
      tamp_scenes.occupied, range(7), (0, 2)),
     ("silent", "only in the scene", "#1b6ca8", 2,
@@ -33,7 +33,7 @@ SERIES: tuple[tuple[str, str, str, int, _Maker, Sequence[int], Sequence[int]], .
 )  # fmt: skip
 _PANELS = (
     ("Items to move", "items, from three places to a fourth"),
-    ("Blockers", "items that stand in the way"),
+    ("Blockers", "items in the way, all of which must be moved"),
     ("Size of the scene", "further crates, an item on every second"),
 )
 
@@ -105,16 +105,16 @@ def draw(rows: Sequence[Row], path: Path) -> None:
 
     canvas, all_axes = pyplot.subplots(1, 3, figsize=(12, 4.2), dpi=120, sharey=True)
     for panel, (axes, (title, below)) in enumerate(zip(all_axes, _PANELS, strict=True)):
-        several = sum(each[3] == panel for each in SERIES) > 1
+        shown_here = {each[0] for each in SERIES if each[3] == panel}
         for series, label, colour, where, *_ in SERIES:
             if where == panel:
                 _curve(axes, [row for row in rows if row.series == series], label, colour)
         axes.set_title(title, loc="left")
         axes.set_xlabel(below)
-        axes.set_xticks(sorted({r.size for r in rows for s in SERIES if s[0] == r.series and s[3] == panel}))  # fmt: skip
+        axes.set_xticks(sorted({row.size for row in rows if row.series in shown_here}))
         axes.grid(axis="y", color="#dddddd", linewidth=0.7)
         axes.spines[["top", "right"]].set_visible(False)
-        if several:
+        if len(shown_here) > 1:
             axes.legend(frameon=False, fontsize=9, loc="upper left")
     first = all_axes[0]
     first.set_yscale("log")

@@ -44,8 +44,7 @@ SPOTS: tuple[tuple[str, str, float, float], ...] = (
     ("countertop", "hitman_top", 0.12, -0.95),
 )
 SURFACES = {"burner": "stove", "countertop": "surface", "left_counter": "surface"}
-# Around a gelatin box at the origin: first those that leave its broad sides no room for fingers.
-_AROUND = ((0.0, 0.0535), (0.0, -0.0535), (0.0895, 0.0), (-0.0895, 0.0), (0.085, 0.065), (-0.085, -0.065))  # fmt: skip
+_WANTED = (-0.50, -0.25, -0.75)  # y of the boxes that others hem in
 _TEA = (0.060, 0.055, 0.095)  # a box of tea
 _LOAF = (0.30, 0.065, 0.045)  # a loaf of bread, for whose place all that stands there must go
 
@@ -77,14 +76,21 @@ def items(folder: Path, count: int) -> Task:
     return _write(folder, f"items_{count}", count, own, init, goal)
 
 
-def around(folder: Path, count: int) -> Task:
-    """A box among others that stand 12 mm from it, onto the table."""
-    at = (0.10, -0.50)
-    own = _item("gelatin", "box", (0.089, 0.028, 0.073), 0.097, "hitman_top", *at)
-    for k, (x, y) in enumerate(_AROUND[:count]):
-        own |= _item(f"tea{k}", "box", _TEA, 0.12, "hitman_top", at[0] + x, at[1] + y)
+def hemmed_in(folder: Path, count: int) -> Task:
+    """Three boxes onto the table, each of which the hand can take across its thin side only.
+
+    The others stand 12 mm beside them, first on both sides of one of them, then of the next: all
+    must be moved.
+    """
+    own: dict[str, Entry] = {}
+    for k, y in enumerate(_WANTED):
+        own |= _item(f"gelatin{k}", "box", (0.089, 0.028, 0.073), 0.097, "hitman_top", 0.13, y)
+    for k in range(count):
+        y = _WANTED[k // 2] + (-0.0535 if k % 2 else 0.0535)
+        own |= _item(f"tea{k}", "box", _TEA, 0.12, "hitman_top", 0.13, y)
+    goal = [(f"gelatin{k}", "table") for k in range(len(_WANTED))]
     init = [(name, "countertop") for name in own]
-    return _write(folder, f"around_{count}", count, own, init, [("gelatin", "table")])
+    return _write(folder, f"hemmed_in_{count}", count, own, init, goal)
 
 
 def occupied(folder: Path, count: int) -> Task:
@@ -120,7 +126,8 @@ def crowded(folder: Path, count: int, named: bool) -> Task:
     stances: dict[str, Entry] = {}
     for k, (x, y) in enumerate(_crates()[:count]):
         name = f"crate{k}"
-        bodies[name] = {"shapes": [{"extents": [[x - 0.14, x + 0.14], [y - 0.14, y + 0.14], [0.0, 0.6]]}]}  # fmt: skip
+        sides = [[x - 0.14, x + 0.14], [y - 0.14, y + 0.14], [0.0, 0.6]]
+        bodies[name] = {"shapes": [{"extents": sides}]}
         top = {"x": [x - 0.13, x + 0.13], "y": [y - 0.13, y + 0.13], "z": 0.6}
         regions[name] = {"body": name, "surface": [top]}
         if y < 2.0:  # on the far side of the room, else beside the left counter

@@ -32,7 +32,8 @@ PEER_S, PEER_RATIO = 8.9, 10.0  # PDDLStream's mobile packing of three items, 10
 _DEFAULT, _PACK = "seed_task", "pack_three"
 _NO_SEARCH = ("unreachable", "does-not-fit", "contradiction")
 _SAME = ("swap", "unpack")  # whose results must not depend on the number of workers
-_WALLS = 3
+_QUICK = ("seed_task", "swap", "out_of_reach", "too_tall")  # of the suite
+_WALLS = 3  # whole processes timed
 
 Section = tuple[Any, list[Target]]
 
@@ -92,7 +93,7 @@ def default_task(how: Plan) -> Section:
 
 def suite(how: Plan) -> Section:
     """b. All shipped scenarios, and how long refusals take that need no search."""
-    scenarios = find()
+    scenarios = [each for each in find() if not how.quick or each.name in _QUICK]
     jobs = [ScenarioJob(each, seed) for each in scenarios for seed in range(how.suite)]
     runs = _run(jobs, how)
     right: Counter[str] = Counter()
@@ -107,7 +108,7 @@ def suite(how: Plan) -> Section:
         [_job(each, seed) for each in refusals for seed in range(how.refusals)], "planning only"
     )
     slowest = {s.name: max(r.solve_s for r in rows if r.series == s.name) for s in refusals}
-    whole = {each.name: _whole_process(each) for each in refusals if each.name in slowest}
+    whole = {each.name: _whole_process(each, how.quick) for each in refusals}
     table(
         ["b. suite", "right", "expected", "refused in s", "`galley run`, s"],
         [
@@ -129,9 +130,8 @@ def suite(how: Plan) -> Section:
     targets = [
         Target.at_least(f"b. suite, right of {len(jobs)} runs", RIGHT, share, " %"),
         Target.at_most("b. refusals without search, longest", REFUSAL_S, _top(slowest), " s"),
-        Target.at_most("b. the same, whole process, longest", 0.0, _top(whole), " s"),
+        Target("b. the same, whole process, longest", "no target", _top(whole), None),
     ]
-    targets[2] = Target(targets[2].what, "(told)", targets[2].figure, None)
     raw = {"runs": [_raw(run) for run in runs], "refusals": [row.raw() for row in rows]}
     return {**raw, "whole_process_s": whole}, targets
 
@@ -153,10 +153,10 @@ def packing(how: Plan) -> Section:
         ],
     )  # fmt: skip
     print(
-        "PDDLStream's figure was measured earlier, on this kind of machine, with its own comparable\n"
-        "example (a mobile robot packs three items); it was not run here beside ours, and scene and\n"
-        "robot differ. Neither figure includes trajectory optimisation. Ours includes continuous\n"
-        "proofs that the motions are free.\n"
+        "PDDLStream's figure was measured earlier, on this kind of machine, with its own\n"
+        "comparable example (a mobile robot packs three items); it was not run here beside ours,\n"
+        "and scene and robot differ. Neither figure includes trajectory optimisation; ours\n"
+        "includes continuous proofs that the motions are free.\n"
     )
     return [row.raw() for row in rows], [
         Target.at_least("c. three items packed: solved", 100, share, " %"),
@@ -167,7 +167,7 @@ def packing(how: Plan) -> Section:
 def workers(how: Plan) -> Section:
     """e. The same plans and motions, bit for bit, whatever the number of workers."""
     chosen = [each for each in find() if each.name in _SAME]
-    jobs = [_job(each, seed) for each in chosen for seed in range(2 if how.quick else 3)]
+    jobs = [_job(each, seed) for each in chosen for seed in range(1 if how.quick else 3)]
     ways = [("1 process", 1, "process"), ("2 processes", 2, "process")]
     if find_spec("ray") is not None and not how.quick:
         ways.append(("Ray, 2 at a time", 2, "ray"))
@@ -231,10 +231,10 @@ def _job(scenario: Scenario, seed: int) -> Job:
     return Job(scenario.name, 0, scenario.scene, scenario.domain, scenario.problem, seed)
 
 
-def _whole_process(scenario: Scenario) -> float:
+def _whole_process(scenario: Scenario, quick: bool) -> float:
     """Median wall time (s) of ``galley run``, from the start of the process, after a warm-up."""
     times = []
-    for _ in range(_WALLS + 1):
+    for _ in range(2 if quick else _WALLS + 1):
         with tempfile.TemporaryDirectory(prefix="galley-bench-") as folder:
             command = [sys.executable, str(engine.__file__), "run", "--no-video"]
             for option in ("scene", "domain", "problem"):

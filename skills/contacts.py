@@ -16,7 +16,7 @@ from galley.domain.scene import HAND, Handle, Item, Region, Spot
 from galley.domain.state import Placement, State, item_pose
 from galley.motion.motion import Attachment, Guard
 from galley.skills.exposed import exposed
-from galley.skills.footprints import Footprint
+from galley.skills.footprints import Footprint, furniture_on
 from galley.skills.grasps import CLEARANCE, grasps_of, hand_in_item, item_in_hand
 from galley.skills.manipulation import (
     APPROACH_SPEED,
@@ -206,6 +206,7 @@ def _poses(
     scene = bench.scene
     found = (Footprint.from_item(scene, state, k, region) for k in range(len(scene.items)))
     taken = [footprint for footprint in found if footprint is not None]
+    taken += furniture_on(scene, state.scene_q, region, float(item.size[2]))
     anywhere = placements(item, region, taken, later, spot, rng)
     open_to_above = exposed(scene, state, region) if spot is None else None
     if open_to_above is None:

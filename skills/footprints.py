@@ -16,6 +16,7 @@ from galley.domain.state import State, item_pose
 
 SIDES = 12  # of the polygon that stands for a circle
 _NEAR_FLOOR = 0.01  # m, an item whose underside is nearer than this to the floor stands on it
+_LOW = 0.002  # m, furniture that sticks out less from a floor is part of it
 _VERTICAL = 1e-6  # of a direction's tilt
 
 
@@ -116,6 +117,43 @@ class Footprint:
     ) -> Footprint | None:
         """``of``; without ``X_WH`` where no hand's pose is needed, as a held item is elsewhere."""
         return cls.of(scene, state, index, region, np.eye(4) if X_WH is None else X_WH)
+
+
+def furniture_on(scene: Scene, scene_q: Array, region: Region, height: float) -> list[Footprint]:
+    """Of the furniture that leaves no room in a region for a thing of some height, metres.
+
+    Each solid shape that reaches over a box of the region between its floor and that height. In a
+    drawer only what moves with it counts: the rest is not above it when it is open.
+    """
+    X_BW = inverse(scene.body_pose(region.body, scene_q))
+    joints = (scene.body(name).joint for name in scene.chain(region.body))
+    joint = next((name for name in joints if name is not None), None)
+    own = None if joint is None else scene.moved_by(joint)
+    found = []
+    for body in scene.bodies:
+        if own is not None and body.name not in own:
+            continue
+        X_BS = X_BW @ scene.body_pose(body.name, scene_q)
+        for shape in body.shapes:
+            if not shape.collision or shape.kind == "mesh":
+                continue
+            X_S = X_BS @ shape.X_BS
+            reach = np.abs(X_S[:3, :3]) @ shape.half_extents
+            low, high = X_S[:3, 3] - reach, X_S[:3, 3] + reach
+            for lower, upper in region.boxes:
+                over = (low[:2] < upper[:2]).all() and (high[:2] > lower[:2]).all()
+                floor = float(lower[2])
+                if over and high[2] > floor + _LOW and low[2] < floor + height - _LOW:
+                    # A ball is judged by the square around it.
+                    points = _solid(shape, True) if shape.kind != "sphere" else _corners_of(reach)
+                    R = X_S[:3, :3] if shape.kind != "sphere" else np.eye(3)
+                    outline = convex_hull((points @ R.T + X_S[:3, 3])[:, :2])
+                    # Areas are summed up in proofs: shapes that overlap others don't count there.
+                    alone = all(gaps(outline[None], f.outline[None])[0, 0] >= 0.0 for f in found)
+                    layers = _layers_of(shape, X_S, floor) if alone else ()
+                    found.append(Footprint(frozen(outline), body.name, layers))
+                    break
+    return found
 
 
 def placed(outline: Array, poses: Array) -> Array:
@@ -225,14 +263,23 @@ def _outline(item: Item, X: Array) -> Array:
 
 def _layers(item: Item, X: Array) -> tuple[Layer, ...]:
     """A layer for each box and cylinder that stands square to the vertical."""
-    found = []
-    for shape in item.shapes:
-        if not shape.collision or shape.kind not in ("box", "cylinder"):
-            continue
-        X_S = X @ shape.X_BS
-        up = np.abs(X_S[2, :3])  # of the shape's axes
-        if up[2] > 1.0 - _VERTICAL or (shape.kind == "box" and up.max() > 1.0 - _VERTICAL):
-            p = _solid(shape, False) @ X_S[:3, :3].T + X_S[:3, 3]
-            low, high = float(p[:, 2].min()), float(p[:, 2].max())
-            found.append(Layer(low, high, convex_hull(p[:, :2])))
-    return tuple(found)
+    solid = (shape for shape in item.shapes if shape.collision)
+    return tuple(layer for shape in solid for layer in _layers_of(shape, X @ shape.X_BS, 0.0))
+
+
+def _layers_of(shape: Shape, X_S: Array, floor: float) -> tuple[Layer, ...]:
+    """What a shape at X_S (4, 4) fills, heights above ``floor``: one layer, or none known."""
+    if shape.kind not in ("box", "cylinder"):
+        return ()
+    up = np.abs(X_S[2, :3])  # of the shape's axes
+    if up[2] > 1.0 - _VERTICAL or (shape.kind == "box" and up.max() > 1.0 - _VERTICAL):
+        p = _solid(shape, False) @ X_S[:3, :3].T + X_S[:3, 3]
+        low, high = float(p[:, 2].min()) - floor, float(p[:, 2].max()) - floor
+        return (Layer(low, high, convex_hull(p[:, :2])),)
+    return ()
+
+
+def _corners_of(half: Array) -> Array:
+    """The corners (8, 3) of a box of half extents (3,)."""
+    signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, 8).T
+    return np.asarray(signs * half)

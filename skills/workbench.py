@@ -47,7 +47,7 @@ class Settings:
     iterations: int = 1500
     rrt_iterations: int = 4000
     shortcuts: int = 60
-    placements: int = 800
+    placements: int = 300
     attempts: int = 4
     speed: float = 0.8
 

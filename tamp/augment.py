@@ -1,12 +1,11 @@
-"""The task as the search over both sees it: the user's domain, and room for what geometry says.
+"""The task as the search over both sees it: the user's domain, and what geometry says of it.
 
 Predicates are added that nobody writes in a problem. Two are kept by the actions:
 
 - ``(as-found THING)``: an item that no action has taken yet; furniture always.
 - ``(stands ITEM PLACE)``: an item that stands on or in a place, wherever there.
 
-The others hold nothing at first. Each fact of theirs is a lesson that geometry taught, and makes
-actions wait (see ``lessons``):
+The facts of the others are lessons that geometry taught, and make actions wait (see ``lessons``):
 
 - ``(blocked-by THING ITEM)``: THING, as found, can't be taken or opened while ITEM stands as found.
 - ``(no-room ITEM PLACE OTHER)``: ITEM can't be put there while OTHER stands as found.
@@ -14,27 +13,20 @@ actions wait (see ``lessons``):
 - ``(no-stance ITEM PLACE)``: ITEM, as found, can't be reached from any stance of PLACE.
 
 Preconditions are only added and the user's facts change as before: every plan of the task made
-here is one of the user's.
+here is one of the user's. What waits is written down for each lesson, and grounded anew: that is
+quicker than one quantified precondition for all that might ever be learned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from galley.domain.formula import (
-    OBJECT,
-    Effect,
-    Fact,
-    Forall,
-    ForEach,
-    Formula,
-    Literal,
-    Or,
-    Variable,
-)
+from galley.domain.formula import OBJECT, Effect, Fact, ForEach, Formula, Literal, Or, Variable
 from galley.domain.pddl import ActionSchema, Domain, Predicate, Problem
+from galley.planning import Task, ground
 from galley.skills import Skill
+from galley.skills.skill import Role
 
 _ARITIES = {
     "as-found": 1,
@@ -53,17 +45,73 @@ class Augmented:
     Attributes:
         domain: the user's, with the predicates above.
         problem: the user's, with what holds of them at the start.
+        skills: by the name of their action; their roles say what actions do to things.
         names: what each predicate is called; another name than above where the user's domain has
             one of that name.
     """
 
     domain: Domain
     problem: Problem
+    skills: Mapping[str, Skill]
     names: Mapping[str, str]
+    _tasks: dict[frozenset[Fact], Task] = field(default_factory=dict, repr=False, compare=False)
 
     def fact(self, predicate: str, *args: str) -> Fact:
         """A fact of one of the added predicates, by its name above."""
         return Fact(self.names[predicate], args)
+
+    def task(self, *lessons: Fact) -> Task:
+        """The ground task in which ``lessons`` hold; each set of them is grounded once."""
+        key = frozenset(lessons)
+        if key not in self._tasks:
+            facts = tuple(dict.fromkeys(lessons))
+            actions = tuple(self._waiting(each, facts) for each in self.domain.actions)
+            problem = replace(
+                self.problem,
+                init=self.problem.init + facts,
+                init_places=self.problem.init_places + ((0, 0),) * len(facts),
+            )
+            self._tasks[key] = ground(replace(self.domain, actions=actions), problem)
+        return self._tasks[key]
+
+    def _waiting(self, schema: ActionSchema, lessons: Sequence[Fact]) -> ActionSchema:
+        """The action with what it must wait for."""
+        skill = self.skills.get(schema.name)
+        if skill is None or not lessons:
+            return schema
+        role, of = skill.role, [variable.name for variable in schema.parameters]
+        known = {new: old for old, new in self.names.items()}
+        conditions: list[Formula] = []
+        for fact in lessons:
+            for things, gone in self._waits(known[fact.predicate], fact.args, role, of):
+                others = (Literal("=", pair, False) for pair in things)
+                conditions.append(Or((*others, *gone)))
+        return replace(schema, precondition=schema.precondition + tuple(conditions))
+
+    def _waits(
+        self, predicate: str, args: Sequence[str], role: Role, of: Sequence[str]
+    ) -> Iterator[tuple[list[tuple[str, str]], list[Literal]]]:
+        """Which parameters must be which objects for a lesson to count, and what must not hold."""
+
+        def no_longer(predicate: str, *args: str) -> Literal:
+            return Literal(self.names[predicate], args, False)
+
+        takes, puts, place = role.takes, role.puts, role.place
+        if predicate == "blocked-by":
+            subject, blocker = args
+            gone = [no_longer("as-found", blocker), no_longer("as-found", subject)]
+            for i in {takes, role.opens, role.uses} - {None}:
+                if i is not None:
+                    yield [(of[i], subject)], gone
+        elif predicate == "no-stance" and takes is not None and place is not None:
+            item, where = args
+            yield [(of[takes], item), (of[place], where)], [no_longer("as-found", item)]
+        elif predicate == "no-room" and puts is not None and place is not None:
+            item, where, other = args
+            yield [(of[puts], item), (of[place], where)], [no_longer("as-found", other)]
+        elif predicate == "too-small" and puts is not None and place is not None:
+            where, item, other = args
+            yield [(of[puts], item), (of[place], where)], [no_longer("stands", other, where)]
 
 
 def augmented(
@@ -77,7 +125,7 @@ def augmented(
     Args:
         domain: the user's.
         problem: the user's.
-        skills: by the name of their action; their roles say what actions do to things.
+        skills: by the name of their action.
         standing: object and place of each item that stands somewhere at the start.
     """
     taken = domain.predicate_names | {each.name for each in domain.actions}
@@ -87,7 +135,7 @@ def augmented(
         for name, arity in _ARITIES.items()
     )
     actions = tuple(
-        _with_geometry(each, skills[each.name], names) if each.name in skills else each
+        _with_changes(each, skills[each.name].role, names) if each.name in skills else each
         for each in domain.actions
     )
     init = [Fact(names["as-found"], (each.name,)) for each in problem.objects]
@@ -99,6 +147,7 @@ def augmented(
             init=problem.init + tuple(init),
             init_places=problem.init_places + ((0, 0),) * len(init),
         ),
+        skills,
         names,
     )
 
@@ -109,49 +158,18 @@ def _unused(name: str, taken: frozenset[str]) -> str:
     return name
 
 
-def _with_geometry(schema: ActionSchema, skill: Skill, names: Mapping[str, str]) -> ActionSchema:
-    """The action with what it must wait for, and what becomes of as-found and stands."""
-    role = skill.role
+def _with_changes(schema: ActionSchema, role: Role, names: Mapping[str, str]) -> ActionSchema:
+    """The action with what becomes of as-found and stands."""
     of = [variable.name for variable in schema.parameters]
-    conditions: list[Formula] = []
     effects: list[Effect] = []
-
-    def atom(predicate: str, *args: str, positive: bool = True) -> Literal:
-        return Literal(names[predicate], args, positive)
-
-    def unless(fact: Literal, *others: Literal) -> Formula:
-        """Where ``fact`` was learned, one of ``others`` must be gone."""
-        gone = tuple(replace(each, positive=False) for each in others)
-        return Or((replace(fact, positive=False), *gone))
-
-    blocker = Variable(_fresh("?blocker", of), (OBJECT,))
-    b = blocker.name
-    subjects = {role.takes, role.opens, role.uses} - {None}
-    for subject in sorted(of[i] for i in subjects if i is not None):
-        waits = unless(
-            atom("blocked-by", subject, b), atom("as-found", b), atom("as-found", subject)
-        )
-        conditions.append(Forall((blocker,), waits))
     if role.takes is not None:
-        item = of[role.takes]
-        if role.place is not None:
-            place = of[role.place]
-            conditions.append(unless(atom("no-stance", item, place), atom("as-found", item)))
-        where = Variable(_fresh("?where", of), (OBJECT,))
-        effects.append(atom("as-found", item, positive=False))
-        effects.append(ForEach((where,), (atom("stands", item, where.name, positive=False),)))
+        item, where = of[role.takes], Variable(_fresh("?where", of), (OBJECT,))
+        effects.append(Literal(names["as-found"], (item,), False))
+        gone = Literal(names["stands"], (item, where.name), False)
+        effects.append(ForEach((where,), (gone,)))
     if role.puts is not None and role.place is not None:
-        item, place = of[role.puts], of[role.place]
-        conditions += (
-            Forall((blocker,), unless(atom("no-room", item, place, b), atom("as-found", b))),
-            Forall((blocker,), unless(atom("too-small", place, item, b), atom("stands", b, place))),
-        )
-        effects.append(atom("stands", item, place))
-    return replace(
-        schema,
-        precondition=schema.precondition + tuple(conditions),
-        effect=schema.effect + tuple(effects),
-    )
+        effects.append(Literal(names["stands"], (of[role.puts], of[role.place])))
+    return replace(schema, effect=schema.effect + tuple(effects))
 
 
 def _fresh(name: str, taken: list[str]) -> str:

@@ -50,8 +50,13 @@ class Foresight:
         for name in dict.fromkeys(action.name for action in plan):
             if any(self._impossible(a) for a in plan if a.name == name):
                 found += self._all_impossible(name)
+        moved: set[str] = set()  # what stands as found no longer
         for action in plan:
-            found += self._out_of_reach(action)
+            role = self.skills[action.name].role
+            if role.takes is not None:
+                thing = action.bindings[role.takes].object
+                found += self._out_of_reach(action) if thing not in moved else []
+                moved.add(thing)
         return found or self._room.lessons(plan)
 
     def _impossible(self, action: BoundAction) -> Failure | None:

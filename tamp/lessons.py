@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.formula import Fact
 from galley.planning import GroundAction, Task
+from galley.tamp.augment import Augmented
 
 Key = Fact | tuple[GroundAction, ...]
 """What tells lessons apart."""
@@ -76,13 +77,11 @@ class Lessons:
                 self.all[lesson.key] = lesson
         return new
 
-    def taught(self, task: Task, without: Iterable[Key] = ()) -> Task:
-        """The task with every lesson in it, except those with the keys ``without``."""
+    def taught(self, seen: Augmented, without: Iterable[Key] = ()) -> Task:
+        """The ground task with every lesson in it, except those with the keys ``without``."""
         left_out = set(without)
         lessons = [each for each in self.all.values() if each.key not in left_out]
-        facts = [each.fact for each in lessons if not each.actions]
-        if facts:
-            task = task.with_facts(*facts)
+        task = seen.task(*(each.fact for each in lessons if not each.actions))
         barred = [action for each in lessons for action in each.actions]
         return task.forbid(*barred) if barred else task
 

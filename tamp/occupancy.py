@@ -14,12 +14,15 @@ from itertools import combinations
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.formula import Fact
 from galley.domain.scene import Binding, Item, Region, Scene
 from galley.domain.state import State
+from galley.planning import GroundAction
 from galley.skills import BoundAction, Skill
-from galley.skills.footprints import Footprint, Upright, placed
+from galley.skills.footprints import Footprint, Upright, furniture_on, placed
 from galley.skills.packing import packable, packing_certificate
 from galley.skills.placements import placements
+from galley.skills.refusals import no_grasp
 from galley.tamp.augment import Augmented
 from galley.tamp.lessons import Lesson
 
@@ -71,7 +74,7 @@ class Occupancy:
                 moved.add(new.index)
                 there = [each for each in put.values() if each.place.region == place.region]
                 if place.region is not None and self._room(new, there, moved) is not True:
-                    return self._why(new, there, moved)
+                    return self._why(action, new, there, moved)
                 put[new.index] = new
         return None
 
@@ -101,6 +104,8 @@ class Occupancy:
         assert new.place.region is not None
         region = self.scene.region(new.place.region)
         taken = list(self._outlines(region, gone).values())
+        tallest = max(float(self.scene.items[each.index].size[2]) for each in everyone)
+        taken += furniture_on(self.scene, self.start.scene_q, region, tallest)
         rng = np.random.default_rng((self.seed, _SEED, len(self._known)))
         loose: list[Item] = []
         for each in everyone:
@@ -116,10 +121,15 @@ class Occupancy:
             taken.append(Footprint(outline, item.name))
         return packable(loose, region, taken, rng) if loose else True
 
-    def _why(self, new: _Put, there: Sequence[_Put], gone: set[int]) -> list[Lesson]:
-        """Lessons: a pair that never fits together, or which items as found must go first."""
+    def _why(
+        self, action: BoundAction, new: _Put, there: Sequence[_Put], gone: set[int]
+    ) -> list[Lesson]:
+        """Lessons: no room at all, a pair that never fits together, or what must go first."""
         assert new.place.region is not None
         region, place = self.scene.region(new.place.region), new.place.object
+        sure = self._never(action, new, region)
+        if sure is not None:
+            return [sure]
         nobody = set(range(len(self.scene.items)))
         for other in there:
             if other.place.object == place and self._room(new, [other], nobody) is not True:
@@ -135,6 +145,28 @@ class Occupancy:
                 if self._room(new, there, gone | set(some)) is True:
                     return [self._no_room(new, names[i], region) for i in some]
         return []
+
+    def _never(self, action: BoundAction, new: _Put, region: Region) -> Lesson | None:
+        """That there is no room beside what no plan can move away; None where it isn't proven."""
+        item = self.scene.items[new.index]
+        named = {self._index(b) for b in self.bindings.values() if b.kind == "item"}
+        movable = {i for i in named if no_grasp(self.scene.items[i]) is None}
+        taken = list(self._outlines(region, movable | {new.index}).values())
+        taken += furniture_on(self.scene, self.start.scene_q, region, float(item.size[2]))
+        certificate = packing_certificate([item], region, taken)
+        if certificate is None:
+            return None
+        names = tuple(dict.fromkeys(each.name for each in taken))
+        what = f"{region.name} has no room for {new.thing} beside {', '.join(names) or 'nothing'}"
+        failure = Failure(
+            FailureKind.BLOCKED if names else FailureKind.DOES_NOT_FIT,
+            what,
+            names or (new.thing, region.name),
+            certificate=certificate,
+        )
+        args = tuple(binding.object for binding in action.bindings)
+        fact = Fact("no-room", (new.thing, new.place.object))
+        return Lesson(fact, failure, (GroundAction(action.name, args),))
 
     def _no_room(self, new: _Put, other: str, region: Region) -> Lesson:
         what = f"no room for {new.thing} on {region.name} beside {other} where it stands"

@@ -94,6 +94,7 @@ class Refinement:
         self._tries = [0] * len(self.plan)  # since the action was last reached from before
         self._streams = [0] * len(self.plan)  # over the whole run
         self._furthest = -1
+        self._allowed = len(self.plan) + REFINEMENTS
         self.stream_names = _stream_names(self.plan)
 
     @property
@@ -104,7 +105,14 @@ class Refinement:
     @property
     def budget(self) -> int:
         """How many refinements of single actions this plan gets in all."""
-        return len(self.plan) + REFINEMENTS
+        return self._allowed
+
+    def renew(self) -> None:
+        """Begin anew with as many tries again, and with streams that were not used yet."""
+        self._motions.clear()
+        del self.states[1:]
+        self._tries = [0] * len(self.plan)
+        self._allowed = self.attempts + len(self.plan) + REFINEMENTS
 
     def advance(self, refinements: int) -> Refined | Learned | Failure | None:
         """Go on for some refinements of single actions.

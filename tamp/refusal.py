@@ -6,11 +6,12 @@ that no plan gets by; the refusal names its weightiest member and carries the ce
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from galley.domain.failure import Failure, FailureKind
 from galley.planning import Limits, Task, search
+from galley.tamp.augment import Augmented
 from galley.tamp.lessons import Key, Lesson, Lessons
 
 _NODES = 20_000  # states searched for each "is there a plan without this lesson"
@@ -25,16 +26,40 @@ _WEIGHT = (
 )
 
 
-def core(task: Task, lessons: Lessons) -> list[Lesson]:
-    """A smallest set of lessons under which ``task`` has no plan, as far as searches can tell."""
-    # Suspected lessons are dropped first where that can be: what is proven is the better reason.
-    order = sorted(lessons.all.values(), key=lambda lesson: lesson.proven)
-    dropped: list[Key] = []
-    for lesson in order:
-        without = [*dropped, lesson.key]
-        if _hopeless(lessons.taught(task, without)):
-            dropped = without
-    return [lesson for key, lesson in lessons.all.items() if key not in dropped]
+def core(seen: Augmented, lessons: Lessons, but: Collection[Key] = ()) -> list[Lesson]:
+    """A smallest set of lessons under which the task has no plan, as far as searches can tell.
+
+    Lessons with the keys ``but`` don't count.
+
+    Halves are left out first, then what is left one by one (Zeller and Hildebrandt, "Simplifying
+    and isolating failure-inducing input", 2002).
+    """
+
+    def hopeless(kept: list[Lesson]) -> bool:
+        keys = {each.key for each in kept}
+        without = [key for key in lessons.all if key not in keys]
+        return _hopeless(lessons.taught(seen, without))
+
+    # Suspected lessons are left out first where that can be: what is proven is the better reason.
+    kept = [lesson for key, lesson in lessons.all.items() if key not in but]
+    kept.sort(key=lambda lesson: lesson.proven)
+    sure = [lesson for lesson in kept if lesson.proven]
+    if len(sure) < len(kept) and hopeless(sure):
+        kept = sure
+    size = max(1, len(kept) // 2)
+    while True:
+        start = 0
+        while start < len(kept):
+            fewer = kept[:start] + kept[start + size :]
+            if hopeless(fewer):
+                kept = fewer
+            else:
+                start += size
+        if size == 1:
+            break
+        size = max(1, min(size // 2, len(kept) // 2))
+    keys = {each.key for each in kept}
+    return [lesson for key, lesson in lessons.all.items() if key in keys]
 
 
 def refusal(lessons: list[Lesson], prove: Callable[[Lesson], Lesson]) -> Failure | None:

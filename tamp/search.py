@@ -112,13 +112,13 @@ class Search:
         clock = time.perf_counter()
         there = standing(self.bench.scene, self.start, self.bindings)
         self._seen = augmented(self.domain, self.problem, self.skills, there)
-        self._task = ground(self._seen.domain, self._seen.problem)
         self._adviser = Adviser(self.bench, self._seen, self.bindings, self.skills)
         self._foresight = Foresight(
-            self.bench, self._seen, self._task, self.bindings, self.skills, self.start
+            self.bench, self._seen, self._seen.task(), self.bindings, self.skills, self.start
         )
         self._given_up: set[Key] = set()  # suspicions that leave no plan: tried around from now on
         self._active: list[_Active] = []
+        self._known: dict[tuple[GroundAction, ...], _Active] = {}
         self._worst: Failure | None = None
         self._source = self._new_source()
         self.task_s += time.perf_counter() - clock
@@ -131,14 +131,14 @@ class Search:
                 return over
             if budget is None and self._active:
                 budget = REFINEMENTS + 8 * len(self._active[0].plan)
-            found = self._turn()
-            if found is not None:
-                return found
             if budget is not None and self.refinements >= budget:
                 return self._budget(f"{budget} refinements of single actions were tried")
+            found = self._turn(budget)
+            if found is not None:
+                return found
 
     def _new_source(self) -> Skeletons:
-        return Skeletons(self.lessons.taught(self._task, self._given_up), self.node_limit)
+        return Skeletons(self.lessons.taught(self._seen, self._given_up), self.node_limit)
 
     def _admit(self) -> Failure | None:
         """Take a further skeleton into the round; a Failure where there is none left to try."""
@@ -146,6 +146,8 @@ class Search:
             plan = next(self._source, None)
             if plan is None:
                 return self._no_further()
+            if plan in self._known:
+                continue  # it has its turns, or has had them
             self.latest = plan
             bound = bind_plan(plan, dict(self.bindings))
             why = self._foresight.lessons(bound)
@@ -155,8 +157,6 @@ class Search:
             if not new and any(each.key in self._given_up for each in why):
                 break  # what is suspected has been given up: try it all the same
             # Nothing new means that no fact says what is wrong with this plan: on to the next.
-        if any(each.plan == plan for each in self._active):
-            return None
         self.listener.skeleton(tuple(map(str, plan)))
         self.skeletons += 1
         total = len(bound)
@@ -165,43 +165,53 @@ class Search:
             self.listener.action(action.index, total, str(action), event)
 
         refinement = Refinement(self.bench, bound, self.skills, self.start, progress, self._adviser)
-        self._active.append(_Active(plan, refinement))
+        self._known[plan] = _Active(plan, refinement)
+        self._active.append(self._known[plan])
         return None
 
     def _no_further(self) -> Failure | None:
         """What it means that the task planner has no further plan."""
         if self._active:
             return None
-        if not self._source.complete:
-            what = self._source.failure
-            if what is not None and self._worst is None:
-                return what
-            return self._budget("no further plan was found")
+        if self._source.complete:
+            over = self._refused()
+            if over is not None or self._active:
+                return over
+        elif self._source.failure is not None and not self._known:
+            return self._source.failure
+        # The plans that there are get their tries once more, with streams not used yet.
+        task = self._source.task
+        self._active = [each for each in self._known.values() if _holds(task, each.plan)]
+        for each in self._active:
+            each.refinement.renew()
+        return None if self._active else self._budget("no further plan was found")
+
+    def _refused(self) -> Failure | None:
+        """Why there is no plan with what was learned, if that is proven; else suspicions go."""
         if not self.lessons.all:
             # In the user's own terms: the symbols alone forbid it.
             found = shortest(ground(self.domain, self.problem), self.node_limit)
             return found if isinstance(found, Failure) else self._source.failure
-        needed = core(self._task, self.lessons)
-        if not self._given_up:
-            prover = Prover(self.bench, self.bindings, self.skills, self.start)
-            refused = refusal(needed, prover.prove)
-            if refused is not None:
-                return refused
-        suspected = {each.key for each in needed if not each.proven} - self._given_up
-        if not suspected:
-            return self._budget("every plan known was tried")
-        self._given_up |= suspected
+        needed = core(self._seen, self.lessons, self._given_up)
+        prover = Prover(self.bench, self.bindings, self.skills, self.start)
+        refused = refusal(needed, prover.prove)
+        if refused is not None:
+            return refused
+        self._given_up |= {each.key for each in needed if not each.proven}
         self._adviser.silent = True
         self._source = self._new_source()
         return self._admit()
 
-    def _turn(self) -> Solution | None:
+    def _turn(self, budget: int | None) -> Solution | None:
         """One round: every skeleton goes on for some refinements."""
         for each in list(self._active):
             if each not in self._active:
                 continue  # dropped by what another one taught
+            turn = len(each.plan) + TURN
+            if budget is not None:
+                turn = min(turn, budget - self.refinements)
             before = each.refinement.attempts
-            found = each.refinement.advance(len(each.plan) + TURN)
+            found = each.refinement.advance(turn)
             self.refinements += each.refinement.attempts - before
             if isinstance(found, Refined):
                 self.latest = each.plan

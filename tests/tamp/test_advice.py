@@ -11,7 +11,7 @@ from galley.domain.scene import WORLD
 from galley.domain.scene_file import load_scene
 from galley.domain.state import Placement, initial_state
 from galley.engine import KITCHEN
-from galley.planning import GroundAction, ground
+from galley.planning import GroundAction
 from galley.robots.mobile_panda import mobile_panda
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
 from galley.skills.skill import Role
@@ -288,7 +288,7 @@ def test_a_proof_of_taking_is_none_of_putting_there(kitchen, order):
     putting = adviser.out_of_reach(on_the_countertop(kitchen, "place"), TIRED)
     for lesson in (taking, putting)[::order]:
         assert known.add([lesson])
-    task = known.taught(ground(kitchen.seen.domain, kitchen.seen.problem))
+    task = known.taught(kitchen.seen)
     assert taking.fact in task.problem.init
     place = GroundAction("place", ("gelatin", "countertop", "h1"))
     assert task.forbidden == {place}

@@ -29,7 +29,7 @@ def seen(kitchen):
 
 @pytest.fixture(scope="module")
 def task(seen):
-    return ground(seen.domain, seen.problem)
+    return seen.task()
 
 
 def texts(plan):
@@ -54,37 +54,40 @@ def test_without_lessons_the_plans_are_the_users(kitchen, task):
 )
 def test_plans_with_a_lesson_are_still_valid_for_the_user(kitchen, seen, task, fact):
     users = ground(*kitchen)
-    for plan in itertools.islice(plans(task.with_facts(seen.fact(*fact))), 30):
+    for plan in itertools.islice(plans(seen.task(seen.fact(*fact))), 30):
         assert validate(users, plan).valid
 
 
 def test_a_blocked_item_waits_until_the_blocker_has_been_taken(seen, task):
-    taught = task.with_facts(seen.fact("blocked-by", "sugar", "spam"))
+    taught = seen.task(seen.fact("blocked-by", "sugar", "spam"))
     for plan in itertools.islice(plans(taught), 30):
         steps = texts(plan)
         assert steps.index("(pick spam burner h1)") < steps.index("(pick sugar burner h1)")
 
 
 def test_no_room_waits_until_the_other_item_has_been_taken(seen, task):
-    taught = task.with_facts(seen.fact("no-room", "sugar", "countertop", "spam"))
+    taught = seen.task(seen.fact("no-room", "sugar", "countertop", "spam"))
     for plan in itertools.islice(plans(taught), 30):
         steps = texts(plan)
         assert steps.index("(pick spam burner h1)") < steps.index("(place sugar countertop h1)")
 
 
 def test_two_items_that_never_fit_together_are_never_put_together(seen, task):
-    taught = task.with_facts(seen.fact("too-small", "countertop", "sugar", "spam"))
+    taught = seen.task(seen.fact("too-small", "countertop", "sugar", "spam"))
     goal = taught.with_goal("(on sugar countertop)", "(on spam countertop)")
     found = search(goal)
     # The fact speaks of putting sugar beside spam: the other order is left.
     steps = texts(found)
     assert steps.index("(place sugar countertop h1)") < steps.index("(place spam countertop h1)")
-    both = goal.with_facts(seen.fact("too-small", "countertop", "spam", "sugar"))
+    both = seen.task(
+        *(seen.fact("too-small", "countertop", *p) for p in (("sugar", "spam"), ("spam", "sugar")))
+    )
+    both = both.with_goal("(on sugar countertop)", "(on spam countertop)")
     assert search(both).kind is FailureKind.CONTRADICTION
 
 
 def test_an_item_without_a_stance_is_out_for_good(seen, task):
-    taught = task.with_facts(seen.fact("no-stance", "sugar", "burner"))
+    taught = seen.task(seen.fact("no-stance", "sugar", "burner"))
     assert search(taught).kind is FailureKind.CONTRADICTION
 
 
@@ -96,7 +99,7 @@ def test_a_domain_may_use_our_names_itself(kitchen, tmp_path):
     domain = read_domain(path)
     seen = augmented(domain, read_problem(KITCHEN / "task.pddl", domain), SKILLS, STANDING)
     assert seen.fact("stands", "sugar", "burner").predicate != "stands"
-    assert search(ground(seen.domain, seen.problem)).cost == 8
+    assert search(seen.task()).cost == 8
 
 
 def lesson(fact, certificate=None, actions=()):
@@ -120,7 +123,7 @@ def test_lessons_teach_facts_and_forbid_actions(seen, task):
     blocked = seen.fact("blocked-by", "spam", "sugar")
     lessons = Lessons()
     lessons.add([lesson(blocked), lesson(Fact("impossible", pick.args), actions=(pick,))])
-    taught = lessons.taught(task)
+    taught = lessons.taught(seen)
     assert blocked in taught.problem.init
     assert pick in taught.forbidden
-    assert lessons.taught(task, without=[blocked]).problem.init == task.problem.init
+    assert lessons.taught(seen, without=[blocked]).problem.init == task.problem.init

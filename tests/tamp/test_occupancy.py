@@ -66,7 +66,10 @@ def spots(size, lower, upper, step=0.004, turns=12):
         low, high = lower - corners.min(axis=0), upper - corners.max(axis=0)
         if (low > high + 1e-9).any():
             continue
-        axes = (np.linspace(a, b, int(max(b - a, 0.0) / step) + 2) for a, b in zip(low, high))
+        axes = (
+            np.linspace(a, b, int(max(b - a, 0.0) / step) + 2)
+            for a, b in zip(low, high, strict=True)
+        )
         grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 1, 2)
         found.append(corners + grid)
     return np.concatenate(found) if found else np.empty((0, 4, 2))
@@ -177,6 +180,8 @@ def test_what_the_plan_took_away_again_needs_no_room():
     swap = (*BOTH, "pick sugar mat", "place sugar burner", "pick spam burner", "place spam mat")
     assert judge.lessons(*PAIR) is not None
     assert judge.lessons(*swap) is None
+    in_hand = (*BOTH, "pick sugar mat", "place spam mat")
+    assert judge.lessons(*in_hand) is None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.formula import Fact
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.engine import KITCHEN
-from galley.planning import GroundAction, ground, search
+from galley.planning import GroundAction, search
 from galley.skills import SKILLS
 from galley.tamp.augment import augmented
 from galley.tamp.lessons import Lesson, Lessons
@@ -26,7 +26,7 @@ def seen():
 
 @pytest.fixture(scope="module")
 def task(seen):
-    return ground(seen.domain, seen.problem)
+    return seen.task()
 
 
 def failure(kind=FailureKind.BLOCKED, proven=True, what="in the way"):
@@ -74,38 +74,38 @@ CASES = {
 }
 
 
-def hopeless(task, known, facts):
+def hopeless(seen, known, facts):
     """By a search other than the one that ``core`` uses."""
-    found = search(Lessons({fact: known.all[fact] for fact in facts}).taught(task), "astar")
+    found = search(Lessons({fact: known.all[fact] for fact in facts}).taught(seen), "astar")
     return isinstance(found, Failure)
 
 
 @pytest.mark.parametrize("told", CASES.values(), ids=CASES)
 def test_nothing_can_be_left_out_of_the_core(seen, task, told):
     known = lessons(seen, *told)
-    assert hopeless(task, known, known.all), "a case without a plan"
-    found = {lesson.fact for lesson in core(task, known)}
+    assert hopeless(seen, known, known.all), "a case without a plan"
+    found = {lesson.fact for lesson in core(seen, known)}
     for size in range(len(known.all) + 1):
         for some in itertools.combinations(known.all, size):
             if found >= set(some):
-                assert hopeless(task, known, some) == (found == set(some)), some
+                assert hopeless(seen, known, some) == (found == set(some)), some
 
 
 @pytest.mark.parametrize("told", CASES.values(), ids=CASES)
 def test_what_proven_lessons_say_needs_no_suspicion(seen, task, told):
     known = lessons(seen, *told)
     sure = [fact for fact, lesson in known.all.items() if lesson.proven]
-    if hopeless(task, known, sure):
-        assert all(lesson.proven for lesson in core(task, known))
+    if hopeless(seen, known, sure):
+        assert all(lesson.proven for lesson in core(seen, known))
     else:
-        assert not all(lesson.proven for lesson in core(task, known))
+        assert not all(lesson.proven for lesson in core(seen, known))
 
 
 def test_a_search_that_ends_too_soon_keeps_the_lesson(seen, task, monkeypatch):
     known = lessons(seen, "no-stance sugar burner", "blocked-by spam sugar")
-    assert len(core(task, known)) == 1
+    assert len(core(seen, known)) == 1
     monkeypatch.setattr("galley.tamp.refusal._NODES", 1)
-    assert Fact("no-stance", ("sugar", "burner")) in {each.fact for each in core(task, known)}
+    assert Fact("no-stance", ("sugar", "burner")) in {each.fact for each in core(seen, known)}
 
 
 def proof(lesson):
