@@ -40,6 +40,7 @@ class Printer:
         self._began = time.perf_counter()
         self._action = 0.0
         self._plans = 0
+        self._failed: tuple[int, str, str] | None = None
         self._bar: Progress | None = None
         self._shown = 0.0
         self._what = ""
@@ -66,7 +67,12 @@ class Printer:
             self._action = time.perf_counter()
             return
         spent = time.perf_counter() - self._action
-        how = f"{spent:.2f} s" if event == "done" else f"{spent:.2f} s, failed: {event}"
+        how = f"{spent:.2f} s"
+        if event != "done":
+            why = event.split(" in ")[0]  # the same reason comes with other counts
+            again = (index, text, why) == self._failed
+            self._failed = (index, text, why)
+            how += ", failed again" if again else f", failed: {event}"
         self.console.print(f"        {index + 1:2d}/{total}  {text}  ({how})")
 
     def motions(self, report: Report) -> None:

@@ -7,7 +7,8 @@ again and again, until whoever consumes them has enough.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import cycle
+from dataclasses import dataclass
+from itertools import chain, cycle
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from galley.domain.scene import HAND, Handle, Item, Region, Spot
 from galley.domain.state import Placement, State, item_pose
 from galley.motion.motion import Attachment, Guard
 from galley.skills.exposed import exposed
-from galley.skills.footprints import Footprint, furniture_on
+from galley.skills.footprints import Footprint, Upright, furniture_on, placed
 from galley.skills.grasps import CLEARANCE, grasps_of, hand_in_item, item_in_hand
 from galley.skills.manipulation import (
     APPROACH_SPEED,
@@ -38,6 +39,20 @@ RETREAT = 0.08  # m, straight back from a contact
 LIFT = 0.05  # m, straight up from a support
 _TOUCHING = 0.003  # m, what is nearer than this to an item carries it
 _DOWN = (0.0, 0.0, -1.0)
+
+
+@dataclass(frozen=True)
+class Later:
+    """An item that a later action puts into a region; exactly at ``spot``, if that is given."""
+
+    item: Item
+    spot: Spot | None = None
+
+    def footprint(self) -> Footprint:
+        """What it will cover at its spot; turned by 0 where any yaw will do."""
+        assert self.spot is not None
+        pose = np.array([[*self.spot.xy, self.spot.yaw or 0.0]])
+        return Footprint(placed(Upright.of(self.item).outline, pose)[0], self.item.name)
 
 
 def picks(
@@ -94,13 +109,13 @@ def places(
     state: State,
     region: Region,
     rng: np.random.Generator,
-    later: Sequence[Item] = (),
+    later: Sequence[Later] = (),
     spot: Spot | None = None,
 ) -> Iterator[Manipulation]:
     """Stable poses of the held item, upright in a region: lower, open, withdraw.
 
     Args:
-        later: items that still have to find room in the region.
+        later: what still has to find room in the region.
         spot: where exactly the item goes; None: anywhere clear of what stands there.
     """
     scene, fingers = bench.scene, bench.robot.fingers
@@ -198,7 +213,7 @@ def _poses(
     state: State,
     item: Item,
     region: Region,
-    later: Sequence[Item],
+    later: Sequence[Later],
     spot: Spot | None,
     rng: np.random.Generator,
 ) -> Iterator[Array]:
@@ -207,13 +222,24 @@ def _poses(
     found = (Footprint.from_item(scene, state, k, region) for k in range(len(scene.items)))
     taken = [footprint for footprint in found if footprint is not None]
     taken += furniture_on(scene, state.scene_q, region, float(item.size[2]))
-    anywhere = placements(item, region, taken, later, spot, rng)
+    loose = [each.item for each in later if each.spot is None]
+    kept = [each.footprint() for each in later if each.spot is not None]
+    if kept:
+        # Exact places of later things stay clear, where that can be.
+        clear = placements(item, region, [*taken, *kept], loose, spot, rng)
+        first = next(clear, None)
+        if first is not None:
+            taken, anywhere = [*taken, *kept], chain((first,), clear)
+        else:
+            anywhere = placements(item, region, taken, loose, spot, rng)
+    else:
+        anywhere = placements(item, region, taken, loose, spot, rng)
     open_to_above = exposed(scene, state, region) if spot is None else None
     if open_to_above is None:
         yield from anywhere
         return
     # What sticks out from under a worktop is easy to reach; the rest may do for a small thing.
-    shares = (placements(item, open_to_above, taken, later, spot, rng),) * 3 + (anywhere,)
+    shares = (placements(item, open_to_above, taken, loose, spot, rng),) * 3 + (anywhere,)
     yield from _in_turn(shares)
 
 

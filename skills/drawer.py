@@ -68,7 +68,7 @@ class Close(Skill):
     """Closes a drawer."""
 
     parameters: ClassVar[tuple[str, ...]] = ("furniture", "hand")
-    role: ClassVar[Role] = Role(uses=0)
+    role: ClassVar[Role] = Role(closes=0)
 
     def refine(
         self,

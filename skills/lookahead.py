@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from galley.domain.scene import Binding, Item, Region
+from galley.domain.scene import Binding, Region
 from galley.domain.state import State
-from galley.skills.contacts import places
+from galley.skills.contacts import Later, places
 from galley.skills.skill import BoundAction, Skill, region_of
 from galley.skills.step import Accepts, reachable
 from galley.skills.workbench import Workbench
@@ -20,14 +20,14 @@ def put_later(
     skills: Mapping[str, Skill],
     region: str | None,
     but: str,
-) -> tuple[Item, ...]:
+) -> tuple[Later, ...]:
     """The items, other than the one named ``but``, that later actions put into a region."""
-    found: dict[str, Item] = {}
+    found: dict[str, Later] = {}
     for action in upcoming:
         thing, place = _put(action, skills)
         if thing is None or place is None or place.region != region or thing.target == but:
             continue
-        found.setdefault(thing.target, bench.scene.item(thing.target))
+        found.setdefault(thing.target, Later(bench.scene.item(thing.target), place.spot))
     return tuple(found.values())
 
 
@@ -56,7 +56,7 @@ def serves(
 
 
 def _can_be_put(
-    bench: Workbench, place: Binding, region: Region, later: tuple[Item, ...]
+    bench: Workbench, place: Binding, region: Region, later: tuple[Later, ...]
 ) -> Accepts:
     def accepts(state: State, rng: np.random.Generator) -> bool:
         ways = places(bench, state, region, rng, later, place.spot)

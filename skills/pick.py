@@ -14,7 +14,7 @@ from galley.motion.motion import Motion
 from galley.skills.contacts import picks
 from galley.skills.lookahead import serves
 from galley.skills.manipulation import Manipulation
-from galley.skills.refusals import no_grasp, no_such_region
+from galley.skills.refusals import cannot_take, no_such_region
 from galley.skills.skill import BoundAction, Role, Skill, region_of
 from galley.skills.step import Step, carry_out
 from galley.skills.workbench import Workbench
@@ -54,8 +54,8 @@ class Pick(Skill):
         return picks(bench, state, index, rng)
 
     def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
-        """The hand must open wide enough for the item."""
-        return no_grasp(bench.scene.item(action.bindings[0].target))
+        """The hand must open wide enough for the item, and hold its weight."""
+        return cannot_take(bench.scene.item(action.bindings[0].target), bench.scene.physics)
 
 
 class TakeOut(Pick):

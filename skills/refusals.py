@@ -12,7 +12,7 @@ import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
-from galley.domain.scene import WORLD, Handle, Item, Region, Scene, Stance
+from galley.domain.scene import WORLD, Handle, Item, Physics, Region, Scene, Stance
 from galley.domain.state import State
 from galley.reachability.stances import shortfall
 from galley.robots.panda import D1
@@ -75,6 +75,34 @@ def no_grasp(item: Item) -> Failure | None:
         (item.name,),
         {"width_m": float(min(x, y)), "room_m": widest},
         {"kind": "sizes", "item_m": item.size.tolist(), "opening_m": OPENING, "widest_m": widest},
+    )
+
+
+def cannot_take(item: Item, physics: Physics) -> Failure | None:
+    """A Failure if no hand of ours can take the item, wherever it stands."""
+    return no_grasp(item) or too_heavy(item, physics)
+
+
+def too_heavy(item: Item, physics: Physics) -> Failure | None:
+    """A Failure if two fingers can't hold the item by friction, however they take it.
+
+    Coulomb: each finger holds at most its force times the pads' coefficient.
+    """
+    weight = item.mass * float(np.linalg.norm(physics.gravity))
+    held = 2.0 * physics.finger_force * physics.finger_friction
+    if weight <= held:
+        return None
+    return Failure(
+        FailureKind.UNSTABLE,
+        f"{item.name} weighs {weight:.0f} N, two fingers hold at most {held:.0f} N by friction",
+        (item.name,),
+        {"weight_N": weight, "held_N": held},
+        {
+            "kind": "friction",
+            "mass_kg": item.mass,
+            "finger_force_N": physics.finger_force,
+            "finger_friction": physics.finger_friction,
+        },
     )
 
 

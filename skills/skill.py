@@ -46,6 +46,7 @@ class Role:
         puts: the item that is put down.
         place: the furniture that it is taken from, or put on or in.
         opens: the furniture that is open at some time during the action.
+        closes: the furniture that is shut afterwards.
         uses: the furniture or item that the action works on where none of the above is said.
     """
 
@@ -53,12 +54,13 @@ class Role:
     puts: int | None = None
     place: int | None = None
     opens: int | None = None
+    closes: int | None = None
     uses: int | None = None
 
     @property
     def works_on(self) -> tuple[int, ...]:
-        """What it takes, puts, opens or uses, in this order; nothing for what only drives."""
-        every = (self.takes, self.puts, self.opens, self.uses)
+        """What it takes, puts, opens, closes or uses, in this order; nothing for a mere drive."""
+        every = (self.takes, self.puts, self.opens, self.closes, self.uses)
         return tuple(i for i in every if i is not None)
 
 

@@ -67,8 +67,8 @@ def carry_out(
         failed: Failure | None = None
         for _ in range(RETRIES if step.name else 1):
             failed = run(builder, step, step.name or str(action))
-            if failed is None:
-                break
+            if failed is None or "tries" in failed.numbers:
+                break  # where nothing was reached in so many tries, more won't help
         if failed is not None:
             return failed.within(step.name) if step.name else failed
     if compound:

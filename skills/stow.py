@@ -12,10 +12,10 @@ from typing import ClassVar
 import numpy as np
 
 from galley.domain.failure import Failure
-from galley.domain.scene import Binding, Item
+from galley.domain.scene import Binding
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.contacts import operations, picks, places
+from galley.skills.contacts import Later, operations, picks, places
 from galley.skills.drawer import cannot_open, handle_of, opening_of, stands_at, wanted
 from galley.skills.lookahead import put_later
 from galley.skills.manipulation import Manipulation
@@ -60,7 +60,7 @@ class Stow(Skill):
         thing: Binding,
         furniture: Binding,
         opening: float,
-        later: Sequence[Item],
+        later: Sequence[Later],
         state: State,
     ) -> Iterator[Step]:
         scene, spot = bench.scene, furniture.spot

@@ -9,7 +9,7 @@ import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.formula import Fact
-from galley.domain.scene import Binding, Body, Scene
+from galley.domain.scene import WORLD, Binding, Body, Scene
 from galley.planning import GroundAction
 from galley.skills import BoundAction, Skill, Workbench
 from galley.tamp.augment import Augmented
@@ -19,6 +19,7 @@ from galley.tamp.refine import Advice, Refinement
 
 _DIAGNOSES = 6  # of one action in one plan; a further one would say the same
 _HOPELESS = 4  # times that an action found no way, the other items gone, before the plan is dropped
+_AGAIN = 3  # times that one placement is made anew for one that it blocks
 _DIAGNOSIS = 30_000  # of its random streams
 
 
@@ -81,9 +82,26 @@ class Adviser:
         if failure.kind is FailureKind.BLOCKED and named & set(scene.item_index):
             blockers = frozenset(scene.item_index[n] for n in named if n in scene.item_index)
             return self._blocked(refinement, subject, blockers, failure)
-        if _moved(refinement) or any(b.name in named for b in scene.bodies if _moves(scene, b)):
+        if _moved(refinement):
             return None  # a proof for this state, and not for the next
+        if any(body.name in named for body in scene.bodies if _moves(scene, body)):
+            return self._by_drawer(subject, named, failure)
         return (self.out_of_reach(subject, failure),)
+
+    def _by_drawer(self, subject: BoundAction, named: set[str], failure: Failure) -> Advice:
+        """A drawer or door, as found, is in the way of another one: that one waits for it."""
+        role, scene = self.skills[subject.name].role, self.bench.scene
+        which = role.opens if role.opens is not None else role.closes
+        if which is None:
+            return None
+        for binding in self.bindings.values():
+            if binding.handle is None or binding.object == subject.bindings[which].object:
+                continue
+            if named & set(scene.moved_by(scene.handle(binding.handle).joint)):
+                names = (subject.bindings[which].object, binding.object)
+                unsure = replace(failure, certificate=None)  # more may be opened or shut
+                return (Lesson(self.task.fact("blocked-by", *names), unsure, by=subject.name),)
+        return None
 
     def _subject(self, refinement: Refinement) -> BoundAction | None:
         """What can't be done: the action at hand, or the next if it only prepares that."""
@@ -103,9 +121,12 @@ class Adviser:
         if role.place is not None and role.place != first:
             names.append(subject.bindings[role.place].object)
         if role.takes is not None and len(names) == 2:
-            return Lesson(self.task.fact("no-stance", *names), failure)
+            return Lesson(self.task.fact("no-stance", *names), failure, by=subject.name)
         action = GroundAction(subject.name, tuple(b.object for b in subject.bindings))
-        return Lesson(Fact("no-stance", tuple(names)), failure, (action,))
+        predicate = "no-stance"
+        if failure.kind is FailureKind.BLOCKED:
+            predicate, names = "blocked-by", [*names, *failure.objects]
+        return Lesson(Fact(predicate, tuple(names)), failure, (action,), by=subject.name)
 
     def _no_way(self, refinement: Refinement, failure: Failure) -> Advice:
         """Not the other items: another grasp, another stance, and at last another plan."""
@@ -116,7 +137,10 @@ class Adviser:
             subject = self._subject(refinement)
             if subject is not None:
                 put = self._taken_from(refinement, k, subject)
-                return (self.out_of_reach(subject, failure),) if put is None else put
+                if put is not None:
+                    return put
+                # Whatever it proves, it proves for this state only, or it had been heard before.
+                return (self.out_of_reach(subject, replace(failure, certificate=None)),)
         held = refinement.states[-1].held
         if held is not None and times % 2 == 1:
             return self._last(refinement, k, held, "takes")
@@ -146,10 +170,31 @@ class Adviser:
         puts = [self._last(refinement, k, index, "puts") for index in concerned]
         earlier = [put for put in puts if put is not None]
         if earlier:
-            return max(earlier)
-        if failure is not None and _moved(refinement):
-            failure = replace(failure, certificate=None)  # it may owe to what has been moved
+            return self._again(refinement, max(earlier), subject)
+        start = refinement.start.items
+        if failure is not None and (
+            _moved(refinement) or any(start[i].parent != WORLD for i in items)
+        ):
+            # It may owe to what has been moved, or to a drawer that could be moved.
+            failure = replace(failure, certificate=None)
         return tuple(self._waits(subject, index, failure) for index in sorted(items))
+
+    def _again(self, refinement: Refinement, put: int, subject: BoundAction) -> Advice:
+        """Put it elsewhere; after some times, only once what it blocks has been taken."""
+        refinement.notes["again", put] += 1
+        if refinement.notes["again", put] <= _AGAIN:
+            return put
+        action, takes = refinement.plan[put], self.skills[subject.name].role.takes
+        role = self.skills[action.name].role
+        if takes is None or role.puts is None or role.place is None:
+            return None
+        if self._taken_from(refinement, refinement.at, subject) is not None:
+            return put
+        target = subject.bindings[takes].object
+        names = (action.bindings[role.puts].object, action.bindings[role.place].object, target)
+        what = f"({action}) leaves no way to take {target}"
+        failure = Failure(FailureKind.BLOCKED, what, (target,))
+        return (Lesson(self.task.fact("no-room", *names), failure, by=action.name),)
 
     def _waits(self, subject: BoundAction, index: int, failure: Failure | None) -> Lesson:
         """The action must wait until an item that stands as found has gone."""
@@ -160,7 +205,6 @@ class Adviser:
         by_skill = failure is not None  # of a drawer that meets it, say
         failure = failure or Failure(FailureKind.BLOCKED, what, (item,))
         args = tuple(b.object for b in subject.bindings)
-        barred = () if index in self._objects else (GroundAction(subject.name, args),)
         if by_skill and role.opens is not None:
             names, predicate = (args[role.opens], blocker), "blocked-by"
         elif role.puts is not None and role.place is not None:
@@ -168,8 +212,7 @@ class Adviser:
             predicate = "no-room"
         else:
             names, predicate = (args[role.works_on[0]], blocker), "blocked-by"
-        fact = Fact(predicate, names) if barred else self.task.fact(predicate, *names)
-        return Lesson(fact, failure, barred)
+        return Lesson(self.task.fact(predicate, *names), failure, by=subject.name)
 
     def _last(self, refinement: Refinement, k: int, index: int, what: str) -> int | None:
         """The last action before ``k`` that took or put an item, by its index in the scene."""

@@ -2,7 +2,8 @@
 
 Predicates are added that nobody writes in a problem. Two are kept by the actions:
 
-- ``(as-found THING)``: an item that no action has taken yet; furniture always.
+- ``(as-found THING)``: an item that no action has taken yet, furniture that none has opened or
+  shut.
 - ``(stands ITEM PLACE)``: an item that stands on or in a place, wherever there.
 
 The facts of the others are lessons that geometry taught, and make actions wait (see ``lessons``):
@@ -64,8 +65,11 @@ class Augmented:
         """The ground task in which ``lessons`` hold; each set of them is grounded once."""
         key = frozenset(lessons)
         if key not in self._tasks:
-            facts = tuple(dict.fromkeys(lessons))
-            actions = tuple(self._waiting(each, facts) for each in self.domain.actions)
+            actions = tuple(
+                self._waiting(each, tuple(dict.fromkeys(lessons))) for each in self.domain.actions
+            )
+            objects = self.problem.object
+            facts = tuple(f for f in dict.fromkeys(lessons) if all(map(objects, f.args)))
             problem = replace(
                 self.problem,
                 init=self.problem.init + facts,
@@ -93,25 +97,27 @@ class Augmented:
     ) -> Iterator[tuple[list[tuple[str, str]], list[Literal]]]:
         """Which parameters must be which objects for a lesson to count, and what must not hold."""
 
-        def no_longer(predicate: str, *args: str) -> Literal:
-            return Literal(self.names[predicate], args, False)
+        def no_longer(*things: str) -> list[Literal]:
+            """As found. What no object of the problem names stays for good."""
+            named = [each for each in things if self.problem.object(each) is not None]
+            return [Literal(self.names["as-found"], (each,), False) for each in named]
 
         takes, puts, place = role.takes, role.puts, role.place
         if predicate == "blocked-by":
             subject, blocker = args
-            gone = [no_longer("as-found", blocker), no_longer("as-found", subject)]
-            for i in {takes, role.opens, role.uses} - {None}:
+            for i in sorted({takes, role.opens, role.closes, role.uses} - {None}, key=str):
                 if i is not None:
-                    yield [(of[i], subject)], gone
+                    yield [(of[i], subject)], no_longer(blocker, subject)
         elif predicate == "no-stance" and takes is not None and place is not None:
             item, where = args
-            yield [(of[takes], item), (of[place], where)], [no_longer("as-found", item)]
+            yield [(of[takes], item), (of[place], where)], no_longer(item)
         elif predicate == "no-room" and puts is not None and place is not None:
             item, where, other = args
-            yield [(of[puts], item), (of[place], where)], [no_longer("as-found", other)]
+            yield [(of[puts], item), (of[place], where)], no_longer(other)
         elif predicate == "too-small" and puts is not None and place is not None:
             where, item, other = args
-            yield [(of[puts], item), (of[place], where)], [no_longer("stands", other, where)]
+            stands = Literal(self.names["stands"], (other, where), False)
+            yield [(of[puts], item), (of[place], where)], [stands]
 
 
 def augmented(
@@ -167,6 +173,9 @@ def _with_changes(schema: ActionSchema, role: Role, names: Mapping[str, str]) ->
         effects.append(Literal(names["as-found"], (item,), False))
         gone = Literal(names["stands"], (item, where.name), False)
         effects.append(ForEach((where,), (gone,)))
+    for i in (role.opens, role.closes):
+        if i is not None:
+            effects.append(Literal(names["as-found"], (of[i],), False))
     if role.puts is not None and role.place is not None:
         effects.append(Literal(names["stands"], (of[role.puts], of[role.place])))
     return replace(schema, effect=schema.effect + tuple(effects))

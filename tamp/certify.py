@@ -16,7 +16,7 @@ from galley.domain.scene import WORLD, Binding
 from galley.domain.state import State
 from galley.skills import Skill, Workbench
 from galley.skills.manipulation import Manipulation
-from galley.skills.refusals import no_grasp
+from galley.skills.refusals import cannot_take
 from galley.tamp.diagnose import without
 from galley.tamp.lessons import Lesson
 
@@ -47,7 +47,8 @@ class Prover:
         if not fact.predicate.startswith(("blocked-by", "no-stance")) or not things:
             return None
         subject = things[0]
-        roles = [self.skills[action.name].role for action in lesson.actions]
+        names = {action.name for action in lesson.actions} | ({lesson.by} if lesson.by else set())
+        roles = [self.skills[name].role for name in sorted(names)]
         if subject.kind == "item":
             if any(role.takes is None for role in roles) or not self._stands(subject):
                 return None  # that it can't be taken there says nothing of putting it there
@@ -120,7 +121,7 @@ class Prover:
         for item, placement in zip(scene.items, self.start.items, strict=True):
             if item.name in blockers or item.name == subject.target:
                 continue
-            can_go = item.name in named and no_grasp(item) is None
+            can_go = item.name in named and cannot_take(item, scene.physics) is None
             if can_go or placement.parent != WORLD:
                 found.append(item.name)
         return tuple(found)

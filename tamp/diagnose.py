@@ -125,10 +125,11 @@ def _hits(bench: Workbench, motion: Motion, at: State, state: State) -> set[int]
     started = effects(bench.scene, bench.robot, motion, at)
     along = [started.at(q) for q in motion.path.resampled(_STEP).waypoints]
     back = started.state
+    names: dict[str, int] = {}
     for index, placement in enumerate(at.items):
         if placement.parent == WORLD and placement.X_PI[2, 3] == _AWAY:
             back = back.with_item(index, state.items[index])
-    names = {bench.scene.items[i].name: i for i in range(len(back.items))}
+            names[bench.scene.items[index].name] = index
     checker = bench.checker(back, motion.allowed, MARGIN)
     Q = np.array([each.q for each in along])
     moved: Array | None = None
@@ -138,4 +139,4 @@ def _hits(bench: Workbench, motion: Motion, at: State, state: State) -> set[int]
     for i in np.flatnonzero(~checker.free_many(Q, moved)):
         for contact in checker.contacts(Q[i], None if moved is None else moved[i], within=MARGIN):
             hit |= {names[n] for n in (contact.a, contact.b) if n in names}
-    return hit - {i for i in hit if at.items[i] is state.items[i]}
+    return hit

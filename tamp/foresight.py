@@ -17,7 +17,11 @@ from galley.tamp.binding import bind_plan
 from galley.tamp.lessons import Lesson
 from galley.tamp.occupancy import Occupancy
 
-_NAMES = {FailureKind.DOES_NOT_FIT: "no-room", FailureKind.UNREACHABLE: "no-stance"}
+_NAMES = {
+    FailureKind.DOES_NOT_FIT: "no-room",
+    FailureKind.UNREACHABLE: "no-stance",
+    FailureKind.BLOCKED: "blocked-by",
+}
 
 
 @dataclass
@@ -59,6 +63,10 @@ class Foresight:
                 moved.add(thing)
         return found or self._room.lessons(plan)
 
+    def of_goal(self) -> Failure | None:
+        """A proof that what the goal wants together can't stand together, or None."""
+        return self._room.too_much(self.task.problem.goal)
+
     def _impossible(self, action: BoundAction) -> Failure | None:
         ground = GroundAction(action.name, tuple(b.object for b in action.bindings))
         if ground not in self._asked:
@@ -74,8 +82,9 @@ class Foresight:
                 (action,) = bind_plan((operator.action,), dict(self.bindings))
                 failed = self._impossible(action)
                 if failed is not None:
-                    args = tuple(b.object for b in action.bindings if b.kind != "hand")
-                    fact = Fact(_NAMES.get(failed.kind, "impossible"), args)
+                    args = [b.object for b in action.bindings if b.kind != "hand"]
+                    args += failed.objects if failed.kind is FailureKind.BLOCKED else ()
+                    fact = Fact(_NAMES.get(failed.kind, "impossible"), tuple(args))
                     found.append(Lesson(fact, failed, (operator.action,)))
         return found
 

@@ -36,11 +36,13 @@ class Lesson:
         fact: what the task planner gets to know, by the names of ``augment``.
         failure: what happened.
         actions: those forbidden for good; then ``fact`` is what the report says, no more.
+        by: the name of the action that it was learned from, where that matters to a proof.
     """
 
     fact: Fact
     failure: Failure
     actions: tuple[GroundAction, ...] = ()
+    by: str = field(default="", compare=False)
 
     @property
     def key(self) -> Key:

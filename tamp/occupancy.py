@@ -7,14 +7,18 @@ why as a lesson.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.formula import Fact
+from galley.domain.formula import Fact, Formula, Literal
+from galley.domain.frames import Array
+from galley.domain.predicates import SPOT_RADIUS
 from galley.domain.scene import Binding, Item, Region, Scene
 from galley.domain.state import State
 from galley.planning import GroundAction
@@ -22,10 +26,11 @@ from galley.skills import BoundAction, Skill
 from galley.skills.footprints import Footprint, Upright, furniture_on, placed
 from galley.skills.packing import packable, packing_certificate
 from galley.skills.placements import placements
-from galley.skills.refusals import no_grasp
+from galley.skills.refusals import cannot_take
 from galley.tamp.augment import Augmented
 from galley.tamp.lessons import Lesson
 
+_MOST = 3  # items that are thought away together, to see what makes room
 _SEED = 20_000  # of its own stream: packing is a side question, the answer kept
 
 
@@ -106,7 +111,8 @@ class Occupancy:
         taken = list(self._outlines(region, gone).values())
         tallest = max(float(self.scene.items[each.index].size[2]) for each in everyone)
         taken += furniture_on(self.scene, self.start.scene_q, region, tallest)
-        rng = np.random.default_rng((self.seed, _SEED, len(self._known)))
+        question = repr(sorted((p.index, p.place.object) for p in everyone)) + repr(sorted(gone))
+        rng = np.random.default_rng((self.seed, _SEED, zlib.crc32(question.encode())))
         loose: list[Item] = []
         for each in everyone:
             item = self.scene.items[each.index]
@@ -138,35 +144,70 @@ class Occupancy:
                 return [Lesson(self.task.fact("too-small", place, *p), failure) for p in pairs]
         if self._room(new, there, nobody) is not True:
             return []  # three or more: no fact says so, the plan is dropped all the same
-        names = {self._index(b): b.object for b in self.bindings.values() if b.kind == "item"}
-        standing = [i for i in self._outlines(region, gone) if i in names]
-        for count in range(1, len(standing) + 1):
+        names = {i: item.name for i, item in enumerate(self.scene.items)}
+        names |= {self._index(b): b.object for b in self.bindings.values() if b.kind == "item"}
+        standing = list(self._outlines(region, gone))
+        for count in range(1, min(len(standing), _MOST) + 1):
             for some in combinations(standing, count):
                 if self._room(new, there, gone | set(some)) is True:
                     return [self._no_room(new, names[i], region) for i in some]
-        return []
+        return [self._no_room(new, names[i], region) for i in standing]
 
     def _never(self, action: BoundAction, new: _Put, region: Region) -> Lesson | None:
         """That there is no room beside what no plan can move away; None where it isn't proven."""
         item = self.scene.items[new.index]
-        named = {self._index(b) for b in self.bindings.values() if b.kind == "item"}
-        movable = {i for i in named if no_grasp(self.scene.items[i]) is None}
-        taken = list(self._outlines(region, movable | {new.index}).values())
-        taken += furniture_on(self.scene, self.start.scene_q, region, float(item.size[2]))
-        certificate = packing_certificate([item], region, taken)
+        stuck = self._outlines(region, self._movable() | {new.index})
+        furniture = furniture_on(self.scene, self.start.scene_q, region, float(item.size[2]))
+        certificate = packing_certificate([item], region, [*stuck.values(), *furniture])
+        if certificate is None and all(_within(each.outline, region) for each in stuck.values()):
+            # Wherever in the region they stood: more is known of two things than of an outline.
+            things = [item, *(self.scene.items[i] for i in stuck)]
+            certificate = packing_certificate(things, region, furniture)
         if certificate is None:
             return None
-        names = tuple(dict.fromkeys(each.name for each in taken))
-        what = f"{region.name} has no room for {new.thing} beside {', '.join(names) or 'nothing'}"
-        failure = Failure(
-            FailureKind.BLOCKED if names else FailureKind.DOES_NOT_FIT,
-            what,
-            names or (new.thing, region.name),
-            certificate=certificate,
-        )
+        names = tuple(dict.fromkeys(each.name for each in [*stuck.values(), *furniture]))
+        what = f"{region.name} has no room for {new.thing}"
+        what += f" beside {', '.join(names)}" if names else ""
+        kind = FailureKind.BLOCKED if names else FailureKind.DOES_NOT_FIT
+        failure = Failure(kind, what, (*names, new.thing, region.name), certificate=certificate)
         args = tuple(binding.object for binding in action.bindings)
         fact = Fact("no-room", (new.thing, new.place.object))
         return Lesson(fact, failure, (GroundAction(action.name, args),))
+
+    def _movable(self) -> set[int]:
+        """The items that a plan could move."""
+        named = {self._index(b) for b in self.bindings.values() if b.kind == "item"}
+        return {i for i in named if cannot_take(self.scene.items[i], self.scene.physics) is None}
+
+    def too_much(self, goal: Sequence[Formula]) -> Failure | None:
+        """A proof that what a goal wants in one region can't stand there together, or None."""
+        wanted: dict[str, dict[int, _Put]] = {}
+        for part in goal:
+            if not isinstance(part, Literal) or not part.positive:
+                continue
+            if part.predicate not in ("on", "in", "inside") or len(part.args) != 2:
+                continue
+            thing, place = (self.bindings[name] for name in part.args)
+            if thing.kind == "item" and place.kind == "furniture" and place.region is not None:
+                put = _Put(thing.object, self._index(thing), place)
+                wanted.setdefault(place.region, {})[put.index] = put
+        for name, puts in wanted.items():
+            if len(puts) > 1:
+                found = self._together(self.scene.region(name), list(puts.values()))
+                if found is not None:
+                    return found
+        return None
+
+    def _together(self, region: Region, puts: Sequence[_Put]) -> Failure | None:
+        """That several things can't stand in a region together, if that is proven."""
+        failure = self._failure(region, puts)
+        if failure.certificate is None:
+            heights = [float(self.scene.items[each.index].size[2]) for each in puts]
+            furniture = furniture_on(self.scene, self.start.scene_q, region, min(heights))
+            items = [self.scene.items[each.index] for each in puts]
+            certificate = packing_certificate(items, region, furniture) if furniture else None
+            failure = replace(failure, certificate=certificate)
+        return failure if failure.certificate is not None else None
 
     def _no_room(self, new: _Put, other: str, region: Region) -> Lesson:
         what = f"no room for {new.thing} on {region.name} beside {other} where it stands"
@@ -176,10 +217,47 @@ class Occupancy:
     def _failure(self, region: Region, puts: Sequence[_Put]) -> Failure:
         items = [self.scene.items[each.index] for each in puts]
         names = tuple(each.thing for each in puts)
-        certificate = packing_certificate(items, region)
-        what = f"{region.name} can't hold {' and '.join(names)} together"
+        said = ", ".join(names[:-1]) + f" and {names[-1]}"
+        certificate = self._one_spot(puts) or packing_certificate(items, region)
+        what = f"{region.name} can't hold {said} together"
         if certificate is None:
-            what = f"no way found for {' and '.join(names)} to stand together on {region.name}"
+            what = f"no way found for {said} to stand together on {region.name}"
         return Failure(
             FailureKind.DOES_NOT_FIT, what, (*names, region.name), certificate=certificate
         )
+
+    def _one_spot(self, puts: Sequence[_Put]) -> dict[str, Any] | None:
+        """That two things overlap on exact spots, however each is turned there, or None."""
+        for a, b in combinations(puts, 2):
+            one, other = a.place.spot, b.place.spot
+            if one is None or other is None or a.place.region != b.place.region:
+                continue
+            apart = float(np.linalg.norm(one.xy - other.xy)) + 2.0 * SPOT_RADIUS
+            # Each covers at least the circle within its outline.
+            radii = [_inner_radius(self.scene.items[each.index]) for each in (a, b)]
+            if sum(radii) > apart:
+                return {
+                    "kind": "spots",
+                    "things": [a.thing, b.thing],
+                    "most_apart_m": apart,
+                    "inner_radii_m": radii,
+                }
+        return None
+
+
+def _within(outline: Array, region: Region) -> bool:
+    """Whether an outline (n, 2) lies in one of the region's boxes."""
+    return any(
+        (outline >= lower[:2] - 1e-9).all() and (outline <= upper[:2] + 1e-9).all()
+        for lower, upper in region.boxes
+    )
+
+
+def _inner_radius(item: Item) -> float:
+    """Radius (m) of a circle about the item's centre that its solid shapes cover, from above."""
+    found = 0.0
+    for shape in item.shapes:
+        centred = np.hypot(*shape.X_BS[:2, 3]) < 1e-9 and abs(shape.X_BS[2, 2]) > 1.0 - 1e-9
+        if shape.collision and centred and shape.kind != "mesh":
+            found = max(found, float(shape.half_extents[:2].min()))
+    return found

@@ -55,15 +55,15 @@ def _no_advice(refinement: Refinement, failure: Failure) -> Advice:
     return None
 
 
-@dataclass
+@dataclass(eq=False)
 class Refinement:
     """One plan on its way to motions; it can be left and taken up again.
 
     Depth first. Where an action fails the adviser is asked. Without advice it is tried anew with
     another random stream, and after ``settings.attempts`` tries the choice before it (where to
     stand, how to grasp) is made anew. Random streams are keyed by the action, which of its
-    occurrences in the plan it is, and how often it was refined: no stream is used twice, and the
-    result doesn't depend on what other plans were tried meanwhile.
+    occurrences in the plan it is, and how often it was refined: no stream is used twice, and
+    none depends on what other plans were tried meanwhile.
 
     Attributes:
         bench: scene, robot, settings.

@@ -1,7 +1,8 @@
 """From a task without a plan to the refusal: the lessons that it rests on, if they are proven.
 
-The lessons are thinned out one by one while there is still no plan. What is left is a smallest set
-that no plan gets by; the refusal names its weightiest member and carries the certificates of all.
+The lessons are thinned out one by one while there is still no plan. What is left is a set
+that no plan gets by, and none of which can be left out; the refusal names its weightiest member and
+carries the certificates of all.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _WEIGHT = (
 
 
 def core(seen: Augmented, lessons: Lessons, but: Collection[Key] = ()) -> list[Lesson]:
-    """A smallest set of lessons under which the task has no plan, as far as searches can tell.
+    """Lessons under which the task has no plan, none of which can be left out.
+
+    As far as searches of a limited size can tell.
 
     Lessons with the keys ``but`` don't count.
 

@@ -116,6 +116,10 @@ class Search:
         self._foresight = Foresight(
             self.bench, self._seen, self._seen.task(), self.bindings, self.skills, self.start
         )
+        refused = self._foresight.of_goal()
+        if refused is not None:
+            self.task_s += time.perf_counter() - clock
+            return refused
         self._given_up: set[Key] = set()  # suspicions that leave no plan: tried around from now on
         self._active: list[_Active] = []
         self._known: dict[tuple[GroundAction, ...], _Active] = {}
@@ -256,7 +260,7 @@ class Search:
         )
 
 
-@dataclass
+@dataclass(eq=False)
 class _Active:
     """A skeleton that is being refined."""
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from galley.domain.failure import Failure, FailureKind
 from galley.planning import GroundAction, Limits, Plan, Task, plans, search
 
-FEWEST = 50_000  # states searched for a plan with fewest actions, before any plan will do
+FEWEST = 20_000  # states searched for a plan with fewest actions, before any plan will do
 ANY = 200_000  # states searched for any plan, where that is too many
 MORE = 20_000  # states searched for further plans
+REORDERED = 50  # plans kept that differ from others by the order of their actions only
 
 
 class Skeletons(Iterator[tuple[GroundAction, ...]]):
-    """The plans of one task in order of cost, without those that differ by order or detours only.
+    """The plans of one task in order of cost, without detours; mere reorderings come last.
 
     Large tasks begin with any plan that a greedy search finds: a shortest one would take too long.
 
@@ -49,11 +50,18 @@ class Skeletons(Iterator[tuple[GroundAction, ...]]):
         seen = {_content(first.actions)}
         yield first.actions
         further = plans(self.task, Limits(nodes=MORE if self._nodes is None else self._nodes))
+        reordered: list[tuple[GroundAction, ...]] = []
         for plan in further:
             content = _content(plan.actions)
-            if content not in seen and not _has_detour(self.task, plan.actions):
+            if plan.actions == first.actions or _has_detour(self.task, plan.actions):
+                continue
+            if content not in seen:
                 seen.add(content)
                 yield plan.actions
+            elif len(reordered) < REORDERED:
+                reordered.append(plan.actions)
+        # Geometry may allow one order only: two places one behind the other, say.
+        yield from reordered
         self.failure = further.failure
 
 
