@@ -61,7 +61,7 @@ class Role:
     def works_on(self) -> tuple[int, ...]:
         """What it takes, puts, opens, closes or uses, in this order; nothing for a mere drive."""
         every = (self.takes, self.puts, self.opens, self.closes, self.uses)
-        return tuple(i for i in every if i is not None)
+        return tuple(dict.fromkeys(i for i in every if i is not None))
 
 
 class Skill(ABC):

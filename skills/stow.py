@@ -29,7 +29,7 @@ class Stow(Skill):
     """Puts an item into a drawer that is closed before and after."""
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
-    role: ClassVar[Role] = Role(puts=0, place=1, opens=1)
+    role: ClassVar[Role] = Role(puts=0, place=1, opens=1, closes=1)
 
     def __init__(self, skills: Mapping[str, Skill] = MappingProxyType({})) -> None:
         self.skills = skills

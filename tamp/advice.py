@@ -82,14 +82,14 @@ class Adviser:
         if failure.kind is FailureKind.BLOCKED and named & set(scene.item_index):
             blockers = frozenset(scene.item_index[n] for n in named if n in scene.item_index)
             return self._blocked(refinement, subject, blockers, failure)
-        if _moved(refinement):
-            return None  # a proof for this state, and not for the next
         if any(body.name in named for body in scene.bodies if _moves(scene, body)):
             return self._by_drawer(subject, named, failure)
+        if _moved(refinement):
+            return None  # a proof for this state, and not for the next
         return (self.out_of_reach(subject, failure),)
 
     def _by_drawer(self, subject: BoundAction, named: set[str], failure: Failure) -> Advice:
-        """A drawer or door, as found, is in the way of another one: that one waits for it."""
+        """A drawer or door that stands open is in the way of another one: that one waits for it."""
         role, scene = self.skills[subject.name].role, self.bench.scene
         which = role.opens if role.opens is not None else role.closes
         if which is None:
@@ -100,7 +100,7 @@ class Adviser:
             if named & set(scene.moved_by(scene.handle(binding.handle).joint)):
                 names = (subject.bindings[which].object, binding.object)
                 unsure = replace(failure, certificate=None)  # more may be opened or shut
-                return (Lesson(self.task.fact("blocked-by", *names), unsure, by=subject.name),)
+                return (Lesson(self.task.fact("kept-shut", *names), unsure, by=subject.name),)
         return None
 
     def _subject(self, refinement: Refinement) -> BoundAction | None:

@@ -1,9 +1,9 @@
 """The task as the search over both sees it: the user's domain, and what geometry says of it.
 
-Predicates are added that nobody writes in a problem. Two are kept by the actions:
+Predicates are added that nobody writes in a problem. Three are kept by the actions:
 
-- ``(as-found THING)``: an item that no action has taken yet, furniture that none has opened or
-  shut.
+- ``(as-found THING)``: an item that no action has taken yet; furniture always.
+- ``(stands-open DRAWER)``: opened, and not shut since.
 - ``(stands ITEM PLACE)``: an item that stands on or in a place, wherever there.
 
 The facts of the others are lessons that geometry taught, and make actions wait (see ``lessons``):
@@ -12,6 +12,7 @@ The facts of the others are lessons that geometry taught, and make actions wait 
 - ``(no-room ITEM PLACE OTHER)``: ITEM can't be put there while OTHER stands as found.
 - ``(too-small PLACE ITEM OTHER)``: PLACE can't hold both, wherever they stand.
 - ``(no-stance ITEM PLACE)``: ITEM, as found, can't be reached from any stance of PLACE.
+- ``(kept-shut DRAWER OTHER)``: DRAWER can't be opened or shut while OTHER stands open.
 
 Preconditions are only added and the user's facts change as before: every plan of the task made
 here is one of the user's. What waits is written down for each lesson, and grounded anew: that is
@@ -36,6 +37,8 @@ _ARITIES = {
     "no-room": 3,
     "too-small": 3,
     "no-stance": 2,
+    "stands-open": 1,
+    "kept-shut": 2,
 }
 
 
@@ -108,6 +111,12 @@ class Augmented:
             for i in sorted({takes, role.opens, role.closes, role.uses} - {None}, key=str):
                 if i is not None:
                     yield [(of[i], subject)], no_longer(blocker, subject)
+        elif predicate == "kept-shut":
+            drawer, other = args
+            still = [Literal(self.names["stands-open"], (other,), False)]
+            for i in sorted({role.opens, role.closes} - {None}, key=str):
+                if i is not None:
+                    yield [(of[i], drawer)], still
         elif predicate == "no-stance" and takes is not None and place is not None:
             item, where = args
             yield [(of[takes], item), (of[place], where)], no_longer(item)
@@ -125,6 +134,7 @@ def augmented(
     problem: Problem,
     skills: Mapping[str, Skill],
     standing: Iterable[tuple[str, str]],
+    ajar: Iterable[str] = (),
 ) -> Augmented:
     """The task with room for lessons.
 
@@ -133,6 +143,7 @@ def augmented(
         problem: the user's.
         skills: by the name of their action.
         standing: object and place of each item that stands somewhere at the start.
+        ajar: furniture that stands open at the start.
     """
     taken = domain.predicate_names | {each.name for each in domain.actions}
     names = {name: _unused(name, taken) for name in _ARITIES}
@@ -146,6 +157,7 @@ def augmented(
     )
     init = [Fact(names["as-found"], (each.name,)) for each in problem.objects]
     init += [Fact(names["stands"], pair) for pair in standing]
+    init += [Fact(names["stands-open"], (each,)) for each in ajar]
     return Augmented(
         replace(domain, predicates=domain.predicates + predicates, actions=actions),
         replace(
@@ -173,9 +185,10 @@ def _with_changes(schema: ActionSchema, role: Role, names: Mapping[str, str]) ->
         effects.append(Literal(names["as-found"], (item,), False))
         gone = Literal(names["stands"], (item, where.name), False)
         effects.append(ForEach((where,), (gone,)))
-    for i in (role.opens, role.closes):
-        if i is not None:
-            effects.append(Literal(names["as-found"], (of[i],), False))
+    if role.opens != role.closes:  # what is shut again in the end is as it was
+        for i, opened in ((role.opens, True), (role.closes, False)):
+            if i is not None:
+                effects.append(Literal(names["stands-open"], (of[i],), opened))
     if role.puts is not None and role.place is not None:
         effects.append(Literal(names["stands"], (of[role.puts], of[role.place])))
     return replace(schema, effect=schema.effect + tuple(effects))

@@ -9,9 +9,9 @@ import numpy as np
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.frames import Array
 from galley.domain.pddl import Domain, Problem
-from galley.domain.predicates import fact_holds, inside, on, state_facts
-from galley.domain.scene import Binding, Scene
-from galley.domain.state import State
+from galley.domain.predicates import corners, fact_holds, inside, on, opened, state_facts
+from galley.domain.scene import Binding, Region, Scene
+from galley.domain.state import State, item_pose
 from galley.planning import GroundAction
 from galley.robots.kinematics import hand_pose
 from galley.skills import BoundAction, Skill
@@ -91,9 +91,32 @@ def standing(scene: Scene, state: State, bindings: Mapping[str, Binding]) -> lis
                 verdict = inside(scene, state, thing.target, region, None, X_WH)
             else:
                 verdict = on(scene, state, thing.target, region, X_WH)
+                if verdict.holds and _hangs_over(scene, state, thing.target, region, X_WH):
+                    continue  # it stands there, and needs less room than that
             if verdict.holds:
                 found.append((thing.object, place.object))
     return found
+
+
+def _hangs_over(scene: Scene, state: State, name: str, region: Region, X_WH: Array) -> bool:
+    """Whether an item's box sticks out of all of a region's boxes, seen from above."""
+    X_WI = item_pose(scene, state, scene.item_index[name], X_WH)
+    X_BI = scene.in_parent(X_WI, region.body, state.scene_q)
+    xy = (corners(scene.item(name)) @ X_BI[:3, :3].T + X_BI[:3, 3])[:, :2]
+    return not any(
+        (xy >= lower[:2] - 1e-9).all() and (xy <= upper[:2] + 1e-9).all()
+        for lower, upper in region.boxes
+    )
+
+
+def ajar(scene: Scene, state: State, bindings: Mapping[str, Binding]) -> list[str]:
+    """PDDL names of the furniture whose drawer or door stands open in ``state``."""
+    return [
+        binding.object
+        for binding in bindings.values()
+        if binding.handle is not None
+        and opened(scene, state, scene.handle(binding.handle).joint).holds
+    ]
 
 
 def check_init(

@@ -21,7 +21,7 @@ from galley.planning import GroundAction, Task, ground
 from galley.skills import BoundAction, Skill, Workbench
 from galley.tamp.advice import Adviser
 from galley.tamp.augment import augmented
-from galley.tamp.binding import bind_plan, standing
+from galley.tamp.binding import ajar, bind_plan, standing
 from galley.tamp.certify import Prover
 from galley.tamp.foresight import Foresight
 from galley.tamp.lessons import Key, Lesson, Lessons
@@ -111,7 +111,8 @@ class Search:
         """A plan and its motions; or why there is none, or none was found."""
         clock = time.perf_counter()
         there = standing(self.bench.scene, self.start, self.bindings)
-        self._seen = augmented(self.domain, self.problem, self.skills, there)
+        open_now = ajar(self.bench.scene, self.start, self.bindings)
+        self._seen = augmented(self.domain, self.problem, self.skills, there, open_now)
         self._adviser = Adviser(self.bench, self._seen, self.bindings, self.skills)
         self._foresight = Foresight(
             self.bench, self._seen, self._seen.task(), self.bindings, self.skills, self.start
