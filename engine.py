@@ -170,6 +170,17 @@ def _skills(own: Path | None) -> Mapping[str, Skill]:
     return skill_set(load_skills(own))
 
 
+def _of_own_skill(own: Path | None, error: Exception) -> Failure:
+    """The Failure that an exception of a user's skill is; any other exception goes on."""
+    if own is not None:
+        from galley.skills.own import raised_in
+
+        failed = raised_in(own, error)
+        if failed is not None:
+            return failed
+    raise error
+
+
 @dataclass
 class _Run:
     """One run's parts; each method is one stage and leaves its results in folder and report."""
@@ -237,8 +248,11 @@ class _Run:
             options.node_limit,
         )
         began = time.perf_counter()
+        found: Solution | Failure
         try:
             found = search.solve()
+        except Exception as error:
+            found = _of_own_skill(self.options.skills, error)
         finally:
             spent = time.perf_counter() - began
             self.report.timing_s["task"] = search.task_s

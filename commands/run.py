@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from rich.text import Text
 
@@ -15,9 +16,9 @@ from galley.engine import run as run_engine
 def run_command(arguments: argparse.Namespace) -> int:
     """Run the pipeline; exit status 0 only if the goal holds in the executed geometry."""
     options = Options(
-        scene=arguments.scene or KITCHEN / "kitchen.yaml",
-        domain=arguments.domain or KITCHEN / "kitchen.pddl",
-        problem=arguments.problem or KITCHEN / "task.pddl",
+        scene=_file(arguments.scene, "kitchen.yaml"),
+        domain=_file(arguments.domain, "kitchen.pddl"),
+        problem=_file(arguments.problem, "task.pddl"),
         skills=arguments.skills,
         seed=arguments.seed,
         out=arguments.out,
@@ -38,6 +39,14 @@ def run_command(arguments: argparse.Namespace) -> int:
     finally:
         printer.close()
     return _tell(printer, outcome)
+
+
+def _file(given: Path | None, default: str) -> Path:
+    """The file named; one of the kitchen's by its bare name, where there is none here."""
+    if given is None:
+        return KITCHEN / default
+    ours = KITCHEN / given
+    return ours if given.name == str(given) and not given.exists() and ours.exists() else given
 
 
 def _tell(printer: Printer, outcome: Outcome) -> int:

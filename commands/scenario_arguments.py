@@ -66,7 +66,13 @@ def scenarios_parser(
         EPILOG,
     )
     p.add_argument("path", type=Path, nargs="*", metavar="PATH", help="scenario file or folder")
-    p.add_argument("--only", nargs="+", metavar="NAME", help="only the scenarios of these names")
+    p.add_argument(
+        "--only",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help="only the scenarios of these names",
+    )
     p.add_argument("--list", action="store_true", help="say what there is, and run nothing")
     p.add_argument(
         "--seeds", type=count, default=1, metavar="N", help="runs of each, one a seed (default 1)"

@@ -34,7 +34,7 @@ def scene_command(arguments: argparse.Namespace) -> int:
     with PyBulletWorld(scene, robot) as world:
         check_start(world)
         if arguments.domain is not None:
-            check_init(scene, initial_state(scene), problem, bindings)
+            check_init(scene, initial_state(scene), domain, problem, bindings)
     printer = Printer()
     printer.console.print(
         f"{scene.source}: well-formed and free of collision at the start. {len(scene.bodies)} "

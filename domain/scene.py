@@ -367,6 +367,10 @@ class Scene:
             if any(self._bodies[c].joint == joint for c in self.chain(b.name))
         )
 
+    def carried(self, body: str) -> bool:
+        """Whether a body can be elsewhere: some joint carries it."""
+        return any(self._bodies[name].joint is not None for name in self.chain(body))
+
     def in_parent(self, X_WI: Array, parent: str, scene_q: Array) -> Array:
         """X_PI (4, 4) of a world pose in the frame of the body ``parent``."""
         return inverse(self.body_pose(parent, scene_q)) @ X_WI

@@ -223,6 +223,7 @@ def _poses(
     taken = [footprint for footprint in found if footprint is not None]
     taken += furniture_on(scene, state.scene_q, region, float(item.size[2]))
     loose = [each.item for each in later if each.spot is None]
+    anywhere: Iterator[Array]
     kept = [each.footprint() for each in later if each.spot is not None]
     if kept:
         # Exact places of later things stay clear, where that can be.

@@ -202,8 +202,8 @@ def _culprits(
     those that are not needed for it: so none of them can be left out.
     """
     items = [name for name in removable if name in bench.scene.item_index]
-    names = [name for name, _ in blockers.most_common() if name in removable]
-    names.sort(key=lambda name: name not in items)  # stable
+    names = [name for name in blockers if name in removable]
+    names.sort(key=lambda name: (name not in items, -blockers[name], name))
     for group in (*((name,) for name in names[:_SINGLES]), *combinations(names[:_PAIRED], 2)):
         if frees(group):
             return group

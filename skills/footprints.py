@@ -129,7 +129,7 @@ def furniture_on(scene: Scene, scene_q: Array, region: Region, height: float) ->
     joints = (scene.body(name).joint for name in scene.chain(region.body))
     joint = next((name for name in joints if name is not None), None)
     own = None if joint is None else scene.moved_by(joint)
-    found = []
+    found: list[Footprint] = []
     for body in scene.bodies:
         if own is not None and body.name not in own:
             continue

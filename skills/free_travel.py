@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -36,7 +36,7 @@ def free_travel(
 
     Returns:
         ``to`` and None if the way is free; else the value at first contact, and the name of the
-        body or item met.
+        body or item met, or of the item in the drawer that meets it.
     """
     scene = bench.scene
     moving_joint = scene.joint(joint)
@@ -58,6 +58,9 @@ class _Part:
     name: str
     shape: Shape
     X: Array
+    rider: str = (
+        ""  # its name too, if it is an item that rides in the drawer: it could be taken out
+    )
 
     @cached_property
     def solid(self) -> Polyhedron:
@@ -91,7 +94,11 @@ def _parts(
             if placed.parent != HAND:
                 X = item_pose(scene, state, k, np.eye(4))
                 rides = placed.parent in moved
-                (moving if rides else still).extend(_solid(item.name, item.shapes, X))
+                parts = _solid(item.name, item.shapes, X)
+                if rides:
+                    moving += [replace(part, rider=item.name) for part in parts]
+                else:
+                    still += parts
     return moving, still
 
 
@@ -122,7 +129,7 @@ def _slides(
             if met == 0.0 and not _deeper(part.solid, other.solid, u):
                 continue
             if met < nearest:
-                nearest, blocker = met, other.name
+                nearest, blocker = met, part.rider or other.name
     return nearest * float(np.sign(way)), blocker
 
 
@@ -152,7 +159,7 @@ def _turns(
                 at = part.solid.moved(joint.motion(sign * turned))
                 gap = separation(at, other.solid) + passes
                 if gap < _STOP:
-                    nearest, blocker = turned, other.name
+                    nearest, blocker = turned, part.rider or other.name
                     break
                 turned += gap / radius
     return nearest * sign, blocker

@@ -97,7 +97,7 @@ def search(
             continue
         hits = _hand_hits(bench, way, bases[usable[0]], q7)
         if hits:
-            found.blockers.update(dict.fromkeys(hits, len(usable)))
+            found.blockers.update(dict.fromkeys(sorted(hits), len(usable)))
             found.in_collision += len(usable)
             continue
         for begin in range(0, len(usable), _BATCH):

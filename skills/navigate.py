@@ -16,7 +16,8 @@ from galley.motion.motion import Motion
 from galley.reachability.stances import sample_heading
 from galley.skills.build import Builder, folded
 from galley.skills.manipulation import Manipulation
-from galley.skills.reach import Tally, grip, out_of_reach, stances
+from galley.skills.reach import Tally, grip, stances
+from galley.skills.refusals import out_of_reach_as_found
 from galley.skills.skill import BoundAction, Skill, stance_of
 from galley.skills.step import here
 from galley.skills.workbench import Workbench
@@ -58,7 +59,7 @@ class Navigate(Skill):
         if failed is not None:
             return failed
         after = f" to {upcoming[0]}" if upcoming else ""
-        return self._why(bench, stance, upcoming, state) or tally.failure(
+        return self._why(bench, upcoming, state) or tally.failure(
             f"stand at '{stance.name}'{after}"
         )
 
@@ -124,16 +125,14 @@ class Navigate(Skill):
     def _why(
         self,
         bench: Workbench,
-        stance: Stance,
         upcoming: tuple[BoundAction, ...],
         state: State,
     ) -> Failure | None:
         """A proof that the next contact is out of reach, where its target has one place only."""
         skill = self.skills.get(upcoming[0].name) if upcoming else None
-        if skill is None or skill.role.takes is None:
+        if skill is None:
             return None
-        index = bench.scene.item_index[upcoming[0].bindings[skill.role.takes].target]
-        return out_of_reach(bench, state, index, stance)
+        return out_of_reach_as_found(bench, state, upcoming[0], skill)
 
 
 def _anywhere(

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from galley.domain.errors import BadInput, InputError, read_text
+from galley.domain.failure import Failure, FailureKind
 from galley.skills.skill import Skill
 
 _TABLE = "SKILLS"
@@ -52,6 +53,16 @@ def load_skills(path: str | Path) -> dict[str, Skill]:
     if errors:
         raise BadInput(errors)
     return found
+
+
+def raised_in(path: str | Path, error: BaseException) -> Failure | None:
+    """What to say of an exception that a user's skill raised; None if it came from elsewhere."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename) == Path(path)]
+    if not own:
+        return None
+    what = f"{path}:{own[-1].lineno}: the skill raised {type(error).__name__}: {error}"
+    return Failure(FailureKind.BAD_INPUT, what, (str(path),))
 
 
 def _compiled(path: str | Path, text: str) -> tuple[ast.Module, CodeType]:

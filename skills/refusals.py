@@ -12,7 +12,8 @@ import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
-from galley.domain.scene import WORLD, Handle, Item, Physics, Region, Scene, Stance
+from galley.domain.scene import WORLD, Handle, Item, Region, Scene, Stance
+from galley.domain.scene_settings import Physics
 from galley.domain.state import State
 from galley.reachability.stances import shortfall
 from galley.robots.panda import D1
@@ -20,6 +21,8 @@ from galley.skills.grasps import CLEARANCE, OPENING, grasps_of, hand_in_item
 from galley.skills.reach import out_of_reach
 from galley.skills.skill import BoundAction, Skill, stance_of
 from galley.skills.workbench import Workbench
+
+_SLACK = 1e-9  # m, for figures that are equal but for rounding
 
 
 def no_such_region(furniture: str, what: str) -> Failure:
@@ -37,7 +40,7 @@ def fits(item: Item, region: Region) -> Failure | None:
     height = float(item.size[2])
     if region.kind == "volume":
         room = float(region.boxes[0, 1, 2] - region.boxes[0, 0, 2])
-        if height > room:
+        if height > room + _SLACK:
             return Failure(
                 FailureKind.DOES_NOT_FIT,
                 f"{item.name} is {height:.3f} m high when upright, {region.name} has {room:.3f} m",
@@ -48,7 +51,8 @@ def fits(item: Item, region: Region) -> Failure | None:
     short, long = np.sort(item.size[:2])
     sides = np.sort(region.boxes[:, 1, :2] - region.boxes[:, 0, :2], axis=1)
     # Necessary for any yaw: a rectangle's shorter side must fit across the region's narrower one.
-    if (short > sides[:, 0]).all() or (long > np.hypot(sides[:, 0], sides[:, 1])).all():
+    diagonals = np.hypot(sides[:, 0], sides[:, 1])
+    if (short > sides[:, 0] + _SLACK).all() or (long > diagonals + _SLACK).all():
         room_m = sides.max(axis=0).tolist()
         return Failure(
             FailureKind.DOES_NOT_FIT,

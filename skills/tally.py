@@ -38,6 +38,8 @@ class Tally:
         """An honest "tried so often": it proves nothing."""
         parts = [f"{reason} {n}x" for reason, n in self.reasons.most_common()]
         message = f"no way found to {what} in {self.tried} tries"
+        if not self.tried:
+            message = f"no room found to {what}"
         if parts:
             message += f" ({', '.join(parts)})"
         named = [body for body, _ in self.bodies().most_common(3)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.formula import Fact
-from galley.domain.scene import WORLD, Binding, Body, Scene
+from galley.domain.scene import WORLD, Binding
 from galley.planning import GroundAction
 from galley.skills import BoundAction, Skill, Workbench
 from galley.tamp.augment import Augmented
@@ -82,9 +82,9 @@ class Adviser:
         if failure.kind is FailureKind.BLOCKED and named & set(scene.item_index):
             blockers = frozenset(scene.item_index[n] for n in named if n in scene.item_index)
             return self._blocked(refinement, subject, blockers, failure)
-        if any(body.name in named for body in scene.bodies if _moves(scene, body)):
+        if any(body.name in named for body in scene.bodies if scene.carried(body.name)):
             return self._by_drawer(subject, named, failure)
-        if _moved(refinement):
+        if _moved(refinement) or failure.kind is FailureKind.CONTRADICTION:
             return None  # a proof for this state, and not for the next
         return (self.out_of_reach(subject, failure),)
 
@@ -205,6 +205,7 @@ class Adviser:
         by_skill = failure is not None  # of a drawer that meets it, say
         failure = failure or Failure(FailureKind.BLOCKED, what, (item,))
         args = tuple(b.object for b in subject.bindings)
+        names: tuple[str, ...]
         if by_skill and role.opens is not None:
             names, predicate = (args[role.opens], blocker), "blocked-by"
         elif role.puts is not None and role.place is not None:
@@ -229,8 +230,3 @@ def _moved(refinement: Refinement) -> bool:
     """Whether anything but the robot has moved since the start."""
     state, start = refinement.states[-1], refinement.start
     return state.items is not start.items or not np.array_equal(state.scene_q, start.scene_q)
-
-
-def _moves(scene: Scene, body: Body) -> bool:
-    """Whether a body can be elsewhere: some joint carries it."""
-    return any(scene.body(name).joint is not None for name in scene.chain(body.name))

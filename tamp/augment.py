@@ -8,7 +8,8 @@ Predicates are added that nobody writes in a problem. Three are kept by the acti
 
 The facts of the others are lessons that geometry taught, and make actions wait (see ``lessons``):
 
-- ``(blocked-by THING ITEM)``: THING, as found, can't be taken or opened while ITEM stands as found.
+- ``(blocked-by THING ITEM)``: THING, as found, can't be taken, opened, shut or worked on while ITEM
+  stands as found.
 - ``(no-room ITEM PLACE OTHER)``: ITEM can't be put there while OTHER stands as found.
 - ``(too-small PLACE ITEM OTHER)``: PLACE can't hold both, wherever they stand.
 - ``(no-stance ITEM PLACE)``: ITEM, as found, can't be reached from any stance of PLACE.
@@ -177,7 +178,7 @@ def _unused(name: str, taken: frozenset[str]) -> str:
 
 
 def _with_changes(schema: ActionSchema, role: Role, names: Mapping[str, str]) -> ActionSchema:
-    """The action with what becomes of as-found and stands."""
+    """The action with what becomes of as-found, stands and stands-open."""
     of = [variable.name for variable in schema.parameters]
     effects: list[Effect] = []
     if role.takes is not None:
@@ -185,10 +186,10 @@ def _with_changes(schema: ActionSchema, role: Role, names: Mapping[str, str]) ->
         effects.append(Literal(names["as-found"], (item,), False))
         gone = Literal(names["stands"], (item, where.name), False)
         effects.append(ForEach((where,), (gone,)))
-    if role.opens != role.closes:  # what is shut again in the end is as it was
-        for i, opened in ((role.opens, True), (role.closes, False)):
-            if i is not None:
-                effects.append(Literal(names["stands-open"], (of[i],), opened))
+    if role.closes is not None:
+        effects.append(Literal(names["stands-open"], (of[role.closes],), False))
+    if role.opens is not None and role.opens != role.closes:
+        effects.append(Literal(names["stands-open"], (of[role.opens],)))
     if role.puts is not None and role.place is not None:
         effects.append(Literal(names["stands"], (of[role.puts], of[role.place])))
     return replace(schema, effect=schema.effect + tuple(effects))

@@ -84,7 +84,10 @@ class Foresight:
                 if failed is not None:
                     args = [b.object for b in action.bindings if b.kind != "hand"]
                     args += failed.objects if failed.kind is FailureKind.BLOCKED else ()
-                    fact = Fact(_NAMES.get(failed.kind, "impossible"), tuple(args))
+                    takes = self.skills[name].role.takes is not None
+                    fits = failed.kind is not FailureKind.DOES_NOT_FIT or not takes
+                    known = _NAMES.get(failed.kind, "impossible") if fits else "impossible"
+                    fact = Fact(known, tuple(args))
                     found.append(Lesson(fact, failed, (operator.action,)))
         return found
 

@@ -1,11 +1,13 @@
 """What geometry taught: typed failures, and the facts that they become for the task planner.
 
-- taking or opening X is blocked by items that stand as found: ``(blocked-by X ITEM)`` for each; the
-  action waits until ITEM has been taken away, or X itself
+- taking, opening or shutting X is blocked by items that stand as found: ``(blocked-by X ITEM)`` for
+  each; the action waits until ITEM has been taken away, or X itself
 - putting ITEM there finds no room beside what stands as found: ``(no-room ITEM PLACE OTHER)`` for
   each; waits until OTHER has been taken away
 - two items can't both be in a place: ``(too-small PLACE ITEM OTHER)``; putting one there waits
   while the other stands there
+- a drawer meets another that stands open: ``(kept-shut DRAWER OTHER)``; opening or shutting it
+  waits until OTHER has been shut
 - an item as found is out of reach from all stances: ``(no-stance ITEM PLACE)``; taking it from
   there as found is ruled out
 - anything else that can't be done wherever it is tried: the action itself is forbidden

@@ -96,6 +96,13 @@ class Occupancy:
                     found[index] = outline
         return found
 
+    def _furniture(self, region: Region, height: float) -> list[Footprint]:
+        """Of the furniture that takes room in a region, whatever is opened or shut meanwhile."""
+        found = furniture_on(self.scene, self.start.scene_q, region, height)
+        if self.scene.carried(region.body):
+            return found  # it rides along
+        return [each for each in found if not self.scene.carried(each.name)]
+
     def _room(self, new: _Put, there: Sequence[_Put], gone: set[int]) -> bool | None:
         """Whether all can stand together: True, False (proven) or None (not found)."""
         everyone = [*there, new]
@@ -110,7 +117,7 @@ class Occupancy:
         region = self.scene.region(new.place.region)
         taken = list(self._outlines(region, gone).values())
         tallest = max(float(self.scene.items[each.index].size[2]) for each in everyone)
-        taken += furniture_on(self.scene, self.start.scene_q, region, tallest)
+        taken += self._furniture(region, tallest)
         question = repr(sorted((p.index, p.place.object) for p in everyone)) + repr(sorted(gone))
         rng = np.random.default_rng((self.seed, _SEED, zlib.crc32(question.encode())))
         loose: list[Item] = []
@@ -155,9 +162,11 @@ class Occupancy:
 
     def _never(self, action: BoundAction, new: _Put, region: Region) -> Lesson | None:
         """That there is no room beside what no plan can move away; None where it isn't proven."""
+        if new.place.spot is not None and region.kind == "surface":
+            return self._never_at(action, new, region)
         item = self.scene.items[new.index]
         stuck = self._outlines(region, self._movable() | {new.index})
-        furniture = furniture_on(self.scene, self.start.scene_q, region, float(item.size[2]))
+        furniture = self._furniture(region, float(item.size[2]))
         certificate = packing_certificate([item], region, [*stuck.values(), *furniture])
         if certificate is None and all(_within(each.outline, region) for each in stuck.values()):
             # Wherever in the region they stood: more is known of two things than of an outline.
@@ -173,6 +182,28 @@ class Occupancy:
         args = tuple(binding.object for binding in action.bindings)
         fact = Fact("no-room", (new.thing, new.place.object))
         return Lesson(fact, failure, (GroundAction(action.name, args),))
+
+    def _never_at(self, action: BoundAction, new: _Put, region: Region) -> Lesson | None:
+        """The same for an exact place on a surface: something that stays overlaps it there."""
+        spot, item = new.place.spot, self.scene.items[new.index]
+        assert spot is not None
+        radius = max((r for _, _, r in _cores(item)), default=0.0) - SPOT_RADIUS
+        stuck = self._outlines(region, self._movable() | {new.index})
+        for each in [*stuck.values(), *self._furniture(region, float(item.size[2]))]:
+            if each.layers and radius > 0.0 and _distance(each.outline, spot.xy) < radius:
+                what = f"{new.place.object} has no room for {new.thing}: {each.name} stands there"
+                certificate = {
+                    "kind": "spot",
+                    "spot_m": spot.xy.tolist(),
+                    "inner_radius_m": radius,
+                    "outline_m": each.outline.tolist(),
+                }
+                names = (each.name, new.thing, new.place.object)
+                failure = Failure(FailureKind.BLOCKED, what, names, certificate=certificate)
+                args = tuple(binding.object for binding in action.bindings)
+                fact = Fact("no-room", (new.thing, new.place.object))
+                return Lesson(fact, failure, (GroundAction(action.name, args),))
+        return None
 
     def _movable(self) -> set[int]:
         """The items that a plan could move."""
@@ -190,6 +221,9 @@ class Occupancy:
             thing, place = (self.bindings[name] for name in part.args)
             if thing.kind == "item" and place.kind == "furniture" and place.region is not None:
                 put = _Put(thing.object, self._index(thing), place)
+                outline = self._outlines(self.scene.region(place.region), set()).get(put.index)
+                if outline and not _within(outline.outline, self.scene.region(place.region)):
+                    continue  # as found it sticks out, and may stay so
                 wanted.setdefault(place.region, {})[put.index] = put
         for name, puts in wanted.items():
             if len(puts) > 1:
@@ -203,14 +237,17 @@ class Occupancy:
         failure = self._failure(region, puts)
         if failure.certificate is None:
             heights = [float(self.scene.items[each.index].size[2]) for each in puts]
-            furniture = furniture_on(self.scene, self.start.scene_q, region, min(heights))
+            furniture = self._furniture(region, min(heights))
+            if any(each.place.spot is not None for each in puts) and region.kind == "surface":
+                return None  # exactly placed things may stick out
             items = [self.scene.items[each.index] for each in puts]
             certificate = packing_certificate(items, region, furniture) if furniture else None
             failure = replace(failure, certificate=certificate)
         return failure if failure.certificate is not None else None
 
     def _no_room(self, new: _Put, other: str, region: Region) -> Lesson:
-        what = f"no room for {new.thing} on {region.name} beside {other} where it stands"
+        where = region.name if new.place.spot is None else new.place.object
+        what = f"no room for {new.thing} on {where} beside {other} where it stands"
         failure = Failure(FailureKind.BLOCKED, what, (other,))
         return Lesson(self.task.fact("no-room", new.thing, new.place.object, other), failure)
 
@@ -218,13 +255,20 @@ class Occupancy:
         items = [self.scene.items[each.index] for each in puts]
         names = tuple(each.thing for each in puts)
         said = ", ".join(names[:-1]) + f" and {names[-1]}"
-        certificate = self._one_spot(puts) or packing_certificate(items, region)
-        what = f"{region.name} can't hold {said} together"
+        certificate = self._one_spot(puts)
+        where: tuple[str, ...] = (region.name,)
+        exact = [each.place.object for each in puts if each.place.spot is not None]
+        if certificate is not None:
+            names = tuple(certificate["things"])
+            where = tuple(dict.fromkeys(p.place.object for p in puts if p.thing in names))
+            what = f"{' and '.join(names)} can't both stand at {' and '.join(where)}"
+        elif not exact or region.kind != "surface":  # exactly placed things may stick out
+            certificate = packing_certificate(items, region)
+            what = f"{region.name} can't hold {said} together"
         if certificate is None:
-            what = f"no way found for {said} to stand together on {region.name}"
-        return Failure(
-            FailureKind.DOES_NOT_FIT, what, (*names, region.name), certificate=certificate
-        )
+            where = tuple(exact) or where
+            what = f"no way found for {said} to stand together on {' and '.join(where)}"
+        return Failure(FailureKind.DOES_NOT_FIT, what, (*names, *where), certificate=certificate)
 
     def _one_spot(self, puts: Sequence[_Put]) -> dict[str, Any] | None:
         """That two things overlap on exact spots, however each is turned there, or None."""
@@ -233,8 +277,8 @@ class Occupancy:
             if one is None or other is None or a.place.region != b.place.region:
                 continue
             apart = float(np.linalg.norm(one.xy - other.xy)) + 2.0 * SPOT_RADIUS
-            # Each covers at least the circle within its outline.
-            radii = [_inner_radius(self.scene.items[each.index]) for each in (a, b)]
+            pair = (self.scene.items[a.index], self.scene.items[b.index])
+            radii = _inner_radii(*pair)
             if sum(radii) > apart:
                 return {
                     "kind": "spots",
@@ -253,11 +297,36 @@ def _within(outline: Array, region: Region) -> bool:
     )
 
 
-def _inner_radius(item: Item) -> float:
-    """Radius (m) of a circle about the item's centre that its solid shapes cover, from above."""
-    found = 0.0
+def _distance(polygon: Array, point: Array) -> float:
+    """How far (m) a point (2,) is from a convex polygon (n, 2), counter-clockwise; 0 inside."""
+    edges = np.roll(polygon, -1, axis=0) - polygon
+    out = point - polygon
+    if (edges[:, 0] * out[:, 1] - edges[:, 1] * out[:, 0] >= 0.0).all():
+        return 0.0
+    along = np.clip((out * edges).sum(axis=1) / (edges * edges).sum(axis=1), 0.0, 1.0)
+    return float(np.linalg.norm(out - along[:, None] * edges, axis=1).min())
+
+
+def _inner_radii(a: Item, b: Item) -> tuple[float, float]:
+    """Radii (m) of circles about the centres that two upright items fill at one common height.
+
+    The pair with the largest sum; zeros where no boxes or cylinders about the axes share a height.
+    """
+    best = (0.0, 0.0)
+    for low, high, r in _cores(a):
+        for other_low, other_high, other_r in _cores(b):
+            if low < other_high and other_low < high and r + other_r > sum(best):
+                best = (r, other_r)
+    return best
+
+
+def _cores(item: Item) -> list[tuple[float, float, float]]:
+    """Lower and upper height above the floor and inner radius of shapes about an item's axis."""
+    found = []
+    floor = -float(item.size[2]) / 2.0
     for shape in item.shapes:
         centred = np.hypot(*shape.X_BS[:2, 3]) < 1e-9 and abs(shape.X_BS[2, 2]) > 1.0 - 1e-9
-        if shape.collision and centred and shape.kind != "mesh":
-            found = max(found, float(shape.half_extents[:2].min()))
+        if shape.collision and centred and shape.kind in ("box", "cylinder"):
+            z, half = float(shape.X_BS[2, 3]) - floor, shape.half_extents
+            found.append((z - float(half[2]), z + float(half[2]), float(half[:2].min())))
     return found
