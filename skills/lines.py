@@ -17,7 +17,7 @@ from galley.motion.path import Path
 from galley.motion.timing import through
 from galley.motion.trajectory import Trajectory
 from galley.reachability.arm import follow
-from galley.robots.model import RobotModel
+from galley.robots.model import JointGroup, RobotModel
 from galley.robots.travel import travel_bound
 from galley.skills.manipulation import Line, Manipulation, Stroke
 from galley.skills.proof import CONTACT, CONTACT_MARGIN, free_view, grip, held_reach, prove
@@ -25,6 +25,7 @@ from galley.skills.tally import Tally
 from galley.skills.workbench import Workbench
 from galley.worlds.checker import MARGIN, Checker
 
+_FAR = 0.2  # rad, knots farther than this from a limit leave no doubt about the curve between them
 _STROKE_STATES = 6  # of the fingers on their way open or closed
 
 
@@ -278,7 +279,7 @@ def _proven(bench: Workbench, part: Part, arms: Array, base: Array, tally: Tally
     trajectory = through(path, group, duration, bench.settings.speed)
     breaks = trajectory.breaks
     middles = trajectory(0.5 * (breaks[:-1] + breaks[1:]))
-    if (middles < group.lower).any() or (middles > group.upper).any():
+    if not keeps_limits(trajectory, group):
         tally.reasons["the arm can't keep the line"] += 1
         return None
     off = _off_chord(trajectory(breaks), middles).max(axis=0)
@@ -289,6 +290,16 @@ def _proven(bench: Workbench, part: Part, arms: Array, base: Array, tally: Tally
         tally.reasons["too near on the way"] += 1
         return None
     return Segment(path, trajectory, proof.clearance)
+
+
+def keeps_limits(trajectory: Trajectory, group: JointGroup) -> bool:
+    """Whether a trajectory stays within its group's position limits at all times."""
+    knots = trajectory(trajectory.breaks)
+    spare = np.minimum(knots - group.lower, group.upper - knots).min(axis=0)
+    if (spare > _FAR).all():
+        return True
+    low, high = trajectory.extremes()
+    return bool((low >= group.lower).all() and (high <= group.upper).all())
 
 
 def _off_chord(knots: Array, middles: Array) -> Array:

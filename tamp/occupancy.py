@@ -234,6 +234,13 @@ class Occupancy:
 
     def _together(self, region: Region, puts: Sequence[_Put]) -> Failure | None:
         """That several things can't stand in a region together, if that is proven."""
+        if all(each.place.spot is None for each in puts):
+            # An arrangement is found sooner than the proof that there is none is looked for.
+            items = [self.scene.items[each.index] for each in puts]
+            tallest = max(float(item.size[2]) for item in items)
+            rng = np.random.default_rng((self.seed, _SEED))
+            if packable(items, region, self._furniture(region, tallest), rng) is True:
+                return None
         failure = self._failure(region, puts)
         if failure.certificate is None:
             heights = [float(self.scene.items[each.index].size[2]) for each in puts]
