@@ -5,7 +5,8 @@
 - ``step``: one go of the hand, from the present stance or another; skills consist of steps
 - ``contacts``: their parts in contact, as ``manipulation`` describes them (lines and strokes)
 - ``grasps``: from an item's geometry; ``placements``: where in a region an item can stand, with
-  ``footprints``, ``packing`` and ``packing_proof``; ``exposed``: the part of an open drawer that is open to above
+  ``footprints``, ``packing`` and ``packing_proof``; ``exposed``: the part of a drawer that is open
+  to above
 - ``lookahead``: what later actions mean for the one at hand
 - ``reach``: base and arm configurations for a manipulation, with ``lines`` and ``tally``
 - ``free_motion``: the ways between; ``timing``, ``finish``: their trajectories; ``proof``:
