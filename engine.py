@@ -46,6 +46,7 @@ from galley.skills import SKILLS, Settings, Skill, Workbench, skill_set
 from galley.skills.finish import finish
 from galley.tamp.binding import bind, check_init, check_skills
 from galley.tamp.goal import GoalJudge
+from galley.tamp.search import Listener as SearchListener
 from galley.tamp.search import Search, Solution
 from galley.viz.video import film
 from galley.worlds.pybullet_world import PyBulletWorld
@@ -78,23 +79,11 @@ class Options:
     node_limit: int | None = None
 
 
-class Listener(Protocol):
-    """Hears how a run goes on: the command line prints it."""
+class Listener(SearchListener, Protocol):
+    """Hears how a run goes on, its search included: the command line prints it."""
 
     def stage(self, text: str) -> None:
         """A stage of the pipeline begins."""
-        ...
-
-    def skeleton(self, actions: tuple[str, ...]) -> None:
-        """A symbolic plan is about to get motions."""
-        ...
-
-    def learned(self, text: str) -> None:
-        """Geometry taught a fact, and why: the plan is made anew."""
-        ...
-
-    def action(self, index: int, total: int, text: str, event: str) -> None:
-        """An action's refinement: ``start``, ``done``, or why it is tried again."""
         ...
 
     def motions(self, report: Report) -> None:

@@ -166,5 +166,10 @@ def out_of_reach(bench: Workbench, state: State, index: int, stance: Stance) -> 
         f"'{stance.name}'",
         (item.name,),
         {"shortfall_m": gap},
-        {"kind": "distance-bound", "point_m": p_WI.tolist(), "stance": stance.name},
+        {
+            "kind": "distance-bound",
+            "point_m": p_WI.tolist(),
+            "stance": stance.name,
+            "hand_m": hand,
+        },
     )

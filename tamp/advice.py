@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.formula import Fact
 from galley.domain.scene import WORLD, Binding
@@ -84,7 +82,7 @@ class Adviser:
             return self._blocked(refinement, subject, blockers, failure)
         if any(body.name in named for body in scene.bodies if scene.carried(body.name)):
             return self._by_drawer(subject, named, failure)
-        if _moved(refinement) or failure.kind is FailureKind.CONTRADICTION:
+        if not refinement.as_found or failure.kind is FailureKind.CONTRADICTION:
             return None  # a proof for this state, and not for the next
         return (self.out_of_reach(subject, failure),)
 
@@ -173,7 +171,7 @@ class Adviser:
             return self._again(refinement, max(earlier), subject)
         start = refinement.start.items
         if failure is not None and (
-            _moved(refinement) or any(start[i].parent != WORLD for i in items)
+            not refinement.as_found or any(start[i].parent != WORLD for i in items)
         ):
             # It may owe to what has been moved, or to a drawer that could be moved.
             failure = replace(failure, certificate=None)
@@ -224,9 +222,3 @@ class Adviser:
             if position is not None and action.bindings[position].target == name:
                 return i
         return None
-
-
-def _moved(refinement: Refinement) -> bool:
-    """Whether anything but the robot has moved since the start."""
-    state, start = refinement.states[-1], refinement.start
-    return state.items is not start.items or not np.array_equal(state.scene_q, start.scene_q)

@@ -88,8 +88,3 @@ class Lessons:
         task = seen.task(*(each.fact for each in lessons if not each.actions))
         barred = [action for each in lessons for action in each.actions]
         return task.forbid(*barred) if barred else task
-
-    @property
-    def suspected(self) -> list[Lesson]:
-        """Those without a proof."""
-        return [each for each in self.all.values() if not each.proven]

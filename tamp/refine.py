@@ -107,6 +107,12 @@ class Refinement:
         """How many refinements of single actions this plan gets in all."""
         return self._allowed
 
+    @property
+    def as_found(self) -> bool:
+        """Whether nothing but the robot has moved since the start."""
+        state = self.states[-1]
+        return state.items is self.start.items and np.array_equal(state.scene_q, self.start.scene_q)
+
     def renew(self) -> None:
         """Begin anew with as many tries again, and with streams that were not used yet."""
         self._motions.clear()
@@ -190,12 +196,10 @@ class Refinement:
 
     def _proven(self, failed: Failure) -> bool:
         """Whether a certificate owes nothing to an earlier choice: all stands as found."""
-        state = self.states[-1]
         return (
             failed.certificate is not None
             and failed.kind is not FailureKind.BUDGET
-            and state.items is self.start.items
-            and np.array_equal(state.scene_q, self.start.scene_q)
+            and self.as_found
         )
 
 
