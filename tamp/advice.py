@@ -28,7 +28,6 @@ class Adviser:
     Attributes:
         bench: scene, robot, settings.
         task: with the names of the facts. bindings: of its objects. skills: by action.
-        learned: whether a fact was learned already.
         silent: no more suspicions: what can't be proven has been tried around.
     """
 

@@ -15,10 +15,15 @@ from galley.domain.failure import Failure
 from galley.domain.scene import WORLD, Binding
 from galley.domain.state import State
 from galley.skills import Skill, Workbench
+from galley.skills.drawer import NEEDED, Open, wanted
 from galley.skills.manipulation import Manipulation
+from galley.skills.pick import Pick, TakeOut
 from galley.skills.refusals import cannot_take
+from galley.skills.stow import Stow
 from galley.tamp.diagnose import without
 from galley.tamp.lessons import Lesson
+
+_LISTED = (Pick, TakeOut, Open, Stow)  # skills whose ways to take and to open a grid lists
 
 
 @dataclass
@@ -49,6 +54,8 @@ class Prover:
         subject = things[0]
         names = {action.name for action in lesson.actions} | ({lesson.by} if lesson.by else set())
         roles = [self.skills[name].role for name in sorted(names)]
+        if not self._only_ours("takes" if subject.kind == "item" else "opens"):
+            return None  # the grid knows no other ways than ours
         if subject.kind == "item":
             if any(role.takes is None for role in roles) or not self._stands(subject):
                 return None  # that it can't be taken there says nothing of putting it there
@@ -59,6 +66,11 @@ class Prover:
             return None
         blockers = frozenset(b.target for b in things[1:] if b.kind == "item")
         return self._all(subject, places, blockers)
+
+    def _only_ours(self, what: str) -> bool:
+        """Whether all skills that take, or open, are those whose ways the grid lists."""
+        doing = (each for each in self.skills.values() if getattr(each.role, what) is not None)
+        return all(type(each) in _LISTED for each in doing)
 
     def _stands(self, thing: Binding) -> bool:
         """Whether an item is where no drawer can bring it elsewhere."""
@@ -102,9 +114,10 @@ class Prover:
             if subject.kind == "item":
                 return every_pick(bench, state, bench.scene.item_index[subject.target])
             assert subject.handle is not None
-            handle = bench.scene.handle(subject.handle)
-            opening = min(subject.opening, bench.scene.joint(handle.joint).upper)
-            return every_operation(bench, state, handle, opening)
+            handle, far = bench.scene.handle(subject.handle), wanted(bench, subject)
+            # A drawer is opened as far as it goes: the least that will do, or all of it.
+            values = dict.fromkeys((far, min(NEEDED, far)))
+            return [w for v in values for w in every_operation(bench, state, handle, v)]
 
         what = f"take {subject.object}" if subject.kind == "item" else f"open {subject.object}"
         found = exhaustive(bench, state, contacts, scene.stance(place.target), what)

@@ -179,6 +179,11 @@ class Occupancy:
         what += f" beside {', '.join(names)}" if names else ""
         kind = FailureKind.BLOCKED if names else FailureKind.DOES_NOT_FIT
         failure = Failure(kind, what, (*names, new.thing, region.name), certificate=certificate)
+        return self._ruled_out(action, new, failure)
+
+    @staticmethod
+    def _ruled_out(action: BoundAction, new: _Put, failure: Failure) -> Lesson:
+        """That an action can never put its item there."""
         args = tuple(binding.object for binding in action.bindings)
         fact = Fact("no-room", (new.thing, new.place.object))
         return Lesson(fact, failure, (GroundAction(action.name, args),))
@@ -200,9 +205,7 @@ class Occupancy:
                 }
                 names = (each.name, new.thing, new.place.object)
                 failure = Failure(FailureKind.BLOCKED, what, names, certificate=certificate)
-                args = tuple(binding.object for binding in action.bindings)
-                fact = Fact("no-room", (new.thing, new.place.object))
-                return Lesson(fact, failure, (GroundAction(action.name, args),))
+                return self._ruled_out(action, new, failure)
         return None
 
     def _movable(self) -> set[int]:

@@ -201,3 +201,20 @@ def test_what_lies_in_a_drawer_is_not_judged_with_the_drawer_shut(monkeypatch):
     prover = Prover(bench, bindings, SKILLS, start)
     assert np.allclose(start.scene_q[joint], 0.0)
     assert not prover.prove(suspected("no-stance", inside, "drawer")).proven
+
+
+def test_an_own_way_to_take_or_open_is_none_that_the_grid_lists(prover):
+    """The grid tries our grasps and pulls; a skill of one's own may do it otherwise."""
+    prover, _ = prover
+
+    class Scoop(type(SKILLS["pick"])):
+        pass
+
+    class Kick(type(SKILLS["open"])):
+        pass
+
+    for own in ({"pick": Scoop(SKILLS)}, {"open": Kick()}):
+        other = Prover(prover.bench, prover.bindings, {**SKILLS, **own}, prover.start)
+        taking = other.prove(suspected("no-stance", "gelatin", "countertop")).proven
+        opening = other.prove(suspected("blocked-by", "drawer", "green")).proven
+        assert (taking, opening) == ("pick" not in own, "open" not in own)
