@@ -40,7 +40,7 @@ from galley.planning import GroundAction, Plan, ground, replay, validate
 from galley.report import Report
 from galley.robots.mobile_panda import mobile_panda
 from galley.run_folder import RunFolder, check_destination, new_name
-from galley.simulation.kinematic import execute
+from galley.simulation.kinematic import KinematicExecutor, execute_all
 from galley.simulation.validation import final_state, validate_log
 from galley.skills import SKILLS, Settings, Skill, Workbench, skill_set
 from galley.skills.finish import finish
@@ -312,7 +312,8 @@ class _Run:
         def progress(index: int, motion: Motion) -> None:
             self.listener.fraction("executing", index / len(motions))
 
-        _, log = execute(self.world, motions, names, initial_state(self.scene), progress)
+        executor = KinematicExecutor(self.world, initial_state(self.scene))
+        log = execute_all(executor, motions, names, progress)
         log.save(self.folder / "states.npz")
         self.report.timing_s["execution"] = time.perf_counter() - began
         return log

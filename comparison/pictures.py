@@ -14,7 +14,7 @@ from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path as JointPath
 from galley.robots.kinematics import link0_pose
 from galley.robots.model import RobotModel
-from galley.simulation.kinematic import execute
+from galley.simulation.kinematic import KinematicExecutor
 from galley.viz.compare_figure import Line, compare_figure
 from galley.viz.distribution_figure import Panel, Sample, distribution_figure
 from galley.viz.side_by_side import Take, film_side_by_side
@@ -132,8 +132,9 @@ def record(world: PyBulletWorld, result: Result, attempt: Attempt) -> Log:
     riding = () if held is None else (Attachment("item", world.scene.items[held].name),)
     ends = JointPath("arm", trajectory(trajectory.breaks[[0, -1]]))
     motion = Motion(0, attempt.method, "arm", ends, trajectory, riding)
-    _, log = execute(world, (motion,), (result.query.about or result.query.name,), state)
-    return log
+    executor = KinematicExecutor(world, state)
+    executor.execute(motion, result.query.about or result.query.name)
+    return executor.log()
 
 
 def title_of(attempt: Attempt) -> str:

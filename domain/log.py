@@ -19,7 +19,7 @@ from galley.domain.errors import BadInput
 from galley.domain.files import written_whole
 from galley.domain.frames import Array, frozen
 
-LOG_VERSION = 1
+LOG_VERSION = 2
 # What numpy raises for a file that isn't an npz, or lacks a column, or is damaged.
 UNREADABLE = (
     ValueError,
@@ -38,44 +38,69 @@ UNREADABLE = (
 )
 
 
+_NUMBERS = ("time", "q", "velocity", "command", "torque", "scene_q", "items")
+_NUMBERS += ("contact_distance", "contact_force")
+
+
 @dataclass(frozen=True)
 class Log:
-    """A run, sampled at T times.
+    """A run, sampled at T times, ``period`` apart from 0 on.
 
     Attributes:
-        time: seconds (T,), strictly increasing.
-        q: robot configurations (T, n): base, arm, fingers.
+        time: seconds (T,), sample k at k * period.
+        q: robot configurations (T, n): base, arm, fingers; as they were, not as commanded.
+        velocity: their rates (T, n), rad/s or m/s.
+        command: the configurations that the motors were told to take (T, n).
+        torque: what the motors applied (T, n), N m or N; NaN in a run without forces.
         scene_q: scene joint values (T, nj).
         items: item poses in the world (T, ni, 7): x, y, z, qx, qy, qz, qw.
         held: index of the item in the hand (T,), -1 for none.
         motion: index into ``motions`` of the motion under way (T,).
         motions: a line for each motion, ``"pick sugar burner h1 | approach"`` (m,).
         declared: pairs that may touch: (motion index, name, name) as text rows (k, 3).
+        ends: why each motion ended (m,): empty where it ran its course, else the guard that ended
+            it, in words.
+        names: of everything that has been in contact (b,).
         contact_step: index of the sample of each contact (c,).
-        contact_pair: names of the two in contact (c, 2).
+        contact_pair: the two in contact (c, 2), as indices into ``names``.
         contact_distance: metres (c,), negative when they penetrate.
-        contact_force: normal force, newtons (c,); NaN in a kinematic run, which has none.
-        mode: ``kinematic`` or ``physics``.
+        contact_force: normal force, newtons (c,), the largest since the sample before; NaN in a
+            run without forces.
+        mode: ``kinematic``, ``physics`` or ``files``.
+        period: seconds between samples.
+        duration: seconds that the run lasted: the time of the last sample.
     """
 
     time: Array
     q: Array
+    velocity: Array
+    command: Array
+    torque: Array
     scene_q: Array
     items: Array
     held: NDArray[np.int64]
     motion: NDArray[np.int64]
     motions: NDArray[np.str_]
     declared: NDArray[np.str_]
+    ends: NDArray[np.str_]
+    names: NDArray[np.str_]
     contact_step: NDArray[np.int64]
-    contact_pair: NDArray[np.str_]
+    contact_pair: NDArray[np.int64]
     contact_distance: Array
     contact_force: Array
     mode: str
+    period: float
+    duration: float
 
     def declared_pairs(self, motion: int) -> frozenset[tuple[str, str]]:
         """The pairs that may touch during a motion."""
         rows = self.declared[self.declared[:, 0] == str(motion)]
         return frozenset((str(a), str(b)) for _, a, b in rows)
+
+    def touching(self, contact: int) -> tuple[str, str]:
+        """The names of the two of a contact, by its index."""
+        a, b = self.contact_pair[contact]
+        return str(self.names[a]), str(self.names[b])
 
     def save(self, path: Path) -> None:
         """Write as a compressed npz; the file appears whole or not at all.
@@ -99,14 +124,17 @@ class Log:
         try:
             with np.load(path, allow_pickle=False) as data:
                 version = int(data["log_version"])
-                values = {f.name: data[f.name] for f in fields(cls) if f.name != "mode"}
-                mode = str(data["mode"])
+                if version == LOG_VERSION:
+                    values = {f.name: data[f.name] for f in fields(cls)}
+                    values["mode"] = str(values["mode"])
+                    for name in ("period", "duration"):
+                        values[name] = float(values[name])
         except FileNotFoundError:
             raise BadInput.one(path, "no such file") from None
         except UNREADABLE as error:
             raise BadInput.one(path, f"is not a log of a run ({error})") from None
         if version != LOG_VERSION:
             raise BadInput.one(path, f"is a log of version {version}, expected {LOG_VERSION}")
-        for name in ("time", "q", "scene_q", "items", "contact_distance", "contact_force"):
+        for name in _NUMBERS:
             values[name] = frozen(values[name])
-        return cls(mode=mode, **values)
+        return cls(**values)

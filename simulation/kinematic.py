@@ -5,77 +5,109 @@ No forces: what a Motion's kinematic model says (``motion.effects``) is what hap
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
-from galley.domain.frames import to_pose7
+from galley.domain.frames import Array, to_pose7
 from galley.domain.log import Log
 from galley.domain.state import State, item_pose
 from galley.motion.effects import effects
 from galley.motion.motion import Motion
 from galley.robots.kinematics import hand_pose
-from galley.simulation.recorder import Recorder
+from galley.simulation.executor import LOG_PERIOD, Executor, Observation
+from galley.simulation.recorder import Recorder, Sample
 from galley.worlds.pybullet_world import PyBulletWorld
 
-TIME_STEP = 1.0 / 120.0  # s between samples: the fastest joint moves 0.022 rad in one
 CONTACT_EVERY = 12  # samples between two looks at contacts
 TOUCHING = 0.001  # m, nearer than this counts as a contact
+_ROUNDING = 1e-9  # s
 
 Progress = Callable[[int, Motion], None]
 """Called as each motion begins, with its index."""
 
 
-def execute(
-    world: PyBulletWorld,
-    motions: tuple[Motion, ...],
-    names: tuple[str, ...],
-    state: State,
-    progress: Progress = lambda index, motion: None,
-) -> tuple[State, Log]:
-    """Run the motions one after another in PyBullet, joint states set, contacts recorded.
+class KinematicExecutor:
+    """Sets joint states over time (see ``Executor``). What it sees is what was planned.
 
     Args:
-        world: is left in the final state.
-        names: a line for each motion, for the log.
+        world: where contacts are looked up; is left in the latest state.
         state: where it begins.
-
-    Returns:
-        The final State and the Log.
+        mode: what the log calls it.
     """
-    recorder = Recorder("kinematic")
-    scene, robot = world.scene, world.robot
-    time = 0.0
-    if not motions:  # the goal holds already: the log still shows where everything is
-        recorder.begin("nothing to do", frozenset())
-        _record(world, recorder, state, time, True)
+
+    def __init__(self, world: PyBulletWorld, state: State, mode: str = "kinematic") -> None:
+        self.world = world
+        self._state = state
+        self._clock = 0.0  # s, when the motions so far have ended; samples stop short of it
+        self._recorder = Recorder(mode, LOG_PERIOD)
+        self._looked = 0  # samples at which contacts were recorded
+
+    def observe(self) -> State:
+        """See ``Executor.observe``."""
+        return self._state
+
+    def execute(self, motion: Motion, name: str) -> Observation:
+        """See ``Executor.execute``."""
+        recorder, world = self._recorder, self.world
+        recorder.begin(name, motion.allowed)
+        model = effects(world.scene, world.robot, motion, self._state)
+        began, self._clock = self._clock, self._clock + motion.trajectory.duration
+        velocity = np.zeros(world.robot.size)
+        while recorder.time + LOG_PERIOD <= self._clock + _ROUNDING:
+            t = recorder.time + LOG_PERIOD - began
+            velocity[model.group] = motion.trajectory(t, 1)
+            self._sample(model.at(motion.trajectory(t)), velocity)
+        # The trajectory's last polynomial ends within rounding of the path's end: take the path's.
+        self._state = model.at(motion.path.end)
+        world.set_state(self._state)
+        return Observation(self._state)
+
+    def log(self) -> Log:
+        """See ``Executor.log``. Ends with one more sample, of the end, at rest."""
+        recorder = self._recorder
+        if not recorder.motions:  # the goal holds already: the log still shows where everything is
+            recorder.begin("nothing to do", frozenset())
+        if recorder.time < self._clock - _ROUNDING or not recorder.samples:
+            self._sample(self._state, np.zeros(self.world.robot.size))
+        if self._looked < len(recorder.samples):
+            self._contacts(self._state)
+        return recorder.log()
+
+    def close(self) -> None:
+        """See ``Executor.close``: the world is its owner's to close."""
+
+    def _sample(self, state: State, velocity: Array) -> None:
+        scene = self.world.scene
+        X_WH = hand_pose(state.q, scene.robot.base)
+        poses = [item_pose(scene, state, k, X_WH) for k in range(len(scene.items))]
+        items = np.array([to_pose7(X) for X in poses]).reshape(-1, 7)
+        torque = np.full(len(state.q), math.nan)
+        self._recorder.sample(
+            Sample(
+                state.q, velocity.copy(), state.q, torque, state.scene_q.copy(), items, state.held
+            )
+        )
+        if len(self._recorder.samples) % CONTACT_EVERY == 1:
+            self._contacts(state)
+
+    def _contacts(self, state: State) -> None:
+        self._looked = len(self._recorder.samples)
+        self.world.set_state(state)
+        for (a, b), distance in sorted(self.world.near_pairs(TOUCHING).items()):
+            self._recorder.contact(a, b, distance)
+
+
+def execute_all(
+    executor: Executor,
+    motions: tuple[Motion, ...],
+    names: tuple[str, ...],
+    progress: Progress = lambda index, motion: None,
+) -> Log:
+    """Run motions one after another, come what may; returns the log."""
     for index, (motion, name) in enumerate(zip(motions, names, strict=True)):
         progress(index, motion)
-        recorder.begin(name, motion.allowed)
-        model = effects(scene, robot, motion, state)
-        duration = motion.trajectory.duration
-        steps = max(1, int(np.ceil(duration / TIME_STEP)))
-        # The first motion also records its start; later ones start where the one before ended.
-        for k in range(0 if index == 0 else 1, steps + 1):
-            t = duration * k / steps
-            state = model.at(motion.trajectory(t))
-            _record(world, recorder, state, time + t, k % CONTACT_EVERY == 0 or k == steps)
-        time += duration
-        # The trajectory's last polynomial ends within rounding of the path's end: take the path's.
-        state = model.at(motion.path.end)
-    world.set_state(state)
-    return state, recorder.log(len(scene.items))
+        executor.execute(motion, name)
+    return executor.log()
 
-
-def _record(
-    world: PyBulletWorld, recorder: Recorder, state: State, time: float, contacts: bool
-) -> None:
-    scene = world.scene
-    X_WH = hand_pose(state.q, scene.robot.base)
-    poses = [item_pose(scene, state, k, X_WH) for k in range(len(scene.items))]
-    items = np.array([to_pose7(X) for X in poses]).reshape(-1, 7)
-    recorder.sample(time, state.q, state.scene_q, items, state.held)
-    if contacts:
-        world.set_state(state)
-        for (a, b), distance in sorted(world.near_pairs(TOUCHING).items()):
-            recorder.contact(a, b, distance)
