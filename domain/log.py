@@ -64,8 +64,7 @@ class Log:
         contact_step: index of the sample of each contact (c,).
         contact_pair: the two in contact (c, 2), as indices into ``names``.
         contact_distance: metres (c,), negative when they penetrate.
-        contact_force: normal force, newtons (c,), the largest since the sample before; NaN in a
-            run without forces.
+        contact_force: normal force, newtons (c,); NaN in a run without forces.
         mode: ``kinematic``, ``physics`` or ``files``.
         period: seconds between samples.
         duration: seconds that the run lasted: the time of the last sample.

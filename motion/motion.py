@@ -32,13 +32,16 @@ class Guard:
 
     Attributes:
         direction: unit vector in the world (3,).
-        force: N, contact force along ``direction`` at which the motion is over.
+        force: N, contact force against ``direction`` at which the motion is over.
         speed: m/s, allowed while guarded.
+        seek: m, how far the motion goes on beyond its planned end until it meets that force; 0 for
+            a guard that only stops it early.
     """
 
     direction: Array
     force: float
     speed: float
+    seek: float = 0.0
 
 
 @dataclass(frozen=True)

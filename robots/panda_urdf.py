@@ -34,7 +34,8 @@ def panda_elements() -> list[ET.Element]:
     Changed against the file: the real arm's position limits take the place of the wider hard ones;
     meshes stand as ``file://`` and an absolute path, the one form that PyBullet and Drake both find
     (Drake refuses a bare path in URDF text); the fingers no longer mimic one another, since both
-    are in q; ``panda_link8`` loses its inertia, since it has no mass; ``panda_grasptarget`` is left
+    are in q; the fingers' soft contact goes, through which a held item would creep, and
+    ``simulation`` gives them friction; ``panda_link8`` loses its inertia, since it has no mass; ``panda_grasptarget`` is left
     out.
     """
     folder = panda_folder()
@@ -50,6 +51,7 @@ def panda_elements() -> list[ET.Element]:
         for collision in element.iter("collision"):
             _remove(collision, "material")
         _remove(element, "safety_controller")
+        _remove(element, "contact")
         _remove(element, "mimic")
         if element.get("name") == "panda_link8":
             for inertia in element.iter("inertia"):

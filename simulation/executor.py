@@ -42,6 +42,10 @@ class Executor(Protocol):
         """Run one motion; ``name`` stands in the log."""
         ...
 
+    def wait(self, seconds: float) -> None:
+        """Stand still for so long; what has just been let go comes to rest."""
+        ...
+
     def log(self) -> Log:
         """Everything that was executed so far."""
         ...

@@ -64,6 +64,16 @@ class KinematicExecutor:
         world.set_state(self._state)
         return Observation(self._state)
 
+    def wait(self, seconds: float) -> None:
+        """See ``Executor.wait``."""
+        recorder = self._recorder
+        if not recorder.motions:
+            recorder.begin("nothing to do", frozenset())
+        self._clock += seconds
+        still = np.zeros(self.world.robot.size)
+        while recorder.time + LOG_PERIOD <= self._clock + _ROUNDING:
+            self._sample(self._state, still)
+
     def log(self) -> Log:
         """See ``Executor.log``. Ends with one more sample, of the end, at rest."""
         recorder = self._recorder
@@ -110,4 +120,3 @@ def execute_all(
         progress(index, motion)
         executor.execute(motion, name)
     return executor.log()
-

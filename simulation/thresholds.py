@@ -1,56 +1,5 @@
-"""Every threshold of guards, sensing and recovery, with its unit, in one place."""
+"""Stands in for ``motion.thresholds`` until its last reader has moved there."""
 
-from __future__ import annotations
+from galley.motion.thresholds import THRESHOLDS, Thresholds
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Thresholds:
-    """When a motion stops, when something counts as touched, and when the plan no longer fits.
-
-    Free motions keep 5 mm of everything: what is off by less than that can't make them collide.
-
-    Attributes:
-        contact_force: N, along a guard's direction, at which descending or pushing is over.
-        approach_force: N, against an empty hand that moves in on something, at which it stops.
-        grip_force: share of the fingers' force limit at which both must press for a grip.
-        grip_time: s, for which they must.
-        overtravel: m, that a guarded motion goes beyond its planned end in search of its contact.
-        creep: m/s, at which it does.
-        stopped_speed: m/s or rad/s, below which a pushed drawer has stopped.
-        settle_time: s, at most waited after a motion for everything to come to rest.
-        at_rest_speed: m/s of a point, below which an item is at rest.
-        item_moved: m, by which a standing item may be off the place where it is thought to be.
-        item_turned: rad, likewise; also the tilt from which an upright item counts as toppled.
-        slipped: m, by which a held item may have moved in the hand.
-        slipped_turn: rad, likewise.
-        joint_off: m (drawers) or rad (doors), by which a scene joint may be off.
-        base_off: m, by which the base may be off. base_turned: rad, likewise.
-        arm_off: rad, by which a joint of the arm may be off.
-        held_gap: m, nearer than which an item must be to both fingers to be held.
-        recoveries: how often a run may plan anew.
-    """
-
-    contact_force: float = 8.0
-    approach_force: float = 25.0
-    grip_force: float = 0.5
-    grip_time: float = 0.05
-    overtravel: float = 0.012
-    creep: float = 0.02
-    stopped_speed: float = 0.002
-    settle_time: float = 1.0
-    at_rest_speed: float = 0.01
-    item_moved: float = 0.004
-    item_turned: float = 0.10
-    slipped: float = 0.006
-    slipped_turn: float = 0.12
-    joint_off: float = 0.004
-    base_off: float = 0.004
-    base_turned: float = 0.01
-    arm_off: float = 0.02
-    held_gap: float = 0.002
-    recoveries: int = 8
-
-
-THRESHOLDS = Thresholds()
+__all__ = ["THRESHOLDS", "Thresholds"]

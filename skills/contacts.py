@@ -13,12 +13,13 @@ from itertools import chain, cycle
 import numpy as np
 
 from galley.domain.frames import Array, inverse
-from galley.domain.scene import HAND, Handle, Item, Region, Spot
+from galley.domain.scene import HAND, Handle, Item, Joint, Region, Spot
 from galley.domain.state import Placement, State, item_pose
 from galley.motion.motion import Attachment, Guard
+from galley.motion.thresholds import THRESHOLDS
 from galley.skills.exposed import exposed
 from galley.skills.footprints import Footprint, Upright, furniture_on, placed
-from galley.skills.grasps import CLEARANCE, grasps_of, hand_in_item, item_in_hand
+from galley.skills.grasps import CLEARANCE, grasps_in, hand_in_item, item_in_hand
 from galley.skills.manipulation import (
     APPROACH_SPEED,
     CARRY_SPEED,
@@ -58,14 +59,14 @@ class Later:
 def picks(
     bench: Workbench, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Manipulation]:
-    """Grasps of an item that stands: approach, close, lift."""
+    """Grasps of an item that stands, or lies: approach, close, lift. None where no hand fits."""
     scene, fingers = bench.scene, bench.robot.fingers
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
     under = supports(bench, state, index)
     grip = pairs(fingers, (item.name,))
     held = (Attachment("item", item.name),)
-    grasps = grasps_of(item)
+    grasps = grasps_in(item, X_WI[:3, :3])
     openings = _alternating()
     while grasps:
         for k in rng.permutation(len(grasps)):
@@ -89,7 +90,7 @@ def picks(
                         grasp.width / 2.0,
                         grip | pairs((item.name,), under),
                         (),
-                        Guard(X_WH[:3, 1], bench.scene.physics.finger_force, 0.1),
+                        _grip(bench, X_WH),
                     ),
                     Line(
                         "lift",
@@ -144,7 +145,12 @@ def places(
                     grip | down,
                     (Attachment("item", item.name),),
                     CARRY_SPEED,
-                    guard=Guard(np.array(_DOWN), 5.0, CARRY_SPEED),
+                    guard=Guard(
+                        np.array(_DOWN),
+                        THRESHOLDS.contact_force,
+                        CARRY_SPEED,
+                        THRESHOLDS.overtravel,
+                    ),
                 ),
                 Stroke("open fingers", next(openings)(width), grip | down, ()),
                 Line(
@@ -174,6 +180,7 @@ def operations(
     after[k] = value
     grasps = handle_grasps(X_WB, handle, bench.robot.p_HT)
     held = (Attachment("joint", joint.name),)
+    guard = _stuck_or_shut(joint, start, value, X_WB @ np.array([*handle.point, 1.0]))
     while True:
         for g in rng.permutation(len(grasps)):
             X_WH = grasps[g]
@@ -192,8 +199,8 @@ def operations(
                         (),
                         APPROACH_SPEED,
                     ),
-                    Stroke("close fingers", handle.thickness / 2.0, touch, ()),
-                    Line(verb, poses, state, touch, held, CARRY_SPEED, scene_q),
+                    Stroke("close fingers", handle.thickness / 2.0, touch, (), _grip(bench, X_WH)),
+                    Line(verb, poses, state, touch, held, CARRY_SPEED, scene_q, guard),
                     Stroke("open fingers", OPEN, touch, ()),
                     Line(
                         "withdraw",
@@ -206,6 +213,24 @@ def operations(
                 ),
                 OPEN,
             )
+
+
+def _grip(bench: Workbench, X_WH: Array) -> Guard:
+    """Both fingers press with a share of their force."""
+    force = THRESHOLDS.grip_force * bench.scene.physics.finger_force
+    return Guard(X_WH[:3, 1], force, 0.1)
+
+
+def _stuck_or_shut(joint: Joint, start: float, value: float, p_WQ: Array) -> Guard:
+    """For a joint that is moved by its handle at p_WQ: what resists ends it.
+
+    One that is moved to its limit is pushed on until it meets that.
+    """
+    ahead = joint.motion(np.sign(value - start) * 1e-3) @ p_WQ - p_WQ
+    direction = ahead[:3] / np.linalg.norm(ahead[:3])
+    if value in (joint.lower, joint.upper):
+        return Guard(direction, THRESHOLDS.push_force, CARRY_SPEED, THRESHOLDS.overtravel)
+    return Guard(direction, THRESHOLDS.pull_force, CARRY_SPEED)
 
 
 def _poses(

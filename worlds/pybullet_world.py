@@ -9,14 +9,14 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.frames import Array, from_pose7, to_pose7
+from galley.domain.frames import Array, from_pose7
 from galley.domain.scene import HAND, WORLD, Scene
 from galley.domain.state import State, item_pose
 from galley.robots.model import RobotModel
 from galley.worlds.bullet import pybullet as pb
 from galley.worlds.bullet import quiet
+from galley.worlds.bullet_scene import filter_self_collisions, load_bullet_scene
 from galley.worlds.checker import MARGIN, Contact, Pair, pair
-from galley.worlds.urdf import furniture_urdf, item_urdf
 
 
 class PyBulletWorld:
@@ -38,50 +38,18 @@ class PyBulletWorld:
         self.self_client = pb.connect(pb.DIRECT)
         self._active: object = None
         self._q = scene.robot.q
-        self._names: dict[tuple[int, int], str] = {}
         with tempfile.TemporaryDirectory() as folder, quiet():
             self._load(Path(folder), visible)
             self._load_self_collision(Path(folder))
-        self.hand_link = self._link(self.robot_id, robot.palm)
+        self.hand_link = self.loaded.link(self.robot_id, robot.palm)
 
     def _load(self, folder: Path, visible: bool) -> None:
-        client = self.client
-        flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_MATERIAL_COLORS_FROM_MTL
-        flags |= pb.URDF_USE_IMPLICIT_CYLINDER  # else a polygon with a margin of 1 mm all round
-        if not visible:
-            flags |= pb.URDF_IGNORE_VISUAL_SHAPES
-
-        def load(name: str, urdf: str, fixed: bool) -> int:
-            path = folder / f"{name}.urdf"
-            path.write_text(urdf)
-            return int(
-                pb.loadURDF(str(path), useFixedBase=fixed, flags=flags, physicsClientId=client)
-            )
-
-        self.furniture_id = load("furniture", furniture_urdf(self.scene, folder), True)
-        self.robot_id = load("robot", self.robot.urdf, True)
-        self.item_ids = tuple(
-            load(f"item_{item.name}", item_urdf(item, folder), False) for item in self.scene.items
-        )
-        for body in (self.furniture_id, self.robot_id):
-            for k in range(pb.getNumJoints(body, physicsClientId=client)):
-                info = pb.getJointInfo(body, k, physicsClientId=client)
-                self._names[body, k] = info[12].decode()
-        for item, body in zip(self.scene.items, self.item_ids, strict=True):
-            self._names[body, -1] = item.name
-        self._robot_joints = self._joints(self.robot_id, self.robot.joints)
-        self._scene_joints = self._joints(
-            self.furniture_id, tuple(j.name for j in self.scene.joints)
-        )
-
-    def _joints(self, body: int, names: tuple[str, ...]) -> list[int]:
-        found = {}
-        for k in range(pb.getNumJoints(body, physicsClientId=self.client)):
-            found[pb.getJointInfo(body, k, physicsClientId=self.client)[1].decode()] = k
-        return [found[name] for name in names]
-
-    def _link(self, body: int, name: str) -> int:
-        return next(k for (b, k), n in self._names.items() if b == body and n == name)
+        loaded = load_bullet_scene(self.client, self.scene, self.robot, folder, visible)
+        self.loaded = loaded
+        self.furniture_id, self.robot_id = loaded.furniture_id, loaded.robot_id
+        self.item_ids = loaded.item_ids
+        self._names = loaded.names
+        self._robot_joints, self._scene_joints = loaded.robot_joints, loaded.scene_joints
 
     def _load_self_collision(self, folder: Path) -> None:
         """A second client that holds the robot alone, for self-collisions only.
@@ -97,9 +65,7 @@ class PyBulletWorld:
             str(folder / "robot.urdf"), useFixedBase=True, flags=flags, physicsClientId=client
         )
         pb.setPhysicsEngineParameter(contactBreakingThreshold=1e-6, physicsClientId=client)
-        for a, b in self.robot.allowed_self_collisions:
-            i, j = self._link(self.robot_id, a), self._link(self.robot_id, b)
-            pb.setCollisionFilterPair(body, body, i, j, 0, physicsClientId=client)
+        filter_self_collisions(client, body, self.robot, self.loaded)
         self._self_id = body
 
     # -- states ---------------------------------------------------------------------------------
@@ -134,18 +100,15 @@ class PyBulletWorld:
     def set_item(self, index: int, X_WI: Array) -> None:
         """Put an item at X_WI (4, 4)."""
         self._active = None
-        pose = to_pose7(X_WI)
-        pb.resetBasePositionAndOrientation(
-            self.item_ids[index], pose[:3], pose[3:], physicsClientId=self.client
-        )
+        self.loaded.set_item(index, X_WI)
 
     def link_pose(self, link: str) -> Array:
         """X_WL (4, 4) of a robot link's URDF frame."""
-        return self._frame(self.robot_id, self._link(self.robot_id, link))
+        return self._frame(self.robot_id, self.loaded.link(self.robot_id, link))
 
     def body_link_pose(self, body: str) -> Array:
         """X_WL (4, 4) of a furniture body's link frame (see ``worlds.urdf.link_frame``)."""
-        return self._frame(self.furniture_id, self._link(self.furniture_id, body))
+        return self._frame(self.furniture_id, self.loaded.link(self.furniture_id, body))
 
     def hand_pose(self) -> Array:
         """X_WH (4, 4) of the hand."""
@@ -153,8 +116,7 @@ class PyBulletWorld:
 
     def item_world_pose(self, index: int) -> Array:
         """X_WI (4, 4) of an item as it is now."""
-        p, q = pb.getBasePositionAndOrientation(self.item_ids[index], physicsClientId=self.client)
-        return from_pose7(np.array([*p, *q]))
+        return self.loaded.item_pose(index)
 
     def _frame(self, body: int, link: int) -> Array:
         found = pb.getLinkState(

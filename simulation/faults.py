@@ -1,0 +1,82 @@
+"""Faults injected into a physics run, by ``--fault`` and by tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from galley.domain.scene import Scene
+from galley.motion.motion import Motion
+from galley.simulation.fault import Fault
+from galley.simulation.fault_base import PushBase
+from galley.simulation.fault_friction import Slippery, Stuck
+from galley.simulation.fault_items import Nudge, Topple
+from galley.simulation.fault_spec import parse_specs
+from galley.simulation.noise import stream
+
+if TYPE_CHECKING:
+    from galley.simulation.physics_world import PhysicsWorld
+
+FAULTS: Mapping[str, type[Fault]] = MappingProxyType(
+    {
+        "nudge": Nudge,
+        "topple": Topple,
+        "slippery": Slippery,
+        "stuck": Stuck,
+        "stuck-for-good": Stuck,
+        "push-base": PushBase,
+    }
+)
+
+
+class Faults:
+    """Several faults as one, for an executor that knows one.
+
+    Attributes:
+        each: the faults, in the order in which they were asked for.
+    """
+
+    def __init__(self, each: tuple[Fault, ...]) -> None:
+        self.each = each
+
+    def begins(self, world: PhysicsWorld, motion: Motion, name: str) -> None:
+        """A motion begins; ``name`` is the log's."""
+        for fault in self.each:
+            fault.begins(world, motion, name)
+
+    def steps(self, world: PhysicsWorld, motion: Motion, name: str, t: float) -> None:
+        """The world is about to make a step, ``t`` seconds into a motion."""
+        for fault in self.each:
+            fault.steps(world, motion, name, t)
+
+    @property
+    def struck(self) -> bool:
+        """Whether all of them have struck."""
+        return all(fault.struck for fault in self.each)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """A sentence for each: what it did and when, or that it did not strike."""
+        return tuple(fault.told or f"{fault.spec} found no occasion" for fault in self.each)
+
+
+def parse_fault(text: str, scene: Scene, seed: int) -> Faults:
+    """The faults that a text asks for: ``nudge:sugar_box``, ``topple,stuck:drawer@2``.
+
+    Args:
+        text: ``KIND[:NAME][@N]``, several with commas between; see ``fault_spec``.
+        scene: in which the names stand: an item, a drawer, or their PDDL objects.
+        seed: of their times, strengths and directions.
+
+    Raises:
+        BadInput: in one line: what is wrong, and what there is.
+    """
+    specs = parse_specs(text)
+    found = []
+    for k, spec in enumerate(specs):
+        rng: np.random.Generator = stream(seed, f"fault {k} {spec}")
+        found.append(FAULTS[spec.kind](spec, scene, rng))
+    return Faults(tuple(found))
