@@ -17,7 +17,7 @@ if __name__ == "__main__":
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -29,25 +29,29 @@ from galley.domain.pddl import Domain, Problem
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene import Binding, Scene
 from galley.domain.scene_file import load_scene
-from galley.domain.state import initial_state
+from galley.domain.state import State, initial_state
+from galley.execution.executors import Disturbance, executor_for
+from galley.execution.going_on import Continuation, UnderWay, go_on
+from galley.execution.loop import Course, Loop
 from galley.motion.audit import audit
-from galley.motion.effects import after
 from galley.motion.motion import FREE, Motion
 from galley.motion.planning import PLANNERS_COMPILED
 from galley.motion.store import save_trajectories
+from galley.motion.thresholds import THRESHOLDS
 from galley.optimization.path_timing import TIMING
 from galley.planning import GroundAction, Plan, ground, replay, validate
 from galley.report import Report
 from galley.robots.mobile_panda import mobile_panda
 from galley.run_folder import RunFolder, check_destination, new_name
-from galley.simulation.kinematic import KinematicExecutor, execute_all
-from galley.simulation.validation import final_state, validate_log
+from galley.simulation.faults import Faults
+from galley.simulation.noise import Noise
 from galley.skills import SKILLS, Settings, Skill, Workbench, skill_set
-from galley.skills.finish import finish
+from galley.skills.finish import finish_all
 from galley.tamp.binding import bind, check_init, check_skills
 from galley.tamp.goal import GoalJudge
 from galley.tamp.search import Listener as SearchListener
 from galley.tamp.search import Search, Solution
+from galley.validation import Goal, validate_run
 from galley.viz.video import film
 from galley.worlds.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
@@ -71,7 +75,10 @@ class Options:
     checker: str = "kernel"
     optimize: str = "smooth"
     arrival: str = "box"
-    execute: str = "kinematic"
+    execute: str = "physics"
+    noise: Noise | None = None
+    fault: str | None = None
+    recoveries: int = THRESHOLDS.recoveries
     video: bool = True
     height: int = 720
     fps: int = 20
@@ -119,6 +126,8 @@ def run(options: Options, listener: Listener) -> Outcome:
     bindings = bind(scene, domain, problem)
     skills = _skills(options.skills)
     check_skills(domain, skills)
+    disturbance = Disturbance(options.noise, options.fault, options.seed)
+    faults = disturbance.faults(scene)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         check_start(world)
         check_init(scene, initial_state(scene), domain, problem, bindings)
@@ -132,6 +141,8 @@ def run(options: Options, listener: Listener) -> Outcome:
                 problem,
                 bindings,
                 skills,
+                disturbance,
+                faults,
                 world,
                 report,
                 folder.partial,
@@ -180,11 +191,13 @@ class _Run:
     problem: Problem
     bindings: Mapping[str, Binding]
     skills: Mapping[str, Skill]
+    disturbance: Disturbance
+    faults: Faults | None
     world: PyBulletWorld
     report: Report
     folder: Path
     listener: Listener
-    planned_facts: frozenset[Fact] = frozenset()  # with which the plan ends
+    facts: tuple[frozenset[Fact], ...] = ()  # before each action of the plan, and at its end
 
     def go(self) -> None:
         """All stages in order, as far as they succeed."""
@@ -196,15 +209,20 @@ class _Run:
         found = self._solve()
         if isinstance(found, Failure):
             return found
-        failed = self._replay(found.plan) or self._finish(found)
+        failed = self._replay(found.plan)
         if failed is not None:
             return failed
+        start = initial_state(self.scene)
+        self.listener.stage(f"trajectories ({self.options.optimize}), audited in Drake")
+        motions = self._finish(found.refined.motions, start)
+        if isinstance(motions, Failure):
+            return motions
         self.listener.motions(self.report)
         if self.options.execute == "none":
             self.report.status = "success"
             return None
-        log = self._execute(found.plan)
-        failed = self._judge(log)
+        log, failed = self._execute(Course(found.plan, motions, start, self.facts))
+        failed = self._judge(log, failed)
         self.report.write(self.folder)
         if self.options.video:
             self._film(log)
@@ -262,7 +280,7 @@ class _Run:
         self.listener.stage("replaying the plan in PDDLGym")
         task = ground(self.domain, self.problem)
         verdict = validate(task, Plan(actions, float(len(actions)), 0, 0, 0.0))
-        self.planned_facts = verdict.states[-1]
+        self.facts = verdict.states
         outside = replay(self.domain, self.problem, actions)
         self.report.replay = {
             "own_validator": verdict.message if not verdict.valid else "valid",
@@ -275,81 +293,114 @@ class _Run:
             return Failure(FailureKind.CONTRADICTION, f"the plan does not hold: {message}")
         return None
 
-    def _finish(self, found: Solution) -> Failure | None:
-        """The final trajectories, looked at in Drake."""
-        self.listener.stage(f"trajectories ({self.options.optimize})")
-        state, motions = initial_state(self.scene), []
-        for k, motion in enumerate(found.refined.motions):
-            self.listener.fraction("trajectories", k / len(found.refined.motions))
-            motions.append(finish(self.bench, motion, state))
-            state = after(self.scene, self.world.robot, motion, state)
-        spent = sum(motion.record.optimization_ms for motion in motions) / 1e3
-        self.report.timing_s["optimization"] = spent
+    def _finish(self, motions: tuple[Motion, ...], start: State) -> tuple[Motion, ...] | Failure:
+        """The final trajectories of motions that begin in ``start``, looked at in Drake."""
+        finished = finish_all(self.bench, motions, start)
+        spent = sum(motion.record.optimization_ms for motion in finished) / 1e3
+        timing = self.report.timing_s
+        timing["optimization"] = timing.get("optimization", 0.0) + spent
         began = time.perf_counter()
-        self.listener.stage("auditing the motions in Drake")
-        audited = audit(self.scene, self.world.robot, tuple(motions), initial_state(self.scene))
-        self.report.timing_s["motion"] += time.perf_counter() - began
-        self.report.motions = audited
-        save_trajectories(self.folder / "trajectories.npz", audited)
+        audited = audit(self.scene, self.world.robot, finished, start)
+        timing["motion"] += time.perf_counter() - began
+        self.report.motions += audited
+        save_trajectories(self.folder / "trajectories.npz", self.report.motions)
         self.report.write(self.folder)
         for motion in audited:
             if motion.record.audit != FREE:
                 return Failure(
                     FailureKind.BLOCKED,
                     f"Drake disagrees with the plan: {motion.record.audit}",
-                    step=(str(found.plan[motion.action_index]), motion.phase),
+                    step=(motion.phase,),
                     certificate={"kind": "audit", "verdict": motion.record.audit},
                 )
-        return None
+        return audited
 
-    def _execute(self, actions: tuple[GroundAction, ...]) -> Log:
-        """Run the motions and keep the log."""
-        motions = self.report.motions
-        self.listener.stage("execution")
-        began = time.perf_counter()
-        names = tuple(f"{actions[m.action_index]} | {m.phase}" for m in motions)
-
-        def progress(index: int, motion: Motion) -> None:
-            self.listener.fraction("executing", index / len(motions))
-
-        executor = KinematicExecutor(self.world, initial_state(self.scene))
-        log = execute_all(executor, motions, names, progress)
-        log.save(self.folder / "states.npz")
-        self.report.timing_s["execution"] = time.perf_counter() - began
-        return log
-
-    def _judge(self, log: Log) -> Failure | None:
-        """Validate what was executed; the goal must hold in the geometry."""
-        self.listener.stage("validation")
-        found = validate_log(self.world, log)
-        self.report.validation = found
-        judge = GoalJudge(
+    def _execute(self, course: Course) -> tuple[Log, Failure | None]:
+        """Run the motions, planning anew where the world is not as planned; keeps the log."""
+        options, report = self.options, self.report
+        self.listener.stage(f"execution ({options.execute})")
+        began, planned = time.perf_counter(), sum(report.timing_s.values())
+        executor = executor_for(
+            options.execute,
             self.scene,
-            self.domain,
-            self.problem,
-            self.bindings,
-            final_state(self.scene, log),
-            self.planned_facts,
+            self.world.robot,
+            self.world,
+            self.folder,
+            self.disturbance,
+            self.faults,
         )
-        missing = []
-        for formula in self.problem.goal:
-            verdict = judge.verdict(formula)
-            self.report.goal_facts.append(
-                {"fact": str(formula), "holds": verdict.holds, "why": verdict.why}
+        loop = Loop(
+            executor,
+            self.scene,
+            self.world.robot,
+            replace(THRESHOLDS, recoveries=options.recoveries),
+            self._go_on,
+            self._finish,
+            self._missing,
+            self.listener,
+        )
+        try:
+            failed = loop.run(course)
+        finally:
+            log = executor.log()
+            executor.close()
+            log.save(self.folder / "states.npz")
+            report.executed(loop, self.faults)
+            spent = time.perf_counter() - began
+            report.timing_s["execution"] = spent - (sum(report.timing_s.values()) - planned)
+        self.facts = (loop.facts,)
+        return log, failed
+
+    def _go_on(self, broken: UnderWay, state: State, number: int) -> Continuation | Failure:
+        """How to reach the goal from what is seen."""
+        began = time.perf_counter()
+        try:
+            return go_on(
+                self.bench,
+                self.domain,
+                self.problem,
+                self.bindings,
+                self.skills,
+                broken,
+                state,
+                number,
+                self.listener,
+                self.options.node_limit,
             )
-            if not verdict.holds:
-                missing.append(f"{formula} does not hold: {verdict.why}")
-        self.report.goal_reached = not missing
-        if found.passed and not missing:
+        except Exception as error:
+            return _of_own_skill(self.options.skills, error)
+        finally:
+            self.report.timing_s["motion"] += time.perf_counter() - began
+
+    def _missing(self, state: State, facts: frozenset[Fact]) -> tuple[str, ...]:
+        """What of the goal does not hold in a State, in words."""
+        judge = GoalJudge(self.scene, self.domain, self.problem, self.bindings, state, facts)
+        found = ((str(formula), judge.verdict(formula)) for formula in self.problem.goal)
+        return tuple(f"{text} does not hold: {v.why}" for text, v in found if not v.holds)
+
+    def _judge(self, log: Log, failed: Failure | None) -> Failure | None:
+        """Validate what was executed, and the goal in its last state."""
+        self.listener.stage("validation")
+        verdict = validate_run(
+            self.scene,
+            log,
+            Goal(self.domain, self.problem, self.facts[-1]),
+            lambda share: self.listener.fraction("validating", share),
+        )
+        self.report.validation = verdict
+        self.report.goal_reached = verdict.goal_reached
+        wrong = [f"at {v.time:.2f} s {v.what}" for v in verdict.violations]
+        wrong += [f"{f.fact} does not hold: {f.why}" for f in verdict.goal_facts if not f.holds]
+        if failed is None and not wrong:
             self.report.status = "success"
             return None
-        self.report.status = "failed"
-        wrong = [f"at {v.time:.2f} s {v.what}" for v in found.violations] + missing
-        self.report.failure = Failure(
-            FailureKind.CONTRADICTION,
-            f"validation: {wrong[0]}" + (f" (and {len(wrong) - 1} more)" if wrong[1:] else ""),
-            certificate={"kind": "executed-states", "violations": wrong},
-        )
+        if failed is None:
+            failed = Failure(
+                FailureKind.CONTRADICTION,
+                f"validation: {wrong[0]}" + (f" (and {len(wrong) - 1} more)" if wrong[1:] else ""),
+                certificate={"kind": "executed-states", "violations": wrong},
+            )
+        self.report.fail_execution(failed)
         return None
 
     def _film(self, log: Log) -> None:

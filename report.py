@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,11 @@ import numpy as np
 from galley import __version__
 from galley.domain.failure import Failure, FailureKind
 from galley.motion.motion import FREE, Motion
-from galley.simulation.validation import Validation
+from galley.validation.verdict import Verdict
 
 if TYPE_CHECKING:  # it needs the planners, and whoever only reads reports does not
+    from galley.execution.loop import Loop
+    from galley.simulation.faults import Faults
     from galley.tamp.search import Search
 
 SCHEMA_VERSION = 1
@@ -44,8 +46,12 @@ class Report:
     attempts: int = 0
     skeletons: int = 0
     lessons: list[dict[str, Any]] = field(default_factory=list)
-    validation: Validation | None = None
-    goal_facts: list[dict[str, Any]] = field(default_factory=list)
+    validation: Verdict | None = None
+    recoveries: list[dict[str, Any]] = field(default_factory=list)
+    executed_motions: int = 0
+    releases: list[dict[str, Any]] = field(default_factory=list)
+    final_facts: tuple[str, ...] = ()
+    injected: tuple[str, ...] = ()
     video: dict[str, Any] | None = None
 
     def fail(self, failure: Failure) -> None:
@@ -59,6 +65,19 @@ class Report:
             self.status = "failed"
         else:
             self.status = "refused"
+
+    def fail_execution(self, failure: Failure) -> None:
+        """Record why what was executed did not come to a good end, whatever the goal's geometry."""
+        self.failure = failure
+        self.status = "failed"
+
+    def executed(self, loop: Loop, faults: Faults | None) -> None:
+        """Record how execution went."""
+        self.recoveries = [each.as_json() for each in loop.recoveries]
+        self.executed_motions = len(loop.motions)
+        self.releases = [asdict(each) for each in loop.releases]
+        self.final_facts = tuple(sorted(map(str, loop.facts)))
+        self.injected = () if faults is None else faults.told
 
     def searched(self, search: Search) -> None:
         """Record how the search for plan and motions went; the plan is the last one looked at."""
@@ -85,6 +104,21 @@ class Report:
             "lessons": self.lessons,
             "motions": [_motion(motion) for motion in self.motions],
             "audit": self._audit(),
+            "execution": {
+                "motions": self.executed_motions,
+                "recoveries": self.recoveries,
+                "released": [
+                    {
+                        "time_s": each["time"],
+                        "item": each["item"],
+                        "off_m": each["off"],
+                        "turned_rad": each["turned"],
+                    }
+                    for each in self.releases
+                ],
+                "faults": list(self.injected),
+                "facts": list(self.final_facts),
+            },
             "validation": self._validation(),
             "video": self.video,
             "scene": self.scene,
@@ -101,22 +135,7 @@ class Report:
         return {"motions": len(verdicts), "disagreements": sum(v != FREE for v in verdicts)}
 
     def _validation(self) -> dict[str, Any] | None:
-        found = self.validation
-        if found is None:
-            return None
-        return {
-            "states_checked": found.states_checked,
-            "max_penetration_m": found.max_penetration_m,
-            "deepest_pair": list(found.deepest) if found.deepest else None,
-            "max_declared_penetration_m": found.max_declared_penetration_m,
-            "limit_violations": found.limit_violations,
-            "violations": [{"time_s": v.time, "what": v.what} for v in found.violations],
-            "goal_facts": self.goal_facts,
-            # A kinematic run has nothing to track and nothing to drop; physics will fill these.
-            "tracking_error_rad": 0.0,
-            "dropped": [],
-            "recoveries": [],
-        }
+        return None if self.validation is None else self.validation.as_json()
 
     def write(self, folder: Path) -> None:
         """Write report.json into ``folder``, whole or not at all."""

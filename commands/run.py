@@ -51,11 +51,11 @@ def _file(given: Path | None, default: str) -> Path:
 
 def _tell(printer: Printer, outcome: Outcome) -> int:
     report, console = outcome.report, printer.console
-    for fact in report.goal_facts:
-        mark = ("holds", "green") if fact["holds"] else ("does not hold", "red")
-        console.print(Text.assemble(f"{fact['fact']}  ", mark, f": {fact['why']}"))
     found = report.validation
     if found is not None:
+        for fact in found.goal_facts:
+            mark = ("holds", "green") if fact.holds else ("does not hold", "red")
+            console.print(Text.assemble(f"{fact.fact}  ", mark, f": {fact.why}"))
         console.print(
             f"validated {found.states_checked} states: deepest undeclared contact "
             f"{1e3 * found.max_penetration_m:.2f} mm, {found.limit_violations} limits exceeded"

@@ -65,6 +65,19 @@ def after(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> Stat
     return effects(scene, robot, motion, state).at(motion.path.end)
 
 
+def outcome(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> State:
+    """``after``, and what the fingers have closed on is in the hand, not only from the next motion.
+
+    A guarded stroke of the fingers takes hold of the item that they may touch.
+    """
+    state = after(scene, robot, motion, state)
+    if motion.group != "fingers" or motion.guard is None:
+        return state
+    touched = {name for pair in motion.allowed if set(pair) & set(robot.fingers) for name in pair}
+    held = tuple(Attachment("item", item.name) for item in scene.items if item.name in touched)
+    return attached(scene, state, held, hand_pose(state.q, scene.robot.base))
+
+
 def attached(scene: Scene, state: State, attachments: tuple[Attachment, ...], X_WH: Array) -> State:
     """``state`` with exactly the items of ``attachments`` in the hand.
 

@@ -69,7 +69,7 @@ def _item(
     if was.parent != HAND and now.parent == HAND:
         return Deviation("held", name, 0.0, "", f"{name} is still in the hand")
     if now.parent == HAND:
-        away, turned = _apart(was.X_PI, now.X_PI)
+        away, turned = apart(was.X_PI, now.X_PI)
         if away > limits.slipped:
             words = f"{name} has slipped by {1e3 * away:.1f} mm in the hand"
             return Deviation("slipped", name, away, "m", words)
@@ -81,7 +81,7 @@ def _item(
         item_pose(scene, state, index, X_WH)
         for state, X_WH in zip((expected, observed), hands, strict=True)
     )
-    away, turned = _apart(X_was, X_now)
+    away, turned = apart(X_was, X_now)
     leans = _between(X_was[:3, 2], X_now[:3, 2])
     if leans > UPRIGHT:
         words = f"{name} has fallen over: it leans by {np.degrees(leans):.0f} degrees"
@@ -125,8 +125,8 @@ def _joints(
     return found
 
 
-def _apart(X_A: Array, X_B: Array) -> tuple[float, float]:
-    """Metres and radians between two poses."""
+def apart(X_A: Array, X_B: Array) -> tuple[float, float]:
+    """Metres and radians between two poses (4, 4)."""
     X = inverse(X_A) @ X_B
     cosine = np.clip(0.5 * (np.trace(X[:3, :3]) - 1.0), -1.0, 1.0)
     return float(np.linalg.norm(X[:3, 3])), float(np.arccos(cosine))

@@ -18,10 +18,12 @@ class Observation:
 
     Attributes:
         state: the world as seen, not as planned.
+        time: seconds into the run.
         ended: why the motion ended early, in words; empty where it ran its course.
     """
 
     state: State
+    time: float
     ended: str = ""
 
 

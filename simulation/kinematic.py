@@ -13,7 +13,7 @@ import numpy as np
 from galley.domain.frames import Array, to_pose7
 from galley.domain.log import Log
 from galley.domain.state import State, item_pose
-from galley.motion.effects import effects
+from galley.motion.effects import effects, outcome
 from galley.motion.motion import Motion
 from galley.robots.kinematics import hand_pose
 from galley.simulation.executor import LOG_PERIOD, Executor, Observation
@@ -60,9 +60,9 @@ class KinematicExecutor:
             velocity[model.group] = motion.trajectory(t, 1)
             self._sample(model.at(motion.trajectory(t)), velocity)
         # The trajectory's last polynomial ends within rounding of the path's end: take the path's.
-        self._state = model.at(motion.path.end)
+        self._state = outcome(world.scene, world.robot, motion, self._state)
         world.set_state(self._state)
-        return Observation(self._state)
+        return Observation(self._state, self._clock)
 
     def wait(self, seconds: float) -> None:
         """See ``Executor.wait``."""

@@ -74,7 +74,7 @@ class PhysicsExecutor:
         moves = motion.group != "fingers"
         ended = self._move(motion) if moves else stroke(self._stepper, motion)
         self._recorder.ended(ended)
-        return Observation(self.observe(), ended)
+        return Observation(self.observe(), self._recorder.time, ended)
 
     def wait(self, seconds: float) -> None:
         """See ``Executor.wait``."""

@@ -1,0 +1,244 @@
+"""Carries a plan out: run a motion, look, compare; go on, or plan anew from what is seen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.formula import Fact
+from galley.domain.scene import Scene
+from galley.domain.state import State, item_pose
+from galley.execution.going_on import Continuation, UnderWay
+from galley.execution.looking import look_well
+from galley.motion.effects import outcome
+from galley.motion.motion import Motion
+from galley.motion.thresholds import Thresholds
+from galley.planning import GroundAction
+from galley.robots.model import RobotModel
+from galley.simulation.deviations import Deviation, apart, deviations
+from galley.simulation.executor import Executor, Observation
+
+REST = 0.5  # s of standing still at the end of a run: what was put down last comes to rest
+
+Facts = frozenset[Fact]
+Replan = Callable[[UnderWay, State, int], Continuation | Failure]
+"""How to go on from an observed State; the number counts from 1."""
+Finish = Callable[[tuple[Motion, ...], State], tuple[Motion, ...] | Failure]
+"""Final trajectories of motions that begin in a State, audited."""
+Missing = Callable[[State, Facts], tuple[str, ...]]
+"""What of the goal does not hold, in words."""
+
+
+class Listener(Protocol):
+    """Hears how it goes."""
+
+    def stage(self, text: str) -> None:
+        """Something new begins."""
+        ...
+
+    def fraction(self, text: str, done: float) -> None:
+        """A long step is done to this share, in [0, 1]."""
+        ...
+
+
+@dataclass(frozen=True)
+class Course:
+    """A plan with its motions.
+
+    Attributes:
+        plan: the actions. motions: finished, in order; ``action_index`` counts in ``plan``.
+        start: the State that the first begins in.
+        facts: before each action and after the last one.
+    """
+
+    plan: tuple[GroundAction, ...]
+    motions: tuple[Motion, ...]
+    start: State
+    facts: tuple[Facts, ...]
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """A time that the world was not as planned.
+
+    Attributes:
+        time: seconds into the run. motion: the one just run, empty before the first.
+        noticed: what was wrong. ended: why the motion ended early, if it did.
+        how: what was done: ``resumed``, ``planned anew``, ``nothing left to do`` or ``failed``.
+        plan: the actions from then on. planning_s: wall time that it took to find them.
+    """
+
+    time: float
+    motion: str
+    noticed: tuple[Deviation, ...]
+    ended: str
+    how: str
+    plan: tuple[str, ...]
+    planning_s: float
+
+    def as_json(self) -> dict[str, object]:
+        """The report's form."""
+        return {
+            "time_s": self.time,
+            "motion": self.motion,
+            "noticed": [
+                {"kind": d.kind, "name": d.name, "amount": d.amount, "unit": d.unit, "what": str(d)}
+                for d in self.noticed
+            ],
+            "ended": self.ended,
+            "how": self.how,
+            "plan": list(self.plan),
+            "planning_s": self.planning_s,
+        }
+
+
+@dataclass(frozen=True)
+class Release:
+    """An item that was let go: where it came to be against where it was to be.
+
+    Attributes:
+        time: seconds into the run. item: its name.
+        off: m between the two. turned: rad between the two.
+    """
+
+    time: float
+    item: str
+    off: float
+    turned: float
+
+
+@dataclass
+class Loop:
+    """What carrying out needs; ``run`` does it. Readable afterwards, also if interrupted.
+
+    Attributes:
+        executor, scene, robot, limits: with which.
+        replan, finish, missing: see there.
+        listener: hears how it goes.
+        motions: all that were run, in order.
+        recoveries: in order. releases: in order.
+        facts: that hold at the end, as far as symbols can say.
+    """
+
+    executor: Executor
+    scene: Scene
+    robot: RobotModel
+    limits: Thresholds
+    replan: Replan
+    finish: Finish
+    missing: Missing
+    listener: Listener
+    motions: list[Motion] = field(default_factory=list)
+    recoveries: list[Recovery] = field(default_factory=list)
+    releases: list[Release] = field(default_factory=list)
+    facts: Facts = frozenset()
+
+    def run(self, course: Course) -> Failure | None:
+        """Carry a course out, and whatever it takes instead; a Failure where that can't be done."""
+        state = look_well(self.executor)
+        off = self._off(course.start, state)
+        while True:
+            at_start = _Break(0, None, "", "", 0.0, off, state) if off else None
+            broken = at_start or self._carry_out(course)
+            if broken is None:
+                self.executor.wait(REST)
+                self.facts = course.facts[-1]
+                state = look_well(self.executor)
+                missing = self.missing(state, self.facts)
+                if not missing:
+                    return None
+                noticed = tuple(Deviation("goal", "", 0.0, "", words) for words in missing)
+                broken = _Break(len(course.plan), None, "the end", "", 0.0, noticed, state)
+            following = self._recover(course, broken)
+            if isinstance(following, Failure):
+                self.executor.wait(REST)
+                return following
+            course, off = following, ()
+
+    def _off(self, expected: State, seen: State) -> tuple[Deviation, ...]:
+        return deviations(self.scene, self.robot, expected, seen, self.limits)
+
+    def _carry_out(self, course: Course) -> _Break | None:
+        """Run the motions; what was wrong after one of them, or None."""
+        expected = course.start
+        again = f"recovery {len(self.recoveries)}: " if self.recoveries else ""
+        for k, motion in enumerate(course.motions):
+            self.listener.fraction("executing", k / len(course.motions))
+            held, expected = expected.held, outcome(self.scene, self.robot, motion, expected)
+            action = str(course.plan[motion.action_index]) if course.plan else "(end)"
+            name = f"{again}{action} | {motion.phase}"
+            self.motions.append(motion)
+            seen = self.executor.execute(motion, name)
+            if held is not None and expected.held is None:
+                self._released(held, expected, seen)
+            if not self._off(expected, seen.state):
+                continue
+            state = look_well(self.executor, seen.state)
+            off = self._off(expected, state)
+            if off:
+                return _Break(motion.action_index, motion, name, seen.ended, seen.time, off, state)
+        return None
+
+    def _released(self, index: int, expected: State, seen: Observation) -> None:
+        X_WH = np.eye(4)  # of no use: it isn't held
+        poses = [item_pose(self.scene, each, index, X_WH) for each in (expected, seen.state)]
+        off, turned = apart(*poses)
+        name = self.scene.items[index].name
+        if seen.state.held != index:
+            self.releases.append(Release(seen.time, name, off, turned))
+
+    def _recover(self, course: Course, broken: _Break) -> Course | Failure:
+        """A course from what is seen."""
+        number = len(self.recoveries) + 1
+        words = "; ".join(map(str, broken.noticed))
+        self.listener.stage(f"recovery {number}: {words}")
+        if number > self.limits.recoveries:
+            return Failure(
+                FailureKind.BUDGET,
+                f"the world was not as planned {number} times, the last time: {words}",
+                tuple(d.name for d in broken.noticed if d.name),
+                {"recoveries": float(self.limits.recoveries)},
+            )
+        began = time.perf_counter()
+        facts = course.facts[min(broken.index, len(course.facts) - 1)]
+        under_way = UnderWay(course.plan, broken.index, facts, broken.motion)
+        found = self.replan(under_way, broken.state, number)
+        motions: tuple[Motion, ...] | Failure = ()
+        if not isinstance(found, Failure):
+            motions = self.finish(found.motions, found.start)
+        failure = found if isinstance(found, Failure) else motions
+        plan = found.plan if isinstance(found, Continuation) else ()
+        self.recoveries.append(
+            Recovery(
+                broken.time,
+                broken.name,
+                broken.noticed,
+                broken.ended,
+                "failed" if isinstance(failure, Failure) else found.how,  # type: ignore[union-attr]
+                tuple(map(str, plan)),
+                time.perf_counter() - began,
+            )
+        )
+        if isinstance(found, Failure) or isinstance(motions, Failure):
+            assert isinstance(failure, Failure)
+            return failure.within(f"after {words}")
+        self.listener.stage(f"going on, {found.how}: {', '.join(map(str, plan)) or 'no action'}")
+        return Course(found.plan, motions, found.start, found.facts)
+
+
+@dataclass(frozen=True)
+class _Break:
+    """Where a course was broken off: the action, the motion, and what was seen then."""
+
+    index: int
+    motion: Motion | None
+    name: str
+    ended: str
+    time: float
+    noticed: tuple[Deviation, ...]
+    state: State
