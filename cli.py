@@ -13,12 +13,11 @@ from typing import NoReturn
 
 from galley import __version__
 from galley.commands.arguments import count as _count
-from galley.commands.arguments import frame_rate as _rate
-from galley.commands.arguments import height as _height
 from galley.commands.arguments import index as _index
 from galley.commands.arguments import positive as _positive
 from galley.commands.arguments import sample_rate as _sample_rate
-from galley.commands.arguments import seed as _seed
+from galley.commands.check_arguments import check_parser
+from galley.commands.run_arguments import motion_options, run_parser
 from galley.commands.scenario_arguments import scenarios_parser
 from galley.domain.errors import BadInput
 
@@ -36,6 +35,7 @@ SEARCHES = ("bfs", "astar", "gbfs", "fd-optimal", "fd-lama")
 _EXAMPLES = """examples:
   galley                                  the kitchen task, from PDDL to video
   galley run --seed 3 --no-video          another seed, no film
+  galley check runs/NAME                  judge a stored run again
   galley run --problem my_task.pddl       another task in the same kitchen
   galley plan domain.pddl problem.pddl    task planning only, for any PDDL task
   galley scene my_kitchen.yaml            check a scene and draw it
@@ -54,13 +54,14 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"galley {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    _run_parser(commands)
+    run_parser(commands, _add)
     _plan_parser(commands)
     _validate_parser(commands)
     _scene_parser(commands)
     _compare_parser(commands)
     _trajectory_parser(commands)
     scenarios_parser(commands, _add)
+    check_parser(commands, _add)
     return top
 
 
@@ -118,97 +119,6 @@ def _add(
     )
     found.set_defaults(function=function)
     return found
-
-
-def _motion_options(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--seed", type=_seed, default=0, help="of every random stream (default 0)")
-    p.add_argument("--out", type=Path, help="folder for the results (default: a new one in runs/)")
-    p.add_argument(
-        "--video",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="film what was executed (default: yes)",
-    )
-    p.add_argument(
-        "--height",
-        type=_height,
-        default=720,
-        help="of the film in pixels, 16:9 (default 720)",
-    )
-    p.add_argument("--fps", type=_rate, default=20, help="pictures a second (default 20)")
-    p.add_argument(
-        "--speed",
-        type=_positive,
-        default=1.0,
-        help="of the film; other than real time is marked in the picture (default 1)",
-    )
-
-
-def _run_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    p = _add(
-        commands,
-        "run",
-        "solve a task end to end: plan, motions, execution, video, report (the default command)",
-        run,
-        "results, in --out:\n"
-        "  report.json       what happened and why (docs/report.md)\n"
-        "  plan.txt          the symbolic plan, an action a line\n"
-        "  trajectories.npz  every motion's trajectory\n"
-        "  states.npz        every executed state, with contacts\n"
-        "  simulation.mp4    the film",
-    )
-    p.add_argument("--scene", type=Path, help="scene file, YAML (default: Galley's kitchen)")
-    p.add_argument("--domain", type=Path, help="PDDL domain (default: the kitchen's)")
-    p.add_argument("--problem", type=Path, help="PDDL problem (default: sugar and spam)")
-    p.add_argument(
-        "--skills", type=Path, help="Python file with skills of your own for the domain's actions"
-    )
-    p.add_argument(
-        "--planner",
-        choices=("rrt-connect", "rrt", "anytime"),
-        default="rrt-connect",
-        help="for free arm motions: RRT-Connect, the seed's RRT, or RRT-Connect that goes on "
-        "searching for shorter paths (default rrt-connect)",
-    )
-    p.add_argument(
-        "--checker",
-        choices=("kernel", "pybullet"),
-        default="kernel",
-        help="what looks for collisions while planning: the compiled kernel, or PyBullet, many "
-        "times slower (default kernel)",
-    )
-    p.add_argument(
-        "--arrival",
-        choices=("box", "l1"),
-        default="box",
-        help="how the seed's RRT measures that it arrived: a box, or the L1 norm (default box)",
-    )
-    p.add_argument(
-        "--optimize",
-        choices=("smooth", "time-optimal", "shortest", "none"),
-        default="smooth",
-        help="trajectories of free motions: splines within all limits, proven to keep their "
-        "distance; the planned path, corners rounded, as fast as possible; the seed's QP on the "
-        "arm's paths; or the path with a stop at each corner (default smooth)",
-    )
-    p.add_argument(
-        "--execute",
-        choices=("kinematic", "none"),
-        default="kinematic",
-        help="set joint states over time, or stop after planning (default kinematic)",
-    )
-    p.add_argument("--node-limit", type=_count, help="states the task planner may expand")
-    _motion_options(p)
-
-
-def run(options: argparse.Namespace) -> int:
-    """``galley run``."""
-    from galley.commands.run import run_command
-
-    if options.planner == "anytime" and options.checker == "pybullet":
-        print("galley run: error: --planner anytime needs --checker kernel", file=sys.stderr)
-        return 2
-    return run_command(options)
 
 
 def _plan_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -322,7 +232,7 @@ def _compare_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
         help="m along world x from the hand's start to its goal, at least, for the seed's query "
         "(default 0.6)",
     )
-    _motion_options(p)
+    motion_options(p)
 
 
 def _compared_query(words: list[str]) -> tuple[str, int]:

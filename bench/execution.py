@@ -61,7 +61,7 @@ def job(section: str, seed: int, noise: str | None, fault: str | None) -> dict:
         "noise": noise,
         "fault": fault,
         "status": told["status"],
-        "goal_reached": bool(verdict and verdict["goal_reached"]),
+        "goal_reached": told["goal_reached"],
         "valid": bool(verdict and verdict["passed"]),
         "violations": (verdict or {}).get("violations", [])[:5],
         "failure": (told["failure"] or {}).get("message", ""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from rich.text import Text
@@ -11,6 +12,7 @@ from rich.text import Text
 from galley.commands.progress import Printer
 from galley.engine import KITCHEN, Options, Outcome
 from galley.engine import run as run_engine
+from galley.simulation.noise import parse_noise
 
 
 def run_command(arguments: argparse.Namespace) -> int:
@@ -27,12 +29,16 @@ def run_command(arguments: argparse.Namespace) -> int:
         optimize=arguments.optimize,
         arrival=arguments.arrival,
         execute=arguments.execute,
+        noise=None if arguments.noise is None else parse_noise(arguments.noise),
+        fault=arguments.fault,
         video=arguments.video,
         height=arguments.height,
         fps=arguments.fps,
         speed=arguments.speed,
         node_limit=arguments.node_limit,
     )
+    if arguments.recoveries is not None:
+        options = replace(options, recoveries=arguments.recoveries)
     printer = Printer()
     try:
         outcome = run_engine(options, printer)
@@ -60,6 +66,10 @@ def _tell(printer: Printer, outcome: Outcome) -> int:
             f"validated {found.states_checked} states: deepest undeclared contact "
             f"{1e3 * found.max_penetration_m:.2f} mm, {found.limit_violations} limits exceeded"
         )
+    for told in report.injected:
+        console.print(f"fault: {told}")
+    if report.recoveries:
+        console.print(f"planned anew {len(report.recoveries)} times")
     timing = report.as_json()["timing_s"]
     spent = ", ".join(f"{stage} {s:.1f} s" for stage, s in timing.items())
     console.print(f"time: {spent}")

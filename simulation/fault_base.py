@@ -15,15 +15,16 @@ from galley.worlds.bullet import pybullet as pb
 if TYPE_CHECKING:
     from galley.simulation.physics_world import PhysicsWorld
 
-_DIRECTIONS = 16  # that are tried for room
+_DRAWS = 300  # of a shove, until there is room for one
+_MOST = 0.98  # share of the base's limits that it may use
 
 
 class PushBase(Fault):
     """Shoves the base 3 to 8 cm and 1 to 5 degrees; it believes to stand where it was.
 
     Meanwhile the base's motors are off and a force and a torque on its chassis lead it, at half a
-    sine wave of speed on top of what it was about to do. Then its motors hold it where it is: all
-    that they are told from then on is off by the shove.
+    sine wave of speed on top of what it was about to do, within its limits. Then its motors hold it
+    where it is: all that they are told from then on is off by the shove.
     """
 
     DURATION = 1.0  # s
@@ -32,8 +33,7 @@ class PushBase(Fault):
 
     def waits_for(self, world: PhysicsWorld, motion: Motion) -> bool:
         """See ``Fault.waits_for``."""
-        drives = "base" in motion.group.split("+")
-        if self.target and self.target != ("drive" if drives else "arm"):
+        if self.target and self.target != ("drive" if _drives(motion) else "arm"):
             return False
         if motion.group == "fingers" or motion.trajectory.duration < 1.2 * self.DURATION:
             return False
@@ -46,63 +46,54 @@ class PushBase(Fault):
         )
 
     def start(self, world: PhysicsWorld, motion: Motion) -> None:
-        """See ``Fault.start``."""
+        """See ``Fault.start``. Drawn again until there is room for it."""
+        self.shove: Array | None = None
         spare = motion.trajectory.duration - self.DURATION
-        self.begin = float(self.rng.uniform(0.2, 0.8)) * spare
-        self.distance = float(self.rng.uniform(0.03, 0.08))
-        self.turn = np.radians(float(self.rng.uniform(1.0, 5.0)))
-        self.side = float(self.rng.choice([-1.0, 1.0]))
-        self.angle = float(self.rng.uniform(0.0, 2.0 * np.pi))
-        self.way: Array | None = None
+        for _ in range(_DRAWS):
+            self.begin = float(self.rng.uniform(0.05, 0.95)) * spare
+            angle = float(self.rng.uniform(0.0, 2.0 * np.pi))
+            way = float(self.rng.uniform(0.03, 0.08)) * np.array([np.cos(angle), np.sin(angle)])
+            turn = float(self.rng.choice([-1.0, 1.0]) * np.radians(self.rng.uniform(1.0, 5.0)))
+            shove = np.array([*way, turn])
+            if self._slow(world, motion, shove) and self._clear(world, motion, shove):
+                self.shove = shove
+                self.shift = np.array(world.base_shift)
+                return
+        self.told = "there was no room to shove the base"
+        self.active = False
 
     def step(self, world: PhysicsWorld, motion: Motion, t: float) -> None:
         """See ``Fault.step``."""
-        if t < self.begin:
-            return
-        chassis = world.loaded.link(world.robot_id, "chassis")
-        if self.way is None:
-            going = self._going(world, motion, t)
-            self.way = self._room(world, motion, going)
-            if self.way is None:
-                self.told = f"there was no room to shove the base {self.where}"
-                self.active = False
-                return
-            self.begin, self.side = t, -self.side if going[2] * self.side > 0 else self.side
         since = t - self.begin
+        if since < 0.0 or self.shove is None:
+            return
         if since >= self.DURATION:
             self._done(world)
             return
         world.base_limp = True
         v, a = bump(since + 0.5 * world.dt, self.DURATION, 1.0)
-        shove = np.array([*(self.distance * self.way[:2]), self.turn * self.side])
         now = world.joints()[1][:3]
-        wanted = self._going(world, motion, t) + v * shove
-        needed = a * shove + self._going(world, motion, t, 2) + STIFF * (wanted - now) / world.dt
-        self._push(world, chassis, needed)
+        wanted = _going(motion, t) + v * self.shove
+        needed = a * self.shove + _going(motion, t, 2) + STIFF * (wanted - now) / world.dt
+        self._push(world, needed)
 
     def left(self, world: PhysicsWorld) -> None:
         """See ``Fault.left``."""
-        if self.way is not None:
+        if world.base_limp:
             self._done(world)
         self.active = False
 
     def _done(self, world: PhysicsWorld) -> None:
-        before = np.array(world.base_shift)
         world.base_shift = world.q()[:3] - world.command[:3]
         world.base_limp = False
-        moved = world.base_shift - before
+        moved = world.base_shift - self.shift
         turned = np.degrees(abs(float(wrap(moved[2]))))
         self.struck, self.active = True, False
         how = f"{mm(moved[:2])} and {turned:.1f} degrees"
         self.told = f"the base was shoved by {how} {self.where}"
 
-    def _going(self, world: PhysicsWorld, motion: Motion, t: float, order: int = 1) -> Array:
-        """Speed (3,) that the base is to have at ``t``; its rate of change with ``order`` 2."""
-        if "base" not in motion.group.split("+"):
-            return np.zeros(3)
-        return np.asarray(motion.trajectory(t, order)[:3])
-
-    def _push(self, world: PhysicsWorld, link: int, acceleration: Array) -> None:
+    def _push(self, world: PhysicsWorld, acceleration: Array) -> None:
+        link = world.loaded.link(world.robot_id, "chassis")
         force = [*(self.MASS * acceleration[:2]).tolist(), 0.0]
         at = pb.getLinkState(world.robot_id, link, physicsClientId=world.client)[0]
         frame, client = pb.WORLD_FRAME, world.client
@@ -110,25 +101,38 @@ class PushBase(Fault):
         torque = [0.0, 0.0, self.INERTIA * float(acceleration[2])]
         pb.applyExternalTorque(world.robot_id, link, torque, frame, physicsClientId=client)
 
-    def _room(self, world: PhysicsWorld, motion: Motion, going: Array) -> Array | None:
-        """A way (3,) to be shoved, not ahead of where it goes, that keeps the chassis clear."""
+    def _slow(self, world: PhysicsWorld, motion: Motion, shove: Array) -> bool:
+        """Whether the base, shoved, keeps its limits of speed and acceleration."""
         base = world.scene.robot.base
-        solids = furniture(world.scene, world.scene_q())
-        q = world.q()[:3]
-        if "base" in motion.group.split("+"):
-            q = np.asarray(motion.trajectory.end[:3])
+        for since in np.linspace(0.0, self.DURATION, 41):
+            v, a = bump(float(since), self.DURATION, 1.0)
+            t = self.begin + float(since)
+            if (np.abs(_going(motion, t) + v * shove) > _MOST * np.array(base.velocity)).any():
+                return False
+            rate = _going(motion, t, 2) + a * shove
+            if (np.abs(rate) > _MOST * np.array(base.acceleration)).any():
+                return False
+        return True
+
+    def _clear(self, world: PhysicsWorld, motion: Motion, shove: Array) -> bool:
+        """Whether the chassis, where it will come to stand, is within limits and hits nothing."""
+        base = world.scene.robot.base
+        there = world.q()[:3] + shove
+        if _drives(motion):
+            there = motion.trajectory.end[:3] + world.base_shift + shove
+        if (there < base.lower).any() or (there > base.upper).any():
+            return False
         half = np.array([base.size[0], base.size[1], base.size[2] - base.ground_gap]) / 2.0
         middle = 0.5 * (base.size[2] + base.ground_gap)
-        for k in range(_DIRECTIONS):
-            angle = self.angle + 2.0 * np.pi * k / _DIRECTIONS
-            way = np.array([np.cos(angle), np.sin(angle), 0.0])
-            if way[:2] @ going[:2] > 1e-9:
-                continue
-            there = q + np.array([*(self.distance * way[:2]), 0.0])
-            if (there < base.lower).any() or (there > base.upper).any():
-                continue
-            X = transform(rotation_z(there[2]), (there[0], there[1], middle))
-            chassis = Boxes(X[None], half[None] + [[self.SPARE, self.SPARE, 0.0]])
-            if (overlaps(chassis, solids) < 0.0).all():
-                return way
-        return None
+        X = transform(rotation_z(float(there[2])), (there[0], there[1], middle))
+        chassis = Boxes(X[None], half[None] + [[self.SPARE, self.SPARE, 0.0]])
+        return bool((overlaps(chassis, furniture(world.scene, world.scene_q())) < 0.0).all())
+
+
+def _drives(motion: Motion) -> bool:
+    return "base" in motion.group.split("+")
+
+
+def _going(motion: Motion, t: float, order: int = 1) -> Array:
+    """Speed (3,) that the base is to have at ``t``; its rate of change with ``order`` 2."""
+    return np.asarray(motion.trajectory(t, order)[:3]) if _drives(motion) else np.zeros(3)

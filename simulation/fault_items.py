@@ -118,7 +118,7 @@ class Nudge(_OnItsWay):
         for k in range(_DIRECTIONS):
             angle = self.turn + 2.0 * np.pi * k / _DIRECTIONS
             way = np.array([np.cos(angle), np.sin(angle), 0.0])
-            there = [displaced(X_WI, *(s * self.distance * way[:2]), 0.0) for s in (0.5, 1.1)]
+            there = [displaced(X_WI, s * self.distance * way[:2]) for s in (0.5, 1.1)]
             if all(
                 stands(scene, scene_q, item, X_WI, X, solids)
                 and not collides(item, X_WI, X, around)
@@ -198,7 +198,7 @@ class Topple(_OnItsWay):
         solids = furniture(world.scene, world.scene_q())
         around = solids.joined(_others(world, self.index))
         clear = not collides(item, X_WI, lying, around)
-        on = displaced(X_WI, *(lying[:2, 3] - X_WI[:2, 3]), 0.0)
+        on = displaced(X_WI, lying[:2, 3] - X_WI[:2, 3])
         return clear and stands(world.scene, world.scene_q(), item, X_WI, on, solids)
 
 

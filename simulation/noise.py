@@ -133,14 +133,13 @@ class Noise:
             return state
         X_WH = hand_pose(state.q, scene.robot.base)
         for index, placement in enumerate(state.items):
-            dx, dy, dz, turn = rng.standard_normal(4)
+            x, y, z, turn = rng.standard_normal(4)
             X_WI = item_pose(scene, state, index, X_WH)
-            X_WS = displaced(
-                X_WI, self.observation * dx, self.observation * dy, self.observation_turn * turn
-            )
+            way = self.observation * np.array([x, y])
+            X_WS = displaced(X_WI, way, self.observation_turn * turn)
             X_WP = X_WH
             if placement.parent == HAND:
-                X_WS[2, 3] += self.observation * dz
+                X_WS[2, 3] += self.observation * z
             else:
                 X_WP = scene.body_pose(placement.parent, state.scene_q)
             seen = replace(placement, X_PI=frozen(inverse(X_WP) @ X_WS))
@@ -164,8 +163,9 @@ class Noise:
                 boxes_of([scene.items[k] for k in rest], [poses[k] for k in rest])
             )
             for _ in range(DRAWS):
-                dx, dy, turn = own.uniform(-1.0, 1.0, 3) * (self.position, self.position, self.turn)
-                D = displaced(before[group[0]], dx, dy, turn) @ inverse(before[group[0]])
+                x, y, turn = own.uniform(-1.0, 1.0, 3)
+                way = self.position * np.array([x, y])
+                D = displaced(before[group[0]], way, self.turn * turn) @ inverse(before[group[0]])
                 now = [D @ before[k] for k in group]
                 if all(
                     _fits(scene, k, before[k], X_WI, solids, around)
@@ -178,10 +178,6 @@ class Noise:
                 names = ", ".join(scene.items[k].name for k in group)
                 logger.info("%s: no displaced pose is free, so it stays", names)
         return tuple(poses)
-
-    def _step(self, rng: np.random.Generator) -> tuple[float, float, float]:
-        x, y, turn = rng.uniform(-1.0, 1.0, 3)
-        return self.position * x, self.position * y, self.turn * turn
 
 
 def _fits(
@@ -203,7 +199,7 @@ def _groups(scene: Scene) -> list[list[int]]:
         return list(group.values())
     for k in order:
         on = carried(scene.items[k], poses[k], boxes_of(scene.items, poses)).any(axis=0)
-        for other in np.flatnonzero(on):
+        for other in np.flatnonzero(on).tolist():
             if group[other] is not group[k]:
                 group[other] += group[k]
                 for member in group[k]:

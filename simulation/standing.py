@@ -80,9 +80,10 @@ def overlaps(box: Boxes, others: Boxes) -> Array:
     return np.asarray(depth.min(axis=1))
 
 
-def displaced(X_WI: Array, dx: float, dy: float, turn: float) -> Array:
-    """X_WI (4, 4) moved in the plane (m) and turned about the vertical through its centre (rad)."""
-    return transform(rotation_z(turn) @ X_WI[:3, :3], X_WI[:3, 3] + np.array([dx, dy, 0.0]))
+def displaced(X_WI: Array, way: Array, turn: float = 0.0) -> Array:
+    """X_WI (4, 4) moved by ``way`` (2,) in the plane, m, and turned about the vertical through its
+    centre, rad."""
+    return transform(rotation_z(turn) @ X_WI[:3, :3], X_WI[:3, 3] + np.array([*way, 0.0]))
 
 
 def collides(item: Item, before: Array, now: Array, others: Boxes) -> bool:
@@ -107,7 +108,7 @@ def carried(item: Item, X_WI: Array, supports: Boxes) -> Array:
     corners = (signs * item.size / 2.0) @ X_WI[:3, :3].T + X_WI[:3, 3]
     corners = corners[corners[:, 2] < corners[:, 2].min() + LEVEL]
     points = np.vstack([corners, corners.mean(axis=0)])
-    up = np.abs(supports.X[:, 2, :3])  # of each box's axes, the vertical part
+    up: Array = np.abs(supports.X[:, 2, :3])  # of each box's axes, the vertical part
     level = up.max(axis=1) > 1.0 - 1e-6
     tops = supports.X[:, 2, 3] + np.einsum("nj,nj->n", up, supports.half)
     local = np.einsum(
@@ -127,8 +128,8 @@ def stands(
 ) -> bool:
     """Whether an item moved from ``before`` to ``now`` is carried by as many corners as it was,
     and its centre is over every region that it was over."""
-    were, are = (carried(item, X, solids).any(axis=1) for X in (before, now))
-    if are[:-1].sum() < were[:-1].sum() or (were[-1] and not are[-1]):
+    were, are = (np.any(carried(item, X, solids), axis=1).tolist() for X in (before, now))
+    if sum(are[:-1]) < sum(were[:-1]) or (were[-1] and not are[-1]):
         return False
     return all(_over(scene, scene_q, before, now))
 

@@ -16,7 +16,7 @@ from galley.simulation.sensing import held_item
 from galley.worlds.checker import Pair
 
 CLOSING_SPEED = 0.05  # m/s of each finger while it looks for something to press on
-FINER = 2  # steps for one while the fingers grip: what is held creeps in proportion to the step
+FINER = 4  # steps for one while the fingers grip: what is held creeps in proportion to the step
 
 
 class Fault(Protocol):
