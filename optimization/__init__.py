@@ -6,5 +6,5 @@
   (``rounding``: the corners; ``path_timing``, ``kernel/``: the time law)
 - ``shortest``: the seed's quadratic program, the straight line
 - ``verdict``: the check that everything passes; ``result``: what is returned
-- ``torques``, ``panda_inertials``: could the arm's motors do it?
+- ``torques``: could the arm's motors do it?
 """

@@ -20,8 +20,8 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, frozen, rpy
 from galley.domain.scene import Item
 from galley.motion.trajectory import Trajectory, slowed
-from galley.optimization.panda_inertials import set_identified
 from galley.robots.model import RobotModel
+from galley.robots.panda_inertials import set_identified
 from galley.worlds.urdf import item_urdf
 
 RATE = 1000.0  # Hz, of the samples: the Panda's control period

@@ -7,6 +7,7 @@
 - ``panda``: the Panda's forward kinematics and its closed-form inverse, compiled;
   ``panda_ik``: its figures and the derivation; ``panda_reach``: the bound that proves a pose
   out of reach
+- ``panda_inertials``: what the Panda's links weigh, as identified on a real arm
 - ``base_urdf``: the wheeled base, from ``domain.base_spec``; ``panda_urdf``: the arm on it
 - ``mobile_panda``: the whole robot; ``kinematics``: where its links are
 - ``travel``: bounds on how far its points move; ``self_collisions``: links never checked

@@ -8,7 +8,9 @@ geared to each other, as they are in the real hand.
 from __future__ import annotations
 
 import tempfile
+import xml.etree.ElementTree as ET
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from galley.domain.scene import Scene
 from galley.domain.state import State, item_pose
 from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
+from galley.robots.panda_inertials import set_identified
 from galley.worlds.bullet import pybullet as pb
 from galley.worlds.bullet import quiet
 from galley.worlds.bullet_scene import load_bullet_scene
@@ -43,6 +46,17 @@ class Touch:
         self.force = np.zeros(3)
 
 
+def weighed(robot: RobotModel) -> RobotModel:
+    """The robot with its links' identified masses and inertias, where there are any.
+
+    The URDF's are placeholders, so large at the wrist that joint 5 could not follow its own limits.
+    """
+    root = ET.fromstring(robot.urdf)
+    if not set_identified(root):
+        return robot
+    return replace(robot, urdf=ET.tostring(root, encoding="unicode"))
+
+
 class PhysicsWorld:
     """A client whose bodies obey forces. Use ``close`` when done.
 
@@ -63,7 +77,7 @@ class PhysicsWorld:
         self.client = pb.connect(pb.DIRECT)
         with tempfile.TemporaryDirectory() as folder, quiet():
             self.loaded = load_bullet_scene(
-                self.client, scene, robot, Path(folder), self_collision=True
+                self.client, scene, weighed(robot), Path(folder), self_collision=True
             )
         self.robot_id, self.furniture_id = self.loaded.robot_id, self.loaded.furniture_id
         self.item_ids = self.loaded.item_ids

@@ -14,7 +14,7 @@ from galley.domain.scene import Item, Shape
 from galley.motion.path import Path
 from galley.motion.timing import rest_to_rest
 from galley.motion.trajectory import Trajectory, slowed
-from galley.optimization.panda_inertials import IDENTIFIED, set_identified
+from galley.robots.panda_inertials import IDENTIFIED, set_identified
 from galley.optimization.torques import Held, TorqueCheck, TorqueModel
 from galley.robots.model import JointGroup, RobotModel
 from galley.robots.panda import X_FH, link_frames
