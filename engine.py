@@ -30,9 +30,10 @@ from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene import Binding, Scene
 from galley.domain.scene_file import load_scene
 from galley.domain.state import State, initial_state
-from galley.execution.executors import Disturbance, executor_for
-from galley.execution.going_on import Continuation, UnderWay, go_on
-from galley.execution.loop import Course, Loop
+from galley.execution.executors import Disturbance
+from galley.execution.loop import Course
+from galley.execution.stage import Listener as StageListener
+from galley.execution.stage import Stage
 from galley.motion.audit import audit
 from galley.motion.motion import FREE, Motion
 from galley.motion.planning import PLANNERS_COMPILED
@@ -42,14 +43,12 @@ from galley.optimization.path_timing import TIMING
 from galley.planning import GroundAction, Plan, ground, replay, validate
 from galley.report import Report
 from galley.robots.mobile_panda import mobile_panda
-from galley.run_folder import RunFolder, check_destination, new_name
+from galley.run_folder import RunFolder, check_destination, digests, new_name
 from galley.simulation.faults import Faults
 from galley.simulation.noise import Noise
 from galley.skills import SKILLS, Settings, Skill, Workbench, skill_set
 from galley.skills.finish import finish_all
 from galley.tamp.binding import bind, check_init, check_skills
-from galley.tamp.goal import GoalJudge
-from galley.tamp.search import Listener as SearchListener
 from galley.tamp.search import Search, Solution
 from galley.validation import Goal, validate_run
 from galley.viz.video import film
@@ -86,19 +85,11 @@ class Options:
     node_limit: int | None = None
 
 
-class Listener(SearchListener, Protocol):
-    """Hears how a run goes on, its search included: the command line prints it."""
-
-    def stage(self, text: str) -> None:
-        """A stage of the pipeline begins."""
-        ...
+class Listener(StageListener, Protocol):
+    """Hears how a run goes on, its searches included: the command line prints it."""
 
     def motions(self, report: Report) -> None:
         """All motions are planned."""
-        ...
-
-    def fraction(self, text: str, done: float) -> None:
-        """A long step is done to this share, in [0, 1]."""
         ...
 
 
@@ -132,7 +123,10 @@ def run(options: Options, listener: Listener) -> Outcome:
         check_start(world)
         check_init(scene, initial_state(scene), domain, problem, bindings)
         told = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(options).items()}
-        report = Report(scene.source, domain.file, problem.file, options.seed, told)
+        files = {scene.source, *(file for file, _ in scene.places.values())}
+        files |= {domain.file, problem.file}
+        files |= set() if options.skills is None else {str(options.skills)}
+        report = Report(scene.source, domain.file, problem.file, options.seed, told, digests(files))
         with RunFolder(path) as folder:
             pipeline = _Run(
                 options,
@@ -302,8 +296,8 @@ class _Run:
         began = time.perf_counter()
         audited = audit(self.scene, self.world.robot, finished, start)
         timing["motion"] += time.perf_counter() - began
-        self.report.motions += audited
-        save_trajectories(self.folder / "trajectories.npz", self.report.motions)
+        name = self.report.planned(audited)
+        save_trajectories(self.folder / name, audited)
         self.report.write(self.folder)
         for motion in audited:
             if motion.record.audit != FREE:
@@ -319,64 +313,32 @@ class _Run:
         """Run the motions, planning anew where the world is not as planned; keeps the log."""
         options, report = self.options, self.report
         self.listener.stage(f"execution ({options.execute})")
-        began, planned = time.perf_counter(), sum(report.timing_s.values())
-        executor = executor_for(
-            options.execute,
-            self.scene,
-            self.world.robot,
-            self.world,
-            self.folder,
+        stage = Stage(
+            self.bench,
+            self.domain,
+            self.problem,
+            self.bindings,
+            self.skills,
             self.disturbance,
             self.faults,
-        )
-        loop = Loop(
-            executor,
-            self.scene,
-            self.world.robot,
             replace(THRESHOLDS, recoveries=options.recoveries),
-            self._go_on,
             self._finish,
-            self._missing,
+            lambda error: _of_own_skill(options.skills, error),
             self.listener,
+            options.node_limit,
         )
+        began, before = time.perf_counter(), sum(report.timing_s.values())
         try:
-            failed = loop.run(course)
+            log, failed = stage.run(options.execute, course, self.folder)
         finally:
-            log = executor.log()
-            executor.close()
-            log.save(self.folder / "states.npz")
-            report.executed(loop, self.faults)
             spent = time.perf_counter() - began
-            report.timing_s["execution"] = spent - (sum(report.timing_s.values()) - planned)
-        self.facts = (loop.facts,)
+            report.timing_s["motion"] += stage.planning_s
+            planning = sum(report.timing_s.values()) - before
+            report.timing_s["execution"] = spent - planning
+            if stage.loop is not None:
+                report.executed(stage.loop, self.faults)
+                self.facts = (stage.loop.facts,)
         return log, failed
-
-    def _go_on(self, broken: UnderWay, state: State, number: int) -> Continuation | Failure:
-        """How to reach the goal from what is seen."""
-        began = time.perf_counter()
-        try:
-            return go_on(
-                self.bench,
-                self.domain,
-                self.problem,
-                self.bindings,
-                self.skills,
-                broken,
-                state,
-                number,
-                self.listener,
-                self.options.node_limit,
-            )
-        except Exception as error:
-            return _of_own_skill(self.options.skills, error)
-        finally:
-            self.report.timing_s["motion"] += time.perf_counter() - began
-
-    def _missing(self, state: State, facts: frozenset[Fact]) -> tuple[str, ...]:
-        """What of the goal does not hold in a State, in words."""
-        judge = GoalJudge(self.scene, self.domain, self.problem, self.bindings, state, facts)
-        found = ((str(formula), judge.verdict(formula)) for formula in self.problem.goal)
-        return tuple(f"{text} does not hold: {v.why}" for text, v in found if not v.holds)
 
     def _judge(self, log: Log, failed: Failure | None) -> Failure | None:
         """Validate what was executed, and the goal in its last state."""

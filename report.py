@@ -36,6 +36,7 @@ class Report:
     problem: str
     seed: int
     options: dict[str, Any]
+    inputs: dict[str, str] = field(default_factory=dict)
     status: str = "failed"
     goal_reached: bool = False
     plan: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class Report:
     skeletons: int = 0
     lessons: list[dict[str, Any]] = field(default_factory=list)
     validation: Verdict | None = None
+    later: list[tuple[Motion, ...]] = field(default_factory=list)
     recoveries: list[dict[str, Any]] = field(default_factory=list)
     executed_motions: int = 0
     releases: list[dict[str, Any]] = field(default_factory=list)
@@ -66,6 +68,14 @@ class Report:
         else:
             self.status = "refused"
 
+    def planned(self, motions: tuple[Motion, ...]) -> str:
+        """Record finished motions, of the plan or of a recovery; the name of the file for them."""
+        if not self.motions and not self.later:
+            self.motions = motions
+            return "trajectories.npz"
+        self.later.append(motions)
+        return f"trajectories_recovery_{len(self.later)}.npz"
+
     def fail_execution(self, failure: Failure) -> None:
         """Record why what was executed did not come to a good end, whatever the goal's geometry."""
         self.failure = failure
@@ -73,7 +83,12 @@ class Report:
 
     def executed(self, loop: Loop, faults: Faults | None) -> None:
         """Record how execution went."""
-        self.recoveries = [each.as_json() for each in loop.recoveries]
+        planned = iter(self.later)
+        self.recoveries = []
+        for each in loop.recoveries:
+            motions = next(planned, ()) if each.motions else ()
+            told = {**each.as_json(), "motions": [_motion(motion) for motion in motions]}
+            self.recoveries.append(told)
         self.executed_motions = len(loop.motions)
         self.releases = [asdict(each) for each in loop.releases]
         self.final_facts = tuple(sorted(map(str, loop.facts)))
@@ -121,6 +136,7 @@ class Report:
             },
             "validation": self._validation(),
             "video": self.video,
+            "inputs": self.inputs,
             "scene": self.scene,
             "domain": self.domain,
             "problem": self.problem,
@@ -131,7 +147,8 @@ class Report:
 
     def _audit(self) -> dict[str, int]:
         """How many motions Drake looked at, and on how many it disagrees with the plan."""
-        verdicts = [m.record.audit for m in self.motions if m.record.audit is not None]
+        every = (*self.motions, *(motion for motions in self.later for motion in motions))
+        verdicts = [m.record.audit for m in every if m.record.audit is not None]
         return {"motions": len(verdicts), "disagreements": sum(v != FREE for v in verdicts)}
 
     def _validation(self) -> dict[str, Any] | None:
@@ -165,6 +182,7 @@ def _motion(motion: Motion) -> dict[str, Any]:
         "acceleration_ratio": record.acceleration_ratio,
         "jerk_ratio": record.jerk_ratio,
         "optimizer": record.optimizer,
+        "torque_slowdown": record.torque_slowdown,
         "audit": record.audit,
         "declared_contacts": [list(names) for names in sorted(motion.allowed)],
     }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
@@ -84,3 +86,8 @@ def new_name(stem: str) -> Path:
     while path.exists():
         path, k = Path("runs") / f"{name}-{k}", k + 1
     return path
+
+
+def digests(files: Iterable[str]) -> dict[str, str]:
+    """SHA-256 of the files that a run was made from, so that a later check sees a change."""
+    return {file: hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in sorted(files)}

@@ -19,10 +19,14 @@ from galley.motion.effects import outcome
 from galley.motion.motion import Motion
 from galley.motion.thresholds import Thresholds
 from galley.planning import GroundAction
+from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
 from galley.simulation.deviations import Deviation, apart, deviations
 from galley.simulation.executor import Executor, Observation
 
+_BETWEEN = 0.25  # s between two looks that are to tell whether everything is at rest
+_STILL = 0.002  # m that nothing may have moved by meanwhile: noise of looking included
+_LOOKS_AT_REST = 8
 REST = 0.5  # s of standing still at the end of a run: what was put down last comes to rest
 
 Facts = frozenset[Fact]
@@ -70,7 +74,8 @@ class Recovery:
         time: seconds into the run. motion: the one just run, empty before the first.
         noticed: what was wrong. ended: why the motion ended early, if it did.
         how: what was done: ``resumed``, ``planned anew``, ``nothing left to do`` or ``failed``.
-        plan: the actions from then on. planning_s: wall time that it took to find them.
+        plan: the actions from then on. motions: how many they are.
+        planning_s: wall time that it took to find them.
     """
 
     time: float
@@ -79,6 +84,7 @@ class Recovery:
     ended: str
     how: str
     plan: tuple[str, ...]
+    motions: int
     planning_s: float
 
     def as_json(self) -> dict[str, object]:
@@ -178,11 +184,29 @@ class Loop:
                 self._released(held, expected, seen)
             if not self._off(expected, seen.state):
                 continue
-            state = look_well(self.executor, seen.state)
+            state = self._at_rest(seen.state)
             off = self._off(expected, state)
             if off:
                 return _Break(motion.action_index, motion, name, seen.ended, seen.time, off, state)
         return None
+
+    def _at_rest(self, seen: State) -> State:
+        """What is seen once nothing falls or rolls any more, or after a while all the same."""
+        state = look_well(self.executor, seen)
+        for _ in range(_LOOKS_AT_REST):
+            self.executor.wait(_BETWEEN)
+            before, state = state, look_well(self.executor)
+            X_WH = [hand_pose(each.q, self.scene.robot.base) for each in (before, state)]
+            moved = (
+                apart(
+                    item_pose(self.scene, before, k, X_WH[0]),
+                    item_pose(self.scene, state, k, X_WH[1]),
+                )[0]
+                for k in range(len(self.scene.items))
+            )
+            if max(moved, default=0.0) < _STILL:
+                break
+        return state
 
     def _released(self, index: int, expected: State, seen: Observation) -> None:
         X_WH = np.eye(4)  # of no use: it isn't held
@@ -221,6 +245,7 @@ class Loop:
                 broken.ended,
                 "failed" if isinstance(failure, Failure) else found.how,  # type: ignore[union-attr]
                 tuple(map(str, plan)),
+                0 if isinstance(found, Failure) else len(found.motions),
                 time.perf_counter() - began,
             )
         )

@@ -58,6 +58,7 @@ class Record:
             looks up to 0.06 m); None where nothing was measured.
         velocity_ratio, acceleration_ratio, jerk_ratio: peaks as shares of the limits.
         audit: verdict of the second world, None where not made.
+        torque_slowdown: how many times as long the trajectory takes so that the motors can follow.
     """
 
     planner: str
@@ -72,6 +73,7 @@ class Record:
     acceleration_ratio: float = 0.0
     jerk_ratio: float = 0.0
     audit: str | None = None
+    torque_slowdown: float = 1.0
 
 
 @dataclass(frozen=True)

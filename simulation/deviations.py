@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from galley.domain.frames import Array, inverse
-from galley.domain.scene import HAND, Scene
+from galley.domain.scene import HAND, Item, Scene
 from galley.domain.state import State, item_pose
 from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
 from galley.simulation.thresholds import Thresholds
 
+_CENTRED = 1e-6  # m
 UPRIGHT = np.radians(20.0)  # rad from the vertical; an item that leans more has fallen over
 
 
@@ -60,7 +61,7 @@ def _item(
     hands: tuple[Array, ...],
     limits: Thresholds,
 ) -> Deviation | None:
-    name = scene.items[index].name
+    item, name = scene.items[index], scene.items[index].name
     was, now = expected.items[index], observed.items[index]
     if was.parent == HAND and now.parent != HAND:
         X_WI = item_pose(scene, observed, index, hands[1])
@@ -69,7 +70,7 @@ def _item(
     if was.parent != HAND and now.parent == HAND:
         return Deviation("held", name, 0.0, "", f"{name} is still in the hand")
     if now.parent == HAND:
-        away, turned = apart(was.X_PI, now.X_PI)
+        away, turned = _apart(item, was.X_PI, now.X_PI)
         if away > limits.slipped:
             words = f"{name} has slipped by {1e3 * away:.1f} mm in the hand"
             return Deviation("slipped", name, away, "m", words)
@@ -81,7 +82,7 @@ def _item(
         item_pose(scene, state, index, X_WH)
         for state, X_WH in zip((expected, observed), hands, strict=True)
     )
-    away, turned = apart(X_was, X_now)
+    away, turned = _apart(item, X_was, X_now)
     leans = _between(X_was[:3, 2], X_now[:3, 2])
     if leans > UPRIGHT:
         words = f"{name} has fallen over: it leans by {np.degrees(leans):.0f} degrees"
@@ -123,6 +124,25 @@ def _joints(
         amount = abs(float(off[arm][worst]))
         found.append(Deviation("arm", name, amount, "rad", f"{name} is {amount:.3f} rad off"))
     return found
+
+
+def _apart(item: Item, X_A: Array, X_B: Array) -> tuple[float, float]:
+    """``apart`` for an item: how a round one is turned about its axis can't be seen."""
+    away, turned = apart(X_A, X_B)
+    return away, _between(X_A[:3, 2], X_B[:3, 2]) if _round(item) else turned
+
+
+def _round(item: Item) -> bool:
+    """Whether an upright item looks the same from all sides: cylinders and balls on one axis."""
+    return all(
+        np.hypot(*shape.X_BS[:2, 3]) < _CENTRED
+        and (
+            shape.kind == "sphere"
+            or (shape.kind == "cylinder" and abs(shape.X_BS[2, 2]) > 1.0 - 1e-9)
+        )
+        for shape in item.shapes
+        if shape.collision
+    )
 
 
 def apart(X_A: Array, X_B: Array) -> tuple[float, float]:

@@ -20,7 +20,6 @@ from galley.worlds.bullet import pybullet as pb
 if TYPE_CHECKING:
     from galley.simulation.physics_world import PhysicsWorld
 
-STIFF = 0.3  # share of a speed error that a push takes back within a step
 NEAR = 0.12  # m from the grasp centre to an item's box at the end of a reach, at most
 
 
@@ -36,6 +35,8 @@ class Fault:
         told: what it did and when, one sentence; before that why not, or empty.
         where: the time within the motion under way, in words.
         active: whether it is at work: ``step`` is called.
+        outside: N with which something that is not in the scene has pushed a body or link, by its
+            name; the most since ``Faults.outside`` was asked.
 
     Raises:
         BadInput: its name is not in the scene.
@@ -49,6 +50,7 @@ class Fault:
         self.told = ""
         self.where = ""
         self.active = False
+        self.outside: dict[str, float] = {}
         self._met = 0
 
     def begins(self, world: PhysicsWorld, motion: Motion, name: str) -> None:
@@ -67,6 +69,22 @@ class Fault:
         if self.active:
             self.where = f"{t:.2f} s into '{name}'"
             self.step(world, motion, t)
+
+    def push_item(self, world: PhysicsWorld, index: int, force: Array, point: Array) -> None:
+        """A force (3,) in N on an item at a point (3,), both in the world, during the next step."""
+        self.pushed(world.scene.items[index].name, force)
+        pb.applyExternalForce(
+            world.item_ids[index],
+            -1,
+            force.tolist(),
+            point.tolist(),
+            pb.WORLD_FRAME,
+            physicsClientId=world.client,
+        )
+
+    def pushed(self, name: str, force: Array) -> None:
+        """Remember a force (3,) from outside on what is called ``name``."""
+        self.outside[name] = max(self.outside.get(name, 0.0), float(np.linalg.norm(force)))
 
     # -- of each kind ----------------------------------------------------------------------------
 
@@ -131,18 +149,6 @@ def ground_friction(world: PhysicsWorld, index: int) -> float:
 
 def _friction(body: int, link: int, client: int) -> float:
     return float(pb.getDynamicsInfo(body, link, physicsClientId=client)[1])
-
-
-def push_item(world: PhysicsWorld, index: int, force: Array, point: Array) -> None:
-    """A force (3,) in N on an item at a point (3,), both in the world, during the next step."""
-    pb.applyExternalForce(
-        world.item_ids[index],
-        -1,
-        force.tolist(),
-        point.tolist(),
-        pb.WORLD_FRAME,
-        physicsClientId=world.client,
-    )
 
 
 def item_velocity(world: PhysicsWorld, index: int) -> Array:

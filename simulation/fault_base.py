@@ -8,13 +8,14 @@ import numpy as np
 
 from galley.domain.frames import Array, rotation_z, transform, wrap
 from galley.motion.motion import Motion
-from galley.simulation.fault import STIFF, Fault, bump, mm
+from galley.simulation.fault import Fault, bump, mm
 from galley.simulation.standing import Boxes, furniture, overlaps
 from galley.worlds.bullet import pybullet as pb
 
 if TYPE_CHECKING:
     from galley.simulation.physics_world import PhysicsWorld
 
+_STIFF = 0.8  # share of a speed error that is taken back within a step: the arm moves meanwhile
 _DRAWS = 300  # of a shove, until there is room for one
 _MOST = 0.98  # share of the base's limits that it may use
 
@@ -68,23 +69,24 @@ class PushBase(Fault):
         if since < 0.0 or self.shove is None:
             return
         if since >= self.DURATION:
-            self._done(world)
+            self._done(world, _going(motion, t) * world.dt)
             return
         world.base_limp = True
         v, a = bump(since + 0.5 * world.dt, self.DURATION, 1.0)
         now = world.joints()[1][:3]
         wanted = _going(motion, t) + v * self.shove
-        needed = a * self.shove + _going(motion, t, 2) + STIFF * (wanted - now) / world.dt
+        needed = a * self.shove + _going(motion, t, 2) + _STIFF * (wanted - now) / world.dt
         self._push(world, needed)
 
     def left(self, world: PhysicsWorld) -> None:
         """See ``Fault.left``."""
         if world.base_limp:
-            self._done(world)
+            self._done(world, np.zeros(3))
         self.active = False
 
-    def _done(self, world: PhysicsWorld) -> None:
-        world.base_shift = world.q()[:3] - world.command[:3]
+    def _done(self, world: PhysicsWorld, ahead: Array) -> None:
+        """The motors are on again; they will be told to be ``ahead`` (3,) of the latest command."""
+        world.base_shift = world.q()[:3] - world.command[:3] - ahead
         world.base_limp = False
         moved = world.base_shift - self.shift
         turned = np.degrees(abs(float(wrap(moved[2]))))
@@ -96,6 +98,7 @@ class PushBase(Fault):
         link = world.loaded.link(world.robot_id, "chassis")
         force = [*(self.MASS * acceleration[:2]).tolist(), 0.0]
         at = pb.getLinkState(world.robot_id, link, physicsClientId=world.client)[0]
+        self.pushed("chassis", np.array(force))
         frame, client = pb.WORLD_FRAME, world.client
         pb.applyExternalForce(world.robot_id, link, force, at, frame, physicsClientId=client)
         torque = [0.0, 0.0, self.INERTIA * float(acceleration[2])]

@@ -16,7 +16,6 @@ from galley.simulation.fault import (
     ground_friction,
     item_velocity,
     mm,
-    push_item,
     reached,
 )
 from galley.simulation.standing import (
@@ -97,7 +96,7 @@ class Nudge(_OnItsWay):
         force = item.mass * max(0.0, needed) * self.way
         height = float(np.abs(X_WI[2, :3]) @ item.size)
         low = X_WI[:3, 3] - np.array([0.0, 0.0, 0.48 * height])
-        push_item(world, self.index, force, low)
+        self.push_item(world, self.index, force, low)
 
     def left(self, world: PhysicsWorld) -> None:
         """See ``Fault.left``."""
@@ -166,7 +165,7 @@ class Topple(_OnItsWay):
             self.told = f"{item.name} slid instead of falling over {self.where}"
         else:
             top = X_WI[:3, :3] @ (self.up_I * self.height / 2.0) + X_WI[:3, 3]
-            push_item(world, self.index, self.force, top)
+            self.push_item(world, self.index, self.force, top)
 
     def _aim(self, world: PhysicsWorld, item: Item, X_WI: Array) -> None:
         upright = int(np.argmax(np.abs(X_WI[2, :3])))

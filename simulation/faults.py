@@ -52,6 +52,19 @@ class Faults:
         for fault in self.each:
             fault.steps(world, motion, name, t)
 
+    def outside(self) -> dict[str, float]:
+        """What was pushed from outside since this was asked last, and with how many N at most.
+
+        For the log's contacts, with ``fault_spec.OUTSIDE``: whoever judges a run should know of
+        forces that nothing in the scene explains.
+        """
+        found: dict[str, float] = {}
+        for fault in self.each:
+            for name, force in fault.outside.items():
+                found[name] = max(force, found.get(name, 0.0))
+            fault.outside.clear()
+        return found
+
     @property
     def struck(self) -> bool:
         """Whether all of them have struck."""

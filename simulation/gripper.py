@@ -29,7 +29,7 @@ def _follow(stepper: Stepper, motion: Motion) -> str:
         stepper.grip(False)
     where = world.robot.slice("fingers")
     steps = max(1, math.ceil(motion.trajectory.duration / world.dt - 1e-9))
-    points = motion.trajectory(np.arange(steps + 1) * world.dt)
+    points = motion.trajectory(np.arange(steps + 1, dtype=np.float64) * world.dt)
     rates = np.diff(points, axis=0) / world.dt
     velocities = np.zeros(world.robot.size)
     for k in range(steps):

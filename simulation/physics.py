@@ -24,6 +24,7 @@ from galley.simulation.stepper import Fault, Stepper
 
 _TRACKED = 1e-3  # rad or m from the command, at which a joint has arrived
 _SLOW = 0.01  # rad/s or m/s, likewise
+_GENTLE = 0.2  # share of the acceleration limits, to get from one motion's end to the next one
 _BRAKE = 0.05  # s to come to a stand after a guard was met
 
 
@@ -102,10 +103,12 @@ class PhysicsExecutor:
         watch = Watch.over(world.robot, motion, held, self.limits)
         where = world.robot.slice(motion.group)
         steps = max(1, math.ceil(motion.trajectory.duration / world.dt - 1e-9))
-        points = motion.trajectory(np.arange(steps + 1) * world.dt)
-        rates = np.diff(points, axis=0) / world.dt
+        points = motion.trajectory(np.arange(steps + 1, dtype=np.float64) * world.dt)
         if where.start == 0:
             self._believe(points[0][:3])
+        points = self._joined(points, motion)
+        steps = len(points) - 1
+        rates = np.diff(points, axis=0) / world.dt
         velocities = np.zeros(world.robot.size)
         for k in range(steps):
             stepper.hold[where] = points[k]
@@ -126,6 +129,29 @@ class PhysicsExecutor:
         """A base motion that was planned anew begins where the base truly is."""
         if np.abs(base - self._stepper.hold[:3]).max() > 1e-6:
             self.world.base_shift[:] = 0.0
+            self._stepper.hold[:3] = self.world.q()[:3]
+
+    def _joined(self, points: Array, motion: Motion) -> Array:
+        """Commands (m, k) that lead from where the joints are held over into a trajectory.
+
+        A motion that a guard ended leaves the joints short of where the next one begins, or beyond.
+        What is between the two fades out during the trajectory, by the polynomial that is at rest
+        at both ends, as slowly as a small share of the acceleration limits allows.
+        """
+        world = self.world
+        off = self._stepper.hold[world.robot.slice(motion.group)] - points[0]
+        limit = _GENTLE * world.robot.group(motion.group).acceleration
+        # The quintic's largest acceleration is 10 / sqrt(3) of distance / duration^2.
+        needed = float(np.sqrt((10.0 / math.sqrt(3.0) * np.abs(off) / limit).max()))
+        steps = math.ceil(needed / world.dt)
+        if steps <= 1:
+            return points
+        if steps > len(points) - 1:  # too short for that: first go where it begins
+            points = np.concatenate([np.repeat(points[:1], steps, axis=0), points])
+        else:
+            steps = len(points) - 1
+        u = np.minimum(np.arange(len(points)) / steps, 1.0)[:, None]
+        return np.asarray(points + off * (1.0 - u**3 * (10.0 - 15.0 * u + 6.0 * u**2)))
 
     def _seek(self, motion: Motion, watch: Watch) -> str:
         """Creep on along the guard's direction until it is met, or for as far as it says."""

@@ -253,17 +253,14 @@ class PhysicsWorld:
 
     def jacobian(self) -> Array:
         """Of the grasp centre's velocity, world frame, by the joints: (6, n), linear rows first."""
+        # Bullet measures the point from the link's own frame, whatever its guide says of the centre
+        # of mass.
         rates = [0.0] * len(self.robot_joints)
-        at = list(self.robot.p_HT)
-        q = self.q().tolist()
-        # Link states are given at the centre of mass; the point is measured from there.
-        state = pb.getLinkState(self.robot_id, self.hand_link, physicsClientId=self.client)
-        local = np.array(at) - np.array(state[2])
         linear, angular = pb.calculateJacobian(
             self.robot_id,
             self.hand_link,
-            local.tolist(),
-            q,
+            self.robot.p_HT.tolist(),
+            self.q().tolist(),
             rates,
             rates,
             physicsClientId=self.client,

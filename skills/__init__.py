@@ -3,7 +3,9 @@
 - ``skill``: what a skill is; ``SKILLS`` here registers one for each PDDL action
 - ``navigate``, ``pick``, ``place``, ``stow``, ``drawer``, ``symbolic``: those of the two domains
 - ``step``: one go of the hand, from the present stance or another; skills consist of steps
+- ``escape``: out of contact, from wherever a motion was broken off
 - ``contacts``: their parts in contact, as ``manipulation`` describes them (lines and strokes)
+- ``touching``: what an item touches, standing or in the hand
 - ``grasps``: from an item's geometry; ``placements``: where in a region an item can stand, with
   ``footprints``, ``packing`` and ``packing_proof``; ``exposed``: the part of a drawer that is open
   to above

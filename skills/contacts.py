@@ -19,7 +19,7 @@ from galley.motion.motion import Attachment, Guard
 from galley.motion.thresholds import THRESHOLDS
 from galley.skills.exposed import exposed
 from galley.skills.footprints import Footprint, Upright, furniture_on, placed
-from galley.skills.grasps import CLEARANCE, grasps_in, hand_in_item, item_in_hand
+from galley.skills.grasps import CLEARANCE, grasps_at, hand_in_item, item_in_hand
 from galley.skills.manipulation import (
     APPROACH_SPEED,
     CARRY_SPEED,
@@ -33,12 +33,12 @@ from galley.skills.manipulation import (
     straight,
 )
 from galley.skills.placements import placements
+from galley.skills.touching import beside, height_over, leaning_on, supports
 from galley.skills.workbench import OPEN, Workbench
 from galley.worlds.checker import pairs
 
 RETREAT = 0.08  # m, straight back from a contact
 LIFT = 0.05  # m, straight up from a support
-_TOUCHING = 0.003  # m, what is nearer than this to an item carries it
 _DOWN = (0.0, 0.0, -1.0)
 
 
@@ -59,21 +59,27 @@ class Later:
 def picks(
     bench: Workbench, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Manipulation]:
-    """Grasps of an item that stands, or lies: approach, close, lift. None where no hand fits."""
+    """Grasps of an item that stands, or lies: approach, close, lift. None where no hand fits.
+
+    What stands too near for a free motion to begin beside it may be touched on the way up, which
+    then leads higher than that.
+    """
     scene, fingers = bench.scene, bench.robot.fingers
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
-    under = supports(bench, state, index)
+    under, near = supports(bench, state, index), beside(bench, state, index)
+    lift = max(LIFT, height_over(bench, state, index, near))
+    touched = pairs((item.name,), (*under, *near))
     grip = pairs(fingers, (item.name,))
     held = (Attachment("item", item.name),)
-    grasps = grasps_in(item, X_WI[:3, :3])
+    grasps = grasps_at(scene, state, index)
     openings = _alternating()
     while grasps:
         for k in rng.permutation(len(grasps)):
             grasp = grasps[k]
             X_WH = X_WI @ hand_in_item(grasp, bench.robot.p_HT)
             inside = Placement(HAND, item_in_hand(grasp, bench.robot.p_HT))
-            up = shifted(X_WH, np.array([0.0, 0.0, LIFT]))
+            up = shifted(X_WH, np.array([0.0, 0.0, lift]))
             yield Manipulation(
                 f"pick {item.name} ({grasp.name})",
                 (
@@ -88,7 +94,7 @@ def picks(
                     Stroke(
                         "close fingers",
                         grasp.width / 2.0,
-                        grip | pairs((item.name,), under),
+                        grip | touched,
                         (),
                         _grip(bench, X_WH),
                     ),
@@ -96,7 +102,7 @@ def picks(
                         "lift",
                         straight(X_WH, up),
                         state.with_item(index, inside),
-                        grip | pairs((item.name,), under),
+                        grip | touched,
                         held,
                         CARRY_SPEED,
                     ),
@@ -125,7 +131,7 @@ def places(
     item = scene.items[index]
     X_HI = state.items[index].X_PI
     width = float(state.q[bench.robot.slice("fingers")][0])
-    grip = pairs(fingers, (item.name,))
+    grip = pairs(fingers, (item.name,)) | leaning_on(bench, state, item)
     down = pairs((item.name,), (region.body,))
     X_WB = scene.body_pose(region.body, state.scene_q)
     moves = scene.body(region.body).joint is not None
@@ -288,17 +294,3 @@ def _alternating() -> Iterator[Callable[[float], float]]:
     """
     wide, narrow = (lambda half: OPEN), (lambda half: min(OPEN, half + CLEARANCE))
     return cycle((wide, narrow))
-
-
-def supports(bench: Workbench, state: State, index: int) -> tuple[str, ...]:
-    """Names of the furniture on which an item stands: what lies within 3 mm of it."""
-    scene = bench.scene
-    bench.world.set_state(state)
-    name = scene.items[index].name
-    furniture = {body.name for body in scene.bodies}
-    found = set()
-    for (a, b), distance in bench.world.near_pairs(_TOUCHING, (index,)).items():
-        other = b if a == name else a
-        if name in (a, b) and other in furniture and distance < _TOUCHING:
-            found.add(other)
-    return tuple(sorted(found))

@@ -10,7 +10,7 @@ import numpy as np
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.predicates import CLOSED
 from galley.domain.scene import Binding, Handle
-from galley.domain.state import State, initial_state
+from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.contacts import operations
 from galley.skills.free_travel import free_travel
@@ -44,7 +44,7 @@ class Open(Skill):
         if isinstance(opening, Failure):
             return opening
         handle = handle_of(bench, drawer)
-        if stands_at(bench, handle, state, opening):
+        if stands_at(bench, handle, state, opening) or makes_do(bench, handle, state, rng):
             return ()
         step = Step(lambda s, r: operations(bench, s, handle, opening, r), drawer)
         return carry_out(bench, action, (step,), state, rng)
@@ -59,9 +59,13 @@ class Open(Skill):
             return iter(())
         return operations(bench, state, handle_of(bench, drawer), opening, rng)
 
+    def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
+        """However far the drawer is open, where the hand is empty."""
+        return state.held is None and action.bindings[0].handle is not None
+
     def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
         """There must be a handle in reach, and no furniture in the drawer's way."""
-        return cannot_open(bench, action.bindings[0])
+        return cannot_open(bench, action.bindings[0], state)
 
 
 class Close(Skill):
@@ -95,6 +99,10 @@ class Close(Skill):
         """Pushes at the handle."""
         return operations(bench, state, handle_of(bench, action.bindings[0]), 0.0, rng)
 
+    def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
+        """However far the drawer is open, where the hand is empty."""
+        return state.held is None and action.bindings[0].handle is not None
+
     def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
         """There must be a handle in reach."""
         return _handle_missing_or_far(bench, action.bindings[0])
@@ -110,6 +118,20 @@ def stands_at(bench: Workbench, handle: Handle, state: State, value: float) -> b
     """Whether the handle's joint is at a value (m or rad) already, as near as counts as closed."""
     now = float(state.scene_q[bench.scene.joint_index[handle.joint]])
     return abs(now - value) <= CLOSED
+
+
+def half_open(bench: Workbench, handle: Handle, state: State) -> bool:
+    """Whether the handle's joint is open far enough to be reached into at all."""
+    return float(state.scene_q[bench.scene.joint_index[handle.joint]]) >= NEEDED
+
+
+def makes_do(bench: Workbench, handle: Handle, state: State, rng: np.random.Generator) -> bool:
+    """Whether a half open drawer is taken for open: it may be stuck.
+
+    In one of two tries, once a run has been planned anew before: then it has been pulled again.
+    """
+    again = bench.recovery > 1 and half_open(bench, handle, state)
+    return again and bool(rng.random() < 0.5)
 
 
 def wanted(bench: Workbench, drawer: Binding) -> float:
@@ -133,8 +155,11 @@ def opening_of(bench: Workbench, drawer: Binding, state: State) -> float | Failu
     return opening
 
 
-def cannot_open(bench: Workbench, drawer: Binding) -> Failure | None:
-    """A certified Failure if the drawer can't be opened wherever the items stand, else None."""
+def cannot_open(bench: Workbench, drawer: Binding, state: State) -> Failure | None:
+    """A certified Failure if the drawer can't be opened wherever the items stand, else None.
+
+    Only what never moves counts of ``state``.
+    """
     failed = _handle_missing_or_far(bench, drawer)
     if failed is not None:
         return failed
@@ -143,7 +168,6 @@ def cannot_open(bench: Workbench, drawer: Binding) -> Failure | None:
     if any(joint not in (None, handle.joint) for joint in joints):
         return None  # it rides on another drawer or door: nothing holds wherever that is
     least = min(NEEDED, wanted(bench, drawer))
-    state = initial_state(bench.scene)
     scene_q = np.array(state.scene_q)
     scene_q[bench.scene.joint_index[handle.joint]] = 0.0
     shut = state.with_scene(scene_q)

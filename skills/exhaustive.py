@@ -19,10 +19,11 @@ from galley.domain.frames import Array, transform, wrap
 from galley.domain.scene import HAND, Body, Handle, Scene, Stance
 from galley.domain.state import Placement, State
 from galley.skills.build import folded
-from galley.skills.contacts import operations, picks, supports
-from galley.skills.grasps import CLEARANCE, grasps_of
+from galley.skills.contacts import operations, picks
+from galley.skills.grasps import CLEARANCE, grasps_at
 from galley.skills.grid_search import Outcome, search
 from galley.skills.manipulation import Line, Manipulation, Stroke, handle_grasps
+from galley.skills.touching import supports
 from galley.skills.workbench import OPEN, Workbench
 
 Listed = Callable[[Workbench, State], Sequence[Manipulation]]
@@ -137,7 +138,7 @@ def exhaustive(
 
 def every_pick(bench: Workbench, state: State, index: int) -> list[Manipulation]:
     """Each grasp of an item that stands, with the fingers fully and narrowly open; by name."""
-    count = len(grasps_of(bench.scene.items[index]))
+    count = len(grasps_at(bench.scene, state, index))
     found = list(islice(picks(bench, state, index, np.random.default_rng(0)), count))
     ways = []
     for way in sorted(found, key=lambda way: way.name):

@@ -13,12 +13,14 @@ from galley.domain.state import State
 from galley.motion.certify import CAP
 from galley.motion.effects import after, effects
 from galley.motion.motion import Motion, Record
-from galley.motion.trajectory import limit_ratios
+from galley.motion.trajectory import limit_ratios, slowed
 from galley.skills.proof import free_view
 from galley.skills.timing import speed
 from galley.skills.workbench import Workbench
 
 IN_CONTACT = ("straight", "direct")  # planners of lines and strokes: all others move freely
+TORQUE_SHARE = 0.8  # of the motors' limits, for what is planned; the rest is for what disturbs it
+_TORQUE_RATE = 50.0  # samples a second that are looked at; the share leaves room for those between
 _LOOK = 0.01  # rad or m between the states whose clearance is measured
 
 
@@ -36,6 +38,7 @@ def finish(bench: Workbench, motion: Motion, state: State) -> Motion:
     """
     if motion.record.planner not in IN_CONTACT:
         motion = _optimized(bench, motion, state)
+    motion = _strong_enough(bench, motion, state)
     velocity, acceleration, jerk = limit_ratios(motion.trajectory, bench.robot.group(motion.group))
     return replace(
         motion,
@@ -89,6 +92,35 @@ def _optimized(bench: Workbench, motion: Motion, state: State) -> Motion:
             optimization_ms=spent,
             length_optimized=found.trajectory.length(),
         ),
+    )
+
+
+def _strong_enough(bench: Workbench, motion: Motion, state: State) -> Motion:
+    """A motion of the arm, slowed where its motors could not follow it otherwise.
+
+    The path stays, and with it what was proven of it. Where gravity alone is too much no slowness
+    helps: execution will show that, or has been refused before.
+    """
+    if "arm" not in motion.group:
+        return motion
+    from galley.optimization.torques import Held, TorqueModel
+
+    state = effects(bench.scene, bench.robot, motion, state).state
+    index = state.held
+    held = None if index is None else Held(bench.scene.items[index], state.items[index].X_PI)
+    key = None if held is None else (index, held.X_HI.tobytes())
+    model = bench.torque_models.get(key)
+    if model is None:
+        model = bench.torque_models[key] = TorqueModel(bench.robot, held)
+    if model.check(motion.trajectory, state.q, TORQUE_SHARE, _TORQUE_RATE).passed:
+        return motion
+    factor = model.slowdown(motion.trajectory, state.q, TORQUE_SHARE, _TORQUE_RATE)
+    if isinstance(factor, Failure):
+        return motion
+    return replace(
+        motion,
+        trajectory=slowed(motion.trajectory, factor),
+        record=replace(motion.record, torque_slowdown=factor),
     )
 
 

@@ -271,8 +271,21 @@ def _joins_on(bench: Workbench, last: Part, arm: Array, base: Array) -> bool:
 
 
 def _proven(bench: Workbench, part: Part, arms: Array, base: Array, tally: Tally) -> Segment | None:
-    """The timing for a line, and the proof that nothing but the declared touches on the way."""
-    line, group, spec = part.line, bench.robot.group("arm"), bench.scene.robot.base
+    """See ``proven_line``."""
+    q = np.concatenate([base, arms[0], [part.opening] * 2])
+    return proven_line(bench, part.line, q, arms, tally)
+
+
+def proven_line(
+    bench: Workbench, line: Line, q: Array, arms: Array, tally: Tally
+) -> Segment | None:
+    """The timing for a line, and the proof that nothing but the declared touches on the way.
+
+    Args:
+        q: the robot's configuration (n,) at its beginning. arms: (m, 7), at the line's poses.
+        tally: told why, where there is none.
+    """
+    group, spec = bench.robot.group("arm"), bench.scene.robot.base
     path = Path("arm", arms)
     # The quintic's peak speed is 15/8 of its mean.
     duration = line.length / line.speed * 1.875
@@ -284,7 +297,7 @@ def _proven(bench: Workbench, part: Part, arms: Array, base: Array, tally: Tally
         return None
     off = _off_chord(trajectory(breaks), middles).max(axis=0)
     bulge = travel_bound("arm", spec, np.zeros(7), off, held_reach(bench, line.state))
-    state = line.state.with_robot(np.concatenate([base, path.start, [part.opening] * 2]))
+    state = line.state.with_robot(q)
     proof = prove(bench, state, path, line.allowed, CONTACT + bulge, line.scene_q, line=True)
     if proof.hit is not None:
         tally.reasons["too near on the way"] += 1

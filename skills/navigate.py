@@ -63,6 +63,10 @@ class Navigate(Skill):
             f"stand at '{stance.name}'{after}"
         )
 
+    def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
+        """A drive may begin anywhere."""
+        return True
+
     def _goals(
         self,
         bench: Workbench,

@@ -39,6 +39,8 @@ class Pick(Skill):
     ) -> tuple[Motion, ...] | Failure:
         """See ``Skill.refine``."""
         index = bench.scene.item_index[action.bindings[0].target]
+        if state.held == index:
+            return ()
         step = Step(
             lambda s, r: picks(bench, s, index, r),
             action.bindings[1],
@@ -51,11 +53,16 @@ class Pick(Skill):
     ) -> Iterator[Manipulation]:
         """Grasps of the item."""
         index = bench.scene.item_index[action.bindings[0].target]
-        return picks(bench, state, index, rng)
+        return iter(()) if state.held == index else picks(bench, state, index, rng)
+
+    def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
+        """The item is in the hand already: nothing is left to do."""
+        return state.held == bench.scene.item_index[action.bindings[0].target]
 
     def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
         """The hand must open wide enough for the item, and hold its weight."""
-        return cannot_take(bench.scene.item(action.bindings[0].target), bench.scene.physics)
+        index = bench.scene.item_index[action.bindings[0].target]
+        return cannot_take(bench.scene, state, index)
 
 
 class TakeOut(Pick):

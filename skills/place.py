@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from galley.domain.failure import Failure
+from galley.domain.predicates import fact_holds
 from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.contacts import places
@@ -26,6 +27,7 @@ class Place(Skill):
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
     role: ClassVar[Role] = Role(puts=0, place=1)
     kind: ClassVar[str] = "surface"  # of region
+    fact: ClassVar[str] = "on"  # what holds of the item and the furniture afterwards
     missing: ClassVar[str] = "surface to place things on"
 
     def __init__(self, skills: Mapping[str, Skill] = MappingProxyType({})) -> None:
@@ -40,6 +42,8 @@ class Place(Skill):
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
         """See ``Skill.refine``."""
+        if self._done(bench, action, state):
+            return ()
         step = Step(self._contacts(bench, action, upcoming), action.bindings[1])
         return carry_out(bench, action, (step,), state, rng)
 
@@ -47,7 +51,20 @@ class Place(Skill):
         self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """Placements of the held item."""
+        if self._done(bench, action, state):
+            return iter(())
         return self._contacts(bench, action, ())(state, rng)
+
+    def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
+        """The item stands there already: nothing is left to do."""
+        return self._done(bench, action, state)
+
+    def _done(self, bench: Workbench, action: BoundAction, state: State) -> bool:
+        thing, furniture = action.bindings[:2]
+        if state.held is not None:
+            return False
+        verdict = fact_holds(bench.scene, state, self.fact, (thing, furniture), np.eye(4))
+        return verdict is not None and verdict.holds
 
     def _contacts(
         self, bench: Workbench, action: BoundAction, upcoming: tuple[BoundAction, ...]
@@ -66,7 +83,7 @@ class Place(Skill):
             return no_such_region(furniture.object, self.missing)
         item = bench.scene.item(thing.target)
         return fits(item, region) or region_out_of_reach(
-            bench, item, region, stance_of(bench, furniture)
+            bench, item, region, stance_of(bench, furniture), state
         )
 
 
@@ -74,4 +91,5 @@ class PutIn(Place):
     """Puts an item into a drawer that is open, and leaves it open."""
 
     kind: ClassVar[str] = "volume"
+    fact: ClassVar[str] = "in"
     missing: ClassVar[str] = "inside to put things in"

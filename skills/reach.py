@@ -14,7 +14,7 @@ from galley.domain.state import State, item_pose
 from galley.reachability.arm import configurations, joint7_values, reachable_bases
 from galley.reachability.stances import sample_stances, shortfall
 from galley.robots.panda import X_FH
-from galley.skills.grasps import grasps_of, hand_in_item
+from galley.skills.grasps import grasps_at, hand_in_item
 from galley.skills.lines import Segment, at_contact, parts, run_through
 from galley.skills.manipulation import Line, Manipulation, Stroke
 from galley.skills.proof import grip
@@ -154,8 +154,9 @@ def out_of_reach(bench: Workbench, state: State, index: int, stance: Stance) -> 
     """
     scene = bench.scene
     item = scene.items[index]
-    p_WI = item_pose(scene, state, index, np.eye(4))[:3, 3]
-    held = [hand_in_item(grasp, bench.robot.p_HT)[:3, 3] for grasp in grasps_of(item)]
+    X_WI = item_pose(scene, state, index, np.eye(4))
+    p_WI, grasps = X_WI[:3, 3], grasps_at(scene, state, index)
+    held = [hand_in_item(grasp, bench.robot.p_HT)[:3, 3] for grasp in grasps]
     hand = max((float(np.linalg.norm(p)) for p in held), default=0.0)
     gap = shortfall(p_WI, stance, scene.robot.base) - hand
     if gap <= 0.0:

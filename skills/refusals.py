@@ -11,13 +11,13 @@ from itertools import product
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array
+from galley.domain.frames import Array, inverse
 from galley.domain.scene import WORLD, Handle, Item, Region, Scene, Stance
 from galley.domain.scene_settings import Physics
-from galley.domain.state import State
+from galley.domain.state import State, item_pose
 from galley.reachability.stances import shortfall
 from galley.robots.panda import D1
-from galley.skills.grasps import CLEARANCE, OPENING, grasps_of, hand_in_item
+from galley.skills.grasps import CLEARANCE, OPENING, grasps_at, grasps_of, hand_in_item, stands
 from galley.skills.reach import out_of_reach
 from galley.skills.skill import BoundAction, Skill, stance_of
 from galley.skills.workbench import Workbench
@@ -82,9 +82,43 @@ def no_grasp(item: Item) -> Failure | None:
     )
 
 
-def cannot_take(item: Item, physics: Physics) -> Failure | None:
-    """A Failure if no hand of ours can take the item, wherever it stands."""
-    return no_grasp(item) or too_heavy(item, physics)
+def cannot_take(scene: Scene, state: State, index: int) -> Failure | None:
+    """A Failure if no hand of ours can take an item: upright, wherever it stands, or as it lies.
+
+    None for one that is in the hand.
+    """
+    if state.held == index:
+        return None
+    item = scene.items[index]
+    failed = too_heavy(item, scene.physics)
+    return failed if failed is not None or grasps_at(scene, state, index) else no_grasp(item)
+
+
+def cannot_take_as_it_lies(scene: Scene, state: State, index: int) -> Failure | None:
+    """A Failure with sizes if an item has fallen over and gives the hand no way to hold it so."""
+    item = scene.items[index]
+    if state.held == index or grasps_at(scene, state, index):
+        return None
+    X_WI = item_pose(scene, state, index, np.eye(4))
+    if stands(X_WI):
+        return None
+    up = int(np.argmax(np.abs(X_WI[2, :3])))
+    widest = OPENING - 2 * CLEARANCE
+    across = [float(side) for axis, side in enumerate(item.size) if axis != up]
+    return Failure(
+        FailureKind.DOES_NOT_FIT,
+        f"{item.name} lies on its side: it is {across[0]:.3f} x {across[1]:.3f} m across, too wide "
+        f"for the hand, which takes {widest:.3f} m",
+        (item.name,),
+        {"width_m": min(across), "room_m": widest},
+        {
+            "kind": "sizes",
+            "item_m": item.size.tolist(),
+            "vertical_axis": "xyz"[up],
+            "opening_m": OPENING,
+            "widest_m": widest,
+        },
+    )
 
 
 def too_heavy(item: Item, physics: Physics) -> Failure | None:
@@ -111,11 +145,13 @@ def too_heavy(item: Item, physics: Physics) -> Failure | None:
 
 
 def region_out_of_reach(
-    bench: Workbench, item: Item, region: Region, stance: Stance
+    bench: Workbench, item: Item, region: Region, stance: Stance, state: State | None = None
 ) -> Failure | None:
     """A Failure with a distance bound if the item can't be put anywhere in the region.
 
-    Wherever joints have the region: the bound is taken over all that its body can get to.
+    Wherever joints have the region: the bound is taken over all that its body can get to. However
+    the item is held: as ``state`` has it or as it can be taken there, where a State is given, or as
+    it can be taken when it stands.
     """
     box = _reach_of_body(
         bench.scene, region.body, np.concatenate([_standing(item, b) for b in region.boxes])
@@ -123,7 +159,7 @@ def region_out_of_reach(
     if box is None:
         return None
     what = f"all of {region.name}"
-    return _bound(bench, box, _hand(bench, item), stance, what, (item.name, region.name))
+    return _bound(bench, box, _hand(bench, item, state), stance, what, (item.name, region.name))
 
 
 def handle_out_of_reach(bench: Workbench, handle: Handle, stance: Stance) -> Failure | None:
@@ -145,6 +181,8 @@ def out_of_reach_as_found(
 ) -> Failure | None:
     """A Failure with a distance bound if the item that an action takes is out of reach.
 
+    Or one with sizes if it has fallen over and can't be taken as it lies.
+
     It holds as long as the item stands where ``state`` has it. An item in a drawer is looked for
     wherever the drawer can bring it. None where the action takes nothing, or nothing is known.
     """
@@ -155,6 +193,9 @@ def out_of_reach_as_found(
     index = bench.scene.item_index[action.bindings[taken].target]
     if state.held == index:
         return None
+    failed = cannot_take_as_it_lies(bench.scene, state, index)
+    if failed is not None:
+        return failed
     placed = state.items[index]
     if placed.parent == WORLD:
         return out_of_reach(bench, state, index, stance)
@@ -162,7 +203,7 @@ def out_of_reach_as_found(
     box = _reach_of_body(bench.scene, placed.parent, placed.X_PI[None, :3, 3])
     if box is None:
         return None
-    return _bound(bench, box, _hand(bench, item), stance, item.name, (item.name,))
+    return _bound(bench, box, _hand(bench, item, state), stance, item.name, (item.name,))
 
 
 def _standing(item: Item, box: Array) -> Array:
@@ -175,9 +216,18 @@ def _standing(item: Item, box: Array) -> Array:
     return np.array([[x, y, z] for x in (lower[0], upper[0]) for y in (lower[1], upper[1])])
 
 
-def _hand(bench: Workbench, item: Item) -> float:
-    """The farthest (m) that the hand's frame gets from the item's centre in any grasp."""
-    held = [hand_in_item(grasp, bench.robot.p_HT)[:3, 3] for grasp in grasps_of(item)]
+def _hand(bench: Workbench, item: Item, state: State | None) -> float:
+    """The farthest (m) that the hand's frame gets from the item's centre in any grasp.
+
+    Of those of the upright item, and those that ``state`` gives: as it lies, or as it is held.
+    """
+    scene, index = bench.scene, bench.scene.item_index[item.name]
+    held, grasps = [], list(grasps_of(item))
+    if state is not None and state.held == index:
+        held.append(inverse(state.items[index].X_PI)[:3, 3])
+    elif state is not None:
+        grasps += grasps_at(scene, state, index)
+    held += [hand_in_item(grasp, bench.robot.p_HT)[:3, 3] for grasp in grasps]
     return max((float(np.linalg.norm(p)) for p in held), default=0.0)
 
 

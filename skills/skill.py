@@ -97,6 +97,15 @@ class Skill(ABC):
         """What the action would do first with the hand: decides where to stand. May be empty."""
         return iter(())
 
+    def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
+        """Whether ``refine`` carries on from ``state`` with an action that was interrupted in it.
+
+        Asked where things did not go as planned in the middle of the action, so that what it needs
+        at its beginning may no longer be so: the item is out of the hand already, the drawer half
+        open. False where it has to be planned anew.
+        """
+        return False
+
     def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
         """A certified Failure that holds from wherever the action is tried and needs no search.
 

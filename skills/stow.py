@@ -1,6 +1,7 @@
 """stow(item, furniture, hand): put the held item down, open the drawer, put it in, close.
 
-Each step finds its own stance within the drawer's stance set; a failure names its step.
+Each step finds its own stance within the drawer's stance set; a failure names its step. Begun in
+the middle, with the item beside the drawer or in it, or the drawer open, it does what is left.
 """
 
 from __future__ import annotations
@@ -12,17 +13,28 @@ from typing import ClassVar
 import numpy as np
 
 from galley.domain.failure import Failure
+from galley.domain.predicates import fact_holds, on
 from galley.domain.scene import Binding
 from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.contacts import Later, operations, picks, places
-from galley.skills.drawer import cannot_open, handle_of, opening_of, stands_at, wanted
+from galley.skills.drawer import (
+    cannot_open,
+    half_open,
+    handle_of,
+    makes_do,
+    opening_of,
+    stands_at,
+    wanted,
+)
 from galley.skills.lookahead import put_later
 from galley.skills.manipulation import Manipulation
 from galley.skills.refusals import fits, no_such_region, region_out_of_reach
 from galley.skills.skill import BoundAction, Role, Skill, region_of, stance_of
 from galley.skills.step import Step, carry_out, reachable
 from galley.skills.workbench import Workbench
+
+_HALF_OPEN = 50_000  # its own stream, to see whether a half open drawer will do
 
 
 class Stow(Skill):
@@ -45,13 +57,13 @@ class Stow(Skill):
         """See ``Skill.refine``."""
         thing, furniture = action.bindings[:2]
         opening = 0.0
-        if furniture.handle is not None:
+        if furniture.handle is not None and not _inside(bench, thing, furniture, state):
             found = opening_of(bench, furniture, state)
             if isinstance(found, Failure):
                 return found.within("open drawer")
             opening = found
         later = put_later(bench, upcoming, self.skills, furniture.region, thing.target)
-        steps = self._steps(bench, thing, furniture, opening, later, state)
+        steps = self._steps(bench, thing, furniture, opening, later, state, rng)
         return carry_out(bench, action, steps, state, rng)
 
     def _steps(
@@ -62,30 +74,43 @@ class Stow(Skill):
         opening: float,
         later: Sequence[Later],
         state: State,
+        rng: np.random.Generator,
     ) -> Iterator[Step]:
         scene, spot = bench.scene, furniture.spot
         index = scene.item_index[thing.target]
         inner = region_of(bench, furniture)
         assert inner is not None
         put_in = Step(lambda s, r: places(bench, s, inner, r, later, spot), furniture, "put in")
+        lies_in = _inside(bench, thing, furniture, state)
         if furniture.handle is None:  # an open box: nothing to open
-            yield put_in
+            if not lies_in:
+                yield put_in
             return
         assert furniture.staging is not None
         handle = handle_of(bench, furniture)
         staging = scene.region(furniture.staging)
         close = Step(lambda s, r: operations(bench, s, handle, 0.0, r), furniture, "close drawer")
-        if stands_at(bench, handle, state, opening):  # open already: no need of the hand for that
-            yield put_in
-            yield close
+        if lies_in:
+            if not stands_at(bench, handle, state, 0.0):
+                yield close
             return
 
         def serves(s: State, r: np.random.Generator) -> bool:
             return reachable(bench, put_in.contacts(s, r), furniture, s, r)
 
-        yield Step(lambda s, r: places(bench, s, staging, r), furniture, "put down")
-        yield Step(lambda s, r: operations(bench, s, handle, opening, r), furniture, "open drawer")
-        yield Step(lambda s, r: picks(bench, s, index, r), furniture, "pick up", serves)
+        # Open already: no need of the hand for that. Where it stands half open, less may do.
+        fits_now = stands_at(bench, handle, state, opening)
+        fits_now = fits_now or makes_do(bench, handle, state, rng)
+        if not fits_now and state.held == index and half_open(bench, handle, state):
+            fits_now = serves(state, bench.rng(_HALF_OPEN))
+        if not fits_now:
+            if state.held == index:
+                yield Step(lambda s, r: places(bench, s, staging, r), furniture, "put down")
+            yield Step(
+                lambda s, r: operations(bench, s, handle, opening, r), furniture, "open drawer"
+            )
+        if not fits_now or state.held != index:
+            yield Step(lambda s, r: picks(bench, s, index, r), furniture, "pick up", serves)
         yield put_in
         yield close
 
@@ -95,8 +120,21 @@ class Stow(Skill):
         """Of the first step."""
         thing, furniture = action.bindings[:2]
         opening = wanted(bench, furniture) if furniture.handle is not None else 0.0
-        first = next(self._steps(bench, thing, furniture, opening, (), state))
-        return first.contacts(state, rng)
+        first = next(self._steps(bench, thing, furniture, opening, (), state, rng), None)
+        return iter(()) if first is None else first.contacts(state, rng)
+
+    def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
+        """With the item in the hand, beside the drawer where it was put down, or in it."""
+        thing, furniture = action.bindings[:2]
+        index = bench.scene.item_index[thing.target]
+        if state.held is not None:
+            return state.held == index
+        if _inside(bench, thing, furniture, state):
+            return True
+        if furniture.staging is None:
+            return False
+        staging = bench.scene.region(furniture.staging)
+        return on(bench.scene, state, thing.target, staging, np.eye(4)).holds
 
     def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
         """There must be a volume that the item fits into, and a place to put it meanwhile.
@@ -113,5 +151,15 @@ class Stow(Skill):
             if furniture.staging is None:
                 return no_such_region(furniture.object, "staging surface beside its drawer")
             failed = fits(item, bench.scene.region(furniture.staging))
-            failed = failed or cannot_open(bench, furniture)
-        return failed or region_out_of_reach(bench, item, region, stance_of(bench, furniture))
+            failed = failed or cannot_open(bench, furniture, state)
+        return failed or region_out_of_reach(
+            bench, item, region, stance_of(bench, furniture), state
+        )
+
+
+def _inside(bench: Workbench, thing: Binding, furniture: Binding, state: State) -> bool:
+    """Whether an item lies in a drawer, however far that is open; exactly at its spot, if any."""
+    if state.held is not None:
+        return False
+    verdict = fact_holds(bench.scene, state, "in", (thing, furniture), np.eye(4))
+    return verdict is not None and verdict.holds

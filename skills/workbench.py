@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from galley.domain.frames import Array, transform
-from galley.domain.scene import Scene
+from galley.domain.scene import Scene, Stance
 from galley.domain.state import State
 from galley.motion.space import Space, arm_space, base_space
 from galley.robots.kinematics import hand_pose
@@ -18,7 +19,11 @@ from galley.worlds.checker import MARGIN, Checker, Pair
 from galley.worlds.pybullet_world import PyBulletWorld
 from galley.worlds.scene_kernel import SceneKernel
 
+if TYPE_CHECKING:  # pydrake loads late
+    from galley.optimization.torques import TorqueModel
+
 OPEN = 0.04  # m, each finger fully open
+_RECOVERY = 40_000  # sets the streams of later plannings apart from those of the first
 
 
 @dataclass(frozen=True)
@@ -54,12 +59,22 @@ class Settings:
 
 @dataclass
 class Workbench:
-    """Scene, robot, world and settings at hand."""
+    """Scene, robot, world and settings at hand.
+
+    Attributes:
+        recovery: how often planning has begun anew in this run; part of every stream's key.
+    """
 
     scene: Scene
     robot: RobotModel
     world: PyBulletWorld
     settings: Settings = field(default_factory=Settings)
+    recovery: int = 0
+
+    @cached_property
+    def torque_models(self) -> dict[object, TorqueModel]:
+        """The robot's dynamics by what it holds, as they are made (``skills.finish``)."""
+        return {}
 
     @cached_property
     def arm(self) -> Space:
@@ -77,7 +92,22 @@ class Workbench:
 
     def rng(self, *key: int) -> np.random.Generator:
         """The stream of a key such as (action, attempt): the same for the same seed and key."""
-        return np.random.default_rng(np.random.SeedSequence((self.settings.seed, *key)))
+        recovery = (_RECOVERY, self.recovery) if self.recovery else ()
+        entropy = (self.settings.seed, *recovery, *key)
+        return np.random.default_rng(np.random.SeedSequence(entropy))
+
+    def anew(self, recovery: int, stances: tuple[Stance, ...] = ()) -> Workbench:
+        """The same bench, its kernel shared, with the streams of a later planning of a run.
+
+        Args:
+            recovery: how often planning has begun anew, this time included.
+            stances: stance sets that the scene has besides its own.
+        """
+        scene = replace(self.scene, stances=self.scene.stances + stances)
+        found = replace(self, scene=scene, recovery=recovery)
+        found.__dict__["kernel"] = self.kernel
+        found.__dict__["torque_models"] = self.torque_models
+        return found
 
     @cached_property
     def kernel(self) -> SceneKernel:

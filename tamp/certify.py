@@ -131,10 +131,11 @@ class Prover:
         scene = self.bench.scene
         named = {b.target for b in self.bindings.values() if b.kind == "item"}
         found = []
-        for item, placement in zip(scene.items, self.start.items, strict=True):
+        pairs = zip(scene.items, self.start.items, strict=True)
+        for index, (item, placement) in enumerate(pairs):
             if item.name in blockers or item.name == subject.target:
                 continue
-            can_go = item.name in named and cannot_take(item, scene.physics) is None
+            can_go = item.name in named and cannot_take(scene, self.start, index) is None
             if can_go or placement.parent != WORLD:
                 found.append(item.name)
         return tuple(found)

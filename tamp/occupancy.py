@@ -211,7 +211,7 @@ class Occupancy:
     def _movable(self) -> set[int]:
         """The items that a plan could move."""
         named = {self._index(b) for b in self.bindings.values() if b.kind == "item"}
-        return {i for i in named if cannot_take(self.scene.items[i], self.scene.physics) is None}
+        return {i for i in named if cannot_take(self.scene, self.start, i) is None}
 
     def too_much(self, goal: Sequence[Formula]) -> Failure | None:
         """A proof that what a goal wants in one region can't stand there together, or None."""

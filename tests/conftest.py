@@ -139,7 +139,7 @@ def world(kitchen, shared_world):
 def default_run(kitchen, shared_world) -> Run:
     from galley.domain.pddl_reader import read_domain, read_problem
     from galley.planning import ground, search
-    from galley.simulation.kinematic import execute
+    from galley.simulation.kinematic import KinematicExecutor, execute_all
     from galley.skills import SKILLS, Settings, Workbench
     from galley.skills.finish import finish_all
     from galley.tamp.binding import bind, bind_plan
@@ -155,8 +155,9 @@ def default_run(kitchen, shared_world) -> Run:
     assert isinstance(refined, Refined), str(refined)
     refined = replace(refined, motions=finish_all(bench, refined.motions, start))
     names = tuple(f"{plan[m.action_index]} | {m.phase}" for m in refined.motions)
-    end, log = execute(shared_world, refined.motions, names, start)
-    return Run(plan, refined, start, end, log)
+    executor = KinematicExecutor(shared_world, start)
+    log = execute_all(executor, refined.motions, names)
+    return Run(plan, refined, start, executor.observe(), log)
 
 
 @pytest.fixture(scope="session")

@@ -31,6 +31,10 @@ MAY_IMPORT = {
     "skills": BELOW_SKILLS,
     "tamp": {"planning", "skills"} | BELOW_SKILLS,
     "simulation": {"domain", "robots", "worlds", "motion"},
+    # What they import of worlds is the name under which PyBullet is imported, and no more: see
+    # tests/validation/test_independence.py.
+    "validation": {"domain", "robots", "worlds"},
+    "execution": {"planning", "simulation", "skills", "tamp"} | BELOW_SKILLS,
     "comparison": {"skills", "simulation", "viz"} | BELOW_SKILLS,
     "viz": {"domain", "robots", "worlds", "motion"},
 }

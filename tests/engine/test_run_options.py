@@ -19,7 +19,7 @@ def achieved(cli, tmp_path):
 
     def run(*arguments):
         out = tmp_path / "run"
-        done = cli("run", "--no-video", "--out", out, *arguments)
+        done = cli("run", "--no-video", "--execute", "kinematic", "--out", out, *arguments)
         assert done.status == 0, done.err
         report = json.loads((out / "report.json").read_text())
         assert (report["status"], report["goal_reached"]) == ("success", True)

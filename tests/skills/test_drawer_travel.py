@@ -33,10 +33,10 @@ def scene_with(text, tmp_path, crate):
 
 def distance(world, moved, other):
     """Bullet's signed distance between furniture bodies and one more."""
-    b = world._link(world.furniture_id, other)
+    b = world.loaded.link(world.furniture_id, other)
     found = [1.0]
     for name in moved:
-        a = world._link(world.furniture_id, name)
+        a = world.loaded.link(world.furniture_id, name)
         points = pb.getClosestPoints(
             world.furniture_id, world.furniture_id, 1.0, a, b, physicsClientId=world.client
         )

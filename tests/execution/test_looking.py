@@ -1,0 +1,122 @@
+"""Looking several times: as good as statistics say, and no more looks than are needed."""
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from galley.domain.frames import frozen, inverse, transform
+from galley.domain.scene import HAND, WORLD
+from galley.domain.state import Placement, State
+from galley.execution.looking import LOOKS, look_well
+
+X_TRUE = transform(Rotation.from_euler("z", 0.4).as_matrix(), (0.3, -0.2, 0.9))
+TRUE = State(
+    frozen([1.0, 0.5, 3.0, *np.linspace(-1.0, 1.0, 7), 0.02, 0.02]),
+    frozen([0.1, 0.7]),
+    (Placement(WORLD, frozen(X_TRUE)), Placement("drawer", frozen(np.eye(4)))),
+)
+
+
+class Eyes:
+    """Sees a list of States, one after another; counts the looks."""
+
+    def __init__(self, states):
+        self.states, self.looks = list(states), 0
+
+    def observe(self):
+        self.looks += 1
+        return self.states[min(self.looks, len(self.states)) - 1]
+
+
+def noisy(rng, position, angle, yaw=0.0):
+    """TRUE with the first item's place and yaw off by normal errors, and all joints."""
+    X = transform(
+        Rotation.from_euler("z", yaw + rng.normal(0.0, angle)).as_matrix() @ X_TRUE[:3, :3],
+        X_TRUE[:3, 3] + rng.normal(0.0, position, 3),
+    )
+    q = TRUE.q + rng.normal(0.0, position, TRUE.q.shape)
+    scene_q = TRUE.scene_q + rng.normal(0.0, position, 2)
+    return State(frozen(q), frozen(scene_q), (Placement(WORLD, frozen(X)), TRUE.items[1]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_mean_of_several_looks_errs_less_than_one(seed):
+    """Within 4 sigma / sqrt(n) of the truth in every number, and over many runs by sigma^2 / n."""
+    rng, position, angle = np.random.default_rng(seed), 0.003, 0.05
+    eyes = Eyes(noisy(rng, position, angle) for _ in range(LOOKS))
+    seen = look_well(eyes)
+    assert eyes.looks == LOOKS
+    bound = 4.0 / np.sqrt(LOOKS)
+    X = seen.items[0].X_PI
+    assert np.abs(X[:3, 3] - X_TRUE[:3, 3]).max() < bound * position
+    off = Rotation.from_matrix(X[:3, :3] @ X_TRUE[:3, :3].T).as_rotvec()
+    assert abs(off[2]) < bound * angle
+    assert np.abs(off[:2]).max() < 1e-9
+    assert np.abs(seen.q - TRUE.q).max() < bound * position
+    assert np.abs(seen.scene_q - TRUE.scene_q).max() < bound * position
+    np.testing.assert_array_equal(seen.items[1].X_PI, np.eye(4))
+
+
+def test_over_many_runs_the_spread_is_that_of_a_mean():
+    rng, sigma, runs = np.random.default_rng(7), 0.003, 200
+    offs = []
+    for _ in range(runs):
+        seen = look_well(Eyes(noisy(rng, sigma, 0.0) for _ in range(LOOKS)))
+        offs.append(seen.items[0].X_PI[:3, 3] - X_TRUE[:3, 3])
+    spread = np.std(np.concatenate(offs))
+    assert spread == pytest.approx(sigma / np.sqrt(LOOKS), rel=0.1)
+
+
+def test_two_looks_that_are_alike_are_enough():
+    eyes = Eyes([TRUE])
+    assert look_well(eyes) is TRUE
+    assert eyes.looks == 2
+    eyes = Eyes([TRUE])
+    assert look_well(eyes, TRUE) is TRUE
+    assert eyes.looks == 1, "the look that was had already counts"
+
+
+def test_looks_that_differ_in_a_joint_or_a_parent_are_not_alike():
+    q = np.array(TRUE.q)
+    q[4] += 1e-9
+    for other in (
+        TRUE.with_robot(q),
+        TRUE.with_scene(frozen([0.1, 0.7 + 1e-9])),
+        TRUE.with_item(1, Placement(WORLD, TRUE.items[1].X_PI)),
+    ):
+        eyes = Eyes([TRUE, other])
+        look_well(eyes)
+        assert eyes.looks == LOOKS
+
+
+@pytest.mark.parametrize("yaw", [np.pi - 0.4, np.pi, -np.pi / 2, 0.0])
+def test_rotations_are_averaged_where_angles_jump(yaw):
+    """About half a turn, where one look has +pi and the next -pi."""
+    angles = np.linspace(-0.2, 0.2, LOOKS)
+    states = []
+    for angle in angles:
+        R = Rotation.from_euler("z", yaw + angle).as_matrix() @ X_TRUE[:3, :3]
+        placement = Placement(WORLD, frozen(transform(R, X_TRUE[:3, 3])))
+        states.append(TRUE.with_item(0, placement))
+    X = look_well(Eyes(states)).items[0].X_PI
+    expected = Rotation.from_euler("z", yaw).as_matrix() @ X_TRUE[:3, :3]
+    np.testing.assert_allclose(X[:3, :3], expected, atol=1e-9)
+    np.testing.assert_allclose(X @ inverse(X), np.eye(4), atol=1e-12)
+    assert np.linalg.det(X[:3, :3]) == pytest.approx(1.0)
+
+
+def test_the_mean_of_rotations_is_the_nearest_to_all_of_them():
+    """Against SciPy's mean, which is found by another way (the largest eigenvector)."""
+    rng = np.random.default_rng(1)
+    turns = Rotation.from_rotvec(rng.normal(0.0, 0.3, (LOOKS, 3))) * Rotation.random(rng=rng)
+    states = [TRUE.with_item(0, Placement(WORLD, frozen(transform(R)))) for R in turns.as_matrix()]
+    X = look_well(Eyes(states)).items[0].X_PI
+    np.testing.assert_allclose(X[:3, :3], turns.mean().as_matrix(), atol=1e-9)
+
+
+def test_an_item_that_changes_hands_while_it_is_looked_at_is_where_it_was_seen_last():
+    inside = Placement(HAND, frozen(transform(None, (0.0, 0.0, 0.12))))
+    eyes = Eyes([TRUE.with_item(0, inside)] * 1 + [TRUE] * (LOOKS - 1))
+    seen = look_well(eyes)
+    assert seen.held is None
+    np.testing.assert_allclose(seen.items[0].X_PI, X_TRUE, atol=1e-12)
