@@ -17,6 +17,7 @@ from galley.commands.arguments import index as _index
 from galley.commands.arguments import positive as _positive
 from galley.commands.arguments import sample_rate as _sample_rate
 from galley.commands.check_arguments import check_parser
+from galley.commands.disturb_arguments import disturb_parser
 from galley.commands.run_arguments import motion_options, run_parser
 from galley.commands.scenario_arguments import scenarios_parser
 from galley.domain.errors import BadInput
@@ -36,6 +37,7 @@ _EXAMPLES = """examples:
   galley                                  the kitchen task, from PDDL to video
   galley run --seed 3 --no-video          another seed, no film
   galley check runs/NAME                  judge a stored run again
+  galley disturb --jobs 2                 how much noise and which faults runs stand
   galley run --problem my_task.pddl       another task in the same kitchen
   galley plan domain.pddl problem.pddl    task planning only, for any PDDL task
   galley scene my_kitchen.yaml            check a scene and draw it
@@ -62,6 +64,7 @@ def parser() -> argparse.ArgumentParser:
     _trajectory_parser(commands)
     scenarios_parser(commands, _add)
     check_parser(commands, _add)
+    disturb_parser(commands, _add)
     return top
 
 
@@ -92,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         kept = (
             "; what was finished is kept"
-            if options.command in ("run", "compare", "scenarios")
+            if options.command in ("run", "compare", "scenarios", "disturb")
             else ""
         )
         print(f"interrupted{kept}", file=sys.stderr)

@@ -94,6 +94,13 @@ def scenarios_parser(
         help="trajectories of free motions, as for galley run (default smooth)",
     )
     p.add_argument(
+        "--execute",
+        choices=("kinematic", "physics"),
+        default="kinematic",
+        help="set joint states over time, which is quick, or run under physics, as galley run does "
+        "(default kinematic)",
+    )
+    p.add_argument(
         "--out", type=Path, metavar="FOLDER", help="keep the runs' folders, and scenarios.json"
     )
     p.add_argument(

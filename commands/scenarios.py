@@ -99,7 +99,8 @@ class _Suite:
     found: dict[int, Outcome | Lost] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        options = (("optimize", self.arguments.optimize),)
+        arguments = self.arguments
+        options = (("optimize", arguments.optimize), ("execute", arguments.execute))
         seeds = range(self.arguments.seed, self.arguments.seed + self.arguments.seeds)
         self.jobs = [
             Job(scenario, seed, self.folder / f"{scenario.name}-{seed}", options)

@@ -30,7 +30,8 @@ class Job:
     Attributes:
         scenario: which. seed: of every random stream.
         folder: where the run's folder is kept, or None: it is thrown away.
-        options: more of ``galley.engine.Options`` by name, such as ``optimize``.
+        options: more of ``galley.engine.Options`` by name, such as ``optimize``; executed is
+            kinematically unless they say otherwise.
     """
 
     scenario: Scenario
@@ -156,7 +157,7 @@ def outcome_of(job: Job) -> Outcome:
 
 def _options(job: Job, folder: Path) -> Options:
     scenario = job.scenario
-    more: dict[str, Any] = dict(job.options)
+    more: dict[str, Any] = {"execute": "kinematic"} | dict(job.options)
     if scenario.skills is not None:
         more["skills"] = scenario.skills
     return Options(

@@ -14,7 +14,7 @@ from galley.simulation.fault import Fault
 from galley.simulation.fault_base import PushBase
 from galley.simulation.fault_friction import Slippery, Stuck
 from galley.simulation.fault_items import Nudge, Topple
-from galley.simulation.fault_spec import parse_specs
+from galley.simulation.fault_spec import IN_VAIN, parse_specs
 from galley.simulation.noise import stream
 
 if TYPE_CHECKING:
@@ -73,7 +73,10 @@ class Faults:
     @property
     def told(self) -> tuple[str, ...]:
         """A sentence for each: what it did and when, or that it did not strike."""
-        return tuple(fault.told or f"{fault.spec} found no occasion" for fault in self.each)
+        return tuple(
+            fault.told if fault.struck else f"{fault.spec}{IN_VAIN}{fault.told or 'no occasion'}"
+            for fault in self.each
+        )
 
 
 def parse_fault(text: str, scene: Scene, seed: int) -> Faults:

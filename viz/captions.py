@@ -1,35 +1,39 @@
-"""Captions: a bar at the foot of each picture that says what is going on."""
+"""Captions: what is said about a run in each picture of its film."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
-from PIL import Image as PilImage
-from PIL import ImageDraw
 
-from galley.viz.fonts import font
-from galley.viz.picture import Image
+from galley.domain.frames import Array
+from galley.domain.log import Log
+from galley.robots.model import RobotModel
+from galley.viz.frames import Frames
 from galley.viz.shots import action_numbers, split_line
 
-Color = tuple[int, int, int]
-_BAR: Color = (20, 24, 30)
-_WHITE: Color = (250, 250, 250)
-_GREY: Color = (176, 186, 198)
-_ORANGE: Color = (250, 150, 40)
-_OPACITY = 0.80
+TOLD = 1.2  # s for which a motion's end stays in the picture
+_RECOVERY = re.compile(r"(recovery \d+):\s*")
+_AS_PLANNED = ("grip", "contact")  # the guards that are meant to end motions
 
 
 @dataclass(frozen=True)
 class Caption:
-    """What a picture's bar says; empty parts are left out.
+    """What a picture says; empty parts are left out.
 
     Attributes:
-        action: such as ``3/8  place sugar countertop``.
-        phase: such as ``approach``.
-        clock: such as ``12.4 s``.
+        action: in the bar at the foot, left, such as ``3/8  place sugar countertop``.
+        phase: after it, such as ``approach``.
+        clock: at the bar's right end, such as ``12.4 s``.
         badge: in a frame at the top right, such as ``2x speed``.
         title: at the top left.
+        mode: small, before the clock: ``physics`` or ``kinematic``.
+        alert: on an orange ground at the top left, under the title: ``recovery 1``.
+        event: just above the bar: how the last motion ended, ``close fingers: grip, 40 N``.
+        expected: whether that was meant to end it (green), or something went wrong (red).
+        force: in a gauge at the right, above the bar: newtons between a finger and what it
+            touches; 0 for none.
     """
 
     action: str = ""
@@ -37,13 +41,27 @@ class Caption:
     clock: str = ""
     badge: str = ""
     title: str = ""
+    mode: str = ""
+    alert: str = ""
+    event: str = ""
+    expected: bool = True
+    force: int = 0
+
+
+def recovery(line: str) -> tuple[str, str]:
+    """What a log's line says of a recovery, and the line without it.
+
+    ``"recovery 1: (pick sugar burner h1) | reach"`` gives ``recovery 1`` and the rest.
+    """
+    found = _RECOVERY.match(line)
+    return (found.group(1), line[found.end() :]) if found else ("", line)
 
 
 def action_captions(lines: list[str]) -> list[tuple[str, str]]:
     """For each motion's line in a log: numbered action, and phase."""
     numbers = action_numbers(lines)
     count = numbers[-1] + 1 if numbers else 0
-    parts = [split_line(line) for line in lines]
+    parts = [split_line(recovery(line)[1]) for line in lines]
     return [
         (f"{n + 1}/{count}  {action}", phase)
         for n, (action, phase) in zip(numbers, parts, strict=True)
@@ -55,84 +73,76 @@ def speed_badge(speed: float) -> str:
     return "" if abs(speed - 1.0) < 1e-9 else f"{speed:g}x speed"
 
 
-def caption_height(height: int) -> int:
-    """Height of the bar for a picture of this height, pixels."""
-    return max(28, round(0.075 * height))
+def film_captions(
+    log: Log, frames: Frames, robot: RobotModel, speed: float, title: str
+) -> tuple[Caption, ...]:
+    """The caption of each picture of a film.
+
+    Args:
+        log: what is filmed.
+        frames: its pictures.
+        robot: whose fingers' forces are shown, where the log has any.
+        speed: seconds of log in a second of film.
+        title: of the whole film, or empty.
+    """
+    lines = [str(line) for line in log.motions]
+    texts, alerts = action_captions(lines), [recovery(line)[0] for line in lines]
+    ends, last = _ends(log), _End(-np.inf, "", True)
+    force = finger_force(log, robot)
+    captions = []
+    for t, motion in zip(frames.time, frames.motion, strict=True):
+        action, phase = texts[motion] if 0 <= motion < len(texts) else ("", "")
+        while ends and ends[0].time <= t:
+            last = ends.pop(0)
+        event = last.words if t < last.time + TOLD * max(1.0, speed) else ""
+        now = min(int(np.searchsorted(log.time, t + 1e-9)), len(log.time)) - 1
+        captions.append(
+            Caption(
+                action,
+                phase,
+                f"{t - frames.time[0]:.1f} s",
+                speed_badge(speed),
+                title,
+                log.mode,
+                alerts[motion] if 0 <= motion < len(alerts) else "",
+                event,
+                last.expected,
+                round(float(force[max(now, 0)])),
+            )
+        )
+    return tuple(captions)
 
 
-def draw_caption(picture: Image, caption: Caption) -> Image:
-    """A copy of a picture (h, w, 3) with its caption; all between bar and top strip is kept."""
-    drawn = picture.copy()
-    height = drawn.shape[0]
-    bar = caption_height(height)
-    if caption.action or caption.phase or caption.clock:
-        _draw_bar(drawn[height - bar :], caption)
-    size = round(0.50 * bar)
-    margin = round(0.35 * bar)
-    if caption.title:
-        room = 0.70 if caption.badge else 0.92
-        _draw_tag(drawn, caption.title, size, margin, room, left=True, color=_WHITE)
-    if caption.badge:
-        _draw_tag(drawn, caption.badge, size, margin, 0.22, left=False, color=_ORANGE)
-    return drawn
+@dataclass(frozen=True)
+class _End:
+    """When a motion was ended by a guard, s, what to say of it, and whether it was meant to be."""
+
+    time: float
+    words: str
+    expected: bool
 
 
-def _darkened(region: Image) -> PilImage.Image:
-    mixed = region * (1.0 - _OPACITY) + np.array(_BAR) * _OPACITY
-    return PilImage.fromarray(mixed.astype(np.uint8))
+def _ends(log: Log) -> list[_End]:
+    """The motions that were ended by a guard, in order."""
+    found = []
+    for k, why in enumerate(log.ends):
+        samples = np.flatnonzero(log.motion == k)
+        if str(why) and len(samples):
+            phase = split_line(recovery(str(log.motions[k]))[1])[1]
+            meant = str(why).startswith(_AS_PLANNED)
+            found.append(_End(float(log.time[samples[-1]]), f"{phase}: {why}", meant))
+    return sorted(found, key=lambda end: end.time)
 
 
-def _draw_bar(region: Image, caption: Caption) -> None:
-    """Draw into the picture's last rows: action left, phase after it, clock at the right end."""
-    height, width = region.shape[:2]
-    bar = _darkened(region)
-    draw = ImageDraw.Draw(bar)
-    margin = round(0.40 * height)
-    size = round(0.50 * height)
-    room = width - 4 * margin - _width(draw, caption.clock, size)
-    room -= _width(draw, caption.phase, size)
-    action = _fitted(draw, caption.action, size, room)
-    _text(draw, margin, height, action, size, _WHITE)
-    x = margin + _width(draw, action, size) + margin
-    _text(draw, x, height, caption.phase, size, _ORANGE)
-    x = width - margin - _width(draw, caption.clock, size)
-    _text(draw, x, height, caption.clock, size, _GREY)
-    region[:] = np.asarray(bar)
-
-
-def _draw_tag(
-    picture: Image, text: str, size: int, margin: int, room: float, left: bool, color: Color
-) -> None:
-    """Draw a text on a dark ground into an upper corner, over at most this share of the width."""
-    probe = ImageDraw.Draw(PilImage.new("RGB", (4, 4)))
-    text = _fitted(probe, text, size, room * picture.shape[1])
-    width = round(_width(probe, text, size)) + 2 * margin
-    height = round(1.7 * size)
-    x = margin if left else picture.shape[1] - margin - width
-    region = picture[margin : margin + height, x : x + width]
-    tag = _darkened(region)
-    _text(ImageDraw.Draw(tag), margin, height, text, size, color)
-    region[:] = np.asarray(tag)
-
-
-def _width(draw: ImageDraw.ImageDraw, text: str, size: int) -> float:
-    return float(draw.textlength(text, font=font(size))) if text else 0.0
-
-
-def _fitted(draw: ImageDraw.ImageDraw, text: str, size: int, room: float) -> str:
-    """The text, its end replaced by dots if it is wider than ``room``."""
-    if _width(draw, text, size) <= room:
-        return text
-    while text and _width(draw, text + "...", size) > room:
-        text = text[:-1]
-    return text.rstrip() + "..."
-
-
-def _text(
-    draw: ImageDraw.ImageDraw, x: float, height: int, text: str, size: int, color: Color
-) -> None:
-    """Write a line whose capital letters are centred in a strip of ``height``."""
-    if text:
-        _, top, _, bottom = draw.textbbox((0, 0), "H", font=font(size))
-        place = (round(x), round(0.5 * (height - top - bottom)))
-        draw.text(place, text, font=font(size), fill=color)
+def finger_force(log: Log, robot: RobotModel) -> Array:
+    """The larger of the forces on the two fingers, from all that each touches (T,), N."""
+    names = [str(name) for name in log.names]
+    totals = [np.zeros(len(log.time))]
+    force = np.nan_to_num(log.contact_force)
+    for finger in robot.fingers:
+        if finger in names:
+            mine = (log.contact_pair == names.index(finger)).any(axis=1)
+            total = np.zeros(len(log.time))
+            np.add.at(total, log.contact_step[mine], force[mine])
+            totals.append(total)
+    return np.asarray(np.max(totals, axis=0))

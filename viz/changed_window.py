@@ -39,7 +39,13 @@ class Window:
 
 
 def changed_window(
-    corners: Array, before: Array, after: Array, camera: Camera, width: int, height: int
+    corners: Array,
+    before: Array,
+    after: Array,
+    camera: Camera,
+    width: int,
+    height: int,
+    centred: bool = True,
 ) -> Window | None:
     """The window outside of which the two pictures are the same.
 
@@ -48,10 +54,11 @@ def changed_window(
         before, after: the bodies' poses X_WB (nb, 4, 4).
         camera: of both pictures.
         width, height: of the picture, pixels.
+        centred: the window is to hold the picture's centre, as Drake's cameras want it.
 
     Returns:
-        A window that holds the picture's centre, as Drake's cameras want it; an empty one (width
-        0) if nothing moved; None if it would be most of the picture.
+        The window; an empty one (width 0) if nothing moved within the picture; None if it would be
+        most of the picture.
     """
     moved = np.abs(before - after).max(axis=(1, 2)) > 1e-9
     if not moved.any():
@@ -62,16 +69,20 @@ def changed_window(
     pixels, depth = camera.project(p_WQ.reshape(-1, 3), width, height)
     if depth.min() < _NEAREST:
         return None
-    low = np.minimum(pixels.min(axis=0) - _PAD, (width / 2 - 1, height / 2 - 1))
-    high = np.maximum(pixels.max(axis=0) + _PAD, (width / 2 + 1, height / 2 + 1))
+    low, high = pixels.min(axis=0) - _PAD, pixels.max(axis=0) + _PAD
+    if centred:
+        low = np.minimum(low, (width / 2 - 1, height / 2 - 1))
+        high = np.maximum(high, (width / 2 + 1, height / 2 + 1))
     left, right = _rounded(low[0], high[0], width)
     top, bottom = _rounded(low[1], high[1], height)
     window = Window(left, top, right, bottom)
+    if window.width <= 0 or window.height <= 0:
+        return Window(0, 0, 0, 0)
     return window if window.width * window.height < 0.8 * width * height else None
 
 
 def _rounded(low: float, high: float, size: int) -> tuple[int, int]:
     """The range, within 0..size, grown outwards to multiples of the step."""
-    first = max(0, int(np.floor(low / _STEP)) * _STEP)
-    last = min(size, int(np.ceil(high / _STEP)) * _STEP)
+    first = min(max(0, int(np.floor(low / _STEP)) * _STEP), size)
+    last = max(0, min(size, int(np.ceil(high / _STEP)) * _STEP))
     return first, last

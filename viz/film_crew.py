@@ -1,4 +1,9 @@
-"""Film crew: several processes that draw a film's pictures, brought together in order."""
+"""Film crew: several workers that draw a film's pictures, brought together in order.
+
+Our own rasteriser lets Python's lock go while it draws: its workers are threads, which share what
+they read and hand pictures over without copying them. A graphics library may bring its process
+down: workers that use one are processes.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +15,11 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from galley.viz.film_job import CHUNK, FilmJob, turns
+from galley.viz.film_job import CHUNK, FilmJob, pictures, turns
 from galley.viz.picture import Image
 
 logger = logging.getLogger(__name__)
@@ -25,11 +30,11 @@ class CrewError(RuntimeError):
 
 
 class FilmCrew:
-    """Worker processes for one film. Use as a context manager: leaving it ends the processes.
+    """Workers for one film. Use as a context manager: leaving it ends them.
 
     Args:
         job: what to draw.
-        workers: number of processes; None for one a core that may be used, at most 4.
+        workers: their number; None for one a core that may be used, at most 4.
     """
 
     def __init__(self, job: FilmJob, workers: int | None = None) -> None:
@@ -38,12 +43,28 @@ class FilmCrew:
         self.job = job
         self.workers = max(1, min(workers or min(cores, 4), chunks))
         self._queues: list[queue.Queue[Image | None]] = []
+        self._threads: list[threading.Thread] = []
+        self._raised: list[Exception | None] = [None] * self.workers
         self._processes: list[subprocess.Popen[bytes]] = []
         self._errors = [tempfile.TemporaryFile() for _ in range(self.workers)]  # noqa: SIM115
         self._folder = tempfile.TemporaryDirectory(prefix="galley-film-")
         self._ended = threading.Event()
 
     def __enter__(self) -> FilmCrew:
+        self._queues = [queue.Queue(maxsize=2 * CHUNK) for _ in range(self.workers)]
+        if self.job.renderer == "raster":
+            for k in range(self.workers):
+                self._start(self._draw, k)
+        else:
+            self._start_processes()
+        return self
+
+    def _start(self, target: Callable[..., None], *arguments: object) -> None:
+        thread = threading.Thread(target=target, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _start_processes(self) -> None:
         data = pickle.dumps(self.job.portable())
         # The software renderer would start a thread a core in each process, only to wait on them.
         threads = str(1 if self.workers > 1 else len(os.sched_getaffinity(0)))
@@ -59,18 +80,18 @@ class FilmCrew:
                 env=environment,
             )
             self._processes.append(process)
-            self._queues.append(queue.Queue(maxsize=2 * CHUNK))
-            reader = threading.Thread(target=self._read, args=(k, data), daemon=True)
-            reader.start()
-        return self
+            self._start(self._read, k, data)
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
         for process in self._processes:
             process.kill()
-        for process, errors in zip(self._processes, self._errors, strict=True):
+        for process in self._processes:
             process.wait()
+        for errors in self._errors:
             errors.close()
+        for thread in self._threads:
+            thread.join()
         self._folder.cleanup()
 
     def pictures(self) -> Iterator[Image]:
@@ -85,6 +106,16 @@ class FilmCrew:
                 if picture is None:
                     raise CrewError(self._last_words(worker))
                 yield picture
+
+    def _draw(self, worker: int) -> None:
+        """Runs in a thread: draws a worker's share and queues it, None at the end."""
+        try:
+            for picture in pictures(self.job, worker, self.workers):
+                if not self._put(worker, picture):
+                    return
+        except Exception as error:  # whatever it is: pictures() reports it
+            self._raised[worker] = error
+        self._put(worker, None)
 
     def _read(self, worker: int, data: bytes) -> None:
         """Runs in a thread: hands the worker its job, then queues its pictures, None at the end."""
@@ -115,6 +146,9 @@ class FilmCrew:
         return False
 
     def _last_words(self, worker: int) -> str:
+        raised = self._raised[worker]
+        if raised is not None:
+            return f"film worker failed: {type(raised).__name__}: {raised}"
         status = self._processes[worker].wait()
         self._errors[worker].seek(0)
         text = self._errors[worker].read().decode(errors="replace")

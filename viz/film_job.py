@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from galley.domain.scene import Scene
 from galley.robots.model import RobotModel
-from galley.viz.captions import Caption, draw_caption
+from galley.viz.caption_drawing import draw_caption
+from galley.viz.captions import Caption
 from galley.viz.frames import Frames
 from galley.viz.picture import Image
 from galley.viz.renderer import make_renderer

@@ -17,7 +17,7 @@ class Renderer(Protocol):
     """Makes pictures of one scene with one robot, all of the same size.
 
     Attributes:
-        name: ``vtk`` or ``tiny``.
+        name: ``raster``, ``vtk`` or ``tiny``.
         reason: why this one was chosen, in a sentence.
     """
 

@@ -1,8 +1,9 @@
 """The choice of a renderer that works on this machine.
 
-Drake's VTK engine draws well without a display, but needs EGL. Where that is missing, loading it
-may raise, or bring the whole process down; so it is first tried in a process of its own, and
-PyBullet's TinyRenderer, which needs nothing, takes over.
+Our own rasteriser is the fastest and needs no graphics library. Drake's VTK engine can darken
+corners, which single pictures have time for, but it needs EGL. Where that is missing, loading it
+may raise, or bring the whole process down; so it is first tried in a process of its own, and ours
+takes over. PyBullet's TinyRenderer, plain and slow, is there to be compared with.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from galley.domain.scene import Scene
 from galley.robots.model import RobotModel
 from galley.viz.picture import Renderer
 
-RENDERERS = ("vtk", "tiny")
+RENDERERS = ("raster", "vtk", "tiny")
 _PROBE_SECONDS = 60.0
 _REMEDY = "on Debian and Ubuntu, the packages libegl1 and libgl1-mesa-dri are what it needs"
 
@@ -38,8 +39,9 @@ def open_renderer(
         scene: what to draw.
         robot: the robot in it.
         width, height: of the pictures, pixels.
-        prefer: ``vtk``, or ``tiny`` to use PyBullet's TinyRenderer in any case.
-        fine: with darkened corners; for single pictures, as it takes ten times longer.
+        prefer: ``vtk``, or ``raster`` or ``tiny``, which work everywhere.
+        fine: with darkened corners, if it is ``vtk``: for single pictures, as it takes ten times
+            longer.
 
     Returns:
         A renderer; its ``name`` says which, its ``reason`` why. A fallback is logged as a warning.
@@ -58,12 +60,16 @@ def make_renderer(
         from galley.viz.vtk_renderer import VtkRenderer
 
         return VtkRenderer(scene, robot, width, height, fine=fine)
+    if name == "raster":
+        from galley.viz.raster_renderer import RasterRenderer
+
+        return RasterRenderer(scene, robot, width, height)
     from galley.viz.tiny_renderer import TinyRenderer
 
     return TinyRenderer(scene, robot, width, height)
 
 
-def choose_renderer(prefer: str = "vtk") -> tuple[str, str]:
+def choose_renderer(prefer: str = "raster") -> tuple[str, str]:
     """Name of the renderer to use, and why, in a sentence.
 
     Raises:
@@ -71,14 +77,16 @@ def choose_renderer(prefer: str = "vtk") -> tuple[str, str]:
     """
     if prefer not in RENDERERS:
         raise ValueError(f"no renderer '{prefer}', there are {', '.join(RENDERERS)}")
+    if prefer == "raster":
+        return "raster", "our own rasteriser is the fastest, and works on every machine"
     if prefer == "tiny":
         return "tiny", "PyBullet's TinyRenderer was asked for"
     fault = vtk_fault()
     if fault is None:
         return "vtk", "Drake's VTK renderer works on this machine"
     reason = f"Drake's VTK renderer does not work on this machine ({fault}); {_REMEDY}"
-    logger.warning("filming with PyBullet's TinyRenderer, plainer and slower: %s", reason)
-    return "tiny", reason
+    logger.warning("drawing with our own rasteriser: %s", reason)
+    return "raster", reason
 
 
 @cache

@@ -20,7 +20,8 @@ from galley.domain.log import Log
 from galley.domain.scene import Scene
 from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
-from galley.viz.captions import Caption, Color, draw_caption, speed_badge
+from galley.viz.caption_drawing import Color, draw_caption
+from galley.viz.captions import Caption, speed_badge
 from galley.viz.encoder import encoded
 from galley.viz.film_crew import CrewError, FilmCrew
 from galley.viz.film_job import FilmJob
@@ -66,7 +67,7 @@ def film_side_by_side(
     height: int = 720,
     speed: float = 1.0,
     hold: float = 1.5,
-    renderer: str = "vtk",
+    renderer: str = "raster",
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> VideoInfo:
@@ -101,11 +102,11 @@ def film_side_by_side(
     try:
         _shoot(takes, jobs, path, fps, still, badge, workers, progress)
     except CrewError as error:
-        if name == "tiny":
+        if name != "vtk":
             raise
         reason = f"Drake's VTK renderer failed while filming ({error})"
-        logger.warning("filming again with PyBullet's TinyRenderer: %s", reason)
-        name = "tiny"
+        logger.warning("filming again with our own rasteriser: %s", reason)
+        name = "raster"
         jobs = [replace(job, renderer=name) for job in jobs]
         _shoot(takes, jobs, path, fps, still, badge, workers, progress)
     count = max(job.count for job in jobs) + still

@@ -7,7 +7,7 @@ from PIL import Image as PilImage
 from PIL import ImageDraw
 
 from galley.domain.frames import Array
-from galley.viz.captions import Color
+from galley.viz.caption_drawing import Color
 from galley.viz.picture import Image
 from galley.viz.view import Camera
 

@@ -12,11 +12,12 @@ from galley.domain.log import Log
 from galley.domain.scene import Scene
 from galley.robots.model import RobotModel
 from galley.viz.camera import film_cameras
-from galley.viz.captions import Caption, action_captions, speed_badge
+from galley.viz.captions import film_captions
 from galley.viz.encoder import encoded
 from galley.viz.film_crew import CrewError, FilmCrew
 from galley.viz.film_job import FilmJob
-from galley.viz.frames import Frames, frame_times, sample
+from galley.viz.frames import frame_times, sample
+from galley.viz.links import TreeLinks
 from galley.viz.renderer import choose_renderer
 from galley.viz.view import Camera
 
@@ -30,7 +31,8 @@ class VideoInfo:
 
     Attributes:
         path: the file. frames: number of pictures. fps: of film. duration_s: of film.
-        renderer: ``vtk`` or ``tiny``. reason: why that one. seconds: how long filming took.
+        renderer: ``raster``, ``vtk`` or ``tiny``. reason: why that one.
+        seconds: how long filming took.
     """
 
     path: Path
@@ -57,7 +59,7 @@ def film(
     captions: bool = True,
     title: str = "",
     hold: float = 1.0,
-    renderer: str = "vtk",
+    renderer: str = "raster",
     camera: Camera | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -96,20 +98,17 @@ def film(
     if camera is not None:
         cameras: tuple[Camera, ...] = (camera,) * len(frames.time)
     else:
-        from galley.worlds.drake_world import DrakeWorld  # late: Drake takes long to load
-
-        with DrakeWorld(scene, robot) as world:
-            cameras = film_cameras(frames, lines, scene, robot, world, fps)
-    words = _captions(frames, lines, speed, title) if captions or title else ()
+        cameras = film_cameras(frames, lines, scene, robot, TreeLinks(robot), fps)
+    words = film_captions(log, frames, robot, speed, title) if captions or title else ()
     job = FilmJob(scene, robot, frames, cameras, words, width, height, name)
     try:
         _shoot(job, path, fps, workers, progress)
     except CrewError as error:
-        if name == "tiny":
+        if name != "vtk":
             raise
         reason = f"Drake's VTK renderer failed while filming ({error})"
-        logger.warning("filming again with PyBullet's TinyRenderer: %s", reason)
-        name = "tiny"
+        logger.warning("filming again with our own rasteriser: %s", reason)
+        name = "raster"
         _shoot(replace(job, renderer=name), path, fps, workers, progress)
     return VideoInfo(
         path=path,
@@ -126,22 +125,9 @@ def film(
 
 def viewpoint(log: Log, scene: Scene, robot: RobotModel, fps: float = 25.0) -> Camera:
     """One camera from which a whole short run is seen well: where its film would begin."""
-    from galley.worlds.drake_world import DrakeWorld
-
     frames = sample(log, robot, frame_times(log, fps, 1.0, 0.0))
     lines = [str(line) for line in log.motions]
-    with DrakeWorld(scene, robot) as world:
-        return film_cameras(frames, lines, scene, robot, world, fps)[0]
-
-
-def _captions(frames: Frames, lines: list[str], speed: float, title: str) -> tuple[Caption, ...]:
-    texts = action_captions(lines)
-    captions = []
-    for t, motion in zip(frames.time, frames.motion, strict=True):
-        action, phase = texts[motion] if 0 <= motion < len(texts) else ("", "")
-        clock = f"{t - frames.time[0]:.1f} s"
-        captions.append(Caption(action, phase, clock, speed_badge(speed), title))
-    return tuple(captions)
+    return film_cameras(frames, lines, scene, robot, TreeLinks(robot), fps)[0]
 
 
 def _shoot(

@@ -48,6 +48,14 @@ class Camera:
         """Focal length in pixels for a picture of this height."""
         return float(0.5 * height / np.tan(0.5 * self.fov))
 
+    def same(self, other: Camera) -> bool:
+        """Whether both take the same picture."""
+        return bool(
+            self.fov == other.fov
+            and np.array_equal(self.position, other.position)
+            and np.array_equal(self.target, other.target)
+        )
+
     def project(self, points: Array, width: int, height: int) -> tuple[Array, Array]:
         """Where points of the world fall in a picture.
 

@@ -61,7 +61,7 @@ class VtkRenderer:
         self._world.set_arrays(q, scene_q, items)
         poses = self._body_poses()
         window: Window | None = None
-        if self._camera is not None and _same(camera, self._camera):
+        if self._camera is not None and camera.same(self._camera):
             window = changed_window(
                 self._corners, self._poses, poses, camera, self.width, self.height
             )
@@ -135,14 +135,6 @@ class VtkRenderer:
 def _inset(first: int, last: int, size: int) -> tuple[int, int]:
     """A range of pixels without its outermost ones, unless they are the picture's own edge."""
     return (first + _RIM if first > 0 else 0), (last - _RIM if last < size else size)
-
-
-def _same(a: Camera, b: Camera) -> bool:
-    return bool(
-        a.fov == b.fov
-        and np.array_equal(a.position, b.position)
-        and np.array_equal(a.target, b.target)
-    )
 
 
 def _look(fine: bool) -> RenderEngineVtkParams:

@@ -15,17 +15,24 @@ def log():
     return Log(
         time=np.arange(5) / 10,
         q=rng.normal(size=(5, 12)),
+        velocity=rng.normal(size=(5, 12)),
+        command=rng.normal(size=(5, 12)),
+        torque=np.full((5, 12), np.nan),
         scene_q=rng.normal(size=(5, 2)),
         items=rng.normal(size=(5, 1, 7)),
         held=np.array([-1, -1, 0, 0, -1]),
         motion=np.array([0, 0, 1, 1, 1]),
         motions=np.array(["pick a | close", "place a | open"]),
         declared=np.array([["0", "a", "b"], ["1", "a", "c"], ["1", "b", "c"], ["10", "x", "y"]]),
+        ends=np.array(["grip, 12 N", ""]),
+        names=np.array(["finger", "b", "a"]),
         contact_step=np.array([2]),
-        contact_pair=np.array([["a", "finger"]]),
+        contact_pair=np.array([[2, 0]]),
         contact_distance=np.array([-0.001]),
         contact_force=np.array([np.nan]),
         mode="kinematic",
+        period=0.1,
+        duration=0.4,
     )
 
 
@@ -37,6 +44,7 @@ def test_a_saved_log_comes_back_the_same(log, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["states.npz"], "nothing half-written is left"
     with pytest.raises(ValueError, match="read-only"):
         loaded.q[0, 0] = 1.0
+    assert (type(loaded.mode), type(loaded.period), type(loaded.duration)) == (str, float, float)
 
 
 def test_a_log_without_contacts_and_declarations_comes_back(log, tmp_path):
@@ -44,7 +52,8 @@ def test_a_log_without_contacts_and_declarations_comes_back(log, tmp_path):
         log,
         declared=np.empty((0, 3), dtype=np.str_),
         contact_step=np.empty(0, dtype=np.int64),
-        contact_pair=np.empty((0, 2), dtype=np.str_),
+        contact_pair=np.empty((0, 2), dtype=np.int64),
+        names=np.empty(0, dtype=np.str_),
         contact_distance=np.empty(0),
         contact_force=np.empty(0),
     )
@@ -58,6 +67,10 @@ def test_declared_pairs_are_those_of_the_motion_asked_for(log):
     assert log.declared_pairs(0) == {("a", "b")}
     assert log.declared_pairs(1) == {("a", "c"), ("b", "c")}
     assert log.declared_pairs(2) == frozenset()
+
+
+def test_a_contact_names_the_two_that_touch(log):
+    assert log.touching(0) == ("a", "finger")
 
 
 @pytest.mark.parametrize(

@@ -218,9 +218,9 @@ def test_a_reader_that_leaves_early(json_option):
 def test_help_says_what_there_is(cli):
     done = cli("--help")
     assert done.status == 0
-    for word in ("run", "plan", "validate", "scene", "compare", "exit status", "130"):
+    for word in ("run", "plan", "check", "scene", "compare", "disturb", "exit status", "130"):
         assert word in done.out
-    for command in ("run", "plan", "validate", "scene", "compare"):
+    for command in ("run", "plan", "validate", "scene", "compare", "check", "disturb"):
         done = cli(command, "--help")
         assert done.status == 0
         assert "exit status" in done.out

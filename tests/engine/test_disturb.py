@@ -113,6 +113,23 @@ def test_two_of_three_are_told_as_such_in_table_json_and_exit_status(cli, here, 
     assert Image.open(here / "out" / "disturb.png").size[0] > 1000
 
 
+def test_runs_in_which_a_fault_had_no_occasion_are_told_and_not_counted(cli, here, pretended):
+    def how(trial):
+        vain = "topple did not strike: no occasion"
+        told = {"none": (), "topple": (vain if trial.seed else "it was knocked over",)}
+        return result(trial, faults=told[trial.series], recoveries=int(trial.series == "topple"))
+
+    pretended(how)
+    done = cli(
+        *("disturb", "--amounts", 0, "--seeds", 3, "--jobs", 1),
+        *("--faults", "topple", "--out", here / "out"),
+    )
+    row = next(line for line in done.out.splitlines() if line.startswith("fault topple"))
+    assert row.split(None, 2)[2] == "1/1, 1 of them by planning anew, 2 without an occasion"
+    (fault,) = json.loads((here / "out" / "disturb.json").read_text())["faults"]
+    assert (fault["runs"], fault["success"], fault["not_struck"]) == (1, 1, 2)
+
+
 def test_a_run_that_is_lost_does_not_count_as_success_and_shows_in_the_status(cli, here, pretended):
     def how(trial):
         if trial.seed == 1:

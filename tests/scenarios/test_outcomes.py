@@ -105,17 +105,24 @@ def test_the_picture_shows_where_the_log_ends(quick, kitchen, tmp_path):
     Log(
         time=np.zeros(1),
         q=kitchen.robot.q[None],
+        velocity=np.zeros((1, 12)),
+        command=kitchen.robot.q[None],
+        torque=np.full((1, 12), np.nan),
         scene_q=np.zeros((1, len(kitchen.joints))),
         items=items,
         held=np.array([-1]),
         motion=np.array([0]),
         motions=np.array(["pick"]),
         declared=np.zeros((0, 3), dtype=str),
+        ends=np.array([""]),
+        names=np.zeros(0, dtype=str),
         contact_step=none.astype(int),
-        contact_pair=np.zeros((0, 2), dtype=str),
+        contact_pair=np.zeros((0, 2), dtype=int),
         contact_distance=none,
         contact_force=none,
         mode="kinematic",
+        period=1 / 120,
+        duration=0.0,
     ).save(run / "states.npz")
     assert draw_end(quick[0], run, tmp_path / "end.png", renderer="tiny") is True
     before, after = (np.asarray(Image.open(p)) for p in (start, tmp_path / "end.png"))

@@ -85,6 +85,13 @@ def test_a_can_that_turned_about_its_axis_stands_as_before(scene, found):
     start = initial_state(scene)
     X = scene.items[1].X_WI
     assert found(start, at(start, 1, turned(X, 2, 1.0))) == []
+    leans = turned(turned(X, 2, 1.0), 0, ABOVE * THRESHOLDS.item_turned)
+    assert found(start, at(start, 1, leans)) == [("moved", "can")]
+    holds = in_hand(scene, start, 1)
+    X_HI = holds.items[1].X_PI
+    assert found(holds, in_hand(scene, start, 1, turned(X_HI, 2, 1.0))) == []
+    swung = turned(X_HI, 1, ABOVE * THRESHOLDS.slipped_turn)
+    assert found(holds, in_hand(scene, start, 1, swung)) == [("slipped", "can")]
 
 
 @pytest.mark.parametrize("axis", [0, 1])

@@ -133,6 +133,9 @@ def test_the_robot_stops_for_what_it_runs_into_but_not_for_its_own_grip(scene, r
     hard, soft = THRESHOLDS.stop_force, 0.99 * THRESHOLDS.stop_force
     squeezed = {pair(FINGERS[0], "block"): touch([0, 0, 0], 3 * hard)}
     assert not watch.bumped(squeezed, True)
+    closing = Watch.over(robot, motion, None, THRESHOLDS)  # before it counts as held
+    assert not closing.bumped(squeezed, True)
+    assert f"{FINGERS[0]} met block" in closing.bumped(squeezed, False)
     elbow = {pair("panda_link4", "cabinet"): touch([0, 0, 0], hard)}
     assert "panda_link4 met cabinet" in watch.bumped(elbow, True)
     assert not watch.bumped({pair("panda_link4", "cabinet"): touch([0, 0, 0], soft)}, True)

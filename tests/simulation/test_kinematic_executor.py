@@ -78,7 +78,7 @@ def test_samples_lie_on_the_trajectories_at_even_times(scene, robot, world, dura
         k = min(int(np.searchsorted(starts, t + 1e-7, side="right")) - 1, len(motions) - 1)
         np.testing.assert_allclose(where, motions[k].trajectory(t - starts[k]), atol=1e-6)
     np.testing.assert_allclose(log.q[-1, arm], ends[-1], atol=1e-9)
-    np.testing.assert_array_equal(log.velocity[-1], 0.0)
+    np.testing.assert_allclose(log.velocity[-1], 0.0, atol=1e-9)
     assert executor.observe().q[arm] == pytest.approx(ends[-1])
 
 

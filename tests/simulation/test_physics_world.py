@@ -264,6 +264,20 @@ def test_pulling_a_drawer_takes_its_friction_and_damping(scene, robot):
     assert force[0] == pytest.approx(joint.friction + joint.damping * speed, rel=0.1)
 
 
+def test_what_stands_in_a_drawer_rides_along_by_friction(scene, robot):
+    X_WI = transform(None, (0.0, 0.15, 0.62 + 0.05))
+    X_WT = ahead(*KNOB)
+    state = standing(scene, robot, BEFORE, X_WT).with_item(0, Placement("drawer", frozen(X_WI)))
+    executor = PhysicsExecutor(scene, robot, state)
+    executor.execute(close(robot, 0.04, 0.01, 20.0, "knob"), "close")
+    pull = line(scene, robot, state.q, shifted(X_WT, x=0.15), 0.15, allowed=grip("knob"))
+    seen = executor.execute(pull, "pull").state
+    executor.close()
+    assert seen.items[0].parent == "drawer"
+    np.testing.assert_allclose(seen.items[0].X_PI, X_WI, atol=0.001)
+    assert seen.scene_q[scene.joint_index["slide"]] == pytest.approx(0.15, abs=0.002)
+
+
 # -- what must not be -----------------------------------------------------------------------------
 
 

@@ -31,7 +31,8 @@ def items(scene: Scene) -> np.ndarray:
 @pytest.fixture(scope="session")
 def log(scene: Scene, items: np.ndarray) -> Log:
     """Drive to the stove for 4 s, swing the arm for 4 s, open a drawer for 4 s."""
-    time = np.arange(0.0, 12.0001, 0.1)
+    period = 0.1
+    time = np.arange(121) * period
     u = np.clip([time / 4.0, time / 4.0 - 1.0, time / 4.0 - 2.0], 0.0, 1.0)
     q = np.tile(scene.robot.q, (len(time), 1))
     q[:, 0] -= 1.0 * u[0]
@@ -41,10 +42,12 @@ def log(scene: Scene, items: np.ndarray) -> Log:
     scene_q = np.zeros((len(time), len(scene.joints)))
     scene_q[:, 0] = 0.3 * u[2]
     motion = np.minimum(time // 4.0, 2.0).astype(np.int64)
-    none = np.zeros((0, 2), dtype=np.str_)
     return Log(
         time=time,
         q=q,
+        velocity=np.gradient(q, period, axis=0),
+        command=q,
+        torque=np.full_like(q, np.nan),
         scene_q=scene_q,
         items=np.tile(items, (len(time), 1, 1)),
         held=np.full(len(time), -1),
@@ -53,9 +56,13 @@ def log(scene: Scene, items: np.ndarray) -> Log:
             ["navigate center burner | drive", "pick sugar burner h1 | transit", "stow x | open"]
         ),
         declared=np.zeros((0, 3), dtype=np.str_),
+        ends=np.array(["", "", ""]),
+        names=np.zeros(0, dtype=np.str_),
         contact_step=np.zeros(0, dtype=np.int64),
-        contact_pair=none,
+        contact_pair=np.zeros((0, 2), dtype=np.int64),
         contact_distance=np.zeros(0),
         contact_force=np.zeros(0),
         mode="kinematic",
+        period=period,
+        duration=float(time[-1]),
     )

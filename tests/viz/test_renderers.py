@@ -41,7 +41,7 @@ def painted(folder: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="module", params=["vtk", "tiny"])
+@pytest.fixture(scope="module", params=["raster", "vtk", "tiny"])
 def drawer(
     request: pytest.FixtureRequest,
     scene: Scene,
@@ -113,16 +113,17 @@ def test_nothing_moved_is_the_same_picture(
     assert drawer.render(*at) is first
 
 
+@pytest.mark.parametrize("name", ["raster", "vtk"])
 def test_a_window_drawn_anew_fits_into_the_picture(
-    scene: Scene, robot: RobotModel, items: np.ndarray
+    name: str, scene: Scene, robot: RobotModel, items: np.ndarray
 ) -> None:
     """Drawn in windows and drawn whole, a picture is the same but for single pixels on edges."""
-    if vtk_fault() is not None:
+    if name == "vtk" and vtk_fault() is not None:
         pytest.skip(f"no VTK renderer here: {vtk_fault()}")
     camera = Camera([2.3, 2.0, 1.8], [0.3, 0.6, 0.9])
     q, scene_q = scene.robot.q.copy(), np.zeros(len(scene.joints))
     q[:3] = 0.95, 0.6, np.pi
-    part = make_renderer("vtk", scene, robot, 640, 480)
+    part = make_renderer(name, scene, robot, 640, 480)
     for k in range(8):
         q[3], scene_q[0] = 0.08 * k, 0.04 * k
         moved = items.copy()
@@ -130,16 +131,61 @@ def test_a_window_drawn_anew_fits_into_the_picture(
         moved[0, 3:] = to_pose7(transform(rotation_z(0.2 * k)))[3:]
         windowed = part.render(q, scene_q, moved, camera)
     part.close()
-    whole = make_renderer("vtk", scene, robot, 640, 480)
+    whole = make_renderer(name, scene, robot, 640, 480)
     expected = whole.render(q, scene_q, moved, camera)
     whole.close()
     differs = np.abs(windowed.astype(int) - expected).max(axis=2) > 12
     assert differs.mean() < 2e-4
 
 
+def test_trembling_is_not_drawn_and_creeping_is(
+    scene: Scene, robot: RobotModel, items: np.ndarray
+) -> None:
+    engine = make_renderer("raster", scene, robot, WIDTH, HEIGHT)
+    sugar = items[0, :3]
+    camera = Camera(sugar + (0.35, 0.1, 0.1), sugar)
+    q, scene_q = scene.robot.q, np.zeros(len(scene.joints))
+    first = engine.render(q, scene_q, items, camera)
+    assert engine.render(q, scene_q, items + 1e-6, camera) is first
+    moved = items.copy()
+    for _ in range(300):
+        moved[0, 1] += 1.5e-5
+        crept = engine.render(q, scene_q, moved, camera)
+    engine.close()
+    fresh = make_renderer("raster", scene, robot, WIDTH, HEIGHT)
+    expected = fresh.render(q, scene_q, moved, camera).astype(int)
+    fresh.close()
+    assert (np.abs(expected - first).max(axis=2) > 40).mean() > 0.005  # 4.5 mm are seen
+    assert (np.abs(expected - crept).max(axis=2) > 40).mean() < 2e-4
+
+
+def test_two_engines_draw_the_kitchen_alike(
+    scene: Scene, robot: RobotModel, items: np.ndarray
+) -> None:
+    """Our rasteriser and Drake's VTK: the same outlines, and nearly the same light."""
+    if vtk_fault() is not None:
+        pytest.skip(f"no VTK renderer here: {vtk_fault()}")
+    q, scene_q = scene.robot.q.copy(), np.zeros(len(scene.joints))
+    q[:3], scene_q[0] = (0.95, 0.6, 2.5), 0.2
+    pictures = []
+    for name in ("raster", "vtk"):
+        engine = make_renderer(name, scene, robot, 640, 480)
+        for eye in ([2.3, 2.0, 1.8], [1.5, -0.9, 1.4]):
+            picture = engine.render(q, scene_q, items, Camera(eye, [0.3, 0.6, 0.9]))
+            pictures.append(picture.astype(int))
+        engine.close()
+    for ours, theirs in zip(pictures[:2], pictures[2:], strict=True):
+        difference = np.abs(ours - theirs).max(axis=2)
+        assert np.median(difference) < 20
+        assert (difference > 40).mean() < 0.02
+        # Half a pixel to the side, and edges would differ all along.
+        moved = np.abs(ours[:, 2:] - theirs[:, :-2]).max(axis=2)
+        assert (moved > 40).mean() > 1.5 * (difference > 40).mean()
+
+
 def test_the_reason_is_told(scene: Scene, robot: RobotModel) -> None:
     assert choose_renderer("tiny") == ("tiny", "PyBullet's TinyRenderer was asked for")
-    with pytest.raises(ValueError, match="vtk, tiny"):
+    with pytest.raises(ValueError, match="raster, vtk, tiny"):
         choose_renderer("gl")
     drawer = open_renderer(scene, robot, 64, 48, prefer="tiny")
     assert drawer.name == "tiny"
@@ -154,7 +200,7 @@ def test_the_reason_is_told(scene: Scene, robot: RobotModel) -> None:
         ("import sys; print('no EGL', file=sys.stderr); sys.exit(1)", "no EGL"),
     ],
 )
-def test_a_broken_graphics_stack_means_tiny(
+def test_without_a_graphics_stack_the_rasteriser_draws(
     monkeypatch: pytest.MonkeyPatch, body: str, expected: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     run = subprocess.run
@@ -169,15 +215,15 @@ def test_a_broken_graphics_stack_means_tiny(
         name, reason = choose_renderer("vtk")
     finally:
         module.vtk_fault.cache_clear()
-    assert name == "tiny"
+    assert name == "raster"
     assert expected in reason
-    assert "TinyRenderer" in caplog.text
+    assert "rasteriser" in caplog.text
 
 
 def test_the_package_imports_nothing_heavy() -> None:
     code = (
         "import sys, galley.viz, galley.viz.renderer;"
-        "print([m for m in ('pydrake', 'pybullet', 'imageio', 'PIL') if m in sys.modules])"
+        "print([m for m in ('pydrake', 'pybullet', 'imageio', 'PIL', 'numba') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
