@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 FAULTS = ("nudge:sugar", "nudge:spam", "slippery:sugar", "slippery:spam", "stuck:drawer")
-FAULTS += ("topple:sugar", "topple:spam", "push-base")
+FAULTS += ("stuck-for-good:drawer", "topple:sugar", "topple:spam", "push-base")
 FAULT_SEEDS = 10  # of each fault
 
 
@@ -139,7 +139,7 @@ def tell_faults(rows: list[dict]) -> None:
     total = [0] * 5
     for fault in FAULTS:
         of_it = [row for row in mine if row["fault"] == fault]
-        struck = [r for r in of_it if not any("no occasion" in each for each in r["faults"])]
+        struck = [r for r in of_it if not any(" did not strike" in each for each in r["faults"])]
         good = [r for r in of_it if r["status"] == "success" and r["goal_reached"] and r["valid"]]
         wrong = [r for r in of_it if r["status"] == "success" and r not in good]
         failed = [r for r in of_it if r["status"] != "success"]

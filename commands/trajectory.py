@@ -183,14 +183,14 @@ def _export(arguments: argparse.Namespace, recorded: Recorded, k: int, printer: 
 
 def _replay(recorded: Recorded, chosen: tuple[int, ...], path: Path, printer: Printer) -> int:
     """Film the chosen motions from where the first of them begins, joints set over time."""
-    from galley.simulation.kinematic import execute
+    from galley.simulation.kinematic import KinematicExecutor, execute_all
     from galley.viz.video import film
     from galley.worlds.pybullet_world import PyBulletWorld
 
     motions = tuple(recorded.motions[k] for k in chosen)
     lines = tuple(recorded.lines[k] or f"trajectory {k} | " for k in chosen)
     with PyBulletWorld(recorded.scene, recorded.robot) as world:
-        _, log = execute(world, motions, lines, recorded.states[chosen[0]])
+        log = execute_all(KinematicExecutor(world, recorded.states[chosen[0]]), motions, lines)
     printer.stage("filming")
     try:
         info = film(

@@ -38,8 +38,10 @@ UNREADABLE = (
 )
 
 
-_NUMBERS = ("time", "q", "velocity", "command", "torque", "scene_q", "items")
-_NUMBERS += ("contact_distance", "contact_force")
+_NUMBERS = (
+    *("time", "q", "velocity", "command", "torque", "scene_q", "items"),
+    *("contact_distance", "contact_force"),
+)
 
 
 @dataclass(frozen=True)

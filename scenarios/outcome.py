@@ -177,7 +177,8 @@ def _outcome(job: Job, report: Report, scene: Scene) -> Outcome:
     failure, timing = told["failure"] or {}, told["timing_s"]
     wrong = judge(expect, told, _aliases(scene))
     planning_s = float(timing["task"] + timing["motion"])
-    facts = tuple((f["fact"], bool(f["holds"]), f["why"]) for f in report.goal_facts)
+    judged = report.validation.goal_facts if report.validation is not None else ()
+    facts = tuple((f.fact, f.holds, f.why) for f in judged)
     limit = expect.within_s
     return Outcome(
         job.scenario.name,

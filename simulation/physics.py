@@ -81,6 +81,8 @@ class PhysicsExecutor:
         """See ``Executor.wait``."""
         if not self._recorder.motions:
             self._recorder.begin("nothing to do", frozenset())
+        if not self._recorder.samples:
+            self._stepper.sample()
         self._stepper.wait(seconds)
 
     def log(self) -> Log:

@@ -10,6 +10,7 @@ from galley.domain.frames import Array, to_pose7
 from galley.motion.motion import Motion
 from galley.motion.thresholds import Thresholds
 from galley.simulation.executor import LOG_PERIOD
+from galley.simulation.fault_spec import OUTSIDE
 from galley.simulation.physics_world import PhysicsWorld, Touch
 from galley.simulation.recorder import Recorder, Sample
 from galley.simulation.sensing import held_item
@@ -28,6 +29,10 @@ class Fault(Protocol):
 
     def steps(self, world: PhysicsWorld, motion: Motion, name: str, t: float) -> None:
         """A step of the simulation is about to be made, ``t`` seconds into the motion."""
+        ...
+
+    def outside(self) -> dict[str, float]:
+        """What it has pushed since this was asked last, by name, and with how many N at most."""
         ...
 
 
@@ -120,6 +125,7 @@ class Stepper:
         self.held = held_item(world, self.touches, self.limits) if self.gripping else None
         q, velocity, torque = world.joints()
         command = np.array(self.hold)
+        command[:3] += world.base_shift  # where the motors hold it, whatever it believes
         if self.gripping:  # told a force, not a place
             command[self._fingers] = q[self._fingers]
         items = [to_pose7(world.item_pose(k)) for k in range(len(world.item_ids))]
@@ -136,3 +142,6 @@ class Stepper:
         )
         for (a, b), touch in self.touches.items():
             self.recorder.contact(a, b, touch.distance, touch.normal)
+        if self.fault is not None:
+            for name, force in self.fault.outside().items():
+                self.recorder.contact(OUTSIDE, name, 0.0, force)

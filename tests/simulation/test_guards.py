@@ -74,6 +74,9 @@ class Forces:
         self.normal.append(0.0 if touch is None else touch.normal)
         self.times.append(t)
 
+    def outside(self):
+        return {}
+
     def most(self, window=1.0 / 60.0):
         """The largest mean over a window (s): what a force sensor would show of an impact."""
         return max(

@@ -225,6 +225,28 @@ def test_changed_dry_friction_lasts_over_a_change_of_the_step(scene, opened):
     assert abs(world.scene_q()[k] - 0.1) < 1e-4
 
 
+@pytest.mark.parametrize("share", [0.9, 1.5])
+def test_a_door_turns_only_against_more_than_its_dry_friction(scene, opened, share):
+    """Pushed at its free edge, 0.4 m from the hinge: a torque, in N m."""
+    k = scene.joint_index["hinge"]
+    world = opened(scene, initial_state(scene).with_scene(np.array([0.0, 0.3])))
+    link = world.loaded.link(world.furniture_id, "door")
+    force = share * scene.joints[k].friction / 0.4
+
+    def pushed():
+        angle = world.scene_q()[k]
+        edge = np.array([0.3 + 0.4 * np.sin(angle), 0.4 - 0.4 * np.cos(angle), 0.3])
+        way = np.array([np.cos(angle), np.sin(angle), 0.0])
+        push(world, world.furniture_id, link, force * way, edge)
+
+    run(world, 0.3, pushed)
+    turned = world.scene_q()[k] - 0.3
+    if share < 1.0:
+        assert abs(turned) < 1e-4
+    else:
+        assert turned > 0.01
+
+
 class Spy:
     """Stands where a fault would and looks at forces and rates at each step."""
 
@@ -239,6 +261,9 @@ class Spy:
         own = frozenset({self.body})
         fingers = {k: v for k, v in touches.items() if set(k) & set(FINGERS)}
         self.seen.append((name, t, force_on(own, fingers), world.scene_velocity()[self.joint]))
+
+    def outside(self):
+        return {}
 
 
 def test_pulling_a_drawer_takes_its_friction_and_damping(scene, robot):

@@ -1,0 +1,55 @@
+"""A good run of the default task, whole and in parts that are quick to judge."""
+
+from __future__ import annotations
+
+import pytest
+
+from galley.domain.log import Log
+from galley.domain.pddl_reader import read_task
+from galley.tests.validation.mutations import part
+from galley.validation import Goal
+
+
+class Silent:
+    """Hears everything and says nothing."""
+
+    def __getattr__(self, name):
+        return lambda *arguments: None
+
+
+@pytest.fixture(scope="session")
+def run_folder(tmp_path_factory):
+    """The default task, run without forces."""
+    from galley.engine import Options, run
+
+    folder = tmp_path_factory.mktemp("runs") / "good"
+    outcome = run(Options(execute="kinematic", video=False, out=folder), Silent())
+    assert outcome.report.status == "success", outcome.report.failure
+    return folder
+
+
+@pytest.fixture(scope="session")
+def good(run_folder):
+    return Log.load(run_folder / "states.npz")
+
+
+@pytest.fixture(scope="session")
+def carrying(good):
+    """From the stove to the counter: picks, carries, places."""
+    names = [str(m) for m in good.motions]
+    first = next(k for k, name in enumerate(names) if name.startswith("(pick sugar"))
+    last = max(k for k, name in enumerate(names) if name.startswith("(place sugar"))
+    return part(good, first, last)
+
+
+@pytest.fixture(scope="session")
+def closing(good):
+    """The can is put into the open drawer, which is pushed shut."""
+    names = [str(m) for m in good.motions]
+    first = next(k for k, name in enumerate(names) if name.endswith("put in: lower"))
+    return part(good, first, len(names) - 1)
+
+
+@pytest.fixture(scope="session")
+def goal(kitchen_folder):
+    return Goal(*read_task(kitchen_folder / "kitchen.pddl", kitchen_folder / "task.pddl"))

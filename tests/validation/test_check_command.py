@@ -1,0 +1,221 @@
+"""``galley check``: a stored run judged again, in this process."""
+
+import json
+import shutil
+import signal
+from hashlib import sha256
+
+import numpy as np
+import pytest
+
+from galley.cli import main
+from galley.domain.log import Log
+from galley.tests.validation.mutations import changed, without
+
+
+@pytest.fixture
+def check(capfd):
+    """``check(folder, "--json")``: exit status, stdout and stderr."""
+    handler = signal.getsignal(signal.SIGTERM)
+
+    def run(*arguments):
+        capfd.readouterr()
+        try:
+            status = main(["check", *map(str, arguments)])
+        except SystemExit as end:
+            status = end.code
+        return (status, *capfd.readouterr())
+
+    yield run
+    signal.signal(signal.SIGTERM, handler)
+
+
+@pytest.fixture
+def stored(run_folder, tmp_path):
+    """A copy of the good run's folder that may be spoilt."""
+    return shutil.copytree(run_folder, tmp_path / "run")
+
+
+@pytest.fixture
+def edit(stored):
+    """``edit(key=value)``: change keys of the stored report; None takes one away."""
+
+    def change(**keys):
+        report = json.loads((stored / "report.json").read_text())
+        for key, value in keys.items():
+            report[key] = value
+            if value is None:
+                del report[key]
+        (stored / "report.json").write_text(json.dumps(report))
+
+    return change
+
+
+def test_a_good_run_passes_again(check, stored):
+    status, out, err = check(stored)
+    assert (status, err) == (0, "")
+    assert "kinematic" in out
+    assert "(on sugar countertop)  holds" in out
+    assert "(inside spam drawer)  holds" in out
+    assert "passed, the goal is reached" in out
+
+
+def test_the_verdict_is_the_one_of_the_report(check, stored):
+    status, out, err = check(stored, "--json")
+    found = json.loads(out)
+    told = json.loads((stored / "report.json").read_text())["validation"]
+    assert (status, err) == (0, "")
+    for key in ("states_checked", "limit_violations", "violations", "goal_facts", "at_rest"):
+        assert found[key] == told[key], key
+    assert found["max_torque_ratio"] == pytest.approx(told["max_torque_ratio"])
+    assert found["mode"] == "kinematic"
+    assert found["goal_reached"] is True
+    assert found["changed_inputs"] == []
+
+
+def test_a_spoilt_run_fails_with_each_violation_and_its_time(check, stored, kitchen):
+    log = Log.load(stored / "states.npz")
+    can = kitchen.item_index["potted_meat_can"]
+
+    def sink(items):
+        items[1200:1260, can, 2] -= 0.01
+
+    changed(log, items=sink).save(stored / "states.npz")
+    status, out, err = check(stored)
+    assert status == 1
+    assert "10.00 s  penetration   potted_meat_can and range penetrate by 10.0 mm" in out
+    assert err.startswith("failed: at 10.00 s potted_meat_can ")
+    assert "(and " in err
+    status, out, _ = check(stored, "--json")
+    kinds = {v["kind"] for v in json.loads(out)["violations"]}
+    assert status == 1
+    assert "penetration" in kinds
+
+
+def test_a_run_that_lacks_a_sample_fails(check, stored):
+    log = Log.load(stored / "states.npz")
+    keep = np.ones(len(log.time), dtype=bool)
+    keep[4000] = False
+    without(log, keep).save(stored / "states.npz")
+    status, out, _ = check(stored)
+    assert status == 1
+    assert "sample 4000 is of" in out
+
+
+def test_another_goal_is_judged_on_the_same_run(check, stored, tmp_path, kitchen_folder):
+    text = (kitchen_folder / "task.pddl").read_text()
+    (tmp_path / "other.pddl").write_text(text.replace("(on sugar countertop)", "(on sugar burner)"))
+    status, out, err = check(stored, "--problem", tmp_path / "other.pddl")
+    assert status == 1
+    assert "(on sugar burner)  does not hold: the centre of sugar_box is not over burners" in out
+    assert err.startswith("failed: (on sugar burner) does not hold")
+    assert "passed" in out, "nothing is wrong with the run itself"
+
+
+def test_symbols_come_from_what_was_executed_or_else_from_the_plan(
+    check, stored, edit, tmp_path, kitchen_folder
+):
+    text = (kitchen_folder / "task.pddl").read_text()
+    (tmp_path / "empty.pddl").write_text(text.replace("(on sugar countertop)", "(empty h1)"))
+    status, out, _ = check(stored, "--problem", tmp_path / "empty.pddl")
+    assert status == 0
+    assert "(empty h1)  holds: has no geometric meaning" in out
+    edit(execution={"facts": ["(near drawer)"]})
+    status, out, _ = check(stored, "--problem", tmp_path / "empty.pddl")
+    assert status == 1
+    assert "(empty h1)  does not hold" in out
+
+
+def test_a_log_alone_needs_its_scene_and_has_no_goal(check, stored, tmp_path, kitchen_folder):
+    alone = tmp_path / "alone.npz"
+    shutil.copy(stored / "states.npz", alone)
+    status, _, err = check(alone)
+    assert status == 2
+    assert "--scene" in err
+    status, out, err = check(alone, "--scene", kitchen_folder / "kitchen.yaml")
+    assert (status, err) == (0, "")
+    assert "no goal was judged" in out
+    status, _, err = check(
+        alone,
+        *("--scene", kitchen_folder / "kitchen.yaml"),
+        *("--problem", kitchen_folder / "task.pddl"),
+    )
+    assert status == 2
+    assert "name --domain too" in err
+
+
+def test_inputs_that_have_changed_are_told(check, stored, edit, tmp_path, kitchen_folder):
+    scene = tmp_path / "scene.yaml"
+    text = f"galley_scene: 1\nextends: {kitchen_folder / 'kitchen.yaml'}\n"
+    scene.write_text(text)
+    digest = sha256(scene.read_bytes()).hexdigest()
+    gone = str(tmp_path / "gone.png")
+    edit(scene=str(scene), inputs={str(scene): digest})
+    assert check(stored)[::2] == (0, "")
+    scene.write_text(text + "# a remark\n")
+    edit(inputs={str(scene): digest, gone: digest})
+    status, _, err = check(stored)
+    assert status == 0
+    assert f"warning: {scene} has changed since the run" in err
+    assert f"warning: {gone} is no longer there" in err
+    status, _, err = check(stored, "--scene", kitchen_folder / "kitchen.yaml")
+    assert status == 0
+    assert "has changed" not in err, "it is not read"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "what"),
+    [
+        (lambda run: shutil.rmtree(run), "no such file"),
+        (lambda run: (run / "states.npz").unlink(), "holds no states.npz"),
+        (lambda run: (run / "states.npz").write_bytes(b"no"), "is not a log"),
+        (lambda run: (run / "report.json").write_text("{"), "report.json:1: is not JSON"),
+        (lambda run: (run / "report.json").write_text("[]"), "is not the report of a run"),
+        (lambda run: (run / "report.json").unlink(), "name one: --scene"),
+    ],
+)
+def test_what_is_no_run_is_bad_input(check, stored, spoil, what):
+    spoil(stored)
+    status, out, err = check(stored)
+    assert (status, out) == (2, "")
+    assert what in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("keys", "what"),
+    [
+        ({"scene": "moved.yaml"}, "moved.yaml: the run's scene is no longer there; name one: --s"),
+        ({"problem": "moved.pddl"}, "the run's problem is no longer there; name one: --problem"),
+        ({"domain": 3}, "'domain' must be the name of a file; name one: --domain"),
+        ({"execution": None, "plan": "pick"}, "'plan' must be a list of texts"),
+        ({"execution": None, "plan": [["pick"]]}, "'plan' must be a list of texts"),
+        ({"execution": {"facts": ["(on (a) b)"]}}, "'facts' must be a list of texts"),
+        ({"inputs": []}, "'inputs' must map files"),
+    ],
+)
+def test_a_report_that_leads_nowhere_is_bad_input(check, stored, edit, keys, what):
+    edit(**keys)
+    status, out, err = check(stored)
+    assert (status, out) == (2, "")
+    assert what in err
+    assert "Traceback" not in err
+
+
+def test_a_log_of_another_scene_is_refused_in_words(check, stored, small_text, tmp_path):
+    scene = tmp_path / "small.yaml"
+    scene.write_text(small_text)
+    status, _, err = check(stored / "states.npz", "--scene", scene)
+    assert status in (1, 2)
+    assert "Traceback" not in err
+    assert "maps to nothing" in err or "shape" in err
+
+
+def test_another_version_of_the_log_is_refused(check, stored):
+    with np.load(stored / "states.npz") as data:
+        columns = dict(data)
+    columns["log_version"] = np.array(1)
+    np.savez(stored / "states.npz", **columns)
+    status, _, err = check(stored)
+    assert status == 2
+    assert "is a log of version 1, expected 2" in err

@@ -1,0 +1,165 @@
+"""What a log says of pushes from outside and of mishaps that were noticed counts, and no more."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from galley.tests.validation.mutations import changed, kinds, with_contact, words
+from galley.validation import validate_run
+from galley.validation.circumstances import OUTSIDE, noticed, spread
+
+
+@pytest.fixture(scope="module")
+def physics(carrying):
+    """The part as a run with forces, each contact with a small one. The grip is half as deep."""
+
+    def open_a_little(q):
+        q[:, 10:] += 0.0012 * (1.0 - q[:, 10:] / 0.04)
+
+    carrying = changed(carrying, q=open_a_little)
+    return replace(
+        carrying,
+        mode="physics",
+        torque=np.zeros_like(carrying.q),
+        contact_force=np.full(len(carrying.contact_step), 0.1),
+    )
+
+
+def slid(log, item, k, way=0.01, seconds=0.25):
+    """An item slides a centimetre along x, from sample k on."""
+    ramp = np.clip((np.arange(len(log.time)) - k) * log.period / seconds, 0.0, 1.0)
+
+    def slide(items):
+        items[:, item, 0] += way * (1.0 - np.cos(np.pi * ramp)) / 2.0
+
+    return changed(log, items=slide)
+
+
+def test_the_part_passes_with_forces_too(kitchen, physics):
+    found = validate_run(kitchen, physics)
+    assert found.passed, words(found)
+    assert found.events == ()
+
+
+def test_a_push_from_outside_explains_what_moves_then_and_there(kitchen, physics):
+    can, k = kitchen.item_index["potted_meat_can"], 600
+    moved = slid(physics, can, k)
+    assert "potted_meat_can moves by" in words(validate_run(kitchen, moved))
+    told, elsewhere, later = moved, moved, moved
+    for step in range(k, k + 30):
+        told = with_contact(told, step, OUTSIDE, "potted_meat_can", 5.0)
+        elsewhere = with_contact(elsewhere, step, OUTSIDE, "sugar_box", 5.0)
+        later = with_contact(later, step + 400, OUTSIDE, "potted_meat_can", 5.0)
+    assert validate_run(kitchen, told).passed
+    assert "moved-alone" in kinds(validate_run(kitchen, elsewhere))
+    assert "moved-alone" in kinds(validate_run(kitchen, later))
+
+
+def test_a_push_on_the_chassis_is_no_motor_of_the_base(kitchen, physics):
+    """A shove of 0.1 m/s within one sample, and back: motors could not do it."""
+    k = 1300
+
+    def shove(velocity):
+        velocity[k : k + 3, 1] += 0.1
+
+    def go(q):
+        q[k + 1 : k + 4, 1] += 0.1 * physics.period * np.array([1.0, 2.0, 3.0])
+        q[k + 4 :, 1] += 0.1 * physics.period * 3.0
+
+    jolted = changed(physics, velocity=shove, q=go)
+    jolted = replace(jolted, command=jolted.q)
+    sugar = kitchen.item_index["sugar_box"]
+
+    def along(items):
+        items[:, sugar, 1] += (jolted.q - physics.q)[:, 1]
+
+    jolted = changed(jolted, items=along)  # it is in the hand
+    alone = validate_run(kitchen, jolted)
+    assert "base_y accelerates" in words(alone)
+    told = jolted
+    for step in range(k, k + 5):
+        told = with_contact(told, step, OUTSIDE, "chassis", 90.0)
+    found = validate_run(kitchen, told)
+    assert "base_y" not in words(found)
+    assert found.max_undeclared_force_n == 0.0, "outside is not a thing that the robot hits"
+
+
+def recovered(log, motion):
+    """The same log, planned anew after a motion."""
+    names = [
+        str(name) if k <= motion else f"recovery 1: {name}" for k, name in enumerate(log.motions)
+    ]
+    return replace(log, motions=np.array(names))
+
+
+def test_a_slip_after_which_was_planned_anew_is_an_event(kitchen, physics):
+    sugar = kitchen.item_index["sugar_box"]
+    motion = next(k for k, m in enumerate(physics.motions) if str(m).endswith("fold the arm"))
+    at = np.flatnonzero((physics.motion == motion) & (physics.held == sugar))
+
+    def slip(items):
+        items[at, sugar, 2] -= 0.02 * np.sin(np.linspace(0.0, np.pi, len(at))) ** 2
+
+    slipped = changed(physics, items=slip)
+    unnoticed = validate_run(kitchen, slipped)
+    assert "slip" in kinds(unnoticed)
+    assert unnoticed.events == ()
+    found = validate_run(kitchen, recovered(slipped, motion))
+    assert "slip" not in kinds(found), words(found)
+    assert [event.kind for event in found.events] == ["slip"]
+    assert "fold the arm" in found.events[0].what
+    assert found.as_json()["events"][0]["kind"] == "slip"
+    too_late = validate_run(kitchen, recovered(slipped, motion + 1))
+    assert "slip" in kinds(too_late)
+
+
+def test_a_hand_that_meets_an_item_is_an_event_where_it_was_noticed_but_furniture_is_not(
+    kitchen, physics
+):
+    motion = next(k for k, m in enumerate(physics.motions) if str(m).endswith("| reach"))
+    step = int(np.flatnonzero(physics.motion == motion)[20])
+    item = with_contact(physics, step, "panda_hand", "sugar_box", 9.0)
+    hood = with_contact(physics, step, "panda_hand", "hood", 9.0)
+    assert "contact" in kinds(validate_run(kitchen, item))
+    assert validate_run(kitchen, recovered(item, motion)).passed
+    assert "contact" in kinds(validate_run(kitchen, recovered(hood, motion)))
+
+
+def test_an_impact_may_go_as_deep_as_a_step_of_simulation_takes_it(kitchen, physics):
+    """A can that falls onto the stove at 3 m/s is up to 12.5 mm in it before that is felt."""
+    can = kitchen.item_index["potted_meat_can"]
+    k = 600
+    rest = float(physics.items[0, can, 2])
+    fall = np.arange(1, 60)[::-1]  # samples before the impact
+
+    def drop(depth):
+        def change(items):
+            t = fall * physics.period
+            items[k - 59 : k, can, 2] = rest + 3.0 * t - 4.905 * t**2  # thrown down at the end
+            items[k : k + 3, can, 2] = rest - depth
+
+        return change
+
+    shallow = validate_run(kitchen, changed(physics, items=drop(0.011)))
+    assert shallow.max_penetration_m == pytest.approx(0.011, abs=1e-4)
+    assert "potted_meat_can and range penetrate" not in words(shallow)
+    deep = validate_run(kitchen, changed(physics, items=drop(0.018)))
+    assert "potted_meat_can and range penetrate by 18.0 mm" in words(deep)
+
+
+def test_noticed_motions_are_those_right_before_a_new_recovery():
+    class Names:
+        motions = np.array(
+            ["(a) | x", "(a) | y", "recovery 1: (b) | x", "recovery 1: (b) | y", "recovery 2: (c)"]
+        )
+
+    assert noticed(Names).tolist() == [False, True, False, True, False]
+
+
+def test_flags_spread_ahead_and_behind():
+    flags = np.zeros(10, dtype=bool)
+    flags[5] = True
+    assert np.flatnonzero(spread(flags, 2, 1)).tolist() == [3, 4, 5, 6]
+    assert np.flatnonzero(spread(flags, 0, 0)).tolist() == [5]
+    assert np.flatnonzero(spread(flags, 50, 50)).tolist() == list(range(10))

@@ -1,0 +1,265 @@
+"""A good run passes; whatever is done to its log is found, and named for what it is."""
+
+from dataclasses import replace
+from inspect import signature
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from galley.tests.validation.mutations import (
+    FAMILIES,
+    changed,
+    kinds,
+    part,
+    with_contact,
+    without,
+    words,
+)
+from galley.validation import validate_run
+
+
+def mutate(family, log, seed, robot):
+    rng = np.random.default_rng(seed)
+    more = (robot,) if "robot" in signature(family).parameters else ()
+    return family(log, rng, *more)
+
+
+def test_the_good_run_passes_and_reaches_its_goal(kitchen, good, goal):
+    found = validate_run(kitchen, good, goal)
+    assert found.passed, words(found)
+    assert found.goal_reached
+    assert found.at_rest
+    assert found.states_checked >= len(good.time) > 5000
+    assert found.max_penetration_m < 0.002
+    assert 0.0005 < found.max_declared_penetration_m < 0.005, "fingers press on what they hold"
+    assert 0.5 < found.max_velocity_ratio < 1.0
+    assert 0.5 < found.max_acceleration_ratio < 1.0
+    assert found.torques == "inverse dynamics"
+    assert 0.2 < found.max_torque_ratio < 1.0
+    assert found.tracking_error_rad == 0.0
+    assert found.max_slip_m < 1e-6
+
+
+@pytest.mark.parametrize("which", ["carrying", "closing"])
+def test_the_parts_that_are_mutated_pass(kitchen, which, request):
+    found = validate_run(kitchen, request.getfixturevalue(which))
+    assert found.passed, words(found)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_each_kind_of_fault_is_found_and_named(kitchen, robot, carrying, family):
+    log, expected = mutate(family, carrying, 0, robot)
+    found = validate_run(kitchen, log)
+    assert kinds(found) & expected, words(found)
+
+
+@settings(max_examples=12, deadline=None)
+@given(family=st.sampled_from(FAMILIES), seed=st.integers(0, 2**32 - 1))
+def test_any_single_fault_is_found(kitchen, robot, carrying, family, seed):
+    log, expected = mutate(family, carrying, seed, robot)
+    assert kinds(validate_run(kitchen, log)) & expected
+
+
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None)
+@given(family=st.sampled_from(FAMILIES), seed=st.integers(0, 2**32 - 1))
+def test_any_of_many_single_faults_is_found(kitchen, robot, carrying, family, seed):
+    log, expected = mutate(family, carrying, seed, robot)
+    assert kinds(validate_run(kitchen, log)) & expected
+
+
+# -- what was found by hand, with the figures it must show ----------------------------------------
+
+
+def test_an_item_a_centimetre_in_the_counter_is_measured(kitchen, carrying):
+    sugar, last = kitchen.item_index["sugar_box"], len(carrying.time) - 1
+
+    def sink(items):
+        items[last - 60 :, sugar, 2] -= 0.01
+
+    found = validate_run(kitchen, changed(carrying, items=sink))
+    assert found.max_penetration_m == pytest.approx(0.01, abs=1e-3)
+    assert found.deepest == ("hitman", "sugar_box")
+    first = next(v for v in found.violations if v.kind == "penetration")
+    assert first.time == pytest.approx((last - 60) * carrying.period)
+
+
+def test_a_loose_item_that_dips_for_one_sample_is_found(kitchen, carrying):
+    can = kitchen.item_index["potted_meat_can"]
+    for at in (500, len(carrying.time) // 2):
+
+        def dip(items, at=at):
+            items[at, can, 2] -= 0.003
+
+        found = validate_run(kitchen, changed(carrying, items=dip))
+        assert "potted_meat_can and range penetrate by 3.0 mm" in words(found)
+
+
+@pytest.mark.parametrize("which", [0, 1, -1])
+def test_one_missing_sample_is_found_at_either_end_too(kitchen, carrying, which):
+    keep = np.ones(len(carrying.time), dtype=bool)
+    keep[which] = False
+    found = validate_run(kitchen, without(carrying, keep))
+    assert "log" in kinds(found)
+    if which != -1:
+        assert "s instead of" in words(found)
+    else:
+        assert "the run at" in words(found)
+
+
+def test_a_run_cut_off_between_motions_is_found_though_its_times_are_right(kitchen, carrying):
+    last = len(carrying.motions) - 1
+    short = part(carrying, 0, last - 1)
+    claimed = replace(
+        short, motions=carrying.motions, ends=carrying.ends, declared=carrying.declared
+    )
+    assert "ends in motion" in words(validate_run(kitchen, claimed))
+
+
+@pytest.mark.parametrize(
+    ("joint", "value"), [(3 + 3, -0.05), (3 + 5, 3.80), (0, 2.45), (10, 0.045), (11, -0.001)]
+)
+def test_a_joint_past_its_limit_is_named(kitchen, robot, carrying, joint, value):
+    def bend(q):
+        q[100:, joint] = value
+
+    found = validate_run(kitchen, changed(carrying, q=bend))
+    assert found.limit_violations >= 1
+    assert f"{robot.joints[joint]} is" in words(found)
+    assert "beyond its limit" in words(found)
+
+
+def test_a_drawer_past_its_limit_is_named(kitchen, closing):
+    joint = kitchen.joints[0]
+
+    def pull(scene_q):
+        scene_q[:50, 0] = joint.upper + 0.01
+
+    found = validate_run(kitchen, changed(closing, scene_q=pull))
+    assert f"{joint.name} is 0.0100 m beyond its limit" in words(found)
+
+
+def test_a_joint_that_accelerates_too_hard_is_named_though_its_rates_agree(
+    kitchen, robot, carrying
+):
+    """A jerk of one sample that comes back: positions and velocities fit each other."""
+    j, k, limit = 3, 300, robot.group("arm").acceleration[0]
+    extra = 1.5 * limit * carrying.period
+
+    def kick(velocity):
+        velocity[k, j] += extra
+
+    def go(q):
+        q[k, j] += 0.5 * extra * carrying.period
+        q[k + 1 :, j] += extra * carrying.period
+
+    found = validate_run(kitchen, changed(carrying, velocity=kick, q=go, command=go))
+    assert "panda_joint1 accelerates at" in words(found)
+    assert found.max_acceleration_ratio > 1.3
+    assert "rates" not in kinds(found)
+
+
+def test_a_drawer_left_ajar_misses_the_goal(kitchen, closing, goal):
+    slide = kitchen.joint_index["indigo_drawer_top_joint"]
+    can = kitchen.item_index["potted_meat_can"]
+    least = np.maximum(closing.scene_q[:, slide], 0.02) - closing.scene_q[:, slide]
+
+    def ajar(scene_q):
+        scene_q[:, slide] += least
+
+    def along(items):
+        items[:, can, 0] += least
+
+    found = validate_run(kitchen, changed(closing, scene_q=ajar, items=along), goal)
+    inside = next(f for f in found.goal_facts if f.fact.startswith("(inside spam"))
+    assert not inside.holds
+    assert "open by 20.0 mm" in inside.why
+    assert not found.goal_reached
+    assert validate_run(kitchen, closing, goal).goal_reached
+
+
+def test_a_held_item_that_drifts_is_named_with_how_far(kitchen, carrying):
+    sugar = kitchen.item_index["sugar_box"]
+    at = np.flatnonzero(carrying.held == sugar)
+
+    def drift(items):
+        items[at, sugar, 2] += np.linspace(0.0, 0.05, len(at))
+
+    found = validate_run(kitchen, changed(carrying, items=drift))
+    assert "sugar_box moves in the hand" in words(found)
+    assert found.max_slip_m > 0.005, "in the longest of several motions"
+
+
+def test_forces_count_only_where_nothing_was_declared(kitchen, carrying):
+    sugar = kitchen.item_index["sugar_box"]
+    held = int(np.flatnonzero(carrying.held == sugar)[200])
+    loose = int(np.flatnonzero(carrying.held < 0)[5])
+    bump = validate_run(kitchen, with_contact(carrying, held, "sugar_box", "hood", 5.0))
+    assert "hood is pushed against sugar_box with 5.0 N" in words(bump)
+    assert bump.max_undeclared_force_n == 5.0
+    for log in (
+        with_contact(carrying, held, "panda_leftfinger", "sugar_box", 40.0),  # declared
+        with_contact(carrying, held, "sugar_box", "hood", 1.5),  # a graze
+        with_contact(carrying, loose, "sugar_box", "range", 5.0),  # it stands there
+    ):
+        assert validate_run(kitchen, log).passed
+
+
+def test_the_end_of_a_motion_belongs_to_both_motions(kitchen, carrying):
+    """A contact that only the next motion declares may be there in the last sample before it."""
+    names = [str(m) for m in carrying.motions]
+    motion = next(m for m, name in enumerate(names) if name.endswith("| approach"))
+    k = int(np.flatnonzero(carrying.motion == motion)[0]) - 1
+    a, b = "panda_leftfinger", "sugar_box"
+    assert (a, b) in carrying.declared_pairs(motion) - carrying.declared_pairs(motion - 1)
+    assert validate_run(kitchen, with_contact(carrying, k, a, b, 9.0)).passed
+    assert not validate_run(kitchen, with_contact(carrying, k - 1, a, b, 9.0)).passed
+
+
+def test_without_declarations_the_grip_is_a_collision(kitchen, carrying):
+    bare = replace(carrying, declared=np.empty((0, 3), dtype=np.str_))
+
+    def press(q):
+        q[:, 10:] = np.maximum(q[:, 10:] - 0.004, 0.0)
+
+    found = validate_run(kitchen, changed(bare, q=press))
+    assert "penetration" in kinds(found)
+    assert "finger" in words(found)
+
+
+def test_fast_things_are_looked_at_between_samples(kitchen, carrying):
+    """Two samples on either side of the wall cabinet's end panel: both free, the way is not."""
+    two = part(carrying, 0, 0)
+    keep = np.zeros(len(two.time), dtype=bool)
+    keep[:2] = True
+    k = kitchen.item_index["sugar_box"]
+
+    def through(items):
+        items[:, k, :3] = [[-0.2, 1.75, 1.8], [-0.2, 1.05, 2.0]]  # outside, inside on the shelf
+
+    found = validate_run(kitchen, changed(without(two, keep), items=through))
+    assert "dagger and sugar_box penetrate" in words(found)
+    assert found.states_checked > 50
+
+
+def test_a_contact_in_a_state_that_no_force_tells_of_is_found(kitchen, robot, carrying):
+    """In a run with forces whatever touches is recorded; here the fingers press on nothing told."""
+    at = len(carrying.contact_step)
+    physics = replace(
+        carrying,
+        mode="physics",
+        torque=np.zeros_like(carrying.q),
+        contact_force=np.full(at, 1.0),
+    )
+    none = np.zeros(at, dtype=bool)
+    silent = replace(
+        physics,
+        contact_step=physics.contact_step[none],
+        contact_pair=physics.contact_pair[none],
+        contact_distance=physics.contact_distance[none],
+        contact_force=physics.contact_force[none],
+    )
+    found = validate_run(kitchen, silent)
+    assert "no contact was recorded" in words(found)

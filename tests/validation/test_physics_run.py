@@ -1,0 +1,78 @@
+"""A run under physics: it passes, and what is done to its log is found in spite of its noise."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from galley.domain.log import Log
+from galley.tests.validation.conftest import Silent
+from galley.tests.validation.mutations import FAMILIES, changed, kinds, part, words
+from galley.tests.validation.test_mutated_logs import mutate
+from galley.validation import validate_run
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    from galley.engine import Options, run
+
+    folder = tmp_path_factory.mktemp("runs") / "physics"
+    outcome = run(Options(execute="physics", video=False, out=folder), Silent())
+    assert outcome.report.status == "success", outcome.report.failure
+    return Log.load(folder / "states.npz")
+
+
+@pytest.fixture(scope="module")
+def carried(whole):
+    names = [str(m) for m in whole.motions]
+    first = next(k for k, name in enumerate(names) if name.startswith("(pick sugar"))
+    last = max(k for k, name in enumerate(names) if name.startswith("(place sugar"))
+    return part(whole, first, last)
+
+
+def test_a_run_under_physics_passes_and_reaches_its_goal(kitchen, whole, goal):
+    found = validate_run(kitchen, whole, goal)
+    assert found.passed, words(found)
+    assert found.goal_reached
+    assert found.torques == "recorded"
+    assert 0.0 < found.max_torque_ratio <= 1.0 + 1e-6
+    assert 0.0 < found.tracking_error_rad < 0.05
+    assert 0.0 < found.max_slip_m < 0.015, "a grip by friction creeps"
+    assert 0.0 < found.max_declared_penetration_m < 0.002
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_each_kind_of_fault_is_found_in_physics_too(kitchen, robot, carried, family):
+    for seed in range(3):
+        log, expected = mutate(family, carried, seed, robot)
+        found = validate_run(kitchen, log)
+        assert kinds(found) & expected, words(found)
+
+
+def test_forces_that_were_taken_out_of_the_log_are_missed(kitchen, carried):
+    """The hand closes a millimetre and a half further than it did, and no contact tells of it."""
+    none = np.zeros(len(carried.contact_step), dtype=bool)
+    silent = replace(
+        carried,
+        contact_step=carried.contact_step[none],
+        contact_pair=carried.contact_pair[none],
+        contact_distance=carried.contact_distance[none],
+        contact_force=carried.contact_force[none],
+    )
+    held = carried.held >= 0
+
+    def press(q):
+        q[held, 10:] -= 0.0015
+
+    assert "no contact was recorded" in words(validate_run(kitchen, changed(silent, q=press)))
+
+
+def test_a_torque_that_is_no_number_makes_a_run_with_forces_unusable(kitchen, carried):
+    def spoil(torque):
+        torque[100, 5] = np.nan
+
+    found = validate_run(kitchen, changed(carried, torque=spoil))
+    assert kinds(found) == {"log"}
+    assert "torque of sample 100" in words(found)

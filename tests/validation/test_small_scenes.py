@@ -1,0 +1,131 @@
+"""Runs in small scenes, made by hand: nothing that a kitchen has is taken for granted."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from galley.domain.frames import to_pose7
+from galley.domain.log import Log
+from galley.domain.scene_file import load_scene
+from galley.tests.validation.mutations import changed, kinds, words
+from galley.validation import validate_run
+
+
+def still(scene, seconds=1.0, period=1 / 120):
+    """A log in which nothing happens."""
+    count = round(seconds / period) + 1
+    q = np.repeat(scene.robot.q[None], count, axis=0)
+    items = np.array([to_pose7(item.X_WI) for item in scene.items]).reshape(-1, 7)
+    return Log(
+        time=np.arange(count) * period,
+        q=q,
+        velocity=np.zeros_like(q),
+        command=q,
+        torque=np.full_like(q, np.nan),
+        scene_q=np.repeat(np.array([[j.start for j in scene.joints]]), count, axis=0),
+        items=np.repeat(items[None], count, axis=0),
+        held=np.full(count, -1),
+        motion=np.zeros(count, dtype=np.int64),
+        motions=np.array(["nothing to do"]),
+        declared=np.empty((0, 3), dtype=np.str_),
+        ends=np.array([""]),
+        names=np.empty(0, dtype=np.str_),
+        contact_step=np.empty(0, dtype=np.int64),
+        contact_pair=np.empty((0, 2), dtype=np.int64),
+        contact_distance=np.empty(0),
+        contact_force=np.empty(0),
+        mode="kinematic",
+        period=period,
+        duration=(count - 1) * period,
+    )
+
+
+@pytest.fixture
+def bare_scene(small_text, tmp_path):
+    """No items, no joints, no regions: a floor and a cabinet."""
+    head = small_text.split("  drawer:\n")[0]
+    file = tmp_path / "bare.yaml"
+    ends = "items: {}\nobjects: {}\nstances:\n  away: {x: [1.0, 2.0], y: [-1.0, 1.0]}\n"
+    file.write_text(head + ends)
+    return load_scene(file)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1 / 120, 0.1, 1.0])
+def test_standing_still_passes_for_any_length(small_scene, bare_scene, seconds):
+    for scene in (small_scene, bare_scene):
+        found = validate_run(scene, still(scene, seconds))
+        assert found.passed, words(found)
+        assert found.states_checked == round(seconds * 120) + 1
+        assert found.at_rest
+        assert found.max_acceleration_ratio == 0.0
+
+
+def test_a_door_that_opens_by_itself_is_found_and_one_that_a_hand_is_at_is_not(small_scene):
+    log = still(small_scene, 2.0)
+    hinge = small_scene.joint_index["hinge"]
+    ramp = np.clip(np.arange(len(log.time)) - 100, 0, 40) / 40.0 * 0.3
+
+    def turn(scene_q):
+        scene_q[:, hinge] += ramp
+
+    found = validate_run(small_scene, changed(log, scene_q=turn))
+    assert "hinge moves by" in words(found)
+    assert "rad although nothing touches it" in words(found)
+
+
+def test_what_rests_on_another_item_is_supported_and_what_hangs_in_the_air_is_not(
+    small_text, tmp_path
+):
+    second = (
+        "  lid:\n    mass: 0.1\n    shapes:\n      - {box: [0.08, 0.08, 0.02]}\n"
+        "    pose: {on: top, xy: [-0.2, 0.2], yaw: 0.0}\n"
+    )
+    file = tmp_path / "two.yaml"
+    file.write_text(small_text.replace("stances:\n", f"{second}stances:\n", 1))
+    scene = load_scene(file)
+    block, lid = scene.item_index["block"], scene.item_index["lid"]
+
+    def stacked(above):
+        def put(items):
+            items[:, lid, :2] = items[:, block, :2]
+            items[:, lid, 2] = 0.84 + 0.10 + 0.01 + above
+
+        return changed(still(scene), items=put)
+
+    assert validate_run(scene, stacked(0.0)).passed
+    assert kinds(validate_run(scene, stacked(0.006))) == {"floating"}
+    assert kinds(validate_run(scene, stacked(-0.006))) == {"penetration"}
+
+
+def test_an_item_that_is_said_to_be_held_must_be_at_the_fingers(small_scene):
+    log = still(small_scene)
+
+    def claim(held):
+        held[:] = 0
+
+    found = validate_run(small_scene, changed(log, held=claim))
+    assert kinds(found) == {"floating"}
+    assert "the fingers are not at it" in words(found)
+
+
+@pytest.mark.parametrize(
+    ("column", "change", "what"),
+    [
+        ("q", lambda log: log.q[:, :11], "q has the shape"),
+        ("scene_q", lambda log: log.scene_q[:, :1], "scene_q has the shape"),
+        ("items", lambda log: log.items[:-1], "items has the shape"),
+        ("held", lambda log: log.held + 5, "held has values"),
+        ("motion", lambda log: log.motion + 1, "motion has values"),
+        ("period", lambda log: 0.0, "the period is 0.0 s"),
+        ("declared", lambda log: np.array([["7", "a", "b"]]), "declared for a motion '7'"),
+        ("time", lambda log: log.time[:0], "the log is empty"),
+    ],
+)
+def test_a_log_that_can_not_be_read_is_refused_in_words(small_scene, column, change, what):
+    log = still(small_scene)
+    found = validate_run(small_scene, replace(log, **{column: change(log)}))
+    assert not found.passed
+    assert found.states_checked == 0
+    assert kinds(found) == {"log"}
+    assert what in words(found)

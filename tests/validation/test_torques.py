@@ -1,0 +1,83 @@
+"""Torques by inverse dynamics: against Drake's."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from galley.domain.frames import from_pose7, inverse, to_pose7
+from galley.optimization.torques import Held, TorqueModel
+from galley.validation import validate_run
+from galley.validation.poses import furniture_poses
+from galley.validation.stage import Stage
+from galley.validation.torques import Load, efforts
+
+RNG = np.random.default_rng(11)
+ARM = slice(3, 10)
+
+
+@pytest.fixture(scope="module")
+def stage(kitchen):
+    with Stage(kitchen) as found:
+        yield found
+
+
+def random_q(robot):
+    lower = np.concatenate([g.lower for g in robot.groups])
+    upper = np.concatenate([g.upper for g in robot.groups])
+    return RNG.uniform(lower, upper)
+
+
+def test_effort_limits_are_those_of_the_urdf(robot):
+    assert efforts(robot)[ARM].tolist() == [87.0] * 4 + [12.0] * 3
+
+
+def test_torques_of_any_motion_are_what_drake_says(stage, kitchen, robot):
+    """Gravity, inertia and Coriolis forces, by the same published masses."""
+    model = TorqueModel(robot, None, "identified")
+    items = np.array([to_pose7(item.X_WI) for item in kitchen.items])
+    for scale in (0.0, 1.0):
+        for _ in range(20):
+            q = random_q(robot)
+            v, a = scale * RNG.uniform(-1.0, 1.0, 12), scale * RNG.uniform(-5.0, 5.0, 12)
+            stage.put(q, {}, items)
+            mine = stage.inverse_dynamics(q.tolist(), v.tolist(), a.tolist())
+            theirs = model.torques(q[None], v[None], a[None])[0]
+            np.testing.assert_allclose(mine[ARM], theirs[ARM], rtol=1e-3, atol=2e-3)
+
+
+def test_a_held_item_adds_what_drake_says_it_weighs(stage, kitchen, robot, carrying):
+    """The load of a logged state at rest, an item in the hand."""
+    item = kitchen.items[0]
+    k = int(np.flatnonzero(carrying.held == 0)[100])
+    still = replace(
+        carrying,
+        **{
+            name: np.repeat(getattr(carrying, name)[k : k + 1], 3, axis=0)
+            for name in ("q", "items", "scene_q", "held", "motion")
+        },
+        velocity=np.zeros((3, robot.size)),
+    )
+    furniture = {n: X[0] for n, X in furniture_poses(kitchen, still.scene_q[:1]).items()}
+    stage.put(still.q[0], furniture, still.items[0])
+    load = Load(kitchen, still)
+    load.look(1, stage)
+    X_HI = inverse(from_pose7(stage.hand())) @ from_pose7(still.items[0, 0])
+    drake = TorqueModel(robot, Held(item, X_HI), "identified")
+    theirs = drake.torques(still.q[:1], np.zeros((1, 12)), np.zeros((1, 12)))[0]
+    np.testing.assert_allclose(load.torques[1][ARM], theirs[ARM], atol=1e-3)
+    alone = stage.inverse_dynamics(still.q[0].tolist(), [0.0] * 12, [0.0] * 12)
+    assert np.abs(load.torques[1] - alone)[ARM].max() > 1.0, "half a kilogram at arm's length"
+
+
+def test_a_run_twice_as_fast_needs_more_torque(kitchen, carrying):
+    fast = replace(
+        carrying,
+        time=carrying.time / 2,
+        period=carrying.period / 2,
+        duration=carrying.duration / 2,
+        velocity=carrying.velocity * 2,
+    )
+    slow, quick = validate_run(kitchen, carrying), validate_run(kitchen, fast)
+    assert quick.max_torque_ratio > slow.max_torque_ratio
+    assert {"velocity", "acceleration"} <= {v.kind for v in quick.violations}

@@ -1,0 +1,21 @@
+"""Judges a run from its Log and the Scene alone. Shares no code with planning or execution.
+
+- ``judge``: ``validate_run``, every check and one verdict
+- ``verdict``: what comes out; ``tolerances``: what is still right, and why
+- ``usable``: is the log whole, and of this scene?
+- ``stage``: the scene and the robot in PyBullet, built from primitive shapes; ``replay``: every
+  executed state in it; ``poses``: where furniture is
+- ``circumstances``: pushes from outside, and mishaps after which was planned anew
+- ``contacts``: recorded forces; ``limits``: positions, velocities, accelerations; ``torques``;
+  ``tracking``: commands against positions
+- ``held``: items in the hand; ``loose``: those that are not; ``ending``: all at rest
+- ``goal``: PDDL's formulas; ``facts``: what they mean in metres; ``extents`` of items
+
+Of Galley it imports ``domain``, the robot's own data and the name under which PyBullet is imported.
+"""
+
+from galley.validation.goal import Goal
+from galley.validation.judge import validate_run
+from galley.validation.verdict import GoalFact, Verdict, Violation
+
+__all__ = ["Goal", "GoalFact", "Verdict", "Violation", "validate_run"]

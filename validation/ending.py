@@ -1,0 +1,104 @@
+"""How a run ends: everything at rest, everything on something or in the hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array
+from galley.domain.log import Log
+from galley.domain.scene import Scene
+from galley.robots.model import RobotModel
+from galley.validation.limits import over_window
+from galley.validation.stage import Stage
+from galley.validation.tolerances import Tolerances
+from galley.validation.verdict import Violation
+
+_UP = 0.5  # z of a normal that carries: supports are flatter than 60 degrees
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Whether each item stands still (ni,), whether it is in the hand, and the violations."""
+
+    still: NDArray[np.bool_]
+    gripped: tuple[bool, ...]
+    violations: tuple[Violation, ...]
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing moved any more."""
+        return not any(violation.kind == "moving" for violation in self.violations)
+
+
+def ending(stage: Stage, log: Log, tolerances: Tolerances) -> Ending:
+    """Judge the end of a log; ``stage`` shows its last sample."""
+    scene = stage.scene
+    still, violations = _at_rest(scene, stage.robot, log, tolerances)
+    gripped = tuple(
+        log.held[-1] == k
+        and all(stage.near(item.name, finger, tolerances.grip) for finger in stage.robot.fingers)
+        for k, item in enumerate(scene.items)
+    )
+    end = float(log.time[-1])
+    for k, item in enumerate(scene.items):
+        if log.held[-1] == k:
+            if not gripped[k]:
+                what = f"{item.name} is said to be held, but the fingers are not at it"
+                violations.append(Violation(end, what, "floating"))
+        elif not _supported(stage, item.name, tolerances):
+            what = f"{item.name} ends with nothing under it"
+            violations.append(Violation(end, what, "floating"))
+    return Ending(still, gripped, tuple(violations))
+
+
+def _supported(stage: Stage, name: str, tolerances: Tolerances) -> bool:
+    """Whether furniture or another item is right under an item."""
+    others = [body.name for body in stage.scene.bodies]
+    others += [item.name for item in stage.scene.items if item.name != name]
+    return any(
+        near.normal_z > _UP
+        for other in others
+        for near in stage.near(name, other, tolerances.support)
+    )
+
+
+def _at_rest(
+    scene: Scene, robot: RobotModel, log: Log, tolerances: Tolerances
+) -> tuple[NDArray[np.bool_], list[Violation]]:
+    """Speeds over the last part of the log, means over short windows."""
+    part = min(over_window(log, tolerances.rest_time), len(log.time) - 1)
+    found: list[Violation] = []
+    still = np.ones(len(scene.items), dtype=bool)
+    if part < 1:
+        return still, found
+    begin = float(log.time[-1 - part])
+    for k, item in enumerate(scene.items):
+        if log.held[-1] == k:
+            continue  # it goes with the hand
+        speed = _fastest(log.items[-1 - part :, k, :3], log.period, tolerances)
+        if speed > tolerances.rest_speed:
+            still[k] = False
+            what = f"{item.name} still moves at {1e3 * speed:.0f} mm/s at the end"
+            found.append(Violation(begin, what, "moving"))
+    for j, joint in enumerate(scene.joints):
+        speed = _fastest(log.scene_q[-1 - part :, j : j + 1], log.period, tolerances)
+        if speed > tolerances.rest_speed:
+            unit = "rad" if joint.kind == "revolute" else "m"
+            what = f"{joint.name} still moves at {speed:.3f} {unit}/s at the end"
+            found.append(Violation(begin, what, "moving"))
+    limits = np.concatenate([group.velocity for group in robot.groups])
+    for j, name in enumerate(robot.joints):
+        if abs(log.velocity[-1, j]) > tolerances.rest_joint * limits[j]:
+            what = f"{name} still moves at {abs(log.velocity[-1, j]):.3f} at the end"
+            found.append(Violation(float(log.time[-1]), what, "moving"))
+    return still, found
+
+
+def _fastest(places: Array, period: float, tolerances: Tolerances) -> float:
+    """Largest mean speed over a window, of places (m, d)."""
+    window = min(max(1, round(tolerances.rest_window / period)), len(places) - 1)
+    moved = np.linalg.norm(places[window:] - places[:-window], axis=1)
+    return float(moved.max()) / (window * period)

@@ -1,0 +1,102 @@
+"""Poses as (x, y, z, qx, qy, qz, qw), many at once, and where the furniture is.
+
+Frames: W the world, B a body, H the hand, I an item. Arrays broadcast over leading axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from galley.domain.frames import Array, to_pose7
+from galley.domain.scene import WORLD, Joint, Scene
+
+IDENTITY: Array = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+
+
+def turned(quaternion: Array, vector: Array) -> Array:
+    """Vectors (..., 3) turned by unit quaternions (..., 4): v + 2 u x (u x v + w v)."""
+    u, w = quaternion[..., :3], quaternion[..., 3:]
+    v = np.broadcast_to(vector, np.broadcast_shapes(u.shape, vector.shape))
+    found: Array = v + 2.0 * np.cross(u, np.cross(u, v) + w * v)
+    return found
+
+
+def product(a: Array, b: Array) -> Array:
+    """Hamilton product (..., 4) of quaternions: first b, then a."""
+    u, s = a[..., :3], a[..., 3:]
+    v, t = b[..., :3], b[..., 3:]
+    vector = s * v + t * u + np.cross(u, v)
+    scalar = s * t - (u * v).sum(axis=-1, keepdims=True)
+    return np.concatenate([vector, scalar], axis=-1)
+
+
+def compose(X_AB: Array, X_BC: Array) -> Array:
+    """X_AC (..., 7)."""
+    p = X_AB[..., :3] + turned(X_AB[..., 3:], X_BC[..., :3])
+    return np.concatenate([p, product(X_AB[..., 3:], X_BC[..., 3:])], axis=-1)
+
+
+def relative(X_WA: Array, X_WB: Array) -> Array:
+    """X_AB (..., 7)."""
+    back = X_WA[..., 3:] * np.array([-1.0, -1.0, -1.0, 1.0])
+    p = turned(back, X_WB[..., :3] - X_WA[..., :3])
+    return np.concatenate([p, product(back, X_WB[..., 3:])], axis=-1)
+
+
+def turn_between(a: Array, b: Array) -> Array:
+    """Angles (...) in [0, pi], rad, between unit quaternions (..., 4)."""
+    difference = product(a * np.array([-1.0, -1.0, -1.0, 1.0]), b)
+    sine = np.linalg.norm(difference[..., :3], axis=-1)
+    found: Array = 2.0 * np.arctan2(sine, np.abs(difference[..., 3]))
+    return found
+
+
+def between(a: Array, b: Array, share: float) -> Array:
+    """Poses (..., 7) a ``share`` of the way from a to b, for small turns."""
+    same = np.where((a[..., 3:] * b[..., 3:]).sum(axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
+    found = np.concatenate(
+        [
+            a[..., :3] + share * (b[..., :3] - a[..., :3]),
+            (1.0 - share) * a[..., 3:] + share * same * b[..., 3:],
+        ],
+        axis=-1,
+    )
+    found[..., 3:] /= np.linalg.norm(found[..., 3:], axis=-1, keepdims=True)
+    return found
+
+
+def displacement(joint: Joint, values: Array) -> Array:
+    """How a joint's child is displaced, in world coordinates at zero (T, 7), for values (T,)."""
+    found = np.tile(IDENTITY, (len(values), 1))
+    if joint.kind == "prismatic":
+        found[:, :3] = values[:, None] * joint.axis
+        return found
+    half = 0.5 * values[:, None]
+    found[:, 3:6], found[:, 6:] = np.sin(half) * joint.axis, np.cos(half)
+    found[:, :3] = joint.pivot - turned(found[:, 3:], joint.pivot)
+    return found
+
+
+def furniture_poses(scene: Scene, scene_q: Array) -> Mapping[str, Array]:
+    """X_WB of every body for scene joint values (T, nj): (T, 7), or (1, 7) if nothing moves it.
+
+    Bodies are written down in place, so a body is displaced by its own joint, then by those of
+    what carries it.
+    """
+    bodies = {body.name: body for body in scene.bodies}
+    joints = {joint.name: k for k, joint in enumerate(scene.joints)}
+    moved: dict[str, Array] = {WORLD: IDENTITY[None]}
+
+    def displaced(name: str) -> Array:
+        if name not in moved:
+            body = bodies[name]
+            found = displaced(body.parent)
+            if body.joint is not None:
+                k = joints[body.joint]
+                found = compose(found, displacement(scene.joints[k], scene_q[:, k]))
+            moved[name] = found
+        return moved[name]
+
+    return {b.name: compose(displaced(b.name), to_pose7(b.X_WB0)) for b in scene.bodies}

@@ -1,0 +1,235 @@
+"""The scene and the robot in PyBullet, built from primitive shapes: where states are put again.
+
+Nothing here is shared with the worlds that planning and execution use: furniture is no multibody
+with joints but single bodies, each placed for itself.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+import numpy as np
+
+from galley.domain.frames import Array, to_pose7
+from galley.domain.scene import Scene, Shape
+from galley.robots.mobile_panda import mobile_panda
+from galley.robots.model import RobotModel
+from galley.robots.panda_inertials import set_identified
+from galley.validation.verdict import Pair
+from galley.worlds.bullet import pybullet as pb
+from galley.worlds.bullet import quiet
+
+_MOST_SHAPES = 16  # that PyBullet takes in one body; what is left out it does not tell
+_ROUNDING = 1e-9  # m
+_ANY_MASS = 1.0  # kg: what has a mass meets what has none; two that have none never meet
+Solid = tuple[int, int]
+"""PyBullet's index of a body, and of a link in it (-1: its base)."""
+
+
+class Near(NamedTuple):
+    """Where two bodies are closest: signed distance (m), and z of the normal from B to A."""
+
+    distance: float
+    normal_z: float
+
+
+class Stage:
+    """A physics client in which states are set and distances asked; nothing is ever simulated.
+
+    Args:
+        scene: furniture, items, and the base of the robot.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.robot: RobotModel = mobile_panda(scene.robot.base)
+        self.client = pb.connect(pb.DIRECT)
+        pb.setGravity(*scene.physics.gravity, physicsClientId=self.client)
+        self._names: dict[Solid, str] = {}
+        self._solids: dict[str, list[Solid]] = {}
+        self._placed: dict[str, list[float]] = {}
+        for body in scene.bodies:
+            self._build(body.name, body.shapes, 0.0)
+        for item in scene.items:
+            self._build(item.name, item.shapes, _ANY_MASS)
+        self.robot_id = self._load_robot()
+
+    def _build(self, name: str, shapes: tuple[Shape, ...], mass: float) -> None:
+        """One PyBullet body for each 16 shapes."""
+        solid = [shape for shape in shapes if shape.collision]
+        self._solids[name] = []
+        for k in range(0, len(solid), _MOST_SHAPES):
+            part = solid[k : k + _MOST_SHAPES]
+            poses = [to_pose7(shape.X_BS) for shape in part]
+            shape_id = pb.createCollisionShapeArray(
+                shapeTypes=[_KINDS[shape.kind] for shape in part],
+                halfExtents=[_half(shape) for shape in part],
+                radii=[float(shape.size[0]) if _is_round(shape) else 0.0 for shape in part],
+                lengths=[
+                    float(shape.size[1]) if shape.kind == "cylinder" else 0.0 for shape in part
+                ],
+                fileNames=[str(shape.mesh) if shape.mesh else "" for shape in part],
+                meshScales=[[float(shape.size[0])] * 3 for shape in part],
+                collisionFramePositions=[list(pose[:3]) for pose in poses],
+                collisionFrameOrientations=[list(pose[3:]) for pose in poses],
+                physicsClientId=self.client,
+            )
+            index = int(pb.createMultiBody(mass, shape_id, physicsClientId=self.client))
+            self._names[index, -1] = name
+            self._solids[name].append((index, -1))
+
+    def _load_robot(self) -> int:
+        flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_SELF_COLLISION
+        flags |= pb.URDF_IGNORE_VISUAL_SHAPES
+        description = ET.fromstring(self.robot.urdf)
+        set_identified(description)  # the arm's URDF has placeholders for inertia
+        client = self.client
+        with tempfile.TemporaryDirectory() as folder, quiet():
+            file = Path(folder) / "robot.urdf"
+            file.write_text(ET.tostring(description, encoding="unicode"))
+            body = int(
+                pb.loadURDF(str(file), useFixedBase=True, flags=flags, physicsClientId=client)
+            )
+        joints: dict[str, int] = {}
+        links: dict[str, int] = {}
+        for k in range(pb.getNumJoints(body, physicsClientId=client)):
+            info = pb.getJointInfo(body, k, physicsClientId=client)
+            joints[info[1].decode()], links[info[12].decode()] = k, k
+        for link in self.robot.links:
+            self._names[body, links[link]] = link
+            self._solids[link] = [(body, links[link])]
+        for a, b in self.robot.allowed_self_collisions:
+            pb.setCollisionFilterPair(body, body, links[a], links[b], 0, physicsClientId=client)
+        self._joints = [joints[name] for name in self.robot.joints]
+        self.palm = links[self.robot.palm]
+        return body
+
+    def put(self, q: Array, furniture: Mapping[str, Array], items: Array) -> None:
+        """Put the robot at q (n,), furniture at X_WB (7,) by name, items at X_WI (ni, 7)."""
+        pb.resetJointStatesMultiDof(
+            self.robot_id, self._joints, q[:, None].tolist(), physicsClientId=self.client
+        )
+        for name, pose in furniture.items():
+            self._place(name, pose)
+        for item, pose in zip(self.scene.items, items, strict=True):
+            self._place(item.name, pose)
+
+    def _place(self, name: str, pose: Array) -> None:
+        values: list[float] = pose.tolist()
+        if self._placed.get(name) == values:
+            return
+        self._placed[name] = values
+        for body, _ in self._solids[name]:
+            pb.resetBasePositionAndOrientation(
+                body, values[:3], values[3:], physicsClientId=self.client
+            )
+
+    def hand(self) -> Array:
+        """X_WH (7,) of the palm as it is now."""
+        found = pb.getLinkState(
+            self.robot_id, self.palm, computeForwardKinematics=1, physicsClientId=self.client
+        )
+        return np.array([*found[4], *found[5]])
+
+    def penetrating(self) -> dict[Pair, tuple[float, Solid, Solid]]:
+        """Pairs of names that may be in each other, with the depth (m) that one pass tells.
+
+        Robot against all and itself, items against all; furniture is never checked against itself.
+        Bullet remembers contacts of earlier states: every pair that penetrates is told, and some
+        that did a moment ago. ``depth`` is exact.
+        """
+        pb.performCollisionDetection(physicsClientId=self.client)
+        found: dict[Pair, tuple[float, Solid, Solid]] = {}
+        for point in pb.getContactPoints(physicsClientId=self.client):
+            distance = point[8]
+            if distance > -_ROUNDING:
+                continue
+            a, b = (point[1], point[3]), (point[2], point[4])
+            pair = ordered(self._names[a], self._names[b])
+            if pair not in found or -distance > found[pair][0]:
+                found[pair] = (-distance, a, b)
+        return found
+
+    def depth(self, a: Solid, b: Solid) -> float:
+        """How deep (m) two solids are in each other now; 0 if they are not."""
+        found = pb.getClosestPoints(a[0], b[0], 0.0, a[1], b[1], physicsClientId=self.client)
+        return max((-point[8] for point in found), default=0.0)
+
+    def near(self, a: str, b: str, within: float) -> list[Near]:
+        """Where two named bodies are closest, of those points nearer than ``within`` m."""
+        found = []
+        for body_a, link_a in self._solids[a]:
+            for body_b, link_b in self._solids[b]:
+                found += pb.getClosestPoints(
+                    body_a, body_b, within, link_a, link_b, physicsClientId=self.client
+                )
+        return [Near(point[8], point[7][2]) for point in found]
+
+    def robot_near(self, names: tuple[str, ...], within: float) -> bool:
+        """Whether some link of the robot is nearer than ``within`` m to one of the bodies."""
+        return any(
+            len(pb.getClosestPoints(self.robot_id, body, within, physicsClientId=self.client)) > 0
+            for name in names
+            for body, _ in self._solids[name]
+        )
+
+    def inverse_dynamics(self, q: list[float], v: list[float], a: list[float]) -> Array:
+        """Torques (n,) of the robot alone that bring about an acceleration, N m and N."""
+        client = self.client
+        return np.array(pb.calculateInverseDynamics(self.robot_id, q, v, a, physicsClientId=client))
+
+    def jacobian(self, q: list[float], p_WQ: Array) -> Array:
+        """dp_WQ / dq (3, n) of a point of the hand, for the configuration that is set now."""
+        client, n = self.client, len(q)
+        # PyBullet wants the point in the link's frame (its manual says: of the centre of mass).
+        hand = self.hand()
+        back, turn = pb.invertTransform(hand[:3].tolist(), hand[3:].tolist())
+        local, _ = pb.multiplyTransforms(back, turn, p_WQ.tolist(), (0.0, 0.0, 0.0, 1.0))
+        zero = [0.0] * n
+        found = pb.calculateJacobian(
+            self.robot_id, self.palm, local, q, zero, zero, physicsClientId=client
+        )
+        return np.array(found[0])
+
+    def close(self) -> None:
+        """End the physics client."""
+        if self.client >= 0:
+            pb.disconnect(self.client)
+            self.client = -1
+
+    def __enter__(self) -> Stage:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def ordered(a: str, b: str) -> Pair:
+    """Two names in alphabetical order."""
+    return (a, b) if a < b else (b, a)
+
+
+_KINDS = {
+    "box": pb.GEOM_BOX,
+    "cylinder": pb.GEOM_CYLINDER,
+    "sphere": pb.GEOM_SPHERE,
+    "mesh": pb.GEOM_MESH,
+}
+
+
+def _is_round(shape: Shape) -> bool:
+    return shape.kind in ("cylinder", "sphere")
+
+
+def _half(shape: Shape) -> list[float]:
+    return [float(v) / 2.0 for v in shape.size] if shape.kind == "box" else [0.0, 0.0, 0.0]
