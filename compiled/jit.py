@@ -23,6 +23,7 @@ _PACKAGES = (
     "optimization",
     "planning",
     "reachability",
+    "viz",
 )
 _FAST = {"reassoc", "nsz", "contract", "nnan", "ninf", "arcp"}
 _KEPT = 5  # versions of the compiled code that stay on disk, the latest used

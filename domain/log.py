@@ -20,6 +20,8 @@ from galley.domain.files import written_whole
 from galley.domain.frames import Array, frozen
 
 LOG_VERSION = 2
+OUTSIDE = "outside"
+"""The name in contacts of what pushes and is not in the scene: an injected fault."""
 # What numpy raises for a file that isn't an npz, or lacks a column, or is damaged.
 UNREADABLE = (
     ValueError,

@@ -10,8 +10,6 @@ from galley.domain.scene import Scene
 FLAG = "--fault"
 SYNTAX = "KIND[:NAME][@N]"
 IN_VAIN = " did not strike: "  # stands in what is told of a fault that had no occasion
-OUTSIDE = "outside"
-"""The name in a log's contacts of what pushes and is not in the scene."""
 
 KINDS = {
     "nudge": "an item is pushed 2 to 4 cm aside while the hand is on its way to it",

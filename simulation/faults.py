@@ -55,7 +55,7 @@ class Faults:
     def outside(self) -> dict[str, float]:
         """What was pushed from outside since this was asked last, and with how many N at most.
 
-        For the log's contacts, with ``fault_spec.OUTSIDE``: whoever judges a run should know of
+        For the log's contacts, with ``domain.log.OUTSIDE``: whoever judges a run should know of
         forces that nothing in the scene explains.
         """
         found: dict[str, float] = {}

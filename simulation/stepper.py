@@ -7,10 +7,10 @@ from typing import Protocol
 import numpy as np
 
 from galley.domain.frames import Array, to_pose7
+from galley.domain.log import OUTSIDE
 from galley.motion.motion import Motion
 from galley.motion.thresholds import Thresholds
 from galley.simulation.executor import LOG_PERIOD
-from galley.simulation.fault_spec import OUTSIDE
 from galley.simulation.physics_world import PhysicsWorld, Touch
 from galley.simulation.recorder import Recorder, Sample
 from galley.simulation.sensing import held_item

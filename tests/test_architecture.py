@@ -36,7 +36,7 @@ MAY_IMPORT = {
     "validation": {"domain", "robots", "worlds"},
     "execution": {"planning", "simulation", "skills", "tamp"} | BELOW_SKILLS,
     "comparison": {"skills", "simulation", "viz"} | BELOW_SKILLS,
-    "viz": {"domain", "robots", "worlds", "motion"},
+    "viz": {"compiled", "domain", "robots", "worlds", "motion"},
 }
 COMPOSES = {
     "engine",

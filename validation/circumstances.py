@@ -12,10 +12,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.log import Log
-
-OUTSIDE = "outside"
-"""The name in contacts of what is not in the scene."""
+from galley.domain.log import OUTSIDE, Log
 
 _RECOVERY = re.compile(r"recovery (\d+): ")
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from galley.domain.log import Log
+from galley.domain.log import OUTSIDE, Log
 from galley.domain.scene import Scene
 from galley.robots.model import RobotModel
-from galley.validation.circumstances import OUTSIDE, noticed
+from galley.validation.circumstances import noticed
 from galley.validation.replay import allowed_pairs
 from galley.validation.stage import ordered
 from galley.validation.tolerances import Tolerances

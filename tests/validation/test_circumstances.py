@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from galley.domain.log import OUTSIDE
 from galley.tests.validation.mutations import changed, kinds, with_contact, words
 from galley.validation import validate_run
-from galley.validation.circumstances import OUTSIDE, noticed, spread
+from galley.validation.circumstances import noticed, spread
 
 
 @pytest.fixture(scope="module")

@@ -143,7 +143,7 @@ def test_trembling_is_not_drawn_and_creeping_is(
 ) -> None:
     engine = make_renderer("raster", scene, robot, WIDTH, HEIGHT)
     sugar = items[0, :3]
-    camera = Camera(sugar + (0.35, 0.1, 0.1), sugar)
+    camera = Camera(sugar + np.array([0.35, 0.1, 0.1]), sugar)
     q, scene_q = scene.robot.q, np.zeros(len(scene.joints))
     first = engine.render(q, scene_q, items, camera)
     assert engine.render(q, scene_q, items + 1e-6, camera) is first

@@ -1,0 +1,136 @@
+"""Meshes: triangles with normals, colours and textures, and those of the simple shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from galley.domain.frames import Array
+
+_AROUND = 48  # facets round a cylinder or sphere
+Pixels = NDArray[np.uint8]
+Indices = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Triangles of one body, n points and t triangles.
+
+    Attributes:
+        points, normals: (n, 3), in the body's frame, metres; a point on an edge stands there once
+            for each of the normals that it has.
+        uvs: (n, 2), where each point lies in its triangle's texture, from the lower left.
+        triangles: (t, 3), indices of points, counterclockwise seen from outside.
+        colors: (t, 3), red, green, blue, 0 to 1.
+        pictures: (t,), index into ``textures``, or -1.
+        textures: pictures (h, w, 3), whose colours are multiplied with those of the triangles.
+    """
+
+    points: Array
+    normals: Array
+    uvs: Array
+    triangles: Indices
+    colors: Array
+    pictures: Indices
+    textures: tuple[Pixels, ...] = ()
+
+    def placed(self, X: Array, scale: ArrayLike = 1.0) -> Mesh:
+        """The same, scaled by a positive number, or one for each axis (3,), then moved by X."""
+        scale = np.asarray(scale, dtype=np.float64) * np.ones(3)
+        normals = (self.normals / scale) @ X[:3, :3].T
+        normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+        return replace(self, points=(self.points * scale) @ X[:3, :3].T + X[:3, 3], normals=normals)
+
+    def painted(self, color: Sequence[float]) -> Mesh:
+        """The same, all in one colour (3,), 0 to 1."""
+        return replace(self, colors=np.tile(np.array(color[:3]), (len(self.triangles), 1)))
+
+
+def plain(points: Array, normals: Array, triangles: ArrayLike) -> Mesh:
+    """A white mesh without texture."""
+    indices = np.asarray(triangles, dtype=np.int32).reshape(-1, 3)
+    return Mesh(
+        np.asarray(points, dtype=np.float64).reshape(-1, 3),
+        np.asarray(normals, dtype=np.float64).reshape(-1, 3),
+        np.zeros((len(points), 2)),
+        indices,
+        np.ones((len(indices), 3)),
+        np.full(len(indices), -1, dtype=np.int32),
+    )
+
+
+def joined(meshes: Sequence[Mesh]) -> Mesh:
+    """All of them as one, in their order."""
+    points = np.cumsum([0, *(len(mesh.points) for mesh in meshes)])
+    textures = np.cumsum([0, *(len(mesh.textures) for mesh in meshes)])
+    pictures = [
+        np.where(mesh.pictures >= 0, mesh.pictures + first, -1)
+        for mesh, first in zip(meshes, textures, strict=False)
+    ]
+    triangles = [mesh.triangles + first for mesh, first in zip(meshes, points, strict=False)]
+    return Mesh(
+        np.concatenate([np.zeros((0, 3)), *(mesh.points for mesh in meshes)]),
+        np.concatenate([np.zeros((0, 3)), *(mesh.normals for mesh in meshes)]),
+        np.concatenate([np.zeros((0, 2)), *(mesh.uvs for mesh in meshes)]),
+        np.concatenate([np.zeros((0, 3)), *triangles]).astype(np.int32),
+        np.concatenate([np.zeros((0, 3)), *(mesh.colors for mesh in meshes)]),
+        np.concatenate([np.zeros(0), *pictures]).astype(np.int32),
+        tuple(texture for mesh in meshes for texture in mesh.textures),
+    )
+
+
+def box_mesh(size: ArrayLike) -> Mesh:
+    """A box of full extents ``size`` (3,) about its frame's origin, metres."""
+    half = 0.5 * np.asarray(size, dtype=np.float64)
+    points: list[Array] = []
+    normals, triangles = [], []
+    for axis in range(3):
+        for side in (-1.0, 1.0):
+            n = np.zeros(3)
+            n[axis] = side
+            right = np.roll(np.abs(n), 1)
+            up = np.cross(n, right)
+            k = len(points)
+            for s, t in ((-1, -1), (1, -1), (1, 1), (-1, 1)):
+                points.append((n + s * right + t * up) * half)
+                normals.append(n)
+            triangles += [(k, k + 1, k + 2), (k, k + 2, k + 3)]
+    return plain(np.array(points), np.array(normals), triangles)
+
+
+def cylinder_mesh(radius: float, length: float) -> Mesh:
+    """A cylinder along z about its frame's origin, metres; its side is shaded as round."""
+    angle = np.linspace(0.0, 2.0 * np.pi, _AROUND, endpoint=False)
+    ring = np.stack([np.cos(angle), np.sin(angle), np.zeros(_AROUND)], axis=1)
+    z = np.array([0.0, 0.0, 1.0])
+    rings = [radius * ring + 0.5 * side * length * z for side in (-1.0, 1.0)]
+    ends = np.array([-z, z])
+    points = [*rings, *rings, 0.5 * length * ends]
+    normals = [ring, ring, *(np.tile(end, (_AROUND, 1)) for end in ends), ends]
+    a = np.arange(_AROUND)
+    b = (a + 1) % _AROUND
+    n, below, above = _AROUND, np.full(_AROUND, 4 * _AROUND), np.full(_AROUND, 4 * _AROUND + 1)
+    triangles = [
+        np.stack([a, b, b + n], axis=1),
+        np.stack([a, b + n, a + n], axis=1),
+        np.stack([below, b + 2 * n, a + 2 * n], axis=1),
+        np.stack([above, a + 3 * n, b + 3 * n], axis=1),
+    ]
+    return plain(np.concatenate(points), np.concatenate(normals), np.concatenate(triangles))
+
+
+def sphere_mesh(radius: float) -> Mesh:
+    """A sphere about its frame's origin, metres, shaded as round."""
+    rows = _AROUND // 2
+    down = np.linspace(0.0, np.pi, rows + 1)
+    round_ = np.linspace(0.0, 2.0 * np.pi, _AROUND, endpoint=False)
+    theta, phi = (g.ravel() for g in np.meshgrid(down, round_, indexing="ij"))
+    normals = np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)], 1)
+    row, k = (g.ravel() for g in np.meshgrid(np.arange(rows), np.arange(_AROUND), indexing="ij"))
+    a, b = row * _AROUND + k, row * _AROUND + (k + 1) % _AROUND
+    c, d = a + _AROUND, b + _AROUND
+    triangles = np.concatenate([np.stack([a, c, d], axis=1), np.stack([a, d, b], axis=1)])
+    return plain(radius * normals, normals, triangles)
