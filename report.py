@@ -1,4 +1,4 @@
-"""The report of a run: ``report.json``, schema version 1 (docs/report.md)."""
+"""The report of a run: ``report.json``, schema version 2 (docs/report.md)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # it needs the planners, and whoever only reads reports does 
     from galley.simulation.faults import Faults
     from galley.tamp.search import Search
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _OURS = ("audit", "executed-states")  # certificates that speak against Galley, not the task
 _PACKAGES = ("numpy", "pybullet", "drake", "pddlgym", "imageio", "imageio-ffmpeg")
 

@@ -1,6 +1,7 @@
 """Runs a plan with eyes open: execute a motion, look, compare, and go on or plan anew.
 
 - ``loop``: motion by motion, with what it does where the world is not as planned
+- ``stage``: what the engine calls: an executor, the loop, and what it asks for
 - ``looking``: several looks for one; ``executors``: which executor runs a plan
 
 What the loop asks where it can't go on as planned:
