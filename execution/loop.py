@@ -27,6 +27,7 @@ from galley.simulation.executor import Executor, Observation
 _BETWEEN = 0.25  # s between two looks that are to tell whether everything is at rest
 _STILL = 0.002  # m that nothing may have moved by meanwhile: noise of looking included
 _LOOKS_AT_REST = 8
+_END = "the end"
 REST = 0.5  # s of standing still at the end of a run: what was put down last comes to rest
 
 Facts = frozenset[Fact]
@@ -159,11 +160,13 @@ class Loop:
                 if not missing:
                     return None
                 noticed = tuple(Deviation("goal", "", 0.0, "", words) for words in missing)
-                broken = _Break(len(course.plan), None, "the end", "", 0.0, noticed, state)
+                broken = _Break(len(course.plan), None, _END, "", 0.0, noticed, state)
             following = self._recover(course, broken)
             if isinstance(following, Failure):
                 self.executor.wait(REST)
                 return following
+            if broken.name == _END and not following.motions:
+                return None  # nothing can be done about it: validation will say what is missing
             course, off = following, ()
 
     def _off(self, expected: State, seen: State) -> tuple[Deviation, ...]:

@@ -23,6 +23,7 @@ from galley.skills.grasps import CLEARANCE, grasps_at, hand_in_item, item_in_han
 from galley.skills.manipulation import (
     APPROACH_SPEED,
     CARRY_SPEED,
+    LOWER_SPEED,
     Line,
     Manipulation,
     Stroke,
@@ -150,11 +151,11 @@ def places(
                     state,
                     grip | down,
                     (Attachment("item", item.name),),
-                    CARRY_SPEED,
+                    LOWER_SPEED,
                     guard=Guard(
                         np.array(_DOWN),
                         THRESHOLDS.contact_force,
-                        CARRY_SPEED,
+                        LOWER_SPEED,
                         THRESHOLDS.overtravel,
                     ),
                 ),

@@ -18,7 +18,8 @@ from galley.worlds.checker import Pair
 
 LINE_STEP = 0.01  # m between the hand poses of a line
 APPROACH_SPEED = 0.25  # m/s of the hand, empty, close to things
-CARRY_SPEED = 0.15  # m/s in contact: lifting, lowering, pulling
+CARRY_SPEED = 0.15  # m/s in contact: lifting, pulling
+LOWER_SPEED = 0.08  # m/s towards what an item is put on: slow enough to stop at once on touching it
 
 
 @dataclass(frozen=True)

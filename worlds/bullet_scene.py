@@ -12,7 +12,7 @@ from galley.domain.frames import Array, from_pose7, frozen, inverse, to_pose7
 from galley.domain.scene import Scene
 from galley.robots.model import RobotModel
 from galley.worlds.bullet import pybullet as pb
-from galley.worlds.urdf import furniture_urdf, item_urdf
+from galley.worlds.urdf import furniture_urdf, item_urdf, moves, standing_urdf
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,8 @@ class BulletScene:
 
     Attributes:
         client: the physics client.
-        furniture_id, robot_id: body ids. item_ids: in the order of the scene.
+        furniture_id, robot_id: body ids. item_ids: in the order of the scene. Where what never
+            moves was loaded apart, ``furniture_id`` is the rest.
         names: of links, by (body id, link index); an item is link -1.
         robot_joints: joint indices in the order of q. scene_joints: of scene_q.
         X_IC: of each item the pose (4, 4) of its centre of mass frame in its own frame: PyBullet's
@@ -49,6 +50,10 @@ class BulletScene:
             self.item_ids[index], pose[:3], pose[3:], physicsClientId=self.client
         )
 
+    def body(self, name: str) -> tuple[int, int]:
+        """Body id and link index of a piece of furniture, a link or an item."""
+        return next(key for key, found in self.names.items() if found == name)
+
     def link(self, body: int, name: str) -> int:
         """The index of a body's link."""
         return next(k for (b, k), n in self.names.items() if b == body and n == name)
@@ -61,6 +66,7 @@ def load_bullet_scene(
     folder: Path,
     visible: bool = False,
     self_collision: bool = False,
+    apart: bool = False,
 ) -> BulletScene:
     """Load furniture (one multibody), robot (one multibody) and items into a client.
 
@@ -68,6 +74,8 @@ def load_bullet_scene(
         folder: for the files that PyBullet reads; may go when this returns.
         visible: load what pictures need, too.
         self_collision: whether the robot's links collide with each other, allowed pairs aside.
+        apart: load what never moves as bodies of their own: dynamics then takes half of the time,
+            for in Bullet every contact with a multibody goes through all of its joints.
     """
     flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_MATERIAL_COLORS_FROM_MTL
     flags |= pb.URDF_USE_IMPLICIT_CYLINDER  # else a polygon with a margin of 1 mm all round
@@ -82,12 +90,18 @@ def load_bullet_scene(
         )
 
     own = pb.URDF_USE_SELF_COLLISION if self_collision else 0
-    furniture_id = load("furniture", furniture_urdf(scene, folder), True)
+    furniture_id = load("furniture", furniture_urdf(scene, folder, moving_only=apart), True)
+    standing = {
+        load(f"standing_{body.name}", standing_urdf(body, folder), True): body.name
+        for body in scene.bodies
+        if apart and not moves(scene, body)
+    }
     robot_id = load("robot", robot.urdf, True, own)
     item_ids = tuple(
         load(f"item_{item.name}", item_urdf(item, folder), False) for item in scene.items
     )
-    names: dict[tuple[int, int], str] = {}
+    _slide_freely(client, furniture_id, tuple(standing))
+    names = {(body_id, -1): name for body_id, name in standing.items()}
     for body in (furniture_id, robot_id):
         for k in range(pb.getNumJoints(body, physicsClientId=client)):
             names[body, k] = pb.getJointInfo(body, k, physicsClientId=client)[12].decode()
@@ -113,6 +127,13 @@ def filter_self_collisions(client: int, body: int, robot: RobotModel, loaded: Bu
     for a, b in robot.allowed_self_collisions:
         i, j = loaded.link(loaded.robot_id, a), loaded.link(loaded.robot_id, b)
         pb.setCollisionFilterPair(body, body, i, j, 0, physicsClientId=client)
+
+
+def _slide_freely(client: int, furniture_id: int, standing: tuple[int, ...]) -> None:
+    """Drawers run in their slots: what moves passes through what stands, as in one multibody."""
+    for link in range(-1, pb.getNumJoints(furniture_id, physicsClientId=client)):
+        for body in standing:
+            pb.setCollisionFilterPair(furniture_id, body, link, -1, 0, physicsClientId=client)
 
 
 def _joints(client: int, body: int, names: tuple[str, ...]) -> tuple[int, ...]:

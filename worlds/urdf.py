@@ -28,14 +28,34 @@ def link_frame(scene: Scene, body: Body) -> Array:
     return np.eye(4)
 
 
-def furniture_urdf(scene: Scene, folder: Path) -> str:
-    """URDF text of all furniture; meshes that it needs are written into ``folder``."""
+def moves(scene: Scene, body: Body) -> bool:
+    """Whether a furniture body, or one that carries it, is on a joint."""
+    return any(scene.body(name).joint is not None for name in scene.chain(body.name))
+
+
+def standing_urdf(body: Body, folder: Path) -> str:
+    """URDF text of one body of furniture that never moves, its link in the world's origin."""
+    robot = ET.Element("robot", name=body.name)
+    _link(robot, body.name, body.shapes, body.X_WB0, body.mass, folder)
+    return _text(robot)
+
+
+def furniture_urdf(scene: Scene, folder: Path, moving_only: bool = False) -> str:
+    """URDF text of all furniture; meshes that it needs are written into ``folder``.
+
+    Args:
+        moving_only: leave out what never moves (see ``standing_urdf``).
+    """
     robot = ET.Element("robot", name=FURNITURE)
     ET.SubElement(robot, "link", name=WORLD)
     for body in scene.bodies:
+        if moving_only and not moves(scene, body):
+            continue
         X_WL = link_frame(scene, body)
         _link(robot, body.name, body.shapes, inverse(X_WL) @ body.X_WB0, body.mass, folder)
-        parent = WORLD if body.parent == WORLD else body.parent
+        parent = body.parent
+        if moving_only and parent != WORLD and not moves(scene, scene.body(parent)):
+            parent = WORLD
         X_WP = np.eye(4) if parent == WORLD else link_frame(scene, scene.body(parent))
         if body.joint is None:
             joint = ET.SubElement(robot, "joint", name=f"{body.name}_fixed", type="fixed")

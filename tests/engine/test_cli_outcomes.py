@@ -157,7 +157,7 @@ def started(*arguments, cwd):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize(
     ("stage", "task", "actions"),
-    [("task and motion planning", "task", 8), ("execution", "sugar_only", 4)],
+    [("task and motion planning", "task", 8), ("execution (physics)", "sugar_only", 4)],
 )
 def test_an_interrupt_keeps_what_was_finished(number, stage, task, actions, here):
     file = KITCHEN / f"{task}.pddl"
