@@ -138,3 +138,51 @@ def test_names_belong_to_the_links_they_are_found_under(scene, loaded):
     assert joints == [joint.name for joint in scene.joints]
     with pytest.raises(StopIteration):
         loaded.link(loaded.furniture_id, "block")
+
+
+@pytest.fixture
+def apart(kitchen, robot, tmp_path):
+    client = pb.connect(pb.DIRECT)
+    with quiet():
+        yield load_bullet_scene(client, kitchen, robot, tmp_path, apart=True)
+    pb.disconnect(client)
+
+
+def test_furniture_loaded_apart_stands_where_that_of_one_multibody_does(
+    kitchen, shared_world, apart
+):
+    """Balls at random places are as far from each body in the one client as in the other."""
+    shared_world.set_scene(initial_state(kitchen).scene_q)
+    rng = np.random.default_rng(0)
+    seen = 0
+    for p_WQ in rng.uniform([-0.5, -1.3, 0.0], [0.5, 1.8, 2.3], (60, 3)):
+        found = []
+        for loaded in (apart, shared_world.loaded):
+            sphere = pb.createCollisionShape(
+                pb.GEOM_SPHERE, radius=0.02, physicsClientId=loaded.client
+            )
+            ball = pb.createMultiBody(0, sphere, basePosition=p_WQ, physicsClientId=loaded.client)
+            row = []
+            for body in kitchen.bodies:
+                key, link = loaded.body(body.name)
+                near = pb.getClosestPoints(ball, key, 0.3, -1, link, physicsClientId=loaded.client)
+                row.append(min((point[8] for point in near), default=np.inf))
+            pb.removeBody(ball, physicsClientId=loaded.client)
+            found.append(row)
+        np.testing.assert_allclose(found[0], found[1], atol=1e-9)
+        seen += int(np.isfinite(found[0]).sum())
+    assert seen > 50, "the balls were near to something"
+
+
+def test_drawers_loaded_apart_run_freely_in_their_slots(kitchen, apart):
+    """No contact between what moves and what stands, though their shapes overlap in places."""
+    pb.setGravity(0, 0, 0, physicsClientId=apart.client)
+    for _ in range(3):
+        pb.stepSimulation(physicsClientId=apart.client)
+    met = {
+        (apart.names[p[1], p[3]], apart.names[p[2], p[4]])
+        for p in pb.getContactPoints(physicsClientId=apart.client)
+    }
+    furniture = {body.name for body in kitchen.bodies}
+    assert met, "the robot stands in the kitchen's middle here: contacts are looked for"
+    assert not [pair for pair in met if set(pair) <= furniture]
