@@ -1,9 +1,26 @@
-"""Numbers on the command line: types for ``argparse``, each with its own sentence for a fault."""
+"""Arguments: numbers as types for ``argparse``, each with its own sentence for a fault."""
 
 from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Callable
+from typing import Protocol
+
+
+class AddParser(Protocol):
+    """``cli._add``: makes a command's parser."""
+
+    def __call__(
+        self,
+        commands: argparse._SubParsersAction[argparse.ArgumentParser],
+        name: str,
+        text: str,
+        function: Callable[[argparse.Namespace], int],
+        epilog: str = "",
+    ) -> argparse.ArgumentParser:
+        """The parser of the command ``name``."""
+        ...
 
 
 def whole(text: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from galley.commands.run_arguments import AddParser
+from galley.commands.arguments import AddParser
 
 EPILOG = """what is checked:
   Every executed state is put into PyBullet again and judged from states.npz and the scene alone:

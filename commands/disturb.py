@@ -23,12 +23,13 @@ from galley.commands.disturb_trials import (
     trials,
 )
 from galley.commands.progress import Printer
+from galley.commands.run import kitchen_file
 from galley.compiled.jit import pending
 from galley.domain.errors import BadInput
 from galley.domain.files import written_whole
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene_file import load_scene
-from galley.engine import COMPILED, KITCHEN, Options
+from galley.engine import COMPILED, Options
 from galley.run_folder import check_destination, new_name
 from galley.scenarios.sweep import Lost, cores, sweep
 from galley.simulation.faults import parse_fault
@@ -42,9 +43,9 @@ SCHEMA_VERSION = 1
 def disturb_command(arguments: argparse.Namespace) -> int:
     """Run the sweep; exit status 0 if all runs were carried out, however they ended."""
     options = Options(
-        scene=_file(arguments.scene, "kitchen.yaml"),
-        domain=_file(arguments.domain, "kitchen.pddl"),
-        problem=_file(arguments.problem, "task.pddl"),
+        scene=kitchen_file(arguments.scene, "kitchen.yaml"),
+        domain=kitchen_file(arguments.domain, "kitchen.pddl"),
+        problem=kitchen_file(arguments.problem, "task.pddl"),
         optimize=arguments.optimize,
         execute="physics",
         video=False,
@@ -68,14 +69,6 @@ def disturb_command(arguments: argparse.Namespace) -> int:
         study.tell()
     lost = any(isinstance(result, Lost) for result in study.found.values())
     return 1 if lost or len(study.found) < len(todo) else 0
-
-
-def _file(given: Path | None, default: str) -> Path:
-    """The file named; one of the kitchen's by its bare name, where there is none here."""
-    if given is None:
-        return KITCHEN / default
-    ours = KITCHEN / given
-    return ours if given.name == str(given) and not given.exists() and ours.exists() else given
 
 
 def _check(options: Options, faults: list[str]) -> None:

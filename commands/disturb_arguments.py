@@ -6,8 +6,7 @@ import argparse
 import math
 from pathlib import Path
 
-from galley.commands.arguments import count, seed
-from galley.commands.run_arguments import AddParser
+from galley.commands.arguments import AddParser, count, seed
 
 EPILOG = """what is run:
   The task under physics, again and again. For each kind of noise alone, and for all together, with

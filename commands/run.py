@@ -18,9 +18,9 @@ from galley.simulation.noise import parse_noise
 def run_command(arguments: argparse.Namespace) -> int:
     """Run the pipeline; exit status 0 only if the goal holds in the executed geometry."""
     options = Options(
-        scene=_file(arguments.scene, "kitchen.yaml"),
-        domain=_file(arguments.domain, "kitchen.pddl"),
-        problem=_file(arguments.problem, "task.pddl"),
+        scene=kitchen_file(arguments.scene, "kitchen.yaml"),
+        domain=kitchen_file(arguments.domain, "kitchen.pddl"),
+        problem=kitchen_file(arguments.problem, "task.pddl"),
         skills=arguments.skills,
         seed=arguments.seed,
         out=arguments.out,
@@ -47,7 +47,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     return _tell(printer, outcome)
 
 
-def _file(given: Path | None, default: str) -> Path:
+def kitchen_file(given: Path | None, default: str) -> Path:
     """The file named; one of the kitchen's by its bare name, where there is none here."""
     if given is None:
         return KITCHEN / default

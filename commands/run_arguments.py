@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
-from galley.commands.arguments import count, frame_rate, height, index, positive, seed
+from galley.commands.arguments import AddParser, count, frame_rate, height, index, positive, seed
 
 EPILOG = """results, in --out:
   report.json       what happened and why (docs/report.md)
@@ -22,21 +20,6 @@ examples:
   galley run --noise moderate --seed 4      friction, masses and poses are not as the scene says
   galley run --fault topple:spam            the can is knocked over before it is grasped
   galley run --execute kinematic            no physics: what is planned is what happens"""
-
-
-class AddParser(Protocol):
-    """``cli._add``: makes a command's parser."""
-
-    def __call__(
-        self,
-        commands: argparse._SubParsersAction[argparse.ArgumentParser],
-        name: str,
-        text: str,
-        function: Callable[[argparse.Namespace], int],
-        epilog: str = "",
-    ) -> argparse.ArgumentParser:
-        """The parser of the command ``name``."""
-        ...
 
 
 def motion_options(p: argparse.ArgumentParser) -> None:

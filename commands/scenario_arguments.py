@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
-from galley.commands.arguments import count, seed
+from galley.commands.arguments import AddParser, count, seed
 
 EPILOG = """what is run:
   Without PATH the suite that comes with Galley. A PATH is a scenario file, or a folder with some.
@@ -39,23 +37,8 @@ results, in --out:
 Outcomes do not depend on --jobs or --engine; seconds do."""
 
 
-class _Add(Protocol):
-    """``cli._add``: makes a command's parser."""
-
-    def __call__(
-        self,
-        commands: argparse._SubParsersAction[argparse.ArgumentParser],
-        name: str,
-        text: str,
-        function: Callable[[argparse.Namespace], int],
-        epilog: str = "",
-    ) -> argparse.ArgumentParser:
-        """The parser of the command ``name``."""
-        ...
-
-
 def scenarios_parser(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], add: _Add
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], add: AddParser
 ) -> None:
     """Register ``galley scenarios``; ``add`` makes the parser (``cli._add``)."""
     p = add(

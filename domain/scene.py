@@ -187,6 +187,19 @@ class Item:
     X_WI: Array
     grasps: tuple[Grasp, ...]
 
+    @property
+    def round(self) -> bool:
+        """Whether it looks the same from all sides when upright: round, and on one axis."""
+        return all(
+            np.hypot(*shape.X_BS[:2, 3]) < 1e-6
+            and (
+                shape.kind == "sphere"
+                or (shape.kind == "cylinder" and abs(shape.X_BS[2, 2]) > 1.0 - 1e-9)
+            )
+            for shape in self.shapes
+            if shape.collision
+        )
+
 
 @dataclass(frozen=True)
 class Stance:

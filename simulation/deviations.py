@@ -9,11 +9,10 @@ import numpy as np
 from galley.domain.frames import Array, inverse
 from galley.domain.scene import HAND, Item, Scene
 from galley.domain.state import State, item_pose
+from galley.motion.thresholds import Thresholds
 from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
-from galley.simulation.thresholds import Thresholds
 
-_CENTRED = 1e-6  # m
 UPRIGHT = np.radians(20.0)  # rad from the vertical; an item that leans more has fallen over
 
 
@@ -129,20 +128,7 @@ def _joints(
 def _apart(item: Item, X_A: Array, X_B: Array) -> tuple[float, float]:
     """``apart`` for an item: how a round one is turned about its axis can't be seen."""
     away, turned = apart(X_A, X_B)
-    return away, _between(X_A[:3, 2], X_B[:3, 2]) if _round(item) else turned
-
-
-def _round(item: Item) -> bool:
-    """Whether an upright item looks the same from all sides: cylinders and balls on one axis."""
-    return all(
-        np.hypot(*shape.X_BS[:2, 3]) < _CENTRED
-        and (
-            shape.kind == "sphere"
-            or (shape.kind == "cylinder" and abs(shape.X_BS[2, 2]) > 1.0 - 1e-9)
-        )
-        for shape in item.shapes
-        if shape.collision
-    )
+    return away, _between(X_A[:3, 2], X_B[:3, 2]) if item.round else turned
 
 
 def apart(X_A: Array, X_B: Array) -> tuple[float, float]:

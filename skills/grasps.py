@@ -15,8 +15,6 @@ OPENING = 0.08  # m between the fingers, fully open
 DEPTHS = (0.03, 0.018)  # m that the grasp centre lies behind the face that the hand comes from
 ROUND_TURNS = (np.pi / 6, np.pi / 3)  # rad, about the upright axis of a round item
 TILTS = (0.0, np.pi / 4)  # rad that the hand leans from the face's normal, about the closing axis
-_UPRIGHT = 1.0 - 1e-9  # cosine of the angle to the vertical that counts as none
-_CENTRED = 1e-6  # m
 _LYING = float(np.cos(np.pi / 4))  # of the angle at which another face is the lowest
 _HIGH = 0.045  # m above the grasp centre that an item may reach where the hand comes from a side
 _END = 0.03  # m from its ends that a lying item is taken, or in the middle
@@ -30,7 +28,7 @@ def grasps_of(item: Item) -> tuple[Grasp, ...]:
     the hand points at the face (or leans over its edge), at one of two depths, both ways round.
     A round item can be taken from any side: the same, turned by 30 and 60 degrees.
     """
-    return item.grasps or _generated(tuple(float(side) for side in item.size), _round(item))
+    return item.grasps or _generated(tuple(float(side) for side in item.size), item.round)
 
 
 def grasps_at(scene: Scene, state: State, index: int) -> tuple[Grasp, ...]:
@@ -47,7 +45,7 @@ def grasps_at(scene: Scene, state: State, index: int) -> tuple[Grasp, ...]:
         return grasps_of(item)
     down = -X_WI[2, :3]  # in the item's frame
     sides = tuple(float(side) for side in item.size)
-    if _round(item) and abs(down[2]) < _LYING:
+    if item.round and abs(down[2]) < _LYING:
         found = _rolled(sides, float(np.arctan2(down[1], down[0])))
     else:
         axis = int(np.argmax(np.abs(down)))
@@ -90,19 +88,6 @@ def _room_below(scene: Scene, state: State, X_WT: Array, width: float) -> bool:
                 if (np.abs(p_S) <= shape.half_extents).all(axis=1).any():
                     return False
     return True
-
-
-def _round(item: Item) -> bool:
-    """Whether an upright item looks the same from all sides: cylinders and balls on one axis."""
-    return all(
-        np.hypot(*shape.X_BS[:2, 3]) < _CENTRED
-        and (
-            shape.kind == "sphere"
-            or (shape.kind == "cylinder" and abs(shape.X_BS[2, 2]) > _UPRIGHT)
-        )
-        for shape in item.shapes
-        if shape.collision
-    )
 
 
 @cache
