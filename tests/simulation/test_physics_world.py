@@ -299,7 +299,7 @@ def test_what_stands_in_a_drawer_rides_along_by_friction(scene, robot):
     seen = executor.execute(pull, "pull").state
     executor.close()
     assert seen.items[0].parent == "drawer"
-    np.testing.assert_allclose(seen.items[0].X_PI, X_WI, atol=0.001)
+    np.testing.assert_allclose(seen.items[0].X_PI, X_WI, atol=0.003)  # it went 150 mm
     assert seen.scene_q[scene.joint_index["slide"]] == pytest.approx(0.15, abs=0.002)
 
 
