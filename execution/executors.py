@@ -15,7 +15,6 @@ from galley.simulation.noise import Noise, stream
 from galley.simulation.physics import PhysicsExecutor
 from galley.worlds.pybullet_world import PyBulletWorld
 
-EXECUTORS = ("physics", "kinematic", "files", "none")
 ROBOT_FILES = "robot"  # folder in a run's folder
 
 
@@ -49,7 +48,7 @@ def executor_for(
     """An executor that begins as the scene says, or as noise has it.
 
     Args:
-        kind: one of ``EXECUTORS``, not ``none``.
+        kind: ``physics``, ``kinematic`` or ``files``.
         scene: as it is planned with.
         world: in which contacts are looked up where nothing is simulated.
         folder: of the run, for files.

@@ -235,28 +235,33 @@ class Loop:
         facts = course.facts[min(broken.index, len(course.facts) - 1)]
         under_way = UnderWay(course.plan, broken.index, facts, broken.motion)
         found = self.replan(under_way, broken.state, number)
-        motions: tuple[Motion, ...] | Failure = ()
-        if not isinstance(found, Failure):
+        following: Course | Failure
+        plan: tuple[GroundAction, ...]
+        if isinstance(found, Failure):
+            following, how, plan, count = found, "failed", (), 0
+        else:
+            how, plan, count = found.how, found.plan, len(found.motions)
             motions = self.finish(found.motions, found.start)
-        failure = found if isinstance(found, Failure) else motions
-        plan = found.plan if isinstance(found, Continuation) else ()
+            if isinstance(motions, Failure):
+                following, how = motions, "failed"
+            else:
+                following = Course(plan, motions, found.start, found.facts)
         self.recoveries.append(
             Recovery(
                 broken.time,
                 broken.name,
                 broken.noticed,
                 broken.ended,
-                "failed" if isinstance(failure, Failure) else found.how,  # type: ignore[union-attr]
+                how,
                 tuple(map(str, plan)),
-                0 if isinstance(found, Failure) else len(found.motions),
+                count,
                 time.perf_counter() - began,
             )
         )
-        if isinstance(found, Failure) or isinstance(motions, Failure):
-            assert isinstance(failure, Failure)
-            return failure.within(f"after {words}")
-        self.listener.stage(f"going on, {found.how}: {', '.join(map(str, plan)) or 'no action'}")
-        return Course(found.plan, motions, found.start, found.facts)
+        if isinstance(following, Failure):
+            return following.within(f"after {words}")
+        self.listener.stage(f"going on, {how}: {', '.join(map(str, plan)) or 'no action'}")
+        return following
 
 
 @dataclass(frozen=True)

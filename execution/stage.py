@@ -65,7 +65,7 @@ class Stage:
         """Execute a course; its log is saved in ``folder`` even where this is interrupted.
 
         Args:
-            kind: one of ``executors.EXECUTORS``, not ``none``.
+            kind: ``physics``, ``kinematic`` or ``files``.
         """
         bench = self.bench
         executor = executor_for(
