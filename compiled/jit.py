@@ -25,6 +25,15 @@ _PACKAGES = (
     "reachability",
     "viz",
 )
+# What compiled code depends on besides kernels: the decorators' flags, vectors, the arm's figures.
+_FROZEN = (
+    "compiled/cache_locator.py",
+    "compiled/jit.py",
+    "compiled/lanes.py",
+    "compiled/native.py",
+    "robots/panda_ik.py",
+)
+_LOCATORS = "galley.compiled.cache_locator.PackageCacheLocator,UserProvidedCacheLocator"
 _FAST = {"reassoc", "nsz", "contract", "nnan", "ninf", "arcp"}
 _KEPT = 5  # versions of the compiled code that stay on disk, the latest used
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -88,12 +97,13 @@ def _cached_in_folder() -> Iterator[bool]:
     folder = cache_folder()
     # The folder is read when a function is made ready for caching; other users keep theirs.
     config: Any = numba.config
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(folder) if folder is not None else before
+    before = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
+    if folder is not None:
+        config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = str(folder), _LOCATORS
     try:
         yield folder is not None
     finally:
-        config.CACHE_DIR = before
+        config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = before
 
 
 @cache
@@ -125,21 +135,32 @@ def cache_folder() -> Path | None:
     return folder
 
 
-@cache
-def digest() -> str:
-    """A digest of all sources that Numba compiles, and of where they lie."""
-    # Numba keeps code by its file's path, so another copy of the package compiles anew.
-    found = hashlib.sha256(str(_ROOT).encode())
+def sources() -> list[Path]:
+    """Every file that compiled code is made from, constants that it freezes included.
+
+    Raises:
+        FileNotFoundError: one of the files listed by name is missing: it moved, and code compiled
+            from its old contents would be taken for current.
+    """
+    found = [_ROOT / name for name in _FROZEN]
     for package in _PACKAGES:
         folder = _ROOT / package
-        # What else compiled code depends on: the arm's figures, flags, vectors.
-        names = ("panda_ik.py", "jit.py", "lanes.py", "native.py")
-        frozen = [folder / name for name in names]
-        for path in sorted([*folder.rglob("*_kernel.py"), *folder.rglob("kernel/*.py"), *frozen]):
-            if not path.exists():
-                continue
-            found.update(path.relative_to(_ROOT).as_posix().encode())
-            found.update(path.read_bytes())
+        if not folder.is_dir():
+            raise FileNotFoundError(folder)
+        found += [*folder.rglob("*_kernel.py"), *folder.rglob("kernel/*.py")]
+    for path in found:
+        if not path.is_file():
+            raise FileNotFoundError(path)
+    return sorted(set(found))
+
+
+@cache
+def digest() -> str:
+    """A digest of all sources that Numba compiles, by their contents and places in the package."""
+    found = hashlib.sha256()
+    for path in sources():
+        found.update(path.relative_to(_ROOT).as_posix().encode())
+        found.update(path.read_bytes())
     return found.hexdigest()[:12]
 
 

@@ -141,3 +141,49 @@ def test_versions_not_used_for_longest_are_removed(folder):
     assert f"galley-{jit.digest()}" in left
     assert left[0] == f"galley-{3:012d}"  # the latest four, and ours
     assert len(left) == 5
+
+
+def test_another_copy_of_the_package_finds_the_same_cache(folder, monkeypatch, tmp_path):
+    from numba import config
+
+    from galley.compiled import cache_locator
+
+    monkeypatch.setattr(config, "CACHE_DIR", str(folder))
+    places = []
+    for copy in (tmp_path / "a checkout", tmp_path / "another"):
+        module = copy / "motion" / "kernel" / "tree.py"
+        module.parent.mkdir(parents=True)
+        module.write_text("def add():\n    return 1\n")
+        names = {}
+        exec(compile(module.read_text(), str(module), "exec"), names)
+        monkeypatch.setattr(cache_locator, "_PACKAGE", copy)
+        found = cache_locator.PackageCacheLocator.from_function(names["add"], str(module))
+        places.append((found.get_cache_path(), found.get_source_stamp()))
+        outside = cache_locator.PackageCacheLocator.from_function(names["add"], __file__)
+        assert outside is None
+    assert places[0] == places[1]
+    assert str(tmp_path / "another") not in places[0][0]
+
+
+def test_a_source_that_moved_is_an_error_not_a_stale_cache(monkeypatch):
+    monkeypatch.setattr(jit, "_FROZEN", ("robots/gone.py",))
+    with pytest.raises(FileNotFoundError, match="gone"):
+        jit.sources()
+
+
+def test_constants_that_kernels_import_are_in_the_digest():
+    import ast
+
+    listed = set(jit.sources())
+    missing = []
+    for path in listed:
+        if path.stem == "scene_kernel":  # calls kernels, is none
+            continue
+        for node in ast.parse(path.read_text()).body:
+            if not isinstance(node, ast.ImportFrom) or not node.module.startswith("galley."):
+                continue
+            file = jit._ROOT.joinpath(*node.module.split(".")[1:]).with_suffix(".py")
+            constants = [each.name for each in node.names if each.name.isupper()]
+            if constants and file not in listed:
+                missing.append(f"{path.name}: {node.module} {constants}")
+    assert not missing, missing
