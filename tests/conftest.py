@@ -5,16 +5,22 @@ The heavy parts are imported where they are needed, so that tests of the symbols
 
 from __future__ import annotations
 
+import fcntl
+import os
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import is_hypothesis_test
 
 import galley
 from galley.domain.scene import Scene
 from galley.domain.scene_file import load_scene
 from galley.domain.state import State, initial_state
+from galley.tests.effort import load_profile
 
 if TYPE_CHECKING:
     from galley.domain.log import Log
@@ -22,6 +28,32 @@ if TYPE_CHECKING:
     from galley.tamp.refine import Refined
 
 KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen"
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--slow",
+        action="store_true",
+        help="the other job: tests marked slow, and property tests with all their examples",
+    )
+
+
+def pytest_configure(config):
+    load_profile(thorough=config.getoption("--slow"))
+
+
+def pytest_collection_modifyitems(config, items):
+    """Each test runs in one of the two jobs; property tests in both, quick and thorough."""
+
+    def chosen(item):
+        slow = item.get_closest_marker("slow") is not None
+        if config.getoption("--slow"):
+            return slow or is_hypothesis_test(item.function)
+        return not slow
+
+    config.hook.pytest_deselected(items=[item for item in items if not chosen(item)])
+    items[:] = [item for item in items if chosen(item)]
+
 
 SMALL = """\
 galley_scene: 1
@@ -158,6 +190,46 @@ def default_run(kitchen, shared_world) -> Run:
     executor = KinematicExecutor(shared_world, start)
     log = execute_all(executor, refined.motions, names)
     return Run(plan, refined, start, executor.observe(), log)
+
+
+@dataclass(frozen=True)
+class PhysicsRun:
+    """The default task as a user runs it, under physics; what it printed, and its run folder."""
+
+    folder: Path
+    out: str
+
+
+def run_default_task(place: Path, hash_seed: str) -> PhysicsRun:
+    """``python engine.py --no-video`` in a process of its own, its run folder at ``place/run``."""
+    place.mkdir()
+    drop = ("PYTHONPATH", "PYTHONHASHSEED")
+    variables = {k: v for k, v in os.environ.items() if k not in drop}
+    done = subprocess.run(
+        [sys.executable, str(KITCHEN.parents[1] / "engine.py"), "--no-video", "--out", "run"],
+        cwd=place,
+        env=variables | {"PYTHONHASHSEED": hash_seed},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return PhysicsRun(place / "run", done.stdout)
+
+
+@pytest.fixture(scope="session")
+def physics_run(tmp_path_factory) -> PhysicsRun:
+    """The default task under physics, run once for all workers of this session."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    place, printed = base / "default-task", base / "default-task.txt"
+    with (base / "default-task.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not printed.exists():
+            printed.write_text(run_default_task(place, "1").out)
+    return PhysicsRun(place / "run", printed.read_text())
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ from galley.domain.formula import (
     When,
 )
 from galley.domain.pddl_reader import read_domain
+from galley.tests.effort import examples
 
 TYPES = ("room", "box")
 NAMES = ("?x", "?y", "?z")
@@ -110,7 +111,10 @@ def read_action(tmp_path_factory):
 
 
 QUICK = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=examples(120),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
 )
 
 

@@ -21,10 +21,11 @@ from galley.domain.frames import (
     transform,
     wrap,
 )
+from galley.tests.effort import examples
 
 ANGLES = st.floats(-10.0, 10.0)
 LENGTHS = st.floats(-5.0, 5.0)
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=examples(60), deadline=None)
 
 
 @st.composite

@@ -11,6 +11,7 @@ from galley.domain.log import Log
 from galley.domain.scene_file import load_scene
 from galley.motion.store import load_trajectories
 from galley.robots.mobile_panda import mobile_panda
+from galley.tests.conftest import run_default_task
 
 KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen"
 PLAN = [
@@ -126,24 +127,19 @@ def mismatches(value, schema, where="report"):
     return [] if isinstance(value, schema) else [f"{where} is {value!r}"]
 
 
-@pytest.fixture(scope="session")
-def runs(tmp_path_factory, engine):
-    """The default task twice with one seed, in processes that hash differently."""
-    folders = []
-    for number in ("1", "2"):
-        cwd = tmp_path_factory.mktemp(f"default{number}")
-        done = engine("--no-video", "--out", "run", cwd=cwd, PYTHONHASHSEED=number)
-        assert done.status == 0, done.err[-2000:]
-        folders.append((cwd / "run", done))
-    return folders
+@pytest.fixture(scope="module")
+def folder(physics_run):
+    return physics_run.folder
 
 
-@pytest.fixture(scope="session")
-def folder(runs):
-    return runs[0][0]
+@pytest.fixture(scope="module")
+def runs(physics_run, tmp_path_factory):
+    """The same again with the same seed, in a process that hashes differently."""
+    again = run_default_task(tmp_path_factory.mktemp("again") / "place", "2")
+    return physics_run.folder, again.folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def report(folder):
     return json.loads((folder / "report.json").read_text())
 
@@ -173,10 +169,10 @@ def test_success(report):
     assert report["plan_replay"]["steps"] == len(PLAN)
 
 
-def test_plan(report, folder, runs):
+def test_plan(report, folder, physics_run):
     assert report["plan"] == PLAN
     assert (folder / "plan.txt").read_text().splitlines() == PLAN
-    out = runs[0][1].out
+    out = physics_run.out
     places = [out.index(action) for action in PLAN]
     assert places == sorted(places), "the plan is printed in order"
 
@@ -303,15 +299,17 @@ def arrays(file):
         return {name: data[name] for name in data.files}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["trajectories.npz", "states.npz"])
 def test_the_same_seed_gives_the_same_run_bit_for_bit(runs, name):
-    first, second = (arrays(folder / name) for folder, _ in runs)
+    first, second = (arrays(folder / name) for folder in runs)
     assert first.keys() == second.keys()
     for key, array in first.items():
         assert array.dtype == second[key].dtype
         assert array.tobytes() == second[key].tobytes(), key
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_report(runs):
     def without_times(value):
         if isinstance(value, dict):
@@ -319,7 +317,7 @@ def test_the_same_seed_gives_the_same_report(runs):
             return {k: without_times(v) for k, v in value.items() if k not in times}
         return [without_times(v) for v in value] if isinstance(value, list) else value
 
-    first, second = (json.loads((folder / "report.json").read_text()) for folder, _ in runs)
+    first, second = (json.loads((folder / "report.json").read_text()) for folder in runs)
     assert without_times(first) == without_times(second)
 
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from galley.motion.edges import bisection_order, edge_free, first_hit, path_free
 from galley.motion.path import Path
 from galley.motion.space import Space, arm_space, base_space
+from galley.tests.effort import examples
 
-quick = settings(max_examples=80, deadline=None)
+quick = settings(max_examples=examples(80), deadline=None)
 POINTS = st.tuples(st.floats(-3, 3), st.floats(-3, 3)).map(np.array)
 
 

@@ -13,8 +13,9 @@ from galley.motion.archive import STORE_VERSION, write_archive
 from galley.motion.path import Path
 from galley.motion.timing import rest_to_rest
 from galley.motion.trajectory import Trajectory
+from galley.tests.effort import examples
 
-some = settings(max_examples=60, deadline=None)
+some = settings(max_examples=examples(60), deadline=None)
 
 
 @st.composite

@@ -12,6 +12,7 @@ from galley.domain.errors import BadInput
 from galley.domain.formula import Fact, Literal, Not, Or
 from galley.planning import GroundAction, Limits, Plan, ground, search, validate
 from galley.planning.schemas import Schema
+from galley.tests.effort import examples
 
 SEEDS = st.integers(0, 10**6)
 
@@ -27,7 +28,7 @@ def all_facts(task):
 
 
 @given(SEEDS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_changed_facts_give_what_grounding_anew_gives(seed):
     made = make(seed)
     task = ground(made.domain, made.problem)
@@ -44,7 +45,7 @@ def test_changed_facts_give_what_grounding_anew_gives(seed):
 
 
 @given(SEEDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_forbidden_actions_stay_out(seed):
     made = make(seed)
     task = ground(made.domain, made.problem)

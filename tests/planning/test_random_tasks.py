@@ -14,6 +14,7 @@ from galley.domain.formula import And
 from galley.domain.pddl_reader import read_task
 from galley.planning import Plan, ground, replay, search, validate
 from galley.planning.conflict import smallest_conflict
+from galley.tests.effort import examples
 
 SEEDS = st.integers(0, 10**6)
 
@@ -30,7 +31,7 @@ def both(seed, features=ADL):
 
 
 @given(SEEDS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_breadth_first_finds_a_shortest_plan_or_proves_there_is_none(seed):
     task, reference = both(seed)
     if task is None:
@@ -64,7 +65,7 @@ def check_conflict(task, reference, certificate):
 
 
 @given(SEEDS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_an_impossible_pair_of_reachable_wishes_is_named(seed):
     """Two parts of two different states: what exhausts the space, which random goals seldom do."""
     task, reference = both(seed)
@@ -86,7 +87,7 @@ def test_an_impossible_pair_of_reachable_wishes_is_named(seed):
 
 
 @given(SEEDS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_the_induction_behind_unreachable_can_be_checked(seed):
     """No literal of the certificate holds at first, and every action making one needs another."""
     made = make(seed, STRIPS)
@@ -125,7 +126,7 @@ def holds(signed, state):
 
 # PDDLGym reads no more than this, and only with quirks that the replay knows.
 @given(SEEDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_pddlgym_agrees_with_every_plan(tmp_path_factory, seed):
     made = make(seed, STRIPS)
     domain, problem = read_task(*made.write(tmp_path_factory.mktemp("gym")))

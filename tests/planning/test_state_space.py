@@ -9,6 +9,7 @@ from galley.planning import ground
 from galley.planning.mutex import mutex_groups
 from galley.planning.relevance import relevant_facts
 from galley.planning.space import state_space
+from galley.tests.effort import examples
 
 SEEDS = st.integers(0, 10**6)
 STATES = 300
@@ -38,7 +39,7 @@ def random_task(seed):
 
 
 @given(SEEDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_of_a_mutex_group_at_most_one_fact_ever_holds(seed):
     task = random_task(seed)
     groups = mutex_groups(task)
@@ -48,7 +49,7 @@ def test_of_a_mutex_group_at_most_one_fact_ever_holds(seed):
 
 
 @given(SEEDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_packing_loses_nothing(seed):
     task = random_task(seed)
     space = state_space(task, prune=False)
@@ -60,7 +61,7 @@ def test_packing_loses_nothing(seed):
 
 
 @given(SEEDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_compiled_successors_are_those_of_the_operators(seed):
     task = random_task(seed)
     space = state_space(task, prune=False)
@@ -80,7 +81,7 @@ def test_compiled_successors_are_those_of_the_operators(seed):
 
 
 @given(SEEDS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_pruning_keeps_what_the_goal_depends_on(seed):
     """Whatever is left out, the same wishes are reachable, in as many steps."""
     task = random_task(seed)

@@ -12,6 +12,7 @@ from ssik.prebuilt.franka import panda_ik as ssik_panda
 from galley.domain.frames import angle_between, frozen, rotation_rpy, transform
 from galley.robots.panda import ANGLE_AT_ZERO, LIMITS, forward, inverse, inverse_batch
 from galley.robots.panda_ik_kernel import arc_tangent
+from galley.tests.effort import examples
 
 Q7 = np.linspace(LIMITS.lower[6], LIMITS.upper[6], 72)
 FRACTIONS = [0.0, 1e-12, 1e-9, 1e-6, 0.25, 0.5, 0.75, 1.0]
@@ -56,7 +57,7 @@ def test_round_trip_contains_the_configuration():
 
 
 @given(st.lists(st.sampled_from(FRACTIONS), min_size=7, max_size=7))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_round_trip_at_limits_and_nearly_singular(fraction):
     # Fractions of the range put joints on their limits; q2 and q5 pass through 0 and near to it.
     q = LIMITS.lower + np.array(fraction) * (LIMITS.upper - LIMITS.lower)
@@ -262,7 +263,7 @@ def test_read_only_strided_and_listed_input_is_taken():
 @example(-0.0, -1.0)
 @example(1.0, 0.0)
 @example(-1.0, -1.0)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_the_arc_tangent_is_the_c_librarys(y, x):
     if max(abs(x), abs(y)) > 1e-100:
         assert arc_tangent(y, x) == pytest.approx(math.atan2(y, x), rel=1e-15, abs=1e-300)

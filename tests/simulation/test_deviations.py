@@ -13,6 +13,7 @@ from galley.domain.state import Placement, State, initial_state, item_pose
 from galley.motion.thresholds import THRESHOLDS
 from galley.robots.kinematics import hand_pose
 from galley.simulation.deviations import deviations
+from galley.tests.effort import examples
 
 BELOW, ABOVE = 0.98, 1.02
 CAN = """\
@@ -223,13 +224,21 @@ def states(draw):
     return State(frozen(q), frozen([draw(st.floats(0.0, 0.4)), draw(st.floats(0.0, 1.5))]), items)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.differing_executors])
+@settings(
+    max_examples=examples(80),
+    deadline=None,
+    suppress_health_check=[HealthCheck.differing_executors],
+)
 @given(state=states())
 def test_a_state_does_not_differ_from_itself(scene, robot, state):
     assert deviations(scene, robot, state, state, THRESHOLDS) == ()
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.differing_executors])
+@settings(
+    max_examples=examples(80),
+    deadline=None,
+    suppress_health_check=[HealthCheck.differing_executors],
+)
 @given(one=states(), two=states())
 def test_the_same_things_differ_whichever_of_two_states_was_to_be(scene, robot, one, two):
     """What is held the one way is not held the other way; a lying item rises again."""

@@ -27,6 +27,7 @@ from galley.domain.scene import HAND, WORLD, Item, Shape
 from galley.domain.scene_file import load_scene
 from galley.domain.state import Placement, State
 from galley.planning import Semantics
+from galley.tests.effort import examples
 from galley.validation.extents import reach
 from galley.validation.facts import Final, seen
 from galley.validation.goal import Goal, judged, true
@@ -76,7 +77,7 @@ def near_a_place(scene, rng):
     return to_pose7(X)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_both_meanings_agree_on_every_fact(scene, seed):
     """Items are boxes here, for which a shape and its bounding box are the same."""
@@ -219,7 +220,7 @@ def formulas(objects, predicates):
     return tree.map(lambda part: Exists(closing, part))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.data())
 def test_formulas_are_true_where_the_planners_semantics_say_so(task, data):
     domain, problem = task

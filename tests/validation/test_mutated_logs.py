@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from galley.tests.effort import examples
 from galley.tests.validation.mutations import (
     FAMILIES,
     changed,
@@ -63,7 +64,7 @@ def test_any_single_fault_is_found(kitchen, robot, carrying, family, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(family=st.sampled_from(FAMILIES), seed=st.integers(0, 2**32 - 1))
 def test_any_of_many_single_faults_is_found(kitchen, robot, carrying, family, seed):
     log, expected = mutate(family, carrying, seed, robot)

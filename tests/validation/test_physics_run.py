@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from galley.domain.log import Log
-from galley.tests.validation.conftest import Silent
 from galley.tests.validation.mutations import FAMILIES, changed, kinds, part, words
 from galley.tests.validation.test_mutated_logs import mutate
 from galley.validation import validate_run
@@ -15,13 +14,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    from galley.engine import Options, run
-
-    folder = tmp_path_factory.mktemp("runs") / "physics"
-    outcome = run(Options(execute="physics", video=False, out=folder), Silent())
-    assert outcome.report.status == "success", outcome.report.failure
-    return Log.load(folder / "states.npz")
+def whole(physics_run):
+    return Log.load(physics_run.folder / "states.npz")
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from galley.robots.mobile_panda import mobile_panda
 from galley.robots.panda_arm import panda_arm
+from galley.tests.effort import examples
 from galley.tests.worlds.kernel_support import SLACK, DrakeOracle, random_world, within
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.solids import box
@@ -112,7 +113,7 @@ def test_a_straight_edge_and_the_same_line_in_curved_time_get_the_same_verdict()
     assert 0 < sum(verdicts) < len(verdicts)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.integers(0, 10**6), st.integers(0, 7))
 def test_the_bound_on_derivatives_holds_and_is_tight_for_lines(seed, degree):
     rng = np.random.default_rng(seed)

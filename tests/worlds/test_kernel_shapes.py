@@ -15,6 +15,7 @@ from scipy.optimize import nnls
 from galley.compiled.jit import bare_kernel
 from galley.compiled.lanes import LANES, load, store
 from galley.domain.frames import transform
+from galley.tests.effort import examples
 from galley.tests.worlds.kernel_support import (
     KINDS,
     DrakePair,
@@ -180,7 +181,7 @@ def compared(one, two, rng, count, reach=0.25):
     return out, np.array([drake.distance(X, Y) for X, Y in zip(A, B, strict=True)])
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(
     kinds=st.sampled_from(list(itertools.combinations_with_replacement(KINDS, 2))),
     seed=st.integers(0, 2**31),
