@@ -46,7 +46,6 @@ class Continuation:
         facts: before each action, and after the last one. Where the first action is resumed, what
             it needs at its beginning need not hold before it.
         how: ``resumed``, ``planned anew`` or ``nothing left to do``.
-        escaped: how many of the motions lead out of contact.
     """
 
     plan: tuple[GroundAction, ...]
@@ -55,7 +54,6 @@ class Continuation:
     task: ObservedTask
     facts: tuple[Facts, ...]
     how: str
-    escaped: int
 
     @property
     def problem(self) -> Problem:
@@ -129,18 +127,18 @@ def go_on(
     task = observed_task(bench, domain, problem, bindings, skills, clear, under_way.facts, prefer)
     bench = bench.anew(recovery, task.stances)
     if validate_actions(domain, task.problem, ()).valid:
-        return Continuation((), out, state, task, (task.facts,), NOTHING_LEFT, len(out))
+        return Continuation((), out, state, task, (task.facts,), NOTHING_LEFT)
     for plan, facts in _resumable(bench, domain, task, skills, left, clear):
         found = _refined(bench, plan, task, skills, clear, listener)
         if found is not None:
-            return Continuation(plan, out + found.motions, state, task, facts, RESUMED, len(out))
+            return Continuation(plan, out + found.motions, state, task, facts, RESUMED)
     search = Search(bench, domain, task.problem, task.bindings, skills, clear, listener, node_limit)
     solved = search.solve()
     if isinstance(solved, Failure):
         return solved
     states = validate_actions(domain, task.problem, solved.plan).states
     motions = out + solved.refined.motions
-    return Continuation(solved.plan, motions, state, task, states, PLANNED_ANEW, len(out))
+    return Continuation(solved.plan, motions, state, task, states, PLANNED_ANEW)
 
 
 def within_limits(bench: Workbench, state: State) -> State:

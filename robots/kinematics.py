@@ -1,8 +1,7 @@
 """Forward kinematics of the whole mobile Panda, without any engine.
 
 Frames: W the world, B the base, A ``panda_link0``, F the flange, H the hand. q (12,) is base_x,
-    base_y,
-base_heading, panda_joint1..7, both fingers.
+base_y, base_heading, panda_joint1..7, both fingers.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.frames import Array, rotation_z, transform
-from galley.robots.panda import FINGER_HEIGHT, X_FH, forward, link_frames
+from galley.robots.panda import X_FH, forward
 
 DEFAULT_BASE = MobileBaseSpec()
 
@@ -32,21 +31,3 @@ def hand_pose(q: ArrayLike, spec: MobileBaseSpec = DEFAULT_BASE) -> Array:
     """X_WH (4, 4): pose of ``panda_hand`` for the whole robot's q (12,), or its first 10 joints."""
     q = np.asarray(q, dtype=np.float64)
     return link0_pose(q[:3], spec) @ forward(q[3:10]) @ X_FH
-
-
-def link_poses(q: ArrayLike, spec: MobileBaseSpec = DEFAULT_BASE) -> dict[str, Array]:
-    """X_WL (4, 4) of every link with collision geometry, by name, for q (12,)."""
-    q = np.asarray(q, dtype=np.float64)
-    x, y, _ = spec.p_BA
-    X_WB, X_WA = base_pose(q[:3]), link0_pose(q[:3], spec)
-    poses = {
-        "chassis": X_WB,
-        "column": X_WB @ transform(translation=(x, y, spec.size[2])),
-    }
-    frames = X_WA @ link_frames(q[3:10])  # (9, 4, 4)
-    poses |= {f"panda_link{k}": frames[k] for k in range(8)}
-    X_WH = frames[8] @ X_FH
-    poses["panda_hand"] = X_WH
-    for name, slide in (("panda_leftfinger", q[10]), ("panda_rightfinger", -q[11])):
-        poses[name] = X_WH @ transform(translation=(0.0, slide, FINGER_HEIGHT))
-    return poses

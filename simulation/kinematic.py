@@ -6,7 +6,6 @@ No forces: what a Motion's kinematic model says (``motion.effects``) is what hap
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -23,9 +22,6 @@ from galley.worlds.pybullet_world import PyBulletWorld
 CONTACT_EVERY = 12  # samples between two looks at contacts
 TOUCHING = 0.001  # m, nearer than this counts as a contact
 _ROUNDING = 1e-9  # s
-
-Progress = Callable[[int, Motion], None]
-"""Called as each motion begins, with its index."""
 
 
 class KinematicExecutor:
@@ -113,10 +109,8 @@ def execute_all(
     executor: Executor,
     motions: tuple[Motion, ...],
     names: tuple[str, ...],
-    progress: Progress = lambda index, motion: None,
 ) -> Log:
     """Run motions one after another, come what may; returns the log."""
-    for index, (motion, name) in enumerate(zip(motions, names, strict=True)):
-        progress(index, motion)
+    for motion, name in zip(motions, names, strict=True):
         executor.execute(motion, name)
     return executor.log()

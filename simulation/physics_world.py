@@ -302,17 +302,10 @@ class PhysicsWorld:
 
     def scene_q(self) -> Array:
         """Scene joint values (nj,)."""
-        return self._scene(0)
-
-    def scene_velocity(self) -> Array:
-        """Rates of the scene joints (nj,)."""
-        return self._scene(1)
-
-    def _scene(self, which: int) -> Array:
         if not self.scene_joints:
             return np.zeros(0)
         found = pb.getJointStates(self.furniture_id, self.scene_joints, physicsClientId=self.client)
-        return np.array([each[which] for each in found])
+        return np.array([each[0] for each in found])
 
     def item_pose(self, index: int) -> Array:
         """X_WI (4, 4)."""

@@ -115,4 +115,4 @@ class Bench:
         rest = tuple(m for m in self.motions if m.action_index >= under_way.index)
         rest = tuple(replace(m, action_index=m.action_index - under_way.index) for m in rest)
         left = PLAN[under_way.index :]
-        return Continuation(left, rest, state, None, FACTS[under_way.index :], RESUMED, 0)
+        return Continuation(left, rest, state, None, FACTS[under_way.index :], RESUMED)

@@ -51,7 +51,7 @@ def test_a_drawer_that_gets_stuck_is_pulled_again(tmp_path, small_text, robot):
 
     def replan(under_way, state, number):
         asked.append((under_way, state))
-        return Continuation(pulled, (pull(state.q),), state, None, FACTS[:2], RESUMED, 0)
+        return Continuation(pulled, (pull(state.q),), state, None, FACTS[:2], RESUMED)
 
     closing = close(robot, 0.04, 0.01, 20.0, "knob")
     loop = Loop(
