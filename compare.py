@@ -25,7 +25,7 @@ from galley.domain.scene_file import load_scene
 from galley.motion.planning import PLANNERS_COMPILED
 from galley.optimization.path_timing import TIMING
 from galley.report import versions
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.run_folder import RunFolder, check_destination, new_name
 from galley.worlds.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start

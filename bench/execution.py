@@ -172,7 +172,7 @@ def speed(film_too: bool) -> None:
     from galley.domain.log import Log
     from galley.domain.scene_file import load_scene
     from galley.engine import KITCHEN, Options, run
-    from galley.robots.mobile_panda import mobile_panda
+    from galley.robots.panda_models import mobile_panda
     from galley.viz.video import film
 
     with tempfile.TemporaryDirectory(prefix="galley-bench-") as name:

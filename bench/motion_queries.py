@@ -39,9 +39,9 @@ from galley.motion.rrt_connect import RRTConnect
 from galley.reachability.arm import configurations, joint7_values
 from galley.reachability.stances import sample_stance
 from galley.robots.kinematics import hand_pose
-from galley.robots.mobile_panda import mobile_panda
 from galley.robots.model import RobotModel
 from galley.robots.panda import X_FH
+from galley.robots.panda_models import mobile_panda
 from galley.skills.reach import grip
 from galley.skills.workbench import Workbench
 from galley.worlds.pybullet_world import PyBulletWorld

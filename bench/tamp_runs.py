@@ -15,7 +15,7 @@ from galley.domain.scene_file import load_scene
 from galley.domain.state import initial_state
 from galley.engine import KITCHEN
 from galley.motion.effects import after
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills import SKILLS, Settings, Workbench
 from galley.skills.finish import finish
 from galley.tamp.binding import bind

@@ -21,8 +21,8 @@ from galley.motion.motion import Motion
 from galley.motion.path import Path as JointPath
 from galley.motion.store import load_motions
 from galley.motion.trajectory import Trajectory
-from galley.robots.mobile_panda import mobile_panda
 from galley.robots.model import RobotModel
+from galley.robots.panda_models import mobile_panda
 from galley.run_folder import REPORT
 
 KITCHEN = Path(__file__).parents[1] / "domain" / "kitchen" / "kitchen.yaml"

@@ -15,7 +15,7 @@ from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene import Binding, Scene
 from galley.domain.scene_file import load_scene
 from galley.domain.state import initial_state
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.tamp.binding import bind, check_init
 from galley.worlds.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start

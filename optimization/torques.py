@@ -21,7 +21,7 @@ from galley.domain.frames import Array, frozen, rpy
 from galley.domain.scene import Item
 from galley.motion.trajectory import Trajectory, slowed
 from galley.robots.model import RobotModel
-from galley.robots.panda_inertials import set_identified
+from galley.robots.panda_urdf import set_identified
 from galley.worlds.urdf import item_urdf
 
 RATE = 1000.0  # Hz, of the samples: the Panda's control period
@@ -86,7 +86,7 @@ class TorqueModel:
     Args:
         robot: its URDF says masses, inertias and effort limits.
         held: what is in the hand; part of the hand then, its mass spread over its shapes.
-        inertials: ``identified``: published figures for a Panda's links (``panda_inertials``), the
+        inertials: ``identified``: published figures for a Panda's links (``panda_urdf``), the
             URDF's for all others; ``urdf``: the URDF's for all.
 
     Raises:

@@ -13,7 +13,8 @@ from galley.compiled.jit import first_use
 from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.frames import Array, inverse
 from galley.robots.kinematics import link0_pose
-from galley.robots.panda import LIMITS, X_FH, as_input, limit_table
+from galley.robots.panda import X_FH, as_input, limit_table
+from galley.robots.panda_ik import LIMITS
 
 _X_HF = inverse(X_FH)
 _JUMP = 0.15  # rad, the most a joint may move between two poses of a line

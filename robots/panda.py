@@ -16,47 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from galley.compiled.jit import first_use
 from galley.domain.frames import Array, frozen, rotation_z, transform
-from galley.robots.panda_ik import (
-    A4,
-    A7,
-    ANGLE_AT_ZERO,
-    D1,
-    D3,
-    D5,
-    DF,
-    DH,
-    FORE,
-    LIMITS,
-    UPPER,
-    Limits,
-)
-
-__all__ = [
-    "A4",
-    "A7",
-    "ANGLE_AT_ZERO",
-    "D1",
-    "D3",
-    "D5",
-    "DF",
-    "DH",
-    "FINGER_HEIGHT",
-    "FINGER_STROKE",
-    "FORE",
-    "JOINTS",
-    "LIMITS",
-    "UPPER",
-    "X_FH",
-    "Limits",
-    "Solutions",
-    "as_input",
-    "forward",
-    "inverse",
-    "inverse_batch",
-    "limit_table",
-    "link_frames",
-    "p_HT",
-]
+from galley.robots.panda_ik import LIMITS, Limits
 
 JOINTS = tuple(f"panda_joint{k}" for k in range(1, 8))
 

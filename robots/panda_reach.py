@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from galley.domain.frames import Array
-from galley.robots.panda import A7, ANGLE_AT_ZERO, D1, DF, FORE, LIMITS, UPPER, Limits
+from galley.robots.panda_ik import A7, ANGLE_AT_ZERO, D1, DF, FORE, LIMITS, UPPER, Limits
 
 # Less than this (m) is rounding, and within what the inverse kinematics still accepts as stretched.
 _ROUNDING = 1e-9

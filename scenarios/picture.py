@@ -12,7 +12,7 @@ from galley.domain.frames import Array, to_pose7
 from galley.domain.log import Log
 from galley.domain.scene import Scene
 from galley.domain.scene_file import load_scene
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.scenarios.outcome import STATES
 from galley.scenarios.scenario import Scenario
 from galley.viz.label_layout import Tag, draw_tags

@@ -15,16 +15,16 @@ from pathlib import Path
 
 import numpy as np
 
-from galley.domain.frames import Array, from_pose7
+from galley.domain.frames import Array
 from galley.domain.scene import Scene
 from galley.domain.state import State, item_pose
 from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
-from galley.robots.panda_inertials import set_identified
+from galley.robots.panda_urdf import set_identified
 from galley.worlds.bullet import pybullet as pb
 from galley.worlds.bullet import quiet
-from galley.worlds.bullet_scene import load_bullet_scene
 from galley.worlds.checker import Pair, pair
+from galley.worlds.pybullet_world import load_bullet_scene
 
 SOLVER_ITERATIONS = 100  # at most; with 25 a grip at 960 Hz creeps, with 60 it does not
 SOLVED = 1e-6  # residual at which the solver stops; with 1e-7 a third slower and grips no firmer
@@ -125,17 +125,8 @@ class PhysicsWorld:
     # -- set-up ----------------------------------------------------------------------------------
 
     def _set(self, state: State) -> None:
-        client = self.client
-        pb.resetJointStatesMultiDof(
-            self.robot_id, self.robot_joints, [[v] for v in state.q], physicsClientId=client
-        )
-        if self.scene_joints:
-            pb.resetJointStatesMultiDof(
-                self.furniture_id,
-                self.scene_joints,
-                [[v] for v in state.scene_q],
-                physicsClientId=client,
-            )
+        self.loaded.set_robot(state.q)
+        self.loaded.set_furniture(state.scene_q)
         X_WH = hand_pose(state.q, self.scene.robot.base)
         for index in range(len(self.item_ids)):
             self.loaded.set_item(index, item_pose(self.scene, state, index, X_WH))
@@ -319,13 +310,7 @@ class PhysicsWorld:
 
     def hand_pose(self) -> Array:
         """X_WH (4, 4)."""
-        found = pb.getLinkState(
-            self.robot_id,
-            self.hand_link,
-            computeForwardKinematics=True,
-            physicsClientId=self.client,
-        )
-        return from_pose7(np.array([*found[4], *found[5]]))
+        return self.loaded.link_pose(self.robot_id, self.hand_link)
 
     def touches(self) -> dict[Pair, Touch]:
         """Everything in contact now, by names in alphabetical order."""

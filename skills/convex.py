@@ -14,7 +14,7 @@ import numpy as np
 
 from galley.domain.frames import Array
 from galley.domain.scene import Shape
-from galley.robots.hull import Hull, hull
+from galley.robots.meshes import Hull, hull
 from galley.worlds.kernel.arrays import BOX, CYLINDER, SPHERE
 from galley.worlds.solids import Solid, of_shape
 

@@ -17,8 +17,8 @@ from galley.motion.path import Path
 from galley.motion.timing import through
 from galley.motion.trajectory import Trajectory
 from galley.reachability.arm import follow
+from galley.robots.kinematics import travel_bound
 from galley.robots.model import JointGroup, RobotModel
-from galley.robots.travel import travel_bound
 from galley.skills.manipulation import Line, Manipulation, Stroke
 from galley.skills.proof import CONTACT, CONTACT_MARGIN, free_view, grip, held_reach, prove
 from galley.skills.tally import Tally

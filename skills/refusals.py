@@ -16,7 +16,7 @@ from galley.domain.scene import WORLD, Handle, Item, Region, Scene, Stance
 from galley.domain.scene_settings import Physics
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import shortfall
-from galley.robots.panda import D1
+from galley.robots.panda_ik import D1
 from galley.skills.grasps import CLEARANCE, OPENING, grasps_at, grasps_of, hand_in_item, stands
 from galley.skills.reach import out_of_reach
 from galley.skills.skill import BoundAction, Skill, stance_of

@@ -114,7 +114,7 @@ def kitchen() -> Scene:
 
 @pytest.fixture(scope="session")
 def robot(kitchen):
-    from galley.robots.mobile_panda import mobile_panda
+    from galley.robots.panda_models import mobile_panda
 
     return mobile_panda(kitchen.robot.base)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from galley.domain.frames import Array
 from galley.robots.model import RobotModel
-from galley.robots.tree import read_tree
+from galley.robots.urdf_reader import read_tree
 
 
 class TreeLinks:

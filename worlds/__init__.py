@@ -2,7 +2,7 @@
 PyBullet validates what was executed.
 
 - ``checker``: what every world answers; names of pairs in contact
-- ``urdf``, ``textured_box``: the scene as URDF, the one source that both engines load
+- ``urdf``: the scene as URDF, the one source that both engines load
 - ``collision_world``: a robot among solids, for the compiled kernel; ``view``: one joint group of
   it; ``solids``, ``movers``: what stands still and what moves; ``kernel``: the compiled functions
 - ``scene_kernel``: a scene's States as such worlds; ``numeric_ik``: Drake's inverse kinematics

@@ -19,7 +19,7 @@ from galley.motion.store import load_trajectories, save_trajectories
 from galley.motion.timing import rest_to_rest
 from galley.motion.trajectory import Trajectory, slowed
 from galley.optimization.torques import Held, TorqueModel
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 
 KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen" / "kitchen.yaml"
 

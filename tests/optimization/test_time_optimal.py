@@ -17,7 +17,7 @@ from galley.optimization.result import Optimized
 from galley.optimization.time_optimal import time_optimal
 from galley.optimization.verdict import judge
 from galley.robots.model import joined
-from galley.robots.panda_arm import arm_group, panda_arm
+from galley.robots.panda_models import arm_group, panda_arm
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.solids import box, cylinder, sphere
 

@@ -17,7 +17,7 @@ from galley.motion.trajectory import Trajectory, slowed
 from galley.optimization.torques import Held, TorqueCheck, TorqueModel
 from galley.robots.model import JointGroup, RobotModel
 from galley.robots.panda import X_FH, link_frames
-from galley.robots.panda_inertials import IDENTIFIED, set_identified
+from galley.robots.panda_urdf import IDENTIFIED, set_identified
 
 G = 9.81
 HOME = np.array([0.012, -0.570, 0.0, -2.811, 0.0, 3.036, 0.741])

@@ -11,7 +11,7 @@ from galley.motion.timing import rest_to_rest
 from galley.motion.trajectory import Trajectory, slowed
 from galley.optimization.smooth import SmoothOptions, smooth
 from galley.optimization.verdict import judge, planned_clearance
-from galley.robots.panda_arm import arm_group, panda_arm
+from galley.robots.panda_models import arm_group, panda_arm
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.solids import cylinder
 

@@ -18,7 +18,8 @@ from galley.reachability.arm import (
 )
 from galley.reachability.stances import sample_stance, shortfall
 from galley.robots.kinematics import hand_pose, link0_pose
-from galley.robots.panda import LIMITS, X_FH, forward, inverse_batch
+from galley.robots.panda import X_FH, forward, inverse_batch
+from galley.robots.panda_ik import LIMITS
 
 SPEC = MobileBaseSpec()
 DOWN = np.diag([1.0, -1.0, -1.0])

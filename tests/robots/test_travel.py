@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from galley.domain.base_spec import MobileBaseSpec
-from galley.robots.kinematics import hand_pose
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.kinematics import arm_radii, hand_pose, travel_bound
+from galley.robots.panda_models import mobile_panda
 from galley.robots.panda_urdf import panda_folder
-from galley.robots.travel import arm_radii, travel_bound
 from galley.tests.robots.link_poses import link_poses
 
 MESHES = {f"panda_link{k}": f"link{k}" for k in range(1, 8)} | {

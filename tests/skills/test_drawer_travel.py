@@ -7,7 +7,7 @@ import pytest
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.scene_file import load_scene
 from galley.domain.state import initial_state
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills import SKILLS, BoundAction, Workbench
 from galley.skills.convex import first_contact, polyhedron, separation
 from galley.skills.exposed import exposed

@@ -8,7 +8,7 @@ import pytest
 from galley.domain.failure import FailureKind
 from galley.domain.scene_file import load_scene
 from galley.domain.state import initial_state
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills import Settings, Workbench
 from galley.skills.contacts import picks
 from galley.skills.exhaustive import Grid, every_operation, every_pick, exhaustive, recheck

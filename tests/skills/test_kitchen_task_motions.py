@@ -9,7 +9,7 @@ from galley.domain.frames import inverse
 from galley.domain.state import item_pose
 from galley.motion.effects import after, effects
 from galley.robots.kinematics import hand_pose
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.worlds.pybullet_world import PyBulletWorld
 
 STEP = 0.02  # rad (or m) between checked states

@@ -11,7 +11,7 @@ from galley.domain.scene_file import load_scene
 from galley.domain.state import Placement, initial_state
 from galley.motion.motion import Motion
 from galley.reachability.stances import shortfall
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
 from galley.skills.refusals import (
     handle_out_of_reach,

@@ -12,7 +12,7 @@ from galley.domain.scene_file import load_scene
 from galley.domain.state import Placement, initial_state
 from galley.engine import KITCHEN
 from galley.planning import GroundAction
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
 from galley.skills.skill import Role
 from galley.tamp import advice as module

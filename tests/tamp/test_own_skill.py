@@ -17,7 +17,7 @@ from galley.motion.effects import after, effects
 from galley.motion.motion import FREE
 from galley.planning import Limits, ground, replay, search, validate
 from galley.robots.kinematics import hand_pose
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills import SKILLS, BoundAction, Settings, Skill, Workbench, skill_set
 from galley.skills.own import load_skills
 from galley.tamp.binding import bind, bind_plan, check_init, check_skills

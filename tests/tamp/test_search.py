@@ -10,7 +10,7 @@ from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene_file import load_scene
 from galley.domain.state import initial_state
 from galley.engine import KITCHEN
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills import Settings, Workbench
 from galley.skills.skill import Role, Skill
 from galley.tamp import search as module

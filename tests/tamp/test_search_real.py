@@ -16,7 +16,7 @@ from galley.domain.state import initial_state
 from galley.engine import KITCHEN
 from galley.motion.effects import after
 from galley.planning import GroundAction, ground, validate
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills import SKILLS, Settings, Workbench
 from galley.tamp.augment import augmented
 from galley.tamp.binding import bind, bind_plan

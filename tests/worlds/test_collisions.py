@@ -10,8 +10,8 @@ from galley.domain.scene import HAND
 from galley.domain.state import Placement, initial_state
 from galley.reachability.arm import configurations
 from galley.robots.kinematics import hand_pose
-from galley.robots.mobile_panda import LINKS
 from galley.robots.panda import p_HT
+from galley.robots.panda_models import LINKS
 from galley.tests.robots.link_poses import link_poses
 
 DRAWER = "indigo_drawer_top_joint"

@@ -1,21 +1,28 @@
-"""A robot as a tree of joints: which frame each joint moves, and where each link is fixed to.
+"""A robot's URDF read: the tree of its joints, and the collision shapes of its links.
 
 Frame 0 is the world; frame j + 1 is moved by joint j of q. In a joint's own frame its axis is z,
 whatever its axis is in the URDF, so that every joint is Rz(q) or Tz(q) behind a constant transform.
 Links joined by fixed joints (and by joints that are not in q, held at zero) share a frame.
+
+A mesh stands for its convex hull, as PyBullet and Drake take it.
 """
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen, inverse, rotation_rpy, transform
+from galley.robots.meshes import Hull, hull, mesh_points
 
 Ints = NDArray[np.int64]
+Kind = Literal["box", "cylinder", "sphere", "hull"]
 _MOVES = ("revolute", "continuous", "prismatic")
 
 
@@ -86,7 +93,7 @@ def read_tree(urdf: str, joints: tuple[str, ...]) -> Tree:
     for name in joints:
         if name not in elements or elements[name].get("type") not in _MOVES:
             raise ValueError(f"the URDF has no movable joint '{name}'")
-    children = {_link(e, "child"): e for e in elements.values()}
+    children = {joined_link(e, "child"): e for e in elements.values()}
     links = tuple(str(e.get("name")) for e in root.findall("link"))
     n = len(joints)
     parent = np.zeros(n, dtype=np.int64)
@@ -103,7 +110,7 @@ def read_tree(urdf: str, joints: tuple[str, ...]) -> Tree:
         if element is None:  # the root stands in the world
             placed[link] = (0, np.eye(4))
             return placed[link]
-        frame, X_FP = place(_link(element, "parent"))
+        frame, X_FP = place(joined_link(element, "parent"))
         X = X_FP @ _origin(element)
         name = str(element.get("name"))
         if name not in joints:
@@ -139,21 +146,16 @@ def read_tree(urdf: str, joints: tuple[str, ...]) -> Tree:
     )
 
 
-def _link(joint: ET.Element, role: str) -> str:
+def joined_link(joint: ET.Element, role: str) -> str:
+    """The link that a <joint> names as its ``parent`` or ``child``.
+
+    Raises:
+        ValueError: it names none.
+    """
     element = joint.find(role)
     if element is None:
         raise ValueError(f"joint '{joint.get('name')}' has no <{role}>")
     return str(element.get("link"))
-
-
-def _origin(element: ET.Element) -> Array:
-    """X (4, 4) of an element's <origin>."""
-    origin = element.find("origin")
-    if origin is None:
-        return np.eye(4)
-    p = [float(v) for v in origin.get("xyz", "0 0 0").split()]
-    angles = [float(v) for v in origin.get("rpy", "0 0 0").split()]
-    return transform(rotation_rpy(*angles), p)
 
 
 def _onto_axis(joint: ET.Element) -> Array:
@@ -170,3 +172,106 @@ def _onto_axis(joint: ET.Element) -> Array:
     x = x - z * (z @ x)
     x /= np.linalg.norm(x)
     return transform(np.stack([x, np.cross(z, x), z], axis=1))
+
+
+@dataclass(frozen=True)
+class LinkShape:
+    """One collision element of a link.
+
+    Attributes:
+        link: the link's name.
+        kind: ``box``, ``cylinder`` (along z), ``sphere``, or ``hull`` for a mesh.
+        X_LS: pose of the shape in the link's URDF frame (4, 4).
+        size: metres; a box's full extents (3,), a cylinder's radius and length (2,), a sphere's
+            radius (1,), the extents of a hull's bounding box (3,).
+        hull: the mesh's convex hull in the shape's frame, its scale applied; None for the others.
+    """
+
+    link: str
+    kind: Kind
+    X_LS: Array
+    size: Array
+    hull: Hull | None = None
+
+
+def link_shapes(urdf_text: str, meshes: bool = True) -> tuple[LinkShape, ...]:
+    """Every collision shape of a URDF, in the order of the file.
+
+    Args:
+        urdf_text: URDF with meshes by ``file://`` or absolute path, OBJ or STL.
+        meshes: without, meshes are left out and no mesh file is read.
+
+    Raises:
+        ValueError: a shape, number or mesh that can't be read; the message names the link.
+        FileNotFoundError: no such mesh.
+    """
+    shapes = []
+    for link in ET.fromstring(urdf_text).iter("link"):
+        name = str(link.get("name"))
+        for collision in link.findall("collision"):
+            if not meshes and collision.find("geometry/mesh") is not None:
+                continue
+            try:
+                shapes.append(_shape(name, collision))
+            except FileNotFoundError:
+                raise
+            except ValueError as error:
+                raise ValueError(f"link '{name}': {error}") from error
+    return tuple(shapes)
+
+
+def _shape(link: str, collision: ET.Element) -> LinkShape:
+    """The shape of one <collision>."""
+    X_LS = _origin(collision)
+    geometry = collision.find("geometry")
+    found = list(geometry) if geometry is not None else []
+    if not found:
+        raise ValueError("a <collision> without a shape in its <geometry>")
+    element = found[0]
+    if element.tag == "box":
+        return LinkShape(link, "box", X_LS, frozen(_numbers(element, "size", 3)))
+    if element.tag == "cylinder":
+        size = _numbers(element, "radius", 1) + _numbers(element, "length", 1)
+        return LinkShape(link, "cylinder", X_LS, frozen(size))
+    if element.tag == "sphere":
+        return LinkShape(link, "sphere", X_LS, frozen(_numbers(element, "radius", 1)))
+    if element.tag == "mesh":
+        scale = _numbers(element, "scale", 3) if element.get("scale") else [1.0, 1.0, 1.0]
+        path = _mesh_path(element.get("filename", ""))
+        covered = _mesh_hull(str(path), (scale[0], scale[1], scale[2]))
+        return LinkShape(link, "hull", X_LS, frozen(np.ptp(covered.vertices, axis=0)), covered)
+    raise ValueError(f"collision shape <{element.tag}>, expected box, cylinder, sphere or mesh")
+
+
+def _origin(element: ET.Element) -> Array:
+    """X (4, 4) of an element's <origin>."""
+    origin = element.find("origin")
+    if origin is None:
+        return frozen(np.eye(4))
+    xyz = _numbers(origin, "xyz", 3) if origin.get("xyz") else [0.0, 0.0, 0.0]
+    roll, pitch, yaw = _numbers(origin, "rpy", 3) if origin.get("rpy") else [0.0, 0.0, 0.0]
+    return frozen(transform(rotation_rpy(roll, pitch, yaw), xyz))
+
+
+def _numbers(element: ET.Element, name: str, count: int) -> list[float]:
+    """``count`` numbers of an attribute."""
+    words = element.get(name, "").split()
+    try:
+        values = [float(word) for word in words]
+    except ValueError:
+        values = []
+    if len(values) != count or not np.isfinite(values).all():
+        raise ValueError(f'<{element.tag} {name}="{element.get(name, "")}"> needs {count} numbers')
+    return values
+
+
+def _mesh_path(filename: str) -> Path:
+    path = Path(filename.removeprefix("file://"))
+    if not path.is_absolute():
+        raise ValueError(f"mesh '{filename}': give meshes by file:// or absolute path")
+    return path
+
+
+@lru_cache(maxsize=256)
+def _mesh_hull(path: str, scale: tuple[float, float, float]) -> Hull:
+    return hull(mesh_points(Path(path)) * np.array(scale))
