@@ -12,7 +12,7 @@ from typing import Any
 from galley.domain.errors import BadInput
 from galley.engine import Options, run
 from galley.report import Report
-from galley.simulation.fault_spec import IN_VAIN
+from galley.simulation.fault import IN_VAIN
 from galley.simulation.noise import MODERATE, Noise
 
 KINDS: dict[str, tuple[str, ...]] = {

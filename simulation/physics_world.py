@@ -272,6 +272,20 @@ class PhysicsWorld:
             physicsClientId=self.client,
         )
 
+    def push_item(self, index: int, force: Array, point: Array) -> None:
+        """A force (3,) in N on an item at a point (3,), both in the world, during the next step."""
+        self._push(self.item_ids[index], -1, force.tolist(), point.tolist())
+
+    def push_base(self, force: Sequence[float], torque: Sequence[float]) -> None:
+        """A force (3,), N, and a torque (3,), N m, on the chassis' centre during the next step."""
+        body, link = self.robot_id, self.loaded.link(self.robot_id, "chassis")
+        at = pb.getLinkState(body, link, physicsClientId=self.client)[0]
+        self._push(body, link, force, at)
+        pb.applyExternalTorque(body, link, torque, pb.WORLD_FRAME, physicsClientId=self.client)
+
+    def _push(self, body: int, link: int, force: Sequence[float], at: Sequence[float]) -> None:
+        pb.applyExternalForce(body, link, force, at, pb.WORLD_FRAME, physicsClientId=self.client)
+
     def step(self) -> None:
         """``dt`` seconds pass."""
         pb.stepSimulation(physicsClientId=self.client)
@@ -301,6 +315,33 @@ class PhysicsWorld:
     def item_pose(self, index: int) -> Array:
         """X_WI (4, 4)."""
         return self.loaded.item_pose(index)
+
+    def ground_friction(self, index: int) -> float:
+        """The friction coefficient between an item and what it stands on; Bullet multiplies both.
+
+        Where it touches nothing, with a surface as the scene has it by default.
+        """
+        body = self.item_ids[index]
+        under = [
+            self._friction(point[2], point[4])
+            for point in pb.getContactPoints(bodyA=body, physicsClientId=self.client)
+            if point[2] != self.robot_id
+        ]
+        return self._friction(body, -1) * (max(under) if under else self.scene.physics.friction)
+
+    def _friction(self, body: int, link: int) -> float:
+        return float(pb.getDynamicsInfo(body, link, physicsClientId=self.client)[1])
+
+    def item_velocity(self, index: int) -> Array:
+        """Linear velocity (3,) of an item, m/s."""
+        return np.array(pb.getBaseVelocity(self.item_ids[index], physicsClientId=self.client)[0])
+
+    def pressed(self, index: int) -> float:
+        """N with which the robot presses on an item, over all contacts."""
+        points = pb.getContactPoints(
+            bodyA=self.robot_id, bodyB=self.item_ids[index], physicsClientId=self.client
+        )
+        return float(sum(point[9] for point in points))
 
     def item_speed(self, index: int) -> float:
         """m/s of the point of an item that moves fastest, at most."""

@@ -12,8 +12,8 @@ from galley.commands import disturb
 from galley.commands.disturb_figure import Count, counted, wilson
 from galley.commands.disturb_trials import FAULTS, KINDS, Result, noise_of, trials
 from galley.engine import Options
-from galley.simulation.fault_spec import KINDS as FAULT_KINDS
-from galley.simulation.fault_spec import parse_specs
+from galley.simulation.fault import KINDS as FAULT_KINDS
+from galley.simulation.fault import parse_specs
 from galley.simulation.noise import MODERATE, NONE
 
 OUTSIDE = ("--domain", "kitchen.pddl", "--jobs", "1")

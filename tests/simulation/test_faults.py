@@ -9,8 +9,8 @@ import pytest
 import galley
 from galley.domain.errors import BadInput
 from galley.domain.log import OUTSIDE
-from galley.simulation.fault import bump
-from galley.simulation.fault_spec import KINDS
+from galley.simulation.fault import KINDS
+from galley.simulation.fault_kinds import bump
 from galley.simulation.faults import FAULTS, parse_fault
 from galley.simulation.physics import PhysicsExecutor
 from galley.tests.simulation.errands import DRAWER, SUGAR, errand
@@ -262,6 +262,9 @@ def test_faults_set_no_state():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Attribute):
                 assert not node.attr.startswith(("reset", "createConstraint")), path
+                assert node.attr not in ("loaded", "set_robot", "set_furniture", "set_item"), path
+            if isinstance(node, ast.ImportFrom):
+                assert node.module != "galley.worlds.bullet", path
 
 
 def test_there_is_a_sentence_for_every_kind():
