@@ -30,7 +30,6 @@ from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene import Binding, Scene
 from galley.domain.scene_file import load_scene
 from galley.domain.state import State, initial_state
-from galley.execution.executors import Disturbance
 from galley.execution.loop import Course
 from galley.execution.stage import Listener as StageListener
 from galley.execution.stage import Stage
@@ -44,7 +43,7 @@ from galley.planning import GroundAction, Plan, ground, replay, validate
 from galley.report import Report
 from galley.robots.panda_models import mobile_panda
 from galley.run_folder import RunFolder, check_destination, digests, new_name
-from galley.simulation.faults import Faults
+from galley.simulation.faults import Faults, parse_fault
 from galley.simulation.noise import Noise
 from galley.skills import SKILLS, Settings, Skill, Workbench, skill_set
 from galley.skills.finish import finish_all
@@ -117,8 +116,7 @@ def run(options: Options, listener: Listener) -> Outcome:
     bindings = bind(scene, domain, problem)
     skills = _skills(options.skills)
     check_skills(domain, skills)
-    disturbance = Disturbance(options.noise, options.fault, options.seed)
-    faults = disturbance.faults(scene)
+    faults = None if options.fault is None else parse_fault(options.fault, scene, options.seed)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         check_start(world)
         check_init(scene, initial_state(scene), domain, problem, bindings)
@@ -135,7 +133,6 @@ def run(options: Options, listener: Listener) -> Outcome:
                 problem,
                 bindings,
                 skills,
-                disturbance,
                 faults,
                 world,
                 report,
@@ -185,7 +182,6 @@ class _Run:
     problem: Problem
     bindings: Mapping[str, Binding]
     skills: Mapping[str, Skill]
-    disturbance: Disturbance
     faults: Faults | None
     world: PyBulletWorld
     report: Report
@@ -319,8 +315,9 @@ class _Run:
             self.problem,
             self.bindings,
             self.skills,
-            self.disturbance,
             self.faults,
+            self.options.noise,
+            self.options.seed,
             replace(THRESHOLDS, recoveries=options.recoveries),
             self._finish,
             lambda error: _of_own_skill(options.skills, error),

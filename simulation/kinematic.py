@@ -15,8 +15,7 @@ from galley.domain.state import State, item_pose
 from galley.motion.effects import effects, outcome
 from galley.motion.motion import Motion
 from galley.robots.kinematics import hand_pose
-from galley.simulation.executor import LOG_PERIOD, Executor, Observation
-from galley.simulation.recorder import Recorder, Sample
+from galley.simulation.executor import LOG_PERIOD, Executor, Observation, Recorder, Sample
 from galley.worlds.pybullet_world import PyBulletWorld
 
 CONTACT_EVERY = 12  # samples between two looks at contacts

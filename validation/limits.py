@@ -1,21 +1,26 @@
-"""Joints against their limits of position, velocity and acceleration, and the log against itself.
+"""Joints against their limits of position, velocity, acceleration and torque, and their commands.
 
 Velocities are those that the log states, and the differences of its positions: both must keep the
 limits and agree with each other.
+
+A run with forces has recorded its torques. For one without, inverse dynamics says what the motion
+asks for: of the robot's links, and of the held item as a point mass at its centre. Contact with
+anything but the item (a drawer that is pulled) is not in it.
 """
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.scene import Scene
 from galley.robots.model import JointGroup, RobotModel
-from galley.validation.circumstances import pushed, spread
+from galley.validation.circumstances import base_left_alone, fingers_free, over_window
 from galley.validation.tolerances import Tolerances
 from galley.validation.verdict import Violation
 
@@ -27,30 +32,6 @@ class Limited:
     velocity: float
     acceleration: float
     violations: tuple[Violation, ...]
-
-
-def over_window(log: Log, seconds: float) -> int:
-    """How many periods a window of ``seconds`` has, at least one."""
-    return max(1, round(seconds / log.period))
-
-
-def fingers_free(log: Log, robot: RobotModel, window: int) -> NDArray[np.bool_]:
-    """Samples (T,) in whose motion, and ``window`` samples to either side, fingers touch nothing.
-
-    What a finger closes on stops it; no limit and no command says when.
-    """
-    may = np.zeros(len(log.motions), dtype=bool)
-    for k, a, b in log.declared:
-        may[int(k)] |= str(a) in robot.fingers or str(b) in robot.fingers
-    busy = may[log.motion]
-    fingers = np.isin(log.names, robot.fingers)
-    busy[log.contact_step[fingers[log.contact_pair].any(axis=1)]] = True
-    return ~spread(busy, window, window)
-
-
-def base_left_alone(log: Log, robot: RobotModel, window: int) -> NDArray[np.bool_]:
-    """Samples (T,) around which nothing outside the scene pushes the robot."""
-    return ~spread(pushed(log, robot.links), window, window)
 
 
 def limited(scene: Scene, robot: RobotModel, log: Log, tolerances: Tolerances) -> Limited:
@@ -179,3 +160,131 @@ def _accelerations(
             )
             found.append(Violation(float(log.time[k]), what, "acceleration"))
     return float(share.max(initial=0.0)), found
+
+
+@dataclass(frozen=True)
+class Tracked:
+    """Largest errors of the arm (rad) and of the base's position (m), and the violations."""
+
+    arm: float
+    base: float
+    violations: tuple[Violation, ...]
+
+
+def tracked(robot: RobotModel, log: Log, tolerances: Tolerances) -> Tracked:
+    """Commands against positions.
+
+    Fingers count only while they may touch nothing, the base while nothing outside pushes it.
+    """
+    error = np.abs(log.command - log.q)
+    bounds = {
+        "arm": (tolerances.tracking_arm,) * robot.group("arm").size,
+        "base": (tolerances.tracking_base, tolerances.tracking_base, tolerances.tracking_heading),
+        "fingers": (tolerances.tracking_fingers,) * robot.group("fingers").size,
+    }
+    error[~fingers_free(log, robot, 0), robot.slice("fingers")] = 0.0
+    error[~base_left_alone(log, robot, 1), robot.slice("base")] = 0.0
+    found = []
+    for name, bound in bounds.items():
+        group, off = robot.group(name), error[:, robot.slice(name)]
+        for j, joint in enumerate(group.joints):
+            over = off[:, j] > bound[j]
+            if over.any():
+                k = int(np.argmax(over))
+                what = (
+                    f"{joint} is up to {off[:, j].max():.4f} {group.units[j]} from where it was"
+                    " told to be"
+                )
+                found.append(Violation(float(log.time[k]), what, "tracking"))
+    base = error[:, robot.slice("base")]
+    return Tracked(
+        arm=float(error[:, robot.slice("arm")].max(initial=0.0)),
+        base=float(np.hypot(base[:, 0], base[:, 1]).max(initial=0.0)),
+        violations=tuple(found),
+    )
+
+
+class Dynamics(Protocol):
+    """What ``Stage`` can say about forces; it must be asked state by state."""
+
+    def inverse_dynamics(self, q: list[float], v: list[float], a: list[float]) -> Array:
+        """Torques (n,) of the robot alone."""
+        ...
+
+    def jacobian(self, q: list[float], p_WQ: Array) -> Array:
+        """dp_WQ / dq (3, n) of a point of the hand."""
+        ...
+
+
+@dataclass(frozen=True)
+class Torques:
+    """Largest share of an arm joint's limit (None: unknown), where it comes from, violations."""
+
+    ratio: float | None
+    source: str
+    violations: tuple[Violation, ...]
+
+
+def efforts(robot: RobotModel) -> Array:
+    """Effort limits (n,) of the robot's joints, N m or N; infinite where the URDF has none."""
+    found = {}
+    for joint in ET.fromstring(robot.urdf).iter("joint"):
+        limit = joint.find("limit")
+        if limit is not None and float(limit.get("effort", "0")) > 0.0:
+            found[joint.get("name", "")] = float(limit.get("effort", "0"))
+    return np.array([found.get(name, np.inf) for name in robot.joints])
+
+
+class Load:
+    """Torques (T, n) that the motion of a log asks for, found sample by sample.
+
+    Args:
+        scene: gravity, and the masses of its items.
+    """
+
+    def __init__(self, scene: Scene, log: Log) -> None:
+        self._log = log
+        self._acceleration = _derivative(log.velocity, log.period)
+        self._masses = [item.mass for item in scene.items]
+        swing = _derivative(_derivative(log.items[:, :, :3], log.period), log.period)
+        self._pull = swing - scene.physics.gravity  # N per kg that carries each item
+        self.torques = np.zeros_like(log.q)
+
+    def look(self, k: int, dynamics: Dynamics) -> None:
+        """Add sample ``k``, whose state is set now."""
+        log = self._log
+        q = log.q[k].tolist()
+        found = dynamics.inverse_dynamics(
+            q, log.velocity[k].tolist(), self._acceleration[k].tolist()
+        )
+        held = int(log.held[k])
+        if held >= 0:
+            force = self._masses[held] * self._pull[k, held]
+            found = found + force @ dynamics.jacobian(q, log.items[k, held, :3])
+        self.torques[k] = found
+
+
+def within_efforts(
+    robot: RobotModel, log: Log, torques: Array, source: str, tolerances: Tolerances
+) -> Torques:
+    """Torques (T, n) of the arm's joints against their limits."""
+    at = robot.slice("arm")
+    size, limit = np.abs(torques[:, at]), efforts(robot)[at]
+    if np.isnan(size).all():
+        return Torques(None, "", ())
+    share = size / limit
+    found = []
+    for j, joint in enumerate(robot.group("arm").joints):
+        over = share[:, j] > tolerances.torque * (1.0 + 1e-6)
+        if over.any():
+            k = int(np.argmax(over))
+            what = f"{joint} needs {size[:, j].max():.1f} N m of its {limit[j]:.0f}"
+            found.append(Violation(float(log.time[k]), what, "torque"))
+    return Torques(float(np.nanmax(share)), source, tuple(found))
+
+
+def _derivative(values: Array, period: float) -> Array:
+    """Central differences over time (T, ...); zeros of a single sample."""
+    if len(values) < 2:
+        return np.zeros_like(values)
+    return np.asarray(np.gradient(values, period, axis=0))

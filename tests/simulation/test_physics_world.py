@@ -12,8 +12,7 @@ from galley.domain.scene_file import load_scene
 from galley.domain.state import Placement, initial_state
 from galley.motion.motion import Attachment
 from galley.robots.kinematics import hand_pose
-from galley.simulation.guards import force_on
-from galley.simulation.physics import PhysicsExecutor
+from galley.simulation.physics import PhysicsExecutor, force_on
 from galley.simulation.physics_world import PhysicsWorld
 from galley.tests.simulation.by_hand import (
     BEFORE,

@@ -1,11 +1,13 @@
-"""Things that are not in the hand: what nothing touches stays, and nothing leaps.
+"""Items, in the hand and loose: what is held stays put, what nothing touches stays, nothing leaps.
 
-A drawer or door is such a thing too: only a hand, or something that rolls against it, moves it.
+A drawer or door is a loose thing too: only a hand, or something that rolls against it, moves it.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +15,62 @@ from numpy.typing import NDArray
 from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.scene import WORLD, Scene
-from galley.validation.circumstances import pushed, spread
-from galley.validation.limits import over_window
-from galley.validation.poses import relative
+from galley.validation.circumstances import noticed, over_window, pushed, spread
+from galley.validation.poses import relative, turn_between
 from galley.validation.stage import Stage
 from galley.validation.tolerances import Tolerances
 from galley.validation.verdict import Violation
+
+
+@dataclass(frozen=True)
+class Slips:
+    """Most (m) that a held item moved in the hand during one motion, and the violations.
+
+    Slips after which was planned anew are ``events``.
+    """
+
+    most: float
+    violations: tuple[Violation, ...]
+    events: tuple[Violation, ...]
+
+
+def slips(scene: Scene, log: Log, hands: Array, tolerances: Tolerances) -> Slips:
+    """Held items against the hand's poses X_WH (T, 7), motion by motion."""
+    found: list[Violation] = []
+    events: list[Violation] = []
+    most, made_good = 0.0, noticed(log)
+    for index, item in enumerate(scene.items):
+        for begin, end in _spells(log, index):
+            X_HI = relative(hands[begin:end], log.items[begin:end, index])
+            away = np.linalg.norm(X_HI[:, :3] - X_HI[0, :3], axis=1)
+            turned = turn_between(X_HI[:1, 3:], X_HI[:, 3:])
+            most = max(most, float(away.max()))
+            leaps = np.linalg.norm(np.diff(X_HI[:, :3], axis=0), axis=1)
+            over = (away > tolerances.slip) | (turned > tolerances.slip_turn)
+            over[1:] |= leaps > tolerances.slip_step
+            if over.any():
+                k = int(np.argmax(over))
+                what = (
+                    f"{item.name} moves in the hand: by {1e3 * away.max():.1f} mm and"
+                    f" {np.degrees(turned.max()):.1f} degrees during"
+                    f" '{log.motions[log.motion[end - 1]]}'"
+                )
+                violation = Violation(float(log.time[begin + k]), what, "slip")
+                (events if made_good[log.motion[end - 1]] else found).append(violation)
+    return Slips(most, tuple(found), tuple(events))
+
+
+def _spells(log: Log, index: int) -> list[tuple[int, int]]:
+    """Ranges of samples in which an item is held, one for each motion and the sample before it."""
+    held = log.held == index
+    edges = np.flatnonzero(np.diff(held.astype(int), prepend=0, append=0)).reshape(-1, 2)
+    found = []
+    for begin, end in edges:
+        cuts = [begin, *(begin + 1 + np.flatnonzero(np.diff(log.motion[begin:end]))), end]
+        for k, (a, b) in enumerate(itertools.pairwise(cuts)):
+            found.append((int(a) - (k > 0), int(b)))
+    return found
+
 
 Put = Callable[[int], None]
 """Sets the state of a sample, by its index."""
