@@ -5,13 +5,12 @@
 - ``covering``: spheres that cover a hull; ``covering_store`` keeps them;
   ``collision_model``: a whole robot of them, on the frames of its tree
 - ``urdf_arm``: any arm; ``iiwa``: one of them
-- ``panda``: the Panda's forward kinematics and its closed-form inverse, compiled;
-  ``panda_ik``: its figures and the derivation; ``panda_reach``: the bound that proves a pose
-  out of reach
+- ``panda``: the Panda's forward kinematics and its closed-form inverse, compiled, and a
+  bound that proves a pose out of reach; ``panda_ik``: its figures and the derivation
 - ``panda_models``: the Panda on its foot and on wheels, and which of its links are never checked
   against each other; ``panda_urdf``: its links, and what they weigh; ``base_urdf``: the wheels
 - ``kinematics``: where the mobile Panda's hand is, and bounds on how far its points travel
-- ``user_cache``: what is kept from run to run
+- ``files``: those of pybullet_data, and those kept from run to run
 
 Nothing here imports a physics engine.
 """

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from galley.domain.frames import Array, frozen
 from galley.robots.covering import VERSION, Covering
 from galley.robots.covering_store import covering_of
+from galley.robots.files import cache_folder, keep
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import Ints, LinkShape, Tree, link_shapes, read_tree
-from galley.robots.user_cache import cache_folder, keep
 
 Arrays = Mapping[str, Any]
 _ROUNDED = 1e-5  # m

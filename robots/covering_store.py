@@ -18,8 +18,8 @@ import numpy as np
 
 from galley.domain.frames import Array, frozen
 from galley.robots.covering import VERSION, Covering, cover
+from galley.robots.files import cache_folder, keep
 from galley.robots.meshes import Hull
-from galley.robots.user_cache import cache_folder, keep
 
 SHIPPED = Path(__file__).parent / "spheres"
 """The folder of the coverings that come with the package."""

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from galley.domain.frames import Array, frozen
-from galley.robots.user_cache import cache_folder, keep
+from galley.robots.files import cache_folder, keep
 
 # Two facets whose unit normals agree to this in every component are one facet.
 _SAME_NORMAL = 1e-7

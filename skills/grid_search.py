@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from galley.domain.frames import Array, inverse
 from galley.domain.state import State
 from galley.reachability.arm import configurations, follow, reachable_bases
-from galley.robots.panda import X_FH
+from galley.robots.panda import X_FH, stretch
 from galley.robots.panda_ik import A7, D1, DF, LIMITS
-from galley.robots.panda_reach import stretch
 from galley.skills.lines import run_through
 from galley.skills.manipulation import Line, Manipulation
 from galley.skills.proof import CONTACT_MARGIN, grip

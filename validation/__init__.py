@@ -8,7 +8,7 @@
 - ``circumstances``: pushes from outside, mishaps after which was planned anew, windows of samples
 - ``limits``: positions, velocities, accelerations, torques, and commands against positions
 - ``items``: in the hand and loose; ``ending``: all at rest
-- ``goal``: PDDL's formulas; ``facts``: what they mean in metres
+- ``goal``: PDDL's formulas, and what their predicates mean in metres
 
 Of Galley it imports ``domain``, the robot's own data and the name under which PyBullet is imported.
 """

@@ -21,6 +21,12 @@ from galley.validation.stage import Stage
 from galley.validation.tolerances import Tolerances
 from galley.validation.verdict import Violation
 
+Put = Callable[[int], None]
+"""Sets the state of a sample, by its index."""
+_LOOKS = 5  # samples between two looks at whether something is near: it moves 2 cm in them at most
+_FALLEN = 5e-4  # m lower than before: gravity did it
+_STIRRED = 5e-4  # m within a window: it may have pushed something
+
 
 @dataclass(frozen=True)
 class Slips:
@@ -70,14 +76,6 @@ def _spells(log: Log, index: int) -> list[tuple[int, int]]:
         for k, (a, b) in enumerate(itertools.pairwise(cuts)):
             found.append((int(a) - (k > 0), int(b)))
     return found
-
-
-Put = Callable[[int], None]
-"""Sets the state of a sample, by its index."""
-
-_LOOKS = 5  # samples between two looks at whether something is near: it moves 2 cm in them at most
-_FALLEN = 5e-4  # m lower than before: gravity did it
-_STIRRED = 5e-4  # m within a window: it may have pushed something
 
 
 def jumps(scene: Scene, log: Log, tolerances: Tolerances) -> tuple[Violation, ...]:

@@ -7,8 +7,7 @@ import numpy as np
 from galley.domain.log import Log
 from galley.domain.scene import Scene
 from galley.validation.ending import ending
-from galley.validation.facts import Final
-from galley.validation.goal import Goal, judged
+from galley.validation.goal import Final, Goal, judged
 from galley.validation.items import jumps, moved_alone, own_motion, slips
 from galley.validation.limits import Load, limited, rates, tracked, within_efforts
 from galley.validation.poses import furniture_poses

@@ -23,6 +23,18 @@ from galley.domain.frames import Array, inverse, rpy, transform
 from galley.domain.scene import WORLD, Body, Item, Scene, Shape
 
 FURNITURE = "furniture"
+# For each face: outward normal, direction of the picture's right, direction of its up; column, row.
+_FACES: tuple[
+    tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int], int, int], ...
+]
+_FACES = (
+    ((1, 0, 0), (0, 1, 0), (0, 0, 1), 0, 0),
+    ((-1, 0, 0), (0, -1, 0), (0, 0, 1), 1, 0),
+    ((0, 0, 1), (0, 1, 0), (-1, 0, 0), 2, 0),
+    ((0, 1, 0), (-1, 0, 0), (0, 0, 1), 0, 1),
+    ((0, -1, 0), (1, 0, 0), (0, 0, 1), 1, 1),
+    ((0, 0, -1), (0, 1, 0), (1, 0, 0), 2, 1),
+)
 
 
 def link_frame(scene: Scene, body: Body) -> Array:
@@ -178,20 +190,6 @@ def _words(values: Array | tuple[float, ...]) -> str:
 
 def _number(value: float) -> str:
     return f"{float(value):.12g}"
-
-
-# For each face: outward normal, direction of the picture's right, direction of its up; column, row.
-_FACES: tuple[
-    tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int], int, int], ...
-]
-_FACES = (
-    ((1, 0, 0), (0, 1, 0), (0, 0, 1), 0, 0),
-    ((-1, 0, 0), (0, -1, 0), (0, 0, 1), 1, 0),
-    ((0, 0, 1), (0, 1, 0), (-1, 0, 0), 2, 0),
-    ((0, 1, 0), (-1, 0, 0), (0, 0, 1), 0, 1),
-    ((0, -1, 0), (1, 0, 0), (0, 0, 1), 1, 1),
-    ((0, 0, -1), (0, 1, 0), (1, 0, 0), 2, 1),
-)
 
 
 def write_textured_box(folder: Path, name: str, size: Array, texture: Path) -> Path:

@@ -27,8 +27,7 @@ from galley.domain.scene import HAND, WORLD, Item, Shape
 from galley.domain.scene_file import load_scene
 from galley.domain.state import Placement, State
 from galley.planning import Semantics
-from galley.validation.facts import Final, reach, seen
-from galley.validation.goal import Goal, judged, true
+from galley.validation.goal import Final, Goal, judged, reach, seen, true
 from galley.validation.poses import furniture_poses
 
 EXACT = """
