@@ -115,6 +115,11 @@ class Recorder:
         self.ends.append("")
         self.declared += [(str(k), a, b) for a, b in sorted(declared)]
 
+    def stand(self) -> None:
+        """The robot stands still: without a motion so far, the log needs a name for that."""
+        if not self.motions:
+            self.begin("nothing to do", frozenset())
+
     def ended(self, why: str) -> None:
         """The motion under way has ended, and why, if not by running its course."""
         self.ends[-1] = why

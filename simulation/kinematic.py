@@ -62,8 +62,7 @@ class KinematicExecutor:
     def wait(self, seconds: float) -> None:
         """See ``Executor.wait``."""
         recorder = self._recorder
-        if not recorder.motions:
-            recorder.begin("nothing to do", frozenset())
+        recorder.stand()
         self._clock += seconds
         still = np.zeros(self.world.robot.size)
         while recorder.time + LOG_PERIOD <= self._clock + _ROUNDING:
@@ -72,8 +71,7 @@ class KinematicExecutor:
     def log(self) -> Log:
         """See ``Executor.log``. Ends with one more sample, of the end, at rest."""
         recorder = self._recorder
-        if not recorder.motions:  # the goal holds already: the log still shows where everything is
-            recorder.begin("nothing to do", frozenset())
+        recorder.stand()  # where the goal holds already, the log still shows where everything is
         if recorder.time < self._clock - _ROUNDING or not recorder.samples:
             self._sample(self._state, np.zeros(self.world.robot.size))
         if self._looked < len(recorder.samples):

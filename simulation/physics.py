@@ -161,8 +161,8 @@ class PhysicsExecutor:
 
     def _begun(self) -> None:
         """The log shows where everything is, also of a run without motions."""
+        self._recorder.stand()
         if not self._recorder.samples:
-            self._recorder.begin("nothing to do", frozenset())
             self._stepper.sample()
 
     def close(self) -> None:

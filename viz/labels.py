@@ -1,6 +1,6 @@
 """Draws the labels of the kitchen's boxes: ``python -m galley.viz.labels FOLDER``.
 
-Each picture holds six faces in a grid, as ``worlds.textured_box`` lays them out. A face is drawn in
+Each picture holds six faces in a grid, as ``worlds.urdf`` lays them out. A face is drawn in
 its true proportions and then squeezed into its cell, so that it comes out straight on the box.
 """
 
