@@ -36,10 +36,16 @@ class Limited:
 
 def limited(scene: Scene, robot: RobotModel, log: Log, tolerances: Tolerances) -> Limited:
     """All joint limits; see the module's docstring."""
-    found: list[Violation] = [*_scene_joints(scene, log, tolerances)]
+    found: list[Violation] = []
+    for j, slide in enumerate(scene.joints):
+        unit, range_ = "m" if slide.kind == "prismatic" else "rad", (slide.lower, slide.upper)
+        found += _position(log, slide.name, unit, log.scene_q[:, j], range_, tolerances)
     velocity = acceleration = 0.0
     for group in robot.groups:
-        found += _positions(robot, group, log, tolerances)
+        q = log.q[:, robot.slice(group.name)]
+        for j, name in enumerate(group.joints):
+            range_ = group.lower[j], group.upper[j]
+            found += _position(log, name, group.units[j], q[:, j], range_, tolerances)
         most, wrong = _velocities(robot, group, log, tolerances)
         velocity, found = max(velocity, most), found + wrong
         most, wrong = _accelerations(robot, group, log, tolerances)
@@ -80,38 +86,16 @@ def _means(values: Array, window: int) -> Array:
     return found
 
 
-def _positions(
-    robot: RobotModel, group: JointGroup, log: Log, tolerances: Tolerances
+def _position(
+    log: Log, joint: str, unit: str, q: Array, range_: tuple[float, float], tolerances: Tolerances
 ) -> list[Violation]:
-    found = []
-    q = log.q[:, robot.slice(group.name)]
-    beyond = np.maximum(group.lower - q, q - group.upper)
-    for j, joint in enumerate(group.joints):
-        allowed = _position(group.units[j], tolerances)
-        if beyond[:, j].max() > allowed:
-            k = int(np.argmax(beyond[:, j] > allowed))
-            most = f"{beyond[:, j].max():.4f} {group.units[j]}"
-            found.append(
-                Violation(float(log.time[k]), f"{joint} is {most} beyond its limit", "position")
-            )
-    return found
-
-
-def _scene_joints(scene: Scene, log: Log, tolerances: Tolerances) -> list[Violation]:
-    found = []
-    for j, joint in enumerate(scene.joints):
-        unit = "m" if joint.kind == "prismatic" else "rad"
-        beyond = np.maximum(joint.lower - log.scene_q[:, j], log.scene_q[:, j] - joint.upper)
-        allowed = _position(unit, tolerances)
-        if beyond.max() > allowed:
-            k = int(np.argmax(beyond > allowed))
-            what = f"{joint.name} is {beyond.max():.4f} {unit} beyond its limit"
-            found.append(Violation(float(log.time[k]), what, "position"))
-    return found
-
-
-def _position(unit: str, tolerances: Tolerances) -> float:
-    return tolerances.position_length if unit == "m" else tolerances.position_angle
+    """A joint's positions (T,) against its range, metres or radians by ``unit``."""
+    beyond = np.maximum(range_[0] - q, q - range_[1])
+    over = beyond > (tolerances.position_length if unit == "m" else tolerances.position_angle)
+    if not over.any():
+        return []
+    what = f"{joint} is {beyond.max():.4f} {unit} beyond its limit"
+    return [Violation(float(log.time[np.argmax(over)]), what, "position")]
 
 
 def _velocities(
