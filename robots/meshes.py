@@ -46,11 +46,6 @@ class Hull:
         """Middle of the axis-aligned bounding box (3,)."""
         return frozen(0.5 * (self.vertices.min(axis=0) + self.vertices.max(axis=0)))
 
-    def support(self, directions: ArrayLike) -> Array:
-        """Largest ``direction @ x`` of any point x of the hull, for directions (..., 3): (...,)."""
-        d = np.asarray(directions, dtype=np.float64)
-        return np.asarray((d @ self.vertices.T).max(axis=-1))
-
     def distance(self, points: ArrayLike) -> Array:
         """Signed distance of points (..., 3) to the surface, negative inside: (...,), metres.
 

@@ -6,9 +6,8 @@ The fingers open along a trajectory, and close until both press on something.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -98,14 +97,6 @@ class Watch:
         return ""
 
 
-class Eye(Protocol):
-    """What is seen of a State: with noise, say (``simulation.noise``)."""
-
-    def __call__(self, state: State) -> State:
-        """The State as it appears."""
-        ...
-
-
 class PhysicsExecutor:
     """Runs Motions under PyBullet's dynamics (see ``Executor``).
 
@@ -115,7 +106,7 @@ class PhysicsExecutor:
         state: where it begins.
         limits: thresholds of guards and sensing.
         fault: goes wrong on purpose.
-        eye: between what is and what is observed; nothing where omitted.
+        eye: what is seen of a State: with noise, say; all of it as it is where omitted.
     """
 
     def __init__(
@@ -125,7 +116,7 @@ class PhysicsExecutor:
         state: State,
         limits: Thresholds = THRESHOLDS,
         fault: Fault | None = None,
-        eye: Eye | None = None,
+        eye: Callable[[State], State] | None = None,
     ) -> None:
         self.world = PhysicsWorld(scene, robot, state)
         self.limits, self.eye = limits, eye
@@ -302,7 +293,7 @@ class PhysicsExecutor:
         return max((world.item_speed(i) for i in range(len(world.item_ids))), default=0.0)
 
     def _close(self, force: float) -> str:
-        """Close until both fingers have pressed with N for long enough, or on nothing."""
+        """Close until both fingers have pressed with ``force`` N for long enough, or on nothing."""
         world, stepper = self.world, self._stepper
         stepper.look()
         stepper.grip(True)
