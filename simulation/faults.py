@@ -63,11 +63,6 @@ class Faults:
         return found
 
     @property
-    def struck(self) -> bool:
-        """Whether all of them have struck."""
-        return all(fault.struck for fault in self.each)
-
-    @property
     def told(self) -> tuple[str, ...]:
         """A sentence for each: what it did and when, or that it did not strike."""
         return tuple(
