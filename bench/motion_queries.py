@@ -37,7 +37,7 @@ from galley.domain.state import Placement, State, initial_state
 from galley.motion.edges import edge_free
 from galley.motion.rrt_connect import RRTConnect
 from galley.reachability.arm import configurations, joint7_values
-from galley.reachability.stances import sample_stance
+from galley.reachability.stances import sample_stances
 from galley.robots.kinematics import hand_pose
 from galley.robots.mobile_panda import mobile_panda
 from galley.robots.model import RobotModel
@@ -140,10 +140,10 @@ def _draw(
             options = None
         else:
             X_WH, state = next(poses)
-            found = sample_stance(X_WH @ inverse(X_FH), _NEAR, bench.scene.robot.base, rng)
-            if found is None:
+            found = sample_stances(X_WH @ inverse(X_FH), _NEAR, bench.scene.robot.base, 1, rng)
+            if not len(found):
                 continue
-            base = found
+            base = found[0]
             values = joint7_values(12, rng)
             options = configurations(X_WH, base, bench.scene.robot.base, values)
             if not len(options):

@@ -31,7 +31,7 @@ from galley.motion.compiled_search import SearchOptions
 from galley.motion.path import Path
 from galley.motion.planning import search
 from galley.reachability.arm import configurations, joint7_values
-from galley.reachability.stances import sample_stance
+from galley.reachability.stances import sample_stances
 from galley.robots.model import RobotModel
 from galley.robots.panda import X_FH
 from galley.skills.reach import grip
@@ -151,10 +151,10 @@ def _straight(bench: Workbench, kind: str, k: int, number: int, seed: int) -> Ca
         ends = np.array([bench.arm.sample(rng) for _ in range(20)])
         if poses is not None:
             X_WH, state = next(poses)
-            found = sample_stance(X_WH @ inverse(X_FH), NEAR, bench.scene.robot.base, rng)
-            if found is None:
+            found = sample_stances(X_WH @ inverse(X_FH), NEAR, bench.scene.robot.base, 1, rng)
+            if not len(found):
                 continue
-            base = found
+            base = found[0]
             values = joint7_values(12, rng)
             ends = configurations(X_WH, base, bench.scene.robot.base, values)
             # In an order of their own, whatever the solver's is.

@@ -15,14 +15,6 @@ from galley.robots.panda_reach import stretch
 _CLOSEST = 0.2  # m, horizontally from the arm's axis to the wrist: nearer, it is in its own way
 
 
-def sample_stance(
-    X_WF: Array, stance: Stance, spec: MobileBaseSpec, rng: np.random.Generator
-) -> Array | None:
-    """One of ``sample_stances`` (3,), or None if it falls outside."""
-    found = sample_stances(X_WF, stance, spec, 1, rng)
-    return found[0] if len(found) else None
-
-
 def sample_stances(
     X_WF: Array, stance: Stance, spec: MobileBaseSpec, n: int, rng: np.random.Generator
 ) -> Array:

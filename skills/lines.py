@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
@@ -23,7 +23,7 @@ from galley.skills.manipulation import Line, Manipulation, Stroke
 from galley.skills.proof import CONTACT, CONTACT_MARGIN, free_view, grip, held_reach, prove
 from galley.skills.tally import Tally
 from galley.skills.workbench import Workbench
-from galley.worlds.checker import MARGIN, Checker
+from galley.worlds.checker import MARGIN, Checker, Contact
 
 _FAR = 0.2  # rad, knots farther than this from a limit leave no doubt about the curve between them
 _STROKE_STATES = 6  # of the fingers on their way open or closed
@@ -108,9 +108,7 @@ class _Look:
     def touching(self, k: int) -> tuple[str, ...]:
         """What the k-th is nearest to, the robot's own links left out."""
         scene_q = None if self.scene_q is None else self.scene_q[k]
-        nearest = self.checker.contacts(self.Q[k], scene_q)[:1]
-        names = (name for contact in nearest for name in (contact.a, contact.b))
-        return tuple(name for name in names if name not in self.bench.robot.links)
+        return touched(self.bench, self.checker.contacts(self.Q[k], scene_q)[:1])
 
     def passes(self, tally: Tally) -> bool:
         """Whether all keep it; the first that doesn't is tallied."""
@@ -119,6 +117,12 @@ class _Look:
             return True
         tally.hit(lambda: self.touching(int(np.argmin(free))))
         return False
+
+
+def touched(bench: Workbench, contacts: Sequence[Contact]) -> tuple[str, ...]:
+    """What is touched, the robot's own links left out."""
+    names = (name for contact in contacts for name in (contact.a, contact.b))
+    return tuple(name for name in names if name not in bench.robot.links)
 
 
 def at_contact(
@@ -132,15 +136,18 @@ def at_contact(
     first = steps[0]
     moved = first.line.scene_q
     scene_q = None if moved is None else np.repeat(moved[-1:], len(options), axis=0)
-    look = _Look(bench, first.checker, _whole(bench.robot, base, options, first.opening), scene_q)
+    look = _Look(bench, first.checker, whole(bench.robot, base, options, first.opening), scene_q)
     free = look.free()
     if not free.any():
         tally.hit(lambda: look.touching(0))
     return np.asarray(options[free])
 
 
-def _whole(robot: RobotModel, base: Array, arms: Array, openings: float | Array) -> Array:
-    """Configurations (m, n) of the robot: base (3,), arms (m, 7), each finger's opening (m,)."""
+def whole(robot: RobotModel, base: Array, arms: Array, openings: float | Array) -> Array:
+    """Configurations (m, n) of the robot: base (3,) or (m, 3), arms (m, 7), openings (m,).
+
+    The opening is that of each finger; one number where they have all the same.
+    """
     Q = np.empty((len(arms), robot.size))
     Q[:, robot.slice("base")] = base
     Q[:, robot.slice("arm")] = arms
@@ -226,11 +233,11 @@ def _looks(
             if part.stroke:
                 openings = np.linspace(part.opening, part.closing, _STROKE_STATES)
                 still = np.repeat(arms[-1:], _STROKE_STATES, axis=0)
-                rows.append(_whole(bench.robot, base, still, openings))
+                rows.append(whole(bench.robot, base, still, openings))
                 continue
             arms = next(rest)
             order = _order(len(arms))
-            rows.append(_whole(bench.robot, base, arms[order], part.opening))
+            rows.append(whole(bench.robot, base, arms[order], part.opening))
             scene_q = None if part.line.scene_q is None else part.line.scene_q[order]
         yield _Look(bench, checker, np.concatenate(rows) if len(rows) > 1 else rows[0], scene_q)
 
@@ -254,7 +261,7 @@ def _margin_kept(
     line = part.line
     checker = bench.checker(line.state, grip(bench, line.state), MARGIN)
     scene_q = None if line.scene_q is None else line.scene_q[index][None]
-    Q = _whole(bench.robot, base, arm[None], opening)
+    Q = whole(bench.robot, base, arm[None], opening)
     return _Look(bench, checker, Q, scene_q).passes(tally)
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from galley.domain.frames import Array, transform
-from galley.domain.scene import Scene, Stance
-from galley.domain.state import State
+from galley.domain.frames import Array, frozen, transform
+from galley.domain.scene import WORLD, Scene, Stance
+from galley.domain.state import Placement, State
 from galley.motion.space import Space, arm_space, base_space
 from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # pydrake loads late
     from galley.optimization.torques import TorqueModel
 
 OPEN = 0.04  # m, each finger fully open
+AWAY = -50.0  # m, far below the floor: the height of items that are thought away
 _RECOVERY = 40_000  # sets the streams of later plannings apart from those of the first
 
 
@@ -109,6 +110,19 @@ class Workbench:
         found.__dict__["torque_models"] = self.torque_models
         return found
 
+    def without(self, bodies: Collection[str]) -> Workbench:
+        """The bench in a scene without some bodies, their regions and their handles.
+
+        The kernel plans there: the other world stays as it is.
+        """
+        scene = replace(
+            self.scene,
+            bodies=tuple(body for body in self.scene.bodies if body.name not in bodies),
+            regions=tuple(each for each in self.scene.regions if each.body not in bodies),
+            handles=tuple(each for each in self.scene.handles if each.body not in bodies),
+        )
+        return replace(self, scene=scene, settings=replace(self.settings, checker="kernel"))
+
     @cached_property
     def kernel(self) -> SceneKernel:
         """The scene for the compiled kernel."""
@@ -160,3 +174,11 @@ class Workbench:
         """Like ``hand``, of the grasp centre between the fingertips."""
         pose, X_HT = self.hand(state), transform(None, self.robot.p_HT)
         return lambda arm: pose(arm) @ X_HT
+
+
+def without(state: State, items: Iterable[int]) -> State:
+    """The State with some items far away, each by itself."""
+    for index in items:
+        away = frozen(transform(None, (0.0, 5.0 * index, AWAY)))
+        state = state.with_item(index, Placement(WORLD, away))
+    return state

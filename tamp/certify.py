@@ -20,7 +20,7 @@ from galley.skills.manipulation import Manipulation
 from galley.skills.pick import Pick, TakeOut
 from galley.skills.refusals import cannot_take
 from galley.skills.stow import Stow
-from galley.tamp.diagnose import without
+from galley.skills.workbench import without
 from galley.tamp.lessons import Lesson
 
 _LISTED = (Pick, TakeOut, Open, Stow)  # skills whose ways to take and to open a grid lists
@@ -103,11 +103,7 @@ class Prover:
         scene = self.bench.scene
         away = self._movable(subject, blockers)
         left_out = self._openable(subject)
-        bench = self.bench
-        if left_out:
-            bodies = tuple(body for body in scene.bodies if body.name not in left_out)
-            barer = replace(scene, bodies=bodies)
-            bench = Workbench(barer, bench.robot, bench.world, bench.settings)
+        bench = self.bench.without(left_out) if left_out else self.bench
         state = without(self.start, [scene.item_index[name] for name in away])
 
         def contacts(bench: Workbench, state: State) -> Sequence[Manipulation]:

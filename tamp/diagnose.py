@@ -13,18 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from galley.domain.failure import Failure
-from galley.domain.frames import Array, frozen, transform
+from galley.domain.frames import Array
 from galley.domain.scene import WORLD
-from galley.domain.state import Placement, State
+from galley.domain.state import State
 from galley.motion.effects import after, effects
 from galley.motion.motion import Motion
 from galley.skills import BoundAction, Skill, Workbench
+from galley.skills.workbench import AWAY, without
 from galley.worlds.checker import MARGIN
 
 TRIES = 6  # refinements without the other items
 _FAILURES = 2  # of these, before any success, after which the other items are not what is wrong
 _STEP = 0.03  # rad or m between the states of a motion that are held against the world
-_AWAY = -50.0  # m, below the floor: where the other items are meanwhile
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,6 @@ def in_the_way(
     return None if best is None else Diagnosis(chain[-1], frozenset(best[1]))
 
 
-def without(state: State, items: Sequence[int]) -> State:
-    """The State with some items far away, each by itself."""
-    for index in items:
-        away = frozen(transform(None, (0.0, 5.0 * index, _AWAY)))
-        state = state.with_item(index, Placement(WORLD, away))
-    return state
-
-
 def _others(bench: Workbench, state: State, chain: Sequence[BoundAction]) -> list[int]:
     """The items that no action of the chain names and that are not in the hand."""
     named = {b.target for action in chain for b in action.bindings if b.kind == "item"}
@@ -127,7 +119,7 @@ def _hits(bench: Workbench, motion: Motion, at: State, state: State) -> set[int]
     back = started.state
     names: dict[str, int] = {}
     for index, placement in enumerate(at.items):
-        if placement.parent == WORLD and placement.X_PI[2, 3] == _AWAY:
+        if placement.parent == WORLD and placement.X_PI[2, 3] == AWAY:
             back = back.with_item(index, state.items[index])
             names[bench.scene.items[index].name] = index
     checker = bench.checker(back, motion.allowed, MARGIN)

@@ -13,7 +13,8 @@ from galley.engine import KITCHEN
 from galley.motion.effects import after
 from galley.robots.mobile_panda import mobile_panda
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
-from galley.tamp.diagnose import Diagnosis, in_the_way, without
+from galley.skills.workbench import without
+from galley.tamp.diagnose import Diagnosis, in_the_way
 from galley.worlds.pybullet_world import PyBulletWorld
 
 SCENARIOS = KITCHEN.parent / "scenarios"
