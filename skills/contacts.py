@@ -1,7 +1,7 @@
 """The manipulations of the kitchen: how each is cut into lines and strokes, and what may touch.
 
-Every function yields Manipulations lazily: grasps, placements and handle grasps in random order,
-again and again, until whoever consumes them has enough.
+Every function that yields Manipulations does so lazily: grasps, placements and handle grasps in
+random order, again and again, until whoever consumes them has enough.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from itertools import chain, cycle
 import numpy as np
 
 from galley.domain.frames import Array, inverse
+from galley.domain.predicates import corners
 from galley.domain.scene import HAND, Handle, Item, Joint, Region, Spot
 from galley.domain.state import Placement, State, item_pose
 from galley.motion.motion import Attachment, Guard
 from galley.motion.thresholds import THRESHOLDS
-from galley.skills.exposed import exposed
 from galley.skills.footprints import Footprint, Upright, furniture_on, placed
 from galley.skills.grasps import CLEARANCE, grasps_at, hand_in_item, item_in_hand
 from galley.skills.manipulation import (
@@ -33,14 +33,16 @@ from galley.skills.manipulation import (
     shifted,
     straight,
 )
-from galley.skills.placements import placements
-from galley.skills.touching import beside, height_over, leaning_on, supports
+from galley.skills.placements import exposed, placements
 from galley.skills.workbench import OPEN, Workbench
-from galley.worlds.checker import pairs
+from galley.worlds.checker import MARGIN, Pair, pairs
 
 RETREAT = 0.08  # m, straight back from a contact
 LIFT = 0.05  # m, straight up from a support
 _DOWN = (0.0, 0.0, -1.0)
+_TOUCHING = 0.003  # m, what is nearer than this to an item carries it
+_BESIDE = MARGIN - 0.0005  # m, nearer than this an item leaves no margin beside another
+_OVER = 0.02  # m, above what stood beside it that an item is lifted
 
 
 @dataclass(frozen=True)
@@ -295,3 +297,47 @@ def _alternating() -> Iterator[Callable[[float], float]]:
     """
     wide, narrow = (lambda half: OPEN), (lambda half: min(OPEN, half + CLEARANCE))
     return cycle((wide, narrow))
+
+
+def supports(bench: Workbench, state: State, index: int) -> tuple[str, ...]:
+    """Names of the furniture on which an item stands: what lies within 3 mm of it."""
+    scene = bench.scene
+    bench.world.set_state(state)
+    name = scene.items[index].name
+    furniture = {body.name for body in scene.bodies}
+    found = set()
+    for (a, b), distance in bench.world.near_pairs(_TOUCHING, (index,)).items():
+        other = b if a == name else a
+        if name in (a, b) and other in furniture and distance < _TOUCHING:
+            found.add(other)
+    return tuple(sorted(found))
+
+
+def beside(bench: Workbench, state: State, index: int) -> tuple[str, ...]:
+    """Names of the other items that an item touches, or nearly."""
+    scene = bench.scene
+    bench.world.set_state(state)
+    near = bench.world.near_pairs(_BESIDE, (index,))
+    name, items = scene.items[index].name, set(scene.item_index)
+    return tuple(sorted({n for p in near if name in p and set(p) <= items for n in p} - {name}))
+
+
+def height_over(bench: Workbench, state: State, index: int, near: Sequence[str]) -> float:
+    """How far (m) an item must be lifted for its underside to be above other items; 0 for none."""
+    scene = bench.scene
+
+    def heights(k: int) -> Array:
+        X_WI = item_pose(scene, state, k, np.eye(4))
+        return np.asarray(corners(scene.items[k]) @ X_WI[2, :3] + X_WI[2, 3])
+
+    bottom = float(heights(index).min())
+    tops = [float(heights(scene.item_index[n]).max()) - bottom + _OVER for n in near]
+    return max(tops, default=0.0)
+
+
+def leaning_on(bench: Workbench, state: State, item: Item) -> frozenset[Pair]:
+    """The held item with the links that it touches: one that has slipped may lean on the palm."""
+    bench.world.set_state(state)
+    near = bench.world.near_pairs(_TOUCHING, ())
+    links = frozenset(bench.robot.links)
+    return frozenset(p for p in near if item.name in p and links & set(p))

@@ -21,10 +21,9 @@ from galley.motion.path import Path
 from galley.motion.timing import rest_to_rest
 from galley.reachability.arm import follow
 from galley.skills.free_motion import held_attachment
-from galley.skills.lines import proven_line
+from galley.skills.lines import Tally, proven_line
 from galley.skills.manipulation import CARRY_SPEED, Line, shifted, straight
 from galley.skills.proof import CONTACT, grip, prove
-from galley.skills.tally import Tally
 from galley.skills.workbench import OPEN, Workbench
 from galley.worlds.checker import Pair
 

@@ -25,13 +25,11 @@ from galley.reachability.arm import configurations, follow, reachable_bases
 from galley.robots.panda import A7, D1, DF, LIMITS, X_FH
 from galley.robots.panda_reach import stretch
 from galley.skills.build import folded
-from galley.skills.contacts import operations, picks
+from galley.skills.contacts import operations, picks, supports
 from galley.skills.grasps import CLEARANCE, grasps_at
-from galley.skills.lines import run_through, touched, whole
+from galley.skills.lines import Tally, run_through, touched, whole
 from galley.skills.manipulation import Line, Manipulation, Stroke, handle_grasps
 from galley.skills.proof import CONTACT_MARGIN, grip
-from galley.skills.tally import Tally
-from galley.skills.touching import supports
 from galley.skills.workbench import OPEN, Workbench, without
 from galley.worlds.checker import MARGIN
 

@@ -1,9 +1,13 @@
-"""Arm configurations along the lines of a Manipulation, checked, timed and proven."""
+"""Arm configurations along the lines of a Manipulation, checked, timed and proven.
+
+Candidates that are turned down are tallied, to say why if none is left.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import groupby
 
@@ -11,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.base_spec import MobileBaseSpec
+from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.motion.edges import bisection_order
 from galley.motion.path import Path
@@ -21,12 +26,51 @@ from galley.robots.model import JointGroup, RobotModel
 from galley.robots.travel import travel_bound
 from galley.skills.manipulation import Line, Manipulation, Stroke
 from galley.skills.proof import CONTACT, CONTACT_MARGIN, free_view, grip, held_reach, prove
-from galley.skills.tally import Tally
 from galley.skills.workbench import Workbench
 from galley.worlds.checker import MARGIN, Checker, Contact
 
+_LOOKED_AT = 100  # of the states in collision: enough to see what is in the way most often
 _FAR = 0.2  # rad, knots farther than this from a limit leave no doubt about the curve between them
 _STROKE_STATES = 6  # of the fingers on their way open or closed
+
+
+@dataclass
+class Tally:
+    """Why candidates were turned down, to say so if none is left.
+
+    Attributes:
+        tried: how many candidates.
+        reasons: how often each reason came up.
+    """
+
+    tried: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    _hits: list[Callable[[], tuple[str, ...]]] = field(default_factory=list)
+
+    def hit(self, what: Callable[[], tuple[str, ...]]) -> None:
+        """One more in collision; ``what`` names what it hits, and is asked only where needed."""
+        self.reasons["in collision"] += 1
+        self._hits.append(what)
+
+    def bodies(self) -> Counter[str]:
+        """How often each body or item was in the way, among 100 of the candidates at most."""
+        step = max(1, -(-len(self._hits) // _LOOKED_AT))
+        return Counter(name for what in self._hits[::step] for name in what())
+
+    def failure(self, what: str) -> Failure:
+        """An honest "tried so often": it proves nothing."""
+        parts = [f"{reason} {n}x" for reason, n in self.reasons.most_common()]
+        message = f"no way found to {what} in {self.tried} tries"
+        if not self.tried:
+            message = f"no room found to {what}"
+        if parts:
+            message += f" ({', '.join(parts)})"
+        named = [body for body, _ in self.bodies().most_common(3)]
+        if named:
+            message += f"; most often in the way: {', '.join(named)}"
+        return Failure(
+            FailureKind.BUDGET, message, tuple(named), numbers={"tries": float(self.tried)}
+        )
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,10 @@ from galley.domain.failure import Failure
 from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.contacts import picks
-from galley.skills.lookahead import serves
 from galley.skills.manipulation import Manipulation
 from galley.skills.refusals import cannot_take, no_such_region
 from galley.skills.skill import BoundAction, Role, Skill, region_of
-from galley.skills.step import Step, carry_out
+from galley.skills.step import Step, carry_out, serves
 from galley.skills.workbench import Workbench
 
 

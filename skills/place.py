@@ -13,11 +13,10 @@ from galley.domain.predicates import fact_holds
 from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.contacts import places
-from galley.skills.lookahead import put_later
 from galley.skills.manipulation import Manipulation
 from galley.skills.refusals import fits, no_such_region, region_out_of_reach
 from galley.skills.skill import BoundAction, Role, Skill, region_of, stance_of
-from galley.skills.step import Contacts, Step, carry_out
+from galley.skills.step import Contacts, Step, carry_out, put_later
 from galley.skills.workbench import Workbench
 
 

@@ -15,10 +15,9 @@ from galley.reachability.arm import configurations, joint7_values, reachable_bas
 from galley.reachability.stances import sample_stances, shortfall
 from galley.robots.panda import X_FH
 from galley.skills.grasps import grasps_at, hand_in_item
-from galley.skills.lines import Segment, at_contact, parts, run_through
+from galley.skills.lines import Segment, Tally, at_contact, parts, run_through
 from galley.skills.manipulation import Line, Manipulation, Stroke
 from galley.skills.proof import grip
-from galley.skills.tally import Tally
 from galley.skills.workbench import Workbench
 
 _Q7 = 12  # values of joint 7 tried at a contact

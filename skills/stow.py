@@ -27,11 +27,10 @@ from galley.skills.drawer import (
     stands_at,
     wanted,
 )
-from galley.skills.lookahead import put_later
 from galley.skills.manipulation import Manipulation
 from galley.skills.refusals import fits, no_such_region, region_out_of_reach
 from galley.skills.skill import BoundAction, Role, Skill, region_of, stance_of
-from galley.skills.step import Step, carry_out, reachable
+from galley.skills.step import Step, carry_out, put_later, reachable
 from galley.skills.workbench import Workbench
 
 _HALF_OPEN = 50_000  # its own stream, to see whether a half open drawer will do

@@ -10,8 +10,8 @@ from galley.domain.state import initial_state
 from galley.robots.mobile_panda import mobile_panda
 from galley.skills import SKILLS, BoundAction, Workbench
 from galley.skills.convex import first_contact, polyhedron, separation
-from galley.skills.exposed import exposed
 from galley.skills.free_travel import free_travel
+from galley.skills.placements import exposed
 from galley.worlds.pybullet_world import PyBulletWorld
 
 TOUCH = 0.002  # m, Bullet's margins, and the prism within a cylinder

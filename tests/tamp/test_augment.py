@@ -10,8 +10,7 @@ from galley.domain.pddl_reader import read_domain, read_problem
 from galley.engine import KITCHEN
 from galley.planning import GroundAction, ground, plans, search, validate
 from galley.skills import SKILLS
-from galley.tamp.augment import augmented
-from galley.tamp.lessons import Lesson, Lessons
+from galley.tamp.lessons import Lesson, Lessons, augmented
 
 STANDING = [("sugar", "burner"), ("spam", "burner")]
 

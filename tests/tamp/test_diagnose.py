@@ -14,7 +14,7 @@ from galley.motion.effects import after
 from galley.robots.mobile_panda import mobile_panda
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
 from galley.skills.workbench import without
-from galley.tamp.diagnose import Diagnosis, in_the_way
+from galley.tamp.advice import Diagnosis, in_the_way
 from galley.worlds.pybullet_world import PyBulletWorld
 
 SCENARIOS = KITCHEN.parent / "scenarios"

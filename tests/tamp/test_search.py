@@ -14,8 +14,8 @@ from galley.robots.mobile_panda import mobile_panda
 from galley.skills import Settings, Workbench
 from galley.skills.skill import Role, Skill
 from galley.tamp import search as module
+from galley.tamp.advice import Diagnosis
 from galley.tamp.binding import bind
-from galley.tamp.diagnose import Diagnosis
 from galley.tamp.search import TURN, Search, Silent, Solution
 
 SCENARIOS = KITCHEN.parent / "scenarios"
@@ -117,7 +117,7 @@ def ways(ways_files, monkeypatch):
         return None if items is None else Diagnosis(actions[0], frozenset(items))
 
     monkeypatch.setattr("galley.tamp.advice.in_the_way", in_the_way)
-    monkeypatch.setattr("galley.tamp.certify.Prover.prove", lambda self, lesson: lesson)
+    monkeypatch.setattr("galley.tamp.refusal.Prover.prove", lambda self, lesson: lesson)
     return found
 
 
@@ -250,7 +250,7 @@ def test_a_suspicion_with_a_proof_is_a_refusal_with_all_certificates(ways, monke
     ways.roles = dict.fromkeys(("one", "far", "farther", "farthest"), Role())
     proof = Failure(FailureKind.BLOCKED, "walled in", certificate={"kind": "grid"})
     monkeypatch.setattr(
-        "galley.tamp.certify.Prover.prove", lambda self, lesson: replace(lesson, failure=proof)
+        "galley.tamp.refusal.Prover.prove", lambda self, lesson: replace(lesson, failure=proof)
     )
     found = ways.search().solve()
     assert found.kind is FailureKind.BLOCKED

@@ -18,10 +18,10 @@ from galley.motion.effects import after
 from galley.planning import GroundAction, ground, validate
 from galley.robots.mobile_panda import mobile_panda
 from galley.skills import SKILLS, Settings, Workbench
-from galley.tamp.augment import augmented
 from galley.tamp.binding import bind, bind_plan
 from galley.tamp.foresight import Foresight
 from galley.tamp.goal import GoalJudge
+from galley.tamp.lessons import augmented
 from galley.tamp.search import Search, Solution
 from galley.worlds.pybullet_world import PyBulletWorld
 

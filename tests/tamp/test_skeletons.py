@@ -8,7 +8,7 @@ from galley.domain.failure import FailureKind
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.engine import KITCHEN
 from galley.planning import ground, plans, validate
-from galley.tamp.skeletons import Skeletons, shortest
+from galley.tamp.search import Skeletons, shortest
 
 GOALS = {
     "one": ("(on sugar countertop)",),
@@ -127,6 +127,6 @@ def test_too_few_nodes_prove_nothing(kitchen):
 
 
 def test_where_a_shortest_plan_takes_too_long_any_plan_will_do(kitchen, monkeypatch):
-    monkeypatch.setattr("galley.tamp.skeletons.FEWEST", 3)
+    monkeypatch.setattr("galley.tamp.search.FEWEST", 3)
     found = shortest(kitchen)
     assert validate(kitchen, found).valid
