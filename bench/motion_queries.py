@@ -42,7 +42,7 @@ from galley.robots.kinematics import hand_pose
 from galley.robots.mobile_panda import mobile_panda
 from galley.robots.model import RobotModel
 from galley.robots.panda import X_FH
-from galley.skills.reach import grip
+from galley.skills.proof import grip
 from galley.skills.workbench import Workbench
 from galley.worlds.pybullet_world import PyBulletWorld
 

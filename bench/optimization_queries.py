@@ -34,7 +34,7 @@ from galley.reachability.arm import configurations, joint7_values
 from galley.reachability.stances import sample_stances
 from galley.robots.model import RobotModel
 from galley.robots.panda import X_FH
-from galley.skills.reach import grip
+from galley.skills.proof import grip
 from galley.skills.workbench import Workbench
 from galley.worlds.pybullet_world import PyBulletWorld
 from galley.worlds.view import View

@@ -46,6 +46,12 @@ class Shape:
     mesh: Path | None = None
     texture: Path | None = None
 
+    def bounds(self, X: Array) -> tuple[Array, Array]:
+        """Lowest and highest corner (3,) of the box around it, its body at X (4, 4); no mesh."""
+        X_S = X @ self.X_BS
+        half = np.abs(X_S[:3, :3]) @ self.half_extents
+        return X_S[:3, 3] - half, X_S[:3, 3] + half
+
     @property
     def half_extents(self) -> Array:
         """Half the side lengths (3,) of the shape's own bounding box, metres."""

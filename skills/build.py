@@ -15,8 +15,10 @@ from galley.motion.path import Path
 from galley.motion.timing import rest_to_rest
 from galley.skills.finders import BOTH
 from galley.skills.free_motion import free_motion
+from galley.skills.lines import Segment
 from galley.skills.manipulation import Line, Stroke
-from galley.skills.reach import Reached, Segment, grip
+from galley.skills.proof import grip
+from galley.skills.reach import Reached
 from galley.skills.workbench import Workbench
 
 _STROKE_STATES = 6  # of the fingers on their way open or narrow

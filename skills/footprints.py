@@ -55,16 +55,6 @@ class Upright:
         X[2, 3] = item.size[2] / 2.0
         return cls(item.size, _outline(item, X), _layers(item, X))
 
-    @classmethod
-    def box(cls, size: Array) -> Upright:
-        """A box of this size: (x, y) or (x, y, height)."""
-        size = np.asarray(size, dtype=np.float64)
-        height = float(size[2]) if len(size) > 2 else np.inf
-        half = size[:2] / 2.0
-        outline = frozen(np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half)
-        full = frozen([size[0], size[1], height if len(size) > 2 else 0.0])
-        return cls(full, outline, (Layer(0.0, height, outline),))
-
 
 @dataclass(frozen=True)
 class Footprint:
@@ -81,23 +71,17 @@ class Footprint:
     layers: tuple[Layer, ...] = ()
 
     @classmethod
-    def of(
-        cls, scene: Scene, state: State, index: int, region: Region, X_WH: Array
-    ) -> Footprint | None:
+    def from_item(cls, scene: Scene, state: State, index: int, region: Region) -> Footprint | None:
         """Of an item that stands on or in the region; None if it is held or elsewhere.
 
         It counts where its outline reaches over one of the region's boxes and its underside is
-        within 10 mm of that box's floor.
-
-        Args:
-            index: the item's, in ``scene.items``.
-            X_WH: the hand's pose (4, 4).
+        within 10 mm of that box's floor. ``index`` is the item's, in ``scene.items``.
         """
         if state.held == index:
             return None
         item = scene.items[index]
         X_WB = scene.body_pose(region.body, state.scene_q)
-        X_BI = inverse(X_WB) @ item_pose(scene, state, index, X_WH)
+        X_BI = inverse(X_WB) @ item_pose(scene, state, index, np.eye(4))
         bottom = float((corners(item) @ X_BI[2, :3]).min() + X_BI[2, 3])
         outline: Array | None = None
         for lower, upper in region.boxes:
@@ -110,13 +94,6 @@ class Footprint:
                 X_BI[2, 3] -= lower[2]
                 return cls(outline, item.name, _layers(item, X_BI))
         return None
-
-    @classmethod
-    def from_item(
-        cls, scene: Scene, state: State, index: int, region: Region, X_WH: Array | None = None
-    ) -> Footprint | None:
-        """``of``; without ``X_WH`` where no hand's pose is needed, as a held item is elsewhere."""
-        return cls.of(scene, state, index, region, np.eye(4) if X_WH is None else X_WH)
 
 
 def furniture_on(scene: Scene, scene_q: Array, region: Region, height: float) -> list[Footprint]:
@@ -137,17 +114,19 @@ def furniture_on(scene: Scene, scene_q: Array, region: Region, height: float) ->
         for shape in body.shapes:
             if not shape.collision or shape.kind == "mesh":
                 continue
-            X_S = X_BS @ shape.X_BS
-            reach = np.abs(X_S[:3, :3]) @ shape.half_extents
-            low, high = X_S[:3, 3] - reach, X_S[:3, 3] + reach
+            low, high = shape.bounds(X_BS)
             for lower, upper in region.boxes:
                 over = (low[:2] < upper[:2]).all() and (high[:2] > lower[:2]).all()
                 floor = float(lower[2])
                 if over and high[2] > floor + _LOW and low[2] < floor + height - _LOW:
-                    # A ball is judged by the square around it.
-                    points = _solid(shape, True) if shape.kind != "sphere" else _corners_of(reach)
-                    R = X_S[:3, :3] if shape.kind != "sphere" else np.eye(3)
-                    outline = convex_hull((points @ R.T + X_S[:3, 3])[:, :2])
+                    X_S = X_BS @ shape.X_BS
+                    if shape.kind == "sphere":  # judged by the square around it
+                        points = np.array(
+                            [[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])]
+                        )
+                    else:
+                        points = (_solid(shape, True) @ X_S[:3, :3].T + X_S[:3, 3])[:, :2]
+                    outline = convex_hull(points)
                     # Areas are summed up in proofs: shapes that overlap others don't count there.
                     alone = all(gaps(outline[None], f.outline[None])[0, 0] >= 0.0 for f in found)
                     layers = _layers_of(shape, X_S, floor) if alone else ()
@@ -277,9 +256,3 @@ def _layers_of(shape: Shape, X_S: Array, floor: float) -> tuple[Layer, ...]:
         low, high = float(p[:, 2].min()) - floor, float(p[:, 2].max()) - floor
         return (Layer(low, high, convex_hull(p[:, :2])),)
     return ()
-
-
-def _corners_of(half: Array) -> Array:
-    """The corners (8, 3) of a box of half extents (3,)."""
-    signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, 8).T
-    return np.asarray(signs * half)

@@ -12,9 +12,9 @@ from galley.domain.frames import Array
 from galley.domain.state import State
 from galley.motion.motion import Attachment, Motion, Record
 from galley.motion.path import Path
+from galley.motion.timing import rest_to_rest
 from galley.skills.finders import BOTH, CompiledFinder, Finder, PythonFinder
 from galley.skills.proof import FREE, grip, prove
-from galley.skills.timing import quick
 from galley.skills.workbench import Workbench
 from galley.worlds.checker import Pair
 
@@ -74,7 +74,7 @@ def free_motion(
     spent = 1e3 * (time.perf_counter() - began)
     record = replace(record, planning_ms=spent - record.optimization_ms)
     attachments = held_attachment(bench, state)
-    trajectory = quick(bench, state, path)
+    trajectory = rest_to_rest(path, bench.robot.group(path.group), bench.speed(state, path.group))
     return Motion(action_index, phase, group, path, trajectory, attachments, allowed, record=record)
 
 

@@ -15,8 +15,10 @@ from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.reachability.stances import sample_heading
 from galley.skills.build import Builder, folded
+from galley.skills.lines import Tally
 from galley.skills.manipulation import Manipulation
-from galley.skills.reach import Tally, grip, stances
+from galley.skills.proof import grip
+from galley.skills.reach import stances
 from galley.skills.refusals import out_of_reach_as_found
 from galley.skills.skill import BoundAction, Skill, stance_of
 from galley.skills.step import here

@@ -35,34 +35,33 @@ _SLACK = 1e-9
 
 
 def packable(
-    sizes: Sequence[Array | Item],
+    items: Sequence[Item],
     region: Region,
     taken: Sequence[Footprint],
     rng: np.random.Generator,
 ) -> bool | None:
-    """Whether upright things find room in a region beside what is there.
+    """Whether upright items find room in a region beside what is there.
 
     Args:
-        sizes: items, or sizes (x, y) or (x, y, height) of boxes.
         taken: what stands there already and stays.
 
     Returns:
         True: an arrangement was found. False: there is none, which ``packing_certificate`` proves.
         None: none was found.
     """
-    things = [_upright(size) for size in sizes]
+    things = [Upright.of(item) for item in items]
     polygons = [footprint.outline for footprint in taken]
     # A short search first: the proof takes longer than it.
     for gap, tries in ((_GAPS[1], 8), (GAP, 8)):
         if pack(things, region, polygons, gap, rng, tries) is not None:
             return True
-    if disproof(things, region, taken) is not None:
+    if packing_certificate(items, region, taken) is not None:
         return False
     return True if pack(things, region, polygons, GAP, rng, _TRIES) is not None else None
 
 
 def packing_certificate(
-    sizes: Sequence[Array | Item], region: Region, taken: Sequence[Footprint] = ()
+    items: Sequence[Item], region: Region, taken: Sequence[Footprint] = ()
 ) -> dict[str, Any] | None:
     """The figures that prove that the things can't all stand in the region; None: no proof.
 
@@ -71,7 +70,14 @@ def packing_certificate(
     and which two can't share a part, with by how many metres they overlap at the least. No way of
     spreading the things over the parts respects all of these.
     """
-    return disproof([_upright(size) for size in sizes], region, taken)
+    things = [Upright.of(item) for item in items]
+    layers = [layer for thing in things for layer in thing.layers]
+    layers += [layer for footprint in taken for layer in footprint.layers]
+    for height in _heights(layers):
+        found = _at_height(things, region, taken, height)
+        if found is not None:
+            return found
+    return None
 
 
 def pack(
@@ -175,10 +181,6 @@ def _first_free(
     return None
 
 
-def _upright(thing: Array | Item) -> Upright:
-    return Upright.of(thing) if isinstance(thing, Item) else Upright.box(np.asarray(thing))
-
-
 @dataclass(frozen=True)
 class _Thing:
     """A thing at one height.
@@ -236,19 +238,6 @@ class _Thing:
             along = np.abs(_COS) * x[yaw] + np.abs(_SIN) * y[yaw] + reach[direction - yaw]
             np.minimum(least, along, out=least)
         return least
-
-
-def disproof(
-    things: Sequence[Upright], region: Region, taken: Sequence[Footprint]
-) -> dict[str, Any] | None:
-    """The figures of a proof that the things can't all stand in the region; None: no proof."""
-    layers = [layer for thing in things for layer in thing.layers]
-    layers += [layer for footprint in taken for layer in footprint.layers]
-    for height in _heights(layers):
-        found = _at_height(things, region, taken, height)
-        if found is not None:
-            return found
-    return None
 
 
 def _at_height(

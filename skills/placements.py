@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen, inverse, rotation_z, transform
-from galley.domain.scene import Item, Region, Scene, Shape, Spot
+from galley.domain.scene import Item, Region, Scene, Spot
 from galley.domain.state import State
 from galley.skills.footprints import Footprint, Upright, gaps, padded, placed
-from galley.skills.packing import GAP, pack, packable, packing_certificate, tight_spots
-
-__all__ = ["Footprint", "packable", "packing_certificate", "placements"]
+from galley.skills.packing import GAP, pack, tight_spots
 
 FINGERS = 0.025  # m, the gap that leaves room for a finger beside the item
 _DISTANCES = (0.03, 0.01)  # m, from others at the tight spots
@@ -238,7 +236,7 @@ def exposed(scene: Scene, state: State, region: Region) -> Region | None:
         for shape in body.shapes:
             if not shape.collision or shape.kind == "mesh":
                 continue
-            low, high = _box(shape, X_BS)
+            low, high = shape.bounds(X_BS)
             if low[2] < lower[2] + 1e-6 or low[2] > upper[2] + HEADROOM:
                 continue
             if any((high[:2] > a).all() and (low[:2] < b).all() for a, b in rectangles):
@@ -255,13 +253,6 @@ def _moving_with(scene: Scene, body: str) -> frozenset[str]:
     joints = (scene.body(name).joint for name in scene.chain(body))
     joint = next((name for name in joints if name is not None), None)
     return frozenset((body,) if joint is None else scene.moved_by(joint))
-
-
-def _box(shape: Shape, X: Array) -> tuple[Array, Array]:
-    """Corners (3,), (3,) of the box around a shape whose body is at X (4, 4)."""
-    X_S = X @ shape.X_BS
-    half = np.abs(X_S[:3, :3]) @ shape.half_extents
-    return X_S[:3, 3] - half, X_S[:3, 3] + half
 
 
 def _around(rectangle: tuple[Array, Array], low: Array, high: Array) -> list[tuple[Array, Array]]:

@@ -17,8 +17,9 @@ from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.build import Builder, folded
 from galley.skills.contacts import Later, places
+from galley.skills.lines import Tally
 from galley.skills.manipulation import Manipulation
-from galley.skills.reach import Reached, Tally, solve, stances
+from galley.skills.reach import Reached, solve, stances
 from galley.skills.skill import BoundAction, Skill, region_of, stance_of
 from galley.skills.workbench import Workbench
 

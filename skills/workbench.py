@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # pydrake loads late
     from galley.optimization.torques import TorqueModel
 
 OPEN = 0.04  # m, each finger fully open
+HELD_SPEED = 0.6  # of the usual speed while something is in the hand
 AWAY = -50.0  # m, far below the floor: the height of items that are thought away
 _RECOVERY = 40_000  # sets the streams of later plannings apart from those of the first
 
@@ -154,6 +155,11 @@ class Workbench:
             return checker.free(q)
 
         return free
+
+    def speed(self, state: State, group: str) -> float:
+        """The share of the joint limits that a free motion of ``group`` uses in ``state``."""
+        careful = state.held is not None and group != "base"
+        return self.settings.speed * (HELD_SPEED if careful else 1.0)
 
     @cached_property
     def tucked(self) -> Array:

@@ -175,7 +175,7 @@ class Occupancy:
         found = {}
         for index in range(len(self.scene.items)):
             if index not in gone:
-                outline = Footprint.of(self.scene, self.start, index, region, np.eye(4))
+                outline = Footprint.from_item(self.scene, self.start, index, region)
                 if outline is not None:
                     found[index] = outline
         return found

@@ -20,7 +20,8 @@ from galley.skills.exhaustive import (
     search,
 )
 from galley.skills.grasps import grasps_of
-from galley.skills.reach import Tally, stances
+from galley.skills.lines import Tally
+from galley.skills.reach import stances
 from galley.worlds.pybullet_world import PyBulletWorld
 
 # The block stands at x = 0.1, y = -0.2 on a top at 0.84. Walls reach 0.26 m above it.

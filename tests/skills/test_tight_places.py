@@ -15,8 +15,9 @@ from galley.robots.mobile_panda import mobile_panda
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
 from galley.skills.build import Builder
 from galley.skills.contacts import picks, places
+from galley.skills.lines import Tally
 from galley.skills.manipulation import Stroke
-from galley.skills.reach import Tally, solve
+from galley.skills.reach import solve
 from galley.worlds.pybullet_world import PyBulletWorld
 
 WALLS = """\
