@@ -39,7 +39,6 @@ from galley.worlds.checker import MARGIN, Pair, pairs
 
 RETREAT = 0.08  # m, straight back from a contact
 LIFT = 0.05  # m, straight up from a support
-_DOWN = (0.0, 0.0, -1.0)
 _TOUCHING = 0.003  # m, what is nearer than this to an item carries it
 _BESIDE = MARGIN - 0.0005  # m, nearer than this an item leaves no margin beside another
 _OVER = 0.02  # m, above what stood beside it that an item is lifted
@@ -86,20 +85,9 @@ def picks(
             yield Manipulation(
                 f"pick {item.name} ({grasp.name})",
                 (
-                    Line(
-                        "approach",
-                        straight(backed_off(X_WH, RETREAT), X_WH),
-                        state,
-                        grip,
-                        (),
-                        APPROACH_SPEED,
-                    ),
+                    _approach(X_WH, state, grip),
                     Stroke(
-                        "close fingers",
-                        grasp.width / 2.0,
-                        grip | touched,
-                        (),
-                        _grip(bench, X_WH),
+                        "close fingers", grasp.width / 2.0, grip | touched, (), _grip(bench, X_WH)
                     ),
                     Line(
                         "lift",
@@ -139,6 +127,8 @@ def places(
     X_WB = scene.body_pose(region.body, state.scene_q)
     moves = scene.body(region.body).joint is not None
     openings = _alternating()
+    down_z = np.array([0.0, 0.0, -1.0])
+    landing = Guard(down_z, THRESHOLDS.contact_force, LOWER_SPEED, THRESHOLDS.overtravel)
     for X_BI in _poses(bench, state, item, region, later, spot, rng):
         X_WI = X_WB @ X_BI
         X_WH = X_WI @ inverse(X_HI)
@@ -154,22 +144,10 @@ def places(
                     grip | down,
                     (Attachment("item", item.name),),
                     LOWER_SPEED,
-                    guard=Guard(
-                        np.array(_DOWN),
-                        THRESHOLDS.contact_force,
-                        LOWER_SPEED,
-                        THRESHOLDS.overtravel,
-                    ),
+                    guard=landing,
                 ),
                 Stroke("open fingers", next(openings)(width), grip | down, ()),
-                Line(
-                    "withdraw",
-                    straight(X_WH, backed_off(X_WH, RETREAT)),
-                    state.with_item(index, put),
-                    grip,
-                    (),
-                    APPROACH_SPEED,
-                ),
+                _withdraw(X_WH, state.with_item(index, put), grip),
             ),
             width,
         )
@@ -200,28 +178,28 @@ def operations(
             yield Manipulation(
                 f"{verb} {handle.name}",
                 (
-                    Line(
-                        "approach",
-                        straight(backed_off(X_WH, RETREAT), X_WH),
-                        state,
-                        touch,
-                        (),
-                        APPROACH_SPEED,
-                    ),
+                    _approach(X_WH, state, touch),
                     Stroke("close fingers", handle.thickness / 2.0, touch, (), _grip(bench, X_WH)),
                     Line(verb, poses, state, touch, held, CARRY_SPEED, scene_q, guard),
                     Stroke("open fingers", OPEN, touch, ()),
-                    Line(
-                        "withdraw",
-                        straight(poses[-1], backed_off(poses[-1], RETREAT)),
-                        state.with_scene(after),
-                        touch,
-                        (),
-                        APPROACH_SPEED,
-                    ),
+                    _withdraw(poses[-1], state.with_scene(after), touch),
                 ),
                 OPEN,
             )
+
+
+def _approach(X_WH: Array, state: State, touch: frozenset[Pair]) -> Line:
+    """Straight ahead to the contact, the fingers open."""
+    return Line(
+        "approach", straight(backed_off(X_WH, RETREAT), X_WH), state, touch, (), APPROACH_SPEED
+    )
+
+
+def _withdraw(X_WH: Array, state: State, touch: frozenset[Pair]) -> Line:
+    """Straight back from the contact, the fingers open."""
+    return Line(
+        "withdraw", straight(X_WH, backed_off(X_WH, RETREAT)), state, touch, (), APPROACH_SPEED
+    )
 
 
 def _grip(bench: Workbench, X_WH: Array) -> Guard:

@@ -18,8 +18,9 @@ from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.motion.edges import bisection_order
+from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
-from galley.motion.timing import through
+from galley.motion.timing import rest_to_rest, through
 from galley.motion.trajectory import Trajectory
 from galley.reachability.arm import follow
 from galley.robots.model import JointGroup, RobotModel
@@ -32,6 +33,7 @@ from galley.worlds.checker import MARGIN, Checker, Contact
 _LOOKED_AT = 100  # of the states in collision: enough to see what is in the way most often
 _FAR = 0.2  # rad, knots farther than this from a limit leave no doubt about the curve between them
 _STROKE_STATES = 6  # of the fingers on their way open or closed
+_STROKE_SPEED = 0.5  # share of the fingers' limits
 
 
 @dataclass
@@ -84,6 +86,21 @@ class Segment:
     path: Path
     trajectory: Trajectory
     clearance: float
+
+    def motion(self, line: Line, action_index: int, phase: str) -> Motion:
+        """The Motion that runs the Line."""
+        record = Record("straight", length_rrt=self.path.length, min_clearance_m=self.clearance)
+        return Motion(
+            action_index,
+            phase,
+            "arm",
+            self.path,
+            self.trajectory,
+            line.attachments,
+            line.allowed,
+            line.guard,
+            record,
+        )
 
 
 @dataclass(frozen=True)
@@ -161,6 +178,31 @@ class _Look:
             return True
         tally.hit(lambda: self.touching(int(np.argmin(free))))
         return False
+
+
+def stroke(bench: Workbench, q: Array, stroke: Stroke, action_index: int, phase: str) -> Motion:
+    """The Motion of a Stroke of the fingers from the robot's configuration q (n,)."""
+    path = Path("fingers", np.stack([q[bench.robot.slice("fingers")], np.full(2, stroke.opening)]))
+    trajectory = rest_to_rest(path, bench.robot.group("fingers"), _STROKE_SPEED)
+    return Motion(
+        action_index,
+        phase,
+        "fingers",
+        path,
+        trajectory,
+        stroke.attachments,
+        stroke.allowed,
+        stroke.guard,
+        Record("direct"),
+    )
+
+
+def stroke_states(bench: Workbench, q: Array, opening: float) -> Array:
+    """Configurations (m, n) of the robot on the way of its fingers from q (n,) to an opening."""
+    where = bench.robot.slice("fingers")
+    Q = np.repeat(q[None], _STROKE_STATES, axis=0)
+    Q[:, where] = np.linspace(q[where], opening, _STROKE_STATES)
+    return Q
 
 
 def touched(bench: Workbench, contacts: Sequence[Contact]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from galley.domain.failure import Failure
 from galley.domain.predicates import fact_holds
+from galley.domain.scene import Binding
 from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.contacts import places
@@ -41,7 +42,7 @@ class Place(Skill):
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
         """See ``Skill.refine``."""
-        if self._done(bench, action, state):
+        if self.resumes(bench, action, state):
             return ()
         step = Step(self._contacts(bench, action, upcoming), action.bindings[1])
         return carry_out(bench, action, (step,), state, rng)
@@ -50,20 +51,14 @@ class Place(Skill):
         self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """Placements of the held item."""
-        if self._done(bench, action, state):
+        if self.resumes(bench, action, state):
             return iter(())
         return self._contacts(bench, action, ())(state, rng)
 
     def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
         """The item stands there already: nothing is left to do."""
-        return self._done(bench, action, state)
-
-    def _done(self, bench: Workbench, action: BoundAction, state: State) -> bool:
         thing, furniture = action.bindings[:2]
-        if state.held is not None:
-            return False
-        verdict = fact_holds(bench.scene, state, self.fact, (thing, furniture), np.eye(4))
-        return verdict is not None and verdict.holds
+        return lies(bench, self.fact, thing, furniture, state)
 
     def _contacts(
         self, bench: Workbench, action: BoundAction, upcoming: tuple[BoundAction, ...]
@@ -92,3 +87,11 @@ class PutIn(Place):
     kind: ClassVar[str] = "volume"
     fact: ClassVar[str] = "in"
     missing: ClassVar[str] = "inside to put things in"
+
+
+def lies(bench: Workbench, fact: str, thing: Binding, furniture: Binding, state: State) -> bool:
+    """Whether an item is ``on`` or ``in`` furniture, out of the hand; at its spot, if any."""
+    if state.held is not None:
+        return False
+    verdict = fact_holds(bench.scene, state, fact, (thing, furniture), np.eye(4))
+    return verdict is not None and verdict.holds

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from galley.domain.failure import Failure
-from galley.domain.predicates import fact_holds, on
+from galley.domain.predicates import on
 from galley.domain.scene import Binding
 from galley.domain.state import State
 from galley.motion.motion import Motion
@@ -28,6 +28,7 @@ from galley.skills.drawer import (
     wanted,
 )
 from galley.skills.manipulation import Manipulation
+from galley.skills.place import lies
 from galley.skills.refusals import fits, no_such_region, region_out_of_reach
 from galley.skills.skill import BoundAction, Role, Skill, region_of, stance_of
 from galley.skills.step import Step, carry_out, put_later, reachable
@@ -56,7 +57,7 @@ class Stow(Skill):
         """See ``Skill.refine``."""
         thing, furniture = action.bindings[:2]
         opening = 0.0
-        if furniture.handle is not None and not _inside(bench, thing, furniture, state):
+        if furniture.handle is not None and not lies(bench, "in", thing, furniture, state):
             found = opening_of(bench, furniture, state)
             if isinstance(found, Failure):
                 return found.within("open drawer")
@@ -80,7 +81,7 @@ class Stow(Skill):
         inner = region_of(bench, furniture)
         assert inner is not None
         put_in = Step(lambda s, r: places(bench, s, inner, r, later, spot), furniture, "put in")
-        lies_in = _inside(bench, thing, furniture, state)
+        lies_in = lies(bench, "in", thing, furniture, state)
         if furniture.handle is None:  # an open box: nothing to open
             if not lies_in:
                 yield put_in
@@ -128,7 +129,7 @@ class Stow(Skill):
         index = bench.scene.item_index[thing.target]
         if state.held is not None:
             return state.held == index
-        if _inside(bench, thing, furniture, state):
+        if lies(bench, "in", thing, furniture, state):
             return True
         if furniture.staging is None:
             return False
@@ -154,11 +155,3 @@ class Stow(Skill):
         return failed or region_out_of_reach(
             bench, item, region, stance_of(bench, furniture), state
         )
-
-
-def _inside(bench: Workbench, thing: Binding, furniture: Binding, state: State) -> bool:
-    """Whether an item lies in a drawer, however far that is open; exactly at its spot, if any."""
-    if state.held is not None:
-        return False
-    verdict = fact_holds(bench.scene, state, "in", (thing, furniture), np.eye(4))
-    return verdict is not None and verdict.holds

@@ -26,8 +26,8 @@ from galley.skills import BoundAction, Skill, Workbench
 from galley.skills.footprints import Footprint, Upright, furniture_on, placed
 from galley.skills.packing import packable, packing_certificate
 from galley.skills.placements import placements
-from galley.skills.refusals import cannot_take, out_of_reach_as_found
-from galley.tamp.binding import bind_plan
+from galley.skills.refusals import out_of_reach_as_found
+from galley.tamp.binding import bind_plan, movable
 from galley.tamp.lessons import Augmented, Lesson
 
 _NAMES = {
@@ -249,7 +249,7 @@ class Occupancy:
         if new.place.spot is not None and region.kind == "surface":
             return self._never_at(action, new, region)
         item = self.scene.items[new.index]
-        stuck = self._outlines(region, self._movable() | {new.index})
+        stuck = self._outlines(region, movable(self.scene, self.start, self.bindings) | {new.index})
         furniture = self._furniture(region, float(item.size[2]))
         certificate = packing_certificate([item], region, [*stuck.values(), *furniture])
         if certificate is None and all(_within(each.outline, region) for each in stuck.values()):
@@ -277,7 +277,7 @@ class Occupancy:
         spot, item = new.place.spot, self.scene.items[new.index]
         assert spot is not None
         radius = max((r for _, _, r in _cores(item)), default=0.0) - SPOT_RADIUS
-        stuck = self._outlines(region, self._movable() | {new.index})
+        stuck = self._outlines(region, movable(self.scene, self.start, self.bindings) | {new.index})
         for each in [*stuck.values(), *self._furniture(region, float(item.size[2]))]:
             if each.layers and radius > 0.0 and _distance(each.outline, spot.xy) < radius:
                 what = f"{new.place.object} has no room for {new.thing}: {each.name} stands there"
@@ -291,11 +291,6 @@ class Occupancy:
                 failure = Failure(FailureKind.BLOCKED, what, names, certificate=certificate)
                 return self._ruled_out(action, new, failure)
         return None
-
-    def _movable(self) -> set[int]:
-        """The items that a plan could move."""
-        named = {self._index(b) for b in self.bindings.values() if b.kind == "item"}
-        return {i for i in named if cannot_take(self.scene, self.start, i) is None}
 
     def too_much(self, goal: Sequence[Formula]) -> Failure | None:
         """A proof that what a goal wants in one region can't stand there together, or None."""

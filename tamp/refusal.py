@@ -24,9 +24,9 @@ from galley.skills import Skill, Workbench
 from galley.skills.drawer import NEEDED, Open, wanted
 from galley.skills.manipulation import Manipulation
 from galley.skills.pick import Pick, TakeOut
-from galley.skills.refusals import cannot_take
 from galley.skills.stow import Stow
 from galley.skills.workbench import without
+from galley.tamp.binding import movable
 from galley.tamp.lessons import Augmented, Key, Lesson, Lessons
 
 _NODES = 20_000  # states searched for each "is there a plan without this lesson"
@@ -211,16 +211,13 @@ class Prover:
     def _movable(self, subject: Binding, blockers: frozenset[str]) -> tuple[str, ...]:
         """Items that a plan could move, ``blockers`` left out; and all that stand in drawers."""
         scene = self.bench.scene
-        named = {b.target for b in self.bindings.values() if b.kind == "item"}
-        found = []
-        pairs = zip(scene.items, self.start.items, strict=True)
-        for index, (item, placement) in enumerate(pairs):
-            if item.name in blockers or item.name == subject.target:
-                continue
-            can_go = item.name in named and cannot_take(scene, self.start, index) is None
-            if can_go or placement.parent != WORLD:
-                found.append(item.name)
-        return tuple(found)
+        can_go = movable(scene, self.start, self.bindings)
+        return tuple(
+            item.name
+            for index, item in enumerate(scene.items)
+            if item.name not in (*blockers, subject.target)
+            and (index in can_go or self.start.items[index].parent != WORLD)
+        )
 
     def _openable(self, subject: Binding) -> frozenset[str]:
         """Bodies that something else than the subject could bring out of the way."""

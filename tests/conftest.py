@@ -143,7 +143,8 @@ def default_run(kitchen, shared_world) -> Run:
     from galley.skills import SKILLS, Settings, Workbench
     from galley.skills.finish import finish_all
     from galley.tamp.binding import bind, bind_plan
-    from galley.tamp.refine import Refined, refine
+    from galley.tamp.refine import Refined
+    from galley.tests.refining import refine
 
     domain = read_domain(KITCHEN / "kitchen.pddl")
     problem = read_problem(KITCHEN / "task.pddl", domain)

@@ -196,7 +196,7 @@ def test_at_the_end_both_items_are_where_the_goal_wants_them(kitchen, default_ru
 def test_the_same_seed_refines_to_the_same_motions_bit_for_bit(kitchen, robot, default_run):
     """The first three actions once more, in a world of their own."""
     from galley.skills import SKILLS, Settings, Workbench
-    from galley.tamp.refine import refine
+    from galley.tests.refining import refine
 
     plan = default_run.plan[:2]
     with PyBulletWorld(kitchen, robot) as world:

@@ -18,7 +18,7 @@ from galley.skills.refusals import (
     out_of_reach_as_found,
     region_out_of_reach,
 )
-from galley.tamp.refine import refine
+from galley.tests.refining import refine
 from galley.worlds.pybullet_world import PyBulletWorld
 
 

@@ -21,7 +21,7 @@ from galley.robots.mobile_panda import mobile_panda
 from galley.skills import SKILLS, BoundAction, Settings, Skill, Workbench, skill_set
 from galley.skills.own import load_skills
 from galley.tamp.binding import bind, bind_plan, check_init, check_skills
-from galley.tamp.refine import refine
+from galley.tests.refining import refine
 from galley.worlds.pybullet_world import PyBulletWorld
 
 DOCS = Path(__file__).parents[2] / "docs"
