@@ -10,8 +10,7 @@
 - ``reach``: base and arm configurations for a manipulation, with ``lines``
 - ``free_motion``: the ways between; ``finish``: their trajectories; ``proof``: certifies all of
   them; ``build``: puts the Motions together
-- ``refusals``: what sizes and distances rule out; ``free_travel``: how far a drawer opens, with
-  ``convex``: when sliding shapes meet
+- ``refusals``: what sizes and distances rule out; ``free_travel``: how far a drawer opens
 - ``exhaustive``: certificates that something is blocked; ``own``: a user's skills
 - ``workbench``: scene, robot, world, settings and random streams
 """

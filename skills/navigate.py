@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ from galley.skills.manipulation import Manipulation
 from galley.skills.proof import grip
 from galley.skills.reach import stances
 from galley.skills.refusals import out_of_reach_as_found
-from galley.skills.skill import BoundAction, Skill, stance_of
+from galley.skills.skill import BoundAction, LooksAhead, stance_of
 from galley.skills.step import here
 from galley.skills.workbench import Workbench
 
@@ -28,14 +28,11 @@ _GOALS = 2  # drives tried with different stances
 _STAY = 30  # contacts tried from where the base stands, before it drives elsewhere
 
 
-class Navigate(Skill):
-    """Drives the base. ``skills`` are asked what the next action needs."""
+class Navigate(LooksAhead):
+    """Drives the base to where the next action can be done."""
 
     parameters: ClassVar[tuple[str, ...]] = ("furniture", "furniture")
     prepares: ClassVar[bool] = True
-
-    def __init__(self, skills: Mapping[str, Skill]) -> None:
-        self.skills = skills
 
     def refine(
         self,

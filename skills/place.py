@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -16,22 +15,19 @@ from galley.motion.motion import Motion
 from galley.skills.contacts import places
 from galley.skills.manipulation import Manipulation
 from galley.skills.refusals import fits, no_such_region, region_out_of_reach
-from galley.skills.skill import BoundAction, Role, Skill, region_of, stance_of
+from galley.skills.skill import BoundAction, LooksAhead, Role, region_of, stance_of
 from galley.skills.step import Contacts, Step, carry_out, put_later
 from galley.skills.workbench import Workbench
 
 
-class Place(Skill):
-    """Puts an item down. ``skills`` tell which later actions need room in the same region."""
+class Place(LooksAhead):
+    """Puts an item down, so that those of later actions find room in the same region."""
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
     role: ClassVar[Role] = Role(puts=0, place=1)
     kind: ClassVar[str] = "surface"  # of region
     fact: ClassVar[str] = "on"  # what holds of the item and the furniture afterwards
     missing: ClassVar[str] = "surface to place things on"
-
-    def __init__(self, skills: Mapping[str, Skill] = MappingProxyType({})) -> None:
-        self.skills = skills
 
     def refine(
         self,

@@ -6,8 +6,7 @@ the middle, with the item beside the drawer or in it, or the drawer open, it doe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -30,21 +29,18 @@ from galley.skills.drawer import (
 from galley.skills.manipulation import Manipulation
 from galley.skills.place import lies
 from galley.skills.refusals import fits, no_such_region, region_out_of_reach
-from galley.skills.skill import BoundAction, Role, Skill, region_of, stance_of
+from galley.skills.skill import BoundAction, LooksAhead, Role, region_of, stance_of
 from galley.skills.step import Step, carry_out, put_later, reachable
 from galley.skills.workbench import Workbench
 
 _HALF_OPEN = 50_000  # its own stream, to see whether a half open drawer will do
 
 
-class Stow(Skill):
+class Stow(LooksAhead):
     """Puts an item into a drawer that is closed before and after."""
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
     role: ClassVar[Role] = Role(puts=0, place=1, opens=1, closes=1)
-
-    def __init__(self, skills: Mapping[str, Skill] = MappingProxyType({})) -> None:
-        self.skills = skills
 
     def refine(
         self,

@@ -144,8 +144,17 @@ class Listener(Protocol):
         ...
 
 
-class Silent(Listener):
+class Silent:
     """A listener that says nothing."""
+
+    def skeleton(self, actions: tuple[str, ...]) -> None:
+        """See ``Listener``."""
+
+    def action(self, index: int, total: int, text: str, event: str) -> None:
+        """See ``Listener``."""
+
+    def learned(self, text: str) -> None:
+        """See ``Listener``."""
 
 
 @dataclass(frozen=True)
