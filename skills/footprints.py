@@ -5,6 +5,7 @@ Everything is two-dimensional, in the frame B of a region's body (its z points u
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,37 +103,52 @@ def furniture_on(scene: Scene, scene_q: Array, region: Region, height: float) ->
     Each solid shape that reaches over a box of the region between its floor and that height. In a
     drawer only what moves with it counts: the rest is not above it when it is open.
     """
-    X_BW = inverse(scene.body_pose(region.body, scene_q))
-    joints = (scene.body(name).joint for name in scene.chain(region.body))
-    joint = next((name for name in joints if name is not None), None)
-    own = None if joint is None else scene.moved_by(joint)
+    own = moving_with(scene, region.body) if scene.carried(region.body) else None
     found: list[Footprint] = []
-    for body in scene.bodies:
-        if own is not None and body.name not in own:
+    for body, shape, X_BS in solid_furniture(scene, scene_q, region):
+        if own is not None and body not in own:
             continue
+        low, high = shape.bounds(X_BS)
+        for lower, upper in region.boxes:
+            over = (low[:2] < upper[:2]).all() and (high[:2] > lower[:2]).all()
+            floor = float(lower[2])
+            if over and high[2] > floor + _LOW and low[2] < floor + height - _LOW:
+                X_S = X_BS @ shape.X_BS
+                if shape.kind == "sphere":  # judged by the square around it
+                    points = np.array(
+                        [[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])]
+                    )
+                else:
+                    points = (_solid(shape, True) @ X_S[:3, :3].T + X_S[:3, 3])[:, :2]
+                outline = convex_hull(points)
+                # Areas are summed up in proofs: shapes that overlap others don't count there.
+                alone = all(gaps(outline[None], f.outline[None])[0, 0] >= 0.0 for f in found)
+                layers = _layers_of(shape, X_S, floor) if alone else ()
+                found.append(Footprint(frozen(outline), body, layers))
+                break
+    return found
+
+
+def solid_furniture(
+    scene: Scene, scene_q: Array, region: Region
+) -> Iterator[tuple[str, Shape, Array]]:
+    """Each solid shape of the furniture, meshes left out: its body's name, the shape, X_BS (4, 4).
+
+    X_BS is the pose of the shape's body S in the frame of the region's body B.
+    """
+    X_BW = inverse(scene.body_pose(region.body, scene_q))
+    for body in scene.bodies:
         X_BS = X_BW @ scene.body_pose(body.name, scene_q)
         for shape in body.shapes:
-            if not shape.collision or shape.kind == "mesh":
-                continue
-            low, high = shape.bounds(X_BS)
-            for lower, upper in region.boxes:
-                over = (low[:2] < upper[:2]).all() and (high[:2] > lower[:2]).all()
-                floor = float(lower[2])
-                if over and high[2] > floor + _LOW and low[2] < floor + height - _LOW:
-                    X_S = X_BS @ shape.X_BS
-                    if shape.kind == "sphere":  # judged by the square around it
-                        points = np.array(
-                            [[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])]
-                        )
-                    else:
-                        points = (_solid(shape, True) @ X_S[:3, :3].T + X_S[:3, 3])[:, :2]
-                    outline = convex_hull(points)
-                    # Areas are summed up in proofs: shapes that overlap others don't count there.
-                    alone = all(gaps(outline[None], f.outline[None])[0, 0] >= 0.0 for f in found)
-                    layers = _layers_of(shape, X_S, floor) if alone else ()
-                    found.append(Footprint(frozen(outline), body.name, layers))
-                    break
-    return found
+            if shape.collision and shape.kind != "mesh":
+                yield body.name, shape, X_BS
+
+
+def moving_with(scene: Scene, body: str) -> frozenset[str]:
+    """The bodies that the joint nearest to a body carries along with it; itself if none does."""
+    joints = (scene.body(name).joint for name in scene.chain(body))
+    joint = next((name for name in joints if name is not None), None)
+    return frozenset((body,) if joint is None else scene.moved_by(joint))
 
 
 def placed(outline: Array, poses: Array) -> Array:

@@ -92,7 +92,7 @@ def _parts(
     still: list[_Part] = []
     for body in scene.bodies:
         own = body.name in moved
-        if own or include_items or not _on_joint(scene, body.name):
+        if own or include_items or not scene.carried(body.name):
             X = scene.body_pose(body.name, state.scene_q)
             (moving if own else still).extend(_solid(body.name, body.shapes, X))
     if include_items:
@@ -107,10 +107,6 @@ def _parts(
                 else:
                     still += parts
     return moving, still
-
-
-def _on_joint(scene: Scene, body: str) -> bool:
-    return any(scene.body(name).joint is not None for name in scene.chain(body))
 
 
 def _solid(name: str, shapes: Iterable[Shape], X: Array) -> list[_Part]:

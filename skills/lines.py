@@ -267,7 +267,8 @@ def run_through(
     lines = [part for part in steps if not part.stroke]
     found = []
     for part, arms in zip(lines, paths, strict=True):
-        segment = _proven(bench, part, arms, base, tally)
+        q = np.concatenate([base, arms[0], [part.opening] * 2])
+        segment = proven_line(bench, part.line, q, arms, tally)
         if segment is None:
             return None
         found.append(segment)
@@ -361,12 +362,6 @@ def _joins_on(bench: Workbench, last: Part, arm: Array, base: Array) -> bool:
     if line.scene_q is not None:
         state = state.with_scene(line.scene_q[-1])
     return free_view(bench, state, "arm", grip(bench, state)).free(arm)
-
-
-def _proven(bench: Workbench, part: Part, arms: Array, base: Array, tally: Tally) -> Segment | None:
-    """See ``proven_line``."""
-    q = np.concatenate([base, arms[0], [part.opening] * 2])
-    return proven_line(bench, part.line, q, arms, tally)
 
 
 def proven_line(

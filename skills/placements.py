@@ -12,10 +12,18 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.frames import Array, frozen, inverse, rotation_z, transform
+from galley.domain.frames import Array, frozen, rotation_z, transform
 from galley.domain.scene import Item, Region, Scene, Spot
 from galley.domain.state import State
-from galley.skills.footprints import Footprint, Upright, gaps, padded, placed
+from galley.skills.footprints import (
+    Footprint,
+    Upright,
+    gaps,
+    moving_with,
+    padded,
+    placed,
+    solid_furniture,
+)
 from galley.skills.packing import GAP, pack, tight_spots
 
 FINGERS = 0.025  # m, the gap that leaves room for a finger beside the item
@@ -225,34 +233,20 @@ def exposed(scene: Scene, state: State, region: Region) -> Region | None:
     if region.kind != "volume":
         return None
     lower, upper = region.boxes[0]
-    X_BW = inverse(scene.body_pose(region.body, state.scene_q))
-    own = _moving_with(scene, region.body)
+    own = moving_with(scene, region.body)
     rectangles = [(lower[:2], upper[:2])]
     covered = False
-    for body in scene.bodies:
-        if body.name in own:
+    for body, shape, X_BS in solid_furniture(scene, state.scene_q, region):
+        low, high = shape.bounds(X_BS)
+        if body in own or low[2] < lower[2] + 1e-6 or low[2] > upper[2] + HEADROOM:
             continue
-        X_BS = X_BW @ scene.body_pose(body.name, state.scene_q)
-        for shape in body.shapes:
-            if not shape.collision or shape.kind == "mesh":
-                continue
-            low, high = shape.bounds(X_BS)
-            if low[2] < lower[2] + 1e-6 or low[2] > upper[2] + HEADROOM:
-                continue
-            if any((high[:2] > a).all() and (low[:2] < b).all() for a, b in rectangles):
-                covered = True
-                rectangles = [r for old in rectangles for r in _around(old, low[:2], high[:2])]
+        if any((high[:2] > a).all() and (low[:2] < b).all() for a, b in rectangles):
+            covered = True
+            rectangles = [r for old in rectangles for r in _around(old, low[:2], high[:2])]
     if not covered or not rectangles:
         return None
     boxes = [[[*low, float(lower[2])], [*high, float(upper[2])]] for low, high in rectangles]
     return replace(region, boxes=frozen(np.array(boxes)))
-
-
-def _moving_with(scene: Scene, body: str) -> frozenset[str]:
-    """The bodies that the joint nearest to a body carries along with it; itself if none does."""
-    joints = (scene.body(name).joint for name in scene.chain(body))
-    joint = next((name for name in joints if name is not None), None)
-    return frozenset((body,) if joint is None else scene.moved_by(joint))
 
 
 def _around(rectangle: tuple[Array, Array], low: Array, high: Array) -> list[tuple[Array, Array]]:

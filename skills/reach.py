@@ -44,11 +44,6 @@ class Reached:
         return self.segments[0].path.start
 
     @property
-    def after(self) -> Array:
-        """Arm configuration (7,) in which the last line ends."""
-        return self.segments[-1].path.end
-
-    @property
     def held_after(self) -> State:
         """The world after the last line (the robot's arm and base left as they were)."""
         last = self.manipulation.steps[-1]

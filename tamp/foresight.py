@@ -21,7 +21,7 @@ from galley.domain.frames import Array
 from galley.domain.predicates import SPOT_RADIUS
 from galley.domain.scene import Binding, Item, Region, Scene
 from galley.domain.state import State
-from galley.planning import GroundAction, Task
+from galley.planning import GroundAction
 from galley.skills import BoundAction, Skill, Workbench
 from galley.skills.footprints import Footprint, Upright, furniture_on, placed
 from galley.skills.packing import packable, packing_certificate
@@ -45,13 +45,12 @@ class Foresight:
 
     Attributes:
         bench: scene, robot, settings.
-        names: of the facts. task: the ground task. bindings: of its objects. skills: by action.
+        names: of the facts. bindings: of the objects. skills: by action.
         start: the State at the start.
     """
 
     bench: Workbench
     names: Augmented
-    task: Task
     bindings: Mapping[str, Binding]
     skills: Mapping[str, Skill]
     start: State
@@ -80,7 +79,7 @@ class Foresight:
 
     def of_goal(self) -> Failure | None:
         """A proof that what the goal wants together can't stand together, or None."""
-        return self._room.too_much(self.task.problem.goal)
+        return self._room.too_much(self.names.problem.goal)
 
     def _impossible(self, action: BoundAction) -> Failure | None:
         ground = GroundAction(action.name, tuple(b.object for b in action.bindings))
@@ -92,7 +91,7 @@ class Foresight:
     def _all_impossible(self, name: str) -> list[Lesson]:
         """All actions of one name that the scene rules out: the next plan won't have another."""
         found = []
-        for operator in self.task.operators:
+        for operator in self.names.task().operators:
             if operator.action.name == name:
                 (action,) = bind_plan((operator.action,), dict(self.bindings))
                 failed = self._impossible(action)

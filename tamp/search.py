@@ -209,9 +209,7 @@ class Search:
         open_now = ajar(self.bench.scene, self.start, self.bindings)
         self._seen = augmented(self.domain, self.problem, self.skills, there, open_now)
         self._adviser = Adviser(self.bench, self._seen, self.bindings, self.skills)
-        self._foresight = Foresight(
-            self.bench, self._seen, self._seen.task(), self.bindings, self.skills, self.start
-        )
+        self._foresight = Foresight(self.bench, self._seen, self.bindings, self.skills, self.start)
         refused = self._foresight.of_goal()
         if refused is not None:
             self.task_s += time.perf_counter() - clock

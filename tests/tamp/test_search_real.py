@@ -147,8 +147,7 @@ def foresight(name, *texts):
     bindings = bind(scene, domain, problem)
     bench = Workbench(scene, mobile_panda(scene.robot.base), None, Settings())
     seen = augmented(domain, problem, SKILLS, ())
-    task = ground(seen.domain, seen.problem)
-    judge = Foresight(bench, seen, task, bindings, SKILLS, initial_state(scene))
+    judge = Foresight(bench, seen, bindings, SKILLS, initial_state(scene))
     words = [text.split() for text in texts]
     plan = tuple(GroundAction(each, tuple(args)) for each, *args in words)
     return judge.lessons(bind_plan(plan, bindings))
