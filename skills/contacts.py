@@ -7,8 +7,7 @@ random order, again and again, until whoever consumes them has enough.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, cycle
+from itertools import cycle
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from galley.domain.scene import HAND, Handle, Item, Joint, Region, Spot
 from galley.domain.state import Placement, State, item_pose
 from galley.motion.motion import Attachment, Guard
 from galley.motion.thresholds import THRESHOLDS
-from galley.skills.footprints import Footprint, Upright, furniture_on, placed
 from galley.skills.grasps import CLEARANCE, grasps_at, hand_in_item, item_in_hand
 from galley.skills.manipulation import (
     APPROACH_SPEED,
@@ -33,7 +31,7 @@ from galley.skills.manipulation import (
     shifted,
     straight,
 )
-from galley.skills.placements import exposed, placements
+from galley.skills.placements import Later, places_for
 from galley.skills.workbench import OPEN, Workbench
 from galley.worlds.checker import MARGIN, Pair, pairs
 
@@ -42,20 +40,6 @@ LIFT = 0.05  # m, straight up from a support
 _TOUCHING = 0.003  # m, what is nearer than this to an item carries it
 _BESIDE = MARGIN - 0.0005  # m, nearer than this an item leaves no margin beside another
 _OVER = 0.02  # m, above what stood beside it that an item is lifted
-
-
-@dataclass(frozen=True)
-class Later:
-    """An item that a later action puts into a region; exactly at ``spot``, if that is given."""
-
-    item: Item
-    spot: Spot | None = None
-
-    def footprint(self) -> Footprint:
-        """What it will cover at its spot; turned by 0 where any yaw will do."""
-        assert self.spot is not None
-        pose = np.array([[*self.spot.xy, self.spot.yaw or 0.0]])
-        return Footprint(placed(Upright.of(self.item).outline, pose)[0], self.item.name)
 
 
 def picks(
@@ -129,7 +113,7 @@ def places(
     openings = _alternating()
     down_z = np.array([0.0, 0.0, -1.0])
     landing = Guard(down_z, THRESHOLDS.contact_force, LOWER_SPEED, THRESHOLDS.overtravel)
-    for X_BI in _poses(bench, state, item, region, later, spot, rng):
+    for X_BI in places_for(scene, state, item, region, later, spot, rng):
         X_WI = X_WB @ X_BI
         X_WH = X_WI @ inverse(X_HI)
         up = shifted(X_WH, np.array([0.0, 0.0, LIFT]))
@@ -218,54 +202,6 @@ def _stuck_or_shut(joint: Joint, start: float, value: float, p_WQ: Array) -> Gua
     if value in (joint.lower, joint.upper):
         return Guard(direction, THRESHOLDS.push_force, CARRY_SPEED, THRESHOLDS.overtravel)
     return Guard(direction, THRESHOLDS.pull_force, CARRY_SPEED)
-
-
-def _poses(
-    bench: Workbench,
-    state: State,
-    item: Item,
-    region: Region,
-    later: Sequence[Later],
-    spot: Spot | None,
-    rng: np.random.Generator,
-) -> Iterator[Array]:
-    """X_BI (4, 4) of an item to put into a region: mostly where nothing hangs over it."""
-    scene = bench.scene
-    found = (Footprint.from_item(scene, state, k, region) for k in range(len(scene.items)))
-    taken = [footprint for footprint in found if footprint is not None]
-    taken += furniture_on(scene, state.scene_q, region, float(item.size[2]))
-    loose = [each.item for each in later if each.spot is None]
-    anywhere: Iterator[Array]
-    kept = [each.footprint() for each in later if each.spot is not None]
-    if kept:
-        # Exact places of later things stay clear, where that can be.
-        clear = placements(item, region, [*taken, *kept], loose, spot, rng)
-        first = next(clear, None)
-        if first is not None:
-            taken, anywhere = [*taken, *kept], chain((first,), clear)
-        else:
-            anywhere = placements(item, region, taken, loose, spot, rng)
-    else:
-        anywhere = placements(item, region, taken, loose, spot, rng)
-    open_to_above = exposed(scene, state, region) if spot is None else None
-    if open_to_above is None:
-        yield from anywhere
-        return
-    # What sticks out from under a worktop is easy to reach; the rest may do for a small thing.
-    shares = (placements(item, open_to_above, taken, loose, spot, rng),) * 3 + (anywhere,)
-    yield from _in_turn(shares)
-
-
-def _in_turn(ways: Sequence[Iterator[Array]]) -> Iterator[Array]:
-    """One of each in turn, until all have ended."""
-    left = list(ways)
-    while left:
-        for way in tuple(left):
-            found = next(way, None)
-            if found is None:
-                left.remove(way)
-            else:
-                yield found
 
 
 def _alternating() -> Iterator[Callable[[float], float]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from galley.domain.state import State
 from galley.skills.footprints import (
     Footprint,
     Upright,
+    furniture_on,
     gaps,
     moving_with,
     padded,
@@ -41,6 +43,72 @@ _VAIN = 3  # times in a row that all can't be arranged, after which it isn't tri
 _RARE = 0.1  # share of poses without room for fingers while there are better ones
 HEADROOM = 0.20  # m above a volume that the hand needs
 _LEAST = 0.02  # m, a narrower strip holds nothing
+
+
+@dataclass(frozen=True)
+class Later:
+    """An item that a later action puts into a region; exactly at ``spot``, if that is given."""
+
+    item: Item
+    spot: Spot | None = None
+
+    def footprint(self) -> Footprint:
+        """What it will cover at its spot; turned by 0 where any yaw will do."""
+        assert self.spot is not None
+        pose = np.array([[*self.spot.xy, self.spot.yaw or 0.0]])
+        return Footprint(placed(Upright.of(self.item).outline, pose)[0], self.item.name)
+
+
+def places_for(
+    scene: Scene,
+    state: State,
+    item: Item,
+    region: Region,
+    later: Sequence[Later],
+    spot: Spot | None,
+    rng: np.random.Generator,
+) -> Iterator[Array]:
+    """``placements`` in a region as ``state`` has it: mostly where nothing hangs over them.
+
+    Args:
+        later: what still has to find room in the region.
+        spot: where exactly the item goes; None: anywhere.
+    """
+    found = (Footprint.from_item(scene, state, k, region) for k in range(len(scene.items)))
+    taken = [footprint for footprint in found if footprint is not None]
+    taken += furniture_on(scene, state.scene_q, region, float(item.size[2]))
+    loose = [each.item for each in later if each.spot is None]
+    anywhere: Iterator[Array]
+    kept = [each.footprint() for each in later if each.spot is not None]
+    if kept:
+        # Exact places of later things stay clear, where that can be.
+        clear = placements(item, region, [*taken, *kept], loose, spot, rng)
+        first = next(clear, None)
+        if first is not None:
+            taken, anywhere = [*taken, *kept], chain((first,), clear)
+        else:
+            anywhere = placements(item, region, taken, loose, spot, rng)
+    else:
+        anywhere = placements(item, region, taken, loose, spot, rng)
+    open_to_above = exposed(scene, state, region) if spot is None else None
+    if open_to_above is None:
+        yield from anywhere
+        return
+    # What sticks out from under a worktop is easy to reach; the rest may do for a small thing.
+    shares = (placements(item, open_to_above, taken, loose, spot, rng),) * 3 + (anywhere,)
+    yield from _in_turn(shares)
+
+
+def _in_turn(ways: Sequence[Iterator[Array]]) -> Iterator[Array]:
+    """One of each in turn, until all have ended."""
+    left = list(ways)
+    while left:
+        for way in tuple(left):
+            found = next(way, None)
+            if found is None:
+                left.remove(way)
+            else:
+                yield found
 
 
 def placements(

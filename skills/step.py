@@ -16,9 +16,10 @@ from galley.domain.scene import Binding, Region
 from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.build import Builder, folded
-from galley.skills.contacts import Later, places
+from galley.skills.contacts import places
 from galley.skills.lines import Tally
 from galley.skills.manipulation import Manipulation
+from galley.skills.placements import Later
 from galley.skills.reach import Reached, solve, stances
 from galley.skills.skill import BoundAction, Skill, region_of, stance_of
 from galley.skills.workbench import Workbench

@@ -16,7 +16,7 @@ from galley.domain.predicates import on
 from galley.domain.scene import Binding
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.contacts import Later, operations, picks, places
+from galley.skills.contacts import operations, picks, places
 from galley.skills.drawer import (
     cannot_open,
     half_open,
@@ -28,6 +28,7 @@ from galley.skills.drawer import (
 )
 from galley.skills.manipulation import Manipulation
 from galley.skills.place import lies
+from galley.skills.placements import Later
 from galley.skills.refusals import fits, no_such_region, region_out_of_reach
 from galley.skills.skill import BoundAction, LooksAhead, Role, region_of, stance_of
 from galley.skills.step import Step, carry_out, put_later, reachable
