@@ -13,7 +13,7 @@ from galley.motion.effects import after
 from galley.motion.motion import Motion
 from galley.skills.finders import BOTH
 from galley.skills.free_motion import free_motion
-from galley.skills.lines import stroke, stroke_states
+from galley.skills.lines import stroke_motion, stroke_states
 from galley.skills.manipulation import Line, Stroke
 from galley.skills.proof import grip
 from galley.skills.reach import Reached
@@ -113,7 +113,7 @@ class Builder:
 
     def _stroke(self, part: Stroke, step: str) -> None:
         q = self.state.q
-        self.add(stroke(self.bench, q, part, self.action_index, step + part.phase))
+        self.add(stroke_motion(self.bench, q, part, self.action_index, step + part.phase))
 
     def _room_for(self, opening: float) -> bool:
         """Whether the empty fingers can be brought to ``opening`` where the hand is."""

@@ -21,7 +21,7 @@ from galley.motion.path import Path
 from galley.motion.timing import rest_to_rest
 from galley.reachability.arm import follow
 from galley.skills.free_motion import held_attachment
-from galley.skills.lines import Tally, proven_line, stroke, stroke_states
+from galley.skills.lines import Tally, proven_line, stroke_motion, stroke_states
 from galley.skills.manipulation import CARRY_SPEED, Line, Stroke, shifted, straight
 from galley.skills.proof import CONTACT, grip, prove
 from galley.skills.workbench import OPEN, Workbench
@@ -106,7 +106,7 @@ def _letting_go(bench: Workbench, state: State, action_index: int) -> tuple[Moti
         opening = min(wider, OPEN)
         if checker.free_many(stroke_states(bench, state.q, opening)).all():
             opened = Stroke("escape: open fingers", opening, allowed, ())
-            return (stroke(bench, state.q, opened, action_index, opened.phase),)
+            return (stroke_motion(bench, state.q, opened, action_index, opened.phase),)
     return ()
 
 

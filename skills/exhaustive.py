@@ -108,7 +108,7 @@ def exhaustive(
     """
     grid = Grid() if grid is None else grid
     ways = contacts(bench, state)
-    found = search(bench, state, ways, stance, grid)
+    found = search_grid(bench, state, ways, stance, grid)
     if found.solved or not found.complete or not ways:
         return None
     told: dict[str, Any] = {
@@ -129,7 +129,7 @@ def exhaustive(
         )
 
     def frees(names: tuple[str, ...]) -> bool:
-        return search(*cleared(bench, state, ways, names), stance, grid).solved
+        return search_grid(*cleared(bench, state, ways, names), stance, grid).solved
 
     names = _culprits(bench, _removable(bench, state, ways), found.blockers, frees)
     if names is None:
@@ -258,7 +258,7 @@ class Outcome:
         return {name: int(getattr(self, name)) for name in names}
 
 
-def search(
+def search_grid(
     bench: Workbench, state: State, ways: Sequence[Manipulation], stance: Stance, grid: Grid
 ) -> Outcome:
     """Every manipulation from every base pose of the grid; ends at the first solution."""
@@ -348,9 +348,9 @@ def _hand_hits(bench: Workbench, way: Manipulation, base: Array, q7: Array) -> s
         allowed = grip(bench, line.state) if full else line.allowed
         checker = bench.checker(line.state, allowed, MARGIN if full else CONTACT_MARGIN)
         scene_q = None if line.scene_q is None else line.scene_q[index]
-        for contact_found in checker.contacts(q, scene_q):
-            if len({contact_found.a, contact_found.b} & hand) == 1:
-                found.update(set(touched(bench, (contact_found,))) - hand)
+        for hit in checker.contacts(q, scene_q):
+            if len({hit.a, hit.b} & hand) == 1:
+                found.update(set(touched(bench, (hit,))) - hand)
     return found
 
 

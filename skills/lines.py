@@ -180,7 +180,9 @@ class _Look:
         return False
 
 
-def stroke(bench: Workbench, q: Array, stroke: Stroke, action_index: int, phase: str) -> Motion:
+def stroke_motion(
+    bench: Workbench, q: Array, stroke: Stroke, action_index: int, phase: str
+) -> Motion:
     """The Motion of a Stroke of the fingers from the robot's configuration q (n,)."""
     path = Path("fingers", np.stack([q[bench.robot.slice("fingers")], np.full(2, stroke.opening)]))
     trajectory = rest_to_rest(path, bench.robot.group("fingers"), _STROKE_SPEED)

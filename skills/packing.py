@@ -22,7 +22,8 @@ from galley.domain.scene import Item, Region
 from galley.skills.footprints import Footprint, Layer, Upright, area, gaps, padded, placed
 
 GAP = 0.005  # m, the least between two things that stand side by side
-_GAPS = (0.03, 0.01)  # m, left between things that are packed: for fingers; where room is scarce
+_GAPS = (0.01, GAP)  # m, left between things that are packed; where room is scarce
+_FEW = 8  # greedy packings with each gap before a proof is looked for
 _TRIES = 40  # greedy packings before the answer is "not found"
 _CHUNK = 48  # spots checked at a time
 _TURNS = 1440  # angles of a full turn at which widths are compared
@@ -52,8 +53,8 @@ def packable(
     things = [Upright.of(item) for item in items]
     polygons = [footprint.outline for footprint in taken]
     # A short search first: the proof takes longer than it.
-    for gap, tries in ((_GAPS[1], 8), (GAP, 8)):
-        if pack(things, region, polygons, gap, rng, tries) is not None:
+    for gap in _GAPS:
+        if pack(things, region, polygons, gap, rng, _FEW) is not None:
             return True
     if packing_certificate(items, region, taken) is not None:
         return False

@@ -55,8 +55,8 @@ def core(seen: Augmented, lessons: Lessons, but: Collection[Key] = ()) -> list[L
 
     def hopeless(kept: list[Lesson]) -> bool:
         keys = {each.key for each in kept}
-        without = [key for key in lessons.all if key not in keys]
-        return _hopeless(lessons.taught(seen, without))
+        left_out = [key for key in lessons.all if key not in keys]
+        return _hopeless(lessons.taught(seen, left_out))
 
     # Suspected lessons are left out first where that can be: what is proven is the better reason.
     kept = [lesson for key, lesson in lessons.all.items() if key not in but]

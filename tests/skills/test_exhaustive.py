@@ -17,7 +17,7 @@ from galley.skills.exhaustive import (
     every_operation,
     every_pick,
     exhaustive,
-    search,
+    search_grid,
 )
 from galley.skills.grasps import grasps_of
 from galley.skills.lines import Tally
@@ -93,12 +93,12 @@ def recheck(bench, state, contacts, certificate):
     ways, stance = contacts(bench, state), bench.scene.stance(certificate["stance"])
     if [way.name for way in ways] != list(certificate["ways"]):
         return False
-    found = search(bench, state, ways, stance, grid)
+    found = search_grid(bench, state, ways, stance, grid)
     if found.solved or not found.complete:
         return False
     if "without" not in certificate:
         return found.kinematic == 0
-    return search(*cleared(bench, state, ways, certificate["without"]), stance, grid).solved
+    return search_grid(*cleared(bench, state, ways, certificate["without"]), stance, grid).solved
 
 
 def random_way(bench, tries=300):
