@@ -31,7 +31,8 @@ _EXIT_CODES = """exit status:
   130  interrupted; what was finished is kept"""
 
 # Those of galley.planning.search, which is not imported before it is needed.
-SEARCHES = ("bfs", "astar", "gbfs", "fd-optimal", "fd-lama")
+SEARCHES = ("bfs", "astar", "gbfs")
+_GONE = {"fd-optimal": "astar (least cost)", "fd-lama": "gbfs (some plan, quickly)"}
 
 _EXAMPLES = """examples:
   galley                                  the kitchen task, from PDDL to video
@@ -133,15 +134,15 @@ def _plan_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "searches:\n"
         "  bfs         breadth-first: fewest actions (default)\n"
         "  astar       A*: least cost\n"
-        "  gbfs        greedy best-first with the FF heuristic: some plan, for large tasks\n"
-        "  fd-optimal  Fast Downward, least cost        (pip install 'galley-tamp[fd]')\n"
-        "  fd-lama     Fast Downward, LAMA's first plan (likewise)\n\n"
+        "  gbfs        greedy best-first with the FF heuristic: some plan, for large tasks\n\n"
         "Read are STRIPS, types, constants, equality, negation, disjunction, quantifiers,\n"
         "conditional and universal effects, and action costs.",
     )
     p.add_argument("domain", type=Path, help="PDDL domain")
     p.add_argument("problem", type=Path, help="PDDL problem")
-    p.add_argument("--search", choices=SEARCHES, help="how to search; see below (default bfs)")
+    p.add_argument(
+        "--search", type=_search, choices=SEARCHES, help="how to search; see below (default bfs)"
+    )
     p.add_argument(
         "--top-k",
         type=_count,
@@ -161,6 +162,18 @@ def _plan_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="MIB",
         help="give up when the process holds so much (default: 80%% of what is free)",
     )
+
+
+def _search(name: str) -> str:
+    """The name of a search; for one that was there once, what to use instead."""
+    if name in _GONE:
+        print(
+            f"galley plan: there is no --search {name} any more: Fast Downward is a peer of the "
+            f"benchmarks now; use {_GONE[name]}",
+            file=sys.stderr,
+        )
+        raise SystemExit(BAD_INPUT)
+    return name
 
 
 def plan(options: argparse.Namespace) -> int:

@@ -11,16 +11,7 @@ from typing import Any
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl_reader import read_task
-from galley.planning import (
-    FastDownwardError,
-    LimitReached,
-    Limits,
-    MissingExtra,
-    Plan,
-    Task,
-    ground,
-    search,
-)
+from galley.planning import LimitReached, Limits, Plan, Task, ground, search
 from galley.planning.limits import available_mib, resident_mib
 
 _SILENT_S = 2.0  # a search says how far it is once it takes longer
@@ -56,14 +47,6 @@ def plan_command(arguments: argparse.Namespace) -> int:
     method = arguments.search or "bfs"
     try:
         found = search(task, method, limits)
-    except MissingExtra as error:
-        print(f"galley plan: {error}", file=sys.stderr)
-        return 2
-    except (FastDownwardError, ValueError) as error:
-        if not method.startswith("fd-"):
-            raise
-        print(f"Fast Downward can't: {error}", file=sys.stderr)
-        return 1
     finally:
         progress.end()
     if isinstance(found, Failure):

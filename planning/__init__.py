@@ -12,8 +12,6 @@ From a task to a plan:
 * ``mutex``, ``relevance``, ``packing``, ``space`` - states as small integers.
 * ``decision``, ``codegen`` - their successors as compiled Python.
 * ``searches`` - the searches, behind one function; the best plans one after the other.
-* ``pddl_writer``, ``fast_downward_dialect``, ``fast_downward_costs``, ``fast_downward_effects``,
-  ``fast_downward``, ``extras`` - the optional peer.
 
 When there is none, and whether it is one:
 
@@ -26,7 +24,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from galley.planning.extras import FastDownwardError, MissingExtra
     from galley.planning.gym_replay import Replay, ReplayStatus, replay
     from galley.planning.limits import LimitReached, Limits
     from galley.planning.operators import GroundAction, Operator
@@ -42,11 +39,9 @@ if TYPE_CHECKING:
 # for the parts that it doesn't need.
 _HOMES = {
     "METHODS": "searches.methods",
-    "FastDownwardError": "extras",
     "GroundAction": "operators",
     "LimitReached": "limits",
     "Limits": "limits",
-    "MissingExtra": "extras",
     "Operator": "operators",
     "Plan": "searches.result",
     "PlanIterator": "searches.top_k",
@@ -66,11 +61,9 @@ _HOMES = {
 
 __all__ = [
     "METHODS",
-    "FastDownwardError",
     "GroundAction",
     "LimitReached",
     "Limits",
-    "MissingExtra",
     "Operator",
     "Plan",
     "PlanIterator",

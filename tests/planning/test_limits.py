@@ -7,8 +7,6 @@ from galley.planning import Limits, Plan, ground, plans, search
 from galley.planning.limits import resident_mib
 from galley.planning.searches.methods import METHODS
 
-OWN = [name for name in METHODS if not name.startswith("fd-")]
-
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
@@ -33,7 +31,7 @@ def large(tmp_path_factory):
     return ground(*read_task(folder / "d.pddl", folder / "p.pddl"))
 
 
-@pytest.mark.parametrize("method", OWN)
+@pytest.mark.parametrize("method", METHODS)
 def test_a_node_limit_is_kept_to_the_state(large, method):
     found = search(large, method, Limits(nodes=10))
     assert isinstance(found, Failure)
@@ -57,14 +55,14 @@ def test_a_limit_of_just_enough_is_no_limit(kitchen_task, method):
     assert search(kitchen_task, method, Limits(nodes=plan.expanded // 2)).certificate is None
 
 
-@pytest.mark.parametrize("method", OWN)
+@pytest.mark.parametrize("method", METHODS)
 def test_no_time_gives_no_answer(large, method):
     found = search(large, method, Limits(seconds=0))
     assert found.kind is FailureKind.BUDGET
     assert "time limit of 0 s" in found.message
 
 
-@pytest.mark.parametrize("method", OWN)
+@pytest.mark.parametrize("method", METHODS)
 def test_memory_beyond_the_limit_gives_no_answer(large, method):
     found = search(large, method, Limits(memory_mib=resident_mib() / 2))
     assert found.kind is FailureKind.BUDGET
@@ -73,7 +71,7 @@ def test_memory_beyond_the_limit_gives_no_answer(large, method):
 
 def test_a_goal_that_holds_needs_no_nodes(kitchen_task):
     task = kitchen_task.with_goal("(near center)")
-    for method in OWN:
+    for method in METHODS:
         found = search(task, method, Limits(nodes=0))
         assert isinstance(found, Plan)
         assert found.actions == ()
@@ -81,7 +79,7 @@ def test_a_goal_that_holds_needs_no_nodes(kitchen_task):
 
 def test_an_impossible_goal_is_known_without_search(kitchen_task):
     task = kitchen_task.with_facts(without=["(empty h1)"])
-    for method in OWN:
+    for method in METHODS:
         assert search(task, method, Limits(nodes=0)).kind is FailureKind.CONTRADICTION
 
 

@@ -1,8 +1,4 @@
-"""From data back to PDDL text: what another planner is to read.
-
-Domains and problems may have been changed since they were read (another goal, other facts at the
-start), so whoever hands them on writes them anew instead of passing on the files.
-"""
+"""From data back to PDDL text: what another planner is to read."""
 
 from __future__ import annotations
 
@@ -10,9 +6,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from galley.domain.formula import OBJECT, Fact, FunctionTerm, Variable
-from galley.domain.pddl import ActionSchema, Domain, Object, Problem
-
-TOTAL_COST = "total-cost"
+from galley.domain.pddl import TOTAL_COST, ActionSchema, Domain, Object, Problem
 
 
 def write_pddl(domain: Domain, problem: Problem) -> tuple[str, str]:
