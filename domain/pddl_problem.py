@@ -150,11 +150,11 @@ def read_goal(parts: Definition, scope: Scope) -> tuple[Formula, ...]:
         scope.faults.add(section.node, what)
         return ()
     goal = read_condition(section.body[0], scope)
-    check_contradiction(goal, scope.faults)
+    _check_contradiction(goal, scope.faults)
     return goal
 
 
-def check_contradiction(goal: Iterable[Formula], faults: Faults) -> None:
+def _check_contradiction(goal: Iterable[Formula], faults: Faults) -> None:
     """Notes where a goal asks for a fact and its negation."""
     signs: dict[Fact, Literal] = {}
     for literal in goal:

@@ -14,7 +14,6 @@ from collections.abc import Iterable
 
 from galley.domain.failure import Failure, FailureKind
 from galley.planning.conflict import smallest_conflict
-from galley.planning.relevance import relevant_facts
 from galley.planning.task import Task
 from galley.planning.unreachable import explain_unreachable
 
@@ -40,7 +39,7 @@ def explain_exhausted(
     """
     goals = task.goals
     if whole is None:
-        whole = relevant_facts(task) == (1 << len(task.facts)) - 1
+        whole = task.relevant == (1 << len(task.facts)) - 1
     read = 0
     for _, condition in goals:
         read |= condition.read()

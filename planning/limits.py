@@ -115,10 +115,6 @@ class Allowance:
     """Holds grounding against limits: combinations of objects are counted, whatever for."""
 
     def __init__(self, limits: Limits) -> None:
-        self.renew(limits)
-
-    def renew(self, limits: Limits) -> None:
-        """Counts from 0 again, against ``limits`` from now on."""
         self._meter = Meter(limits)
         self._spent = 0
         self._next_look = _LOOK_EVERY

@@ -106,6 +106,12 @@ class Operator:
                 delete |= effect.delete
         return state & ~delete | add
 
+    def changes(self, facts: int) -> bool:
+        """Whether it may change one of ``facts``."""
+        if (self.add | self.delete) & facts:
+            return True
+        return any((effect.add | effect.delete) & facts for effect in self.conditional)
+
 
 def bits_of(mask: int) -> list[int]:
     """The bits of ``mask``, lowest first."""

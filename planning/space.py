@@ -17,7 +17,6 @@ from galley.planning.codegen import (
 )
 from galley.planning.operators import Operator
 from galley.planning.packing import Move, Packing, Test, Variable
-from galley.planning.relevance import changes, relevant_facts
 from galley.planning.task import Task
 
 
@@ -108,8 +107,8 @@ def _built(task: Task, prune: bool) -> StateSpace:
     facts = (1 << len(task.facts)) - 1
     operators = task.operators
     if prune:
-        facts = relevant_facts(task)
-        operators = tuple(each for each in operators if changes(each, facts))
+        facts = task.relevant
+        operators = tuple(each for each in operators if each.changes(facts))
     packing = Packing(task, facts)
     moves = []
     cheapest: dict[tuple[object, ...], Move] = {}

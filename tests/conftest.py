@@ -171,3 +171,39 @@ def small_scene(tmp_path) -> Scene:
     file = tmp_path / "small.yaml"
     file.write_text(SMALL)
     return load_scene(file)
+
+
+@pytest.fixture(scope="session")
+def goal_of(tmp_path_factory):
+    """``goal_of(domain, problem, text)``: a condition in PDDL about the objects of a problem."""
+    from galley.domain.pddl_reader import read_problem
+
+    file = tmp_path_factory.mktemp("goal") / "goal.pddl"
+
+    def read(domain, problem, text):
+        objects = " ".join(f"{each.name} - {each.type}" for each in problem.objects)
+        file.write_text(
+            f"(define (problem p) (:domain {domain.name}) (:objects {objects}) (:init)"
+            f" (:goal {text}))"
+        )
+        return read_problem(file, domain).goal
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def with_goal(goal_of):
+    """``with_goal(task, *goal)``: its problem with another goal, ground anew; formulas or text."""
+    from galley.domain.formula import Fact, Literal
+    from galley.planning import ground
+
+    def regrounded(task, *goal):
+        parts = []
+        for each in goal:
+            if isinstance(each, str):
+                parts += goal_of(task.domain, task.problem, each)
+            else:
+                parts.append(Literal(*each) if isinstance(each, Fact) else each)
+        return ground(task.domain, replace(task.problem, goal=tuple(dict.fromkeys(parts))))
+
+    return regrounded

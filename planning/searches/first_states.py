@@ -12,7 +12,6 @@ from collections import deque
 from galley.domain.failure import Failure
 from galley.planning.limits import Meter
 from galley.planning.operators import Operator
-from galley.planning.relevance import changes, relevant_facts
 from galley.planning.searches.result import Plan, limit_failure, plan_of
 from galley.planning.task import Task
 
@@ -34,8 +33,8 @@ def search_first_states(task: Task, meter: Meter) -> Plan | Failure | None:
         action; the failure that says why there is none, or which limit was reached; or None where
         there are more states than these.
     """
-    facts = relevant_facts(task)
-    operators = [each for each in task.operators if changes(each, facts)]
+    facts = task.relevant
+    operators = [each for each in task.operators if each.changes(facts)]
     waiting, always = _by_fact(operators, facts)
     watched = 0
     for fact in waiting:

@@ -65,7 +65,7 @@ def check_conflict(task, reference, certificate):
 
 @given(SEEDS)
 @settings(max_examples=200, deadline=None)
-def test_an_impossible_pair_of_reachable_wishes_is_named(seed):
+def test_an_impossible_pair_of_reachable_wishes_is_named(with_goal, seed):
     """Two parts of two different states: what exhausts the space, which random goals seldom do."""
     task, reference = both(seed)
     if task is None or reference.states < 4:
@@ -77,7 +77,7 @@ def test_an_impossible_pair_of_reachable_wishes_is_named(seed):
     )
     if not wishes:
         return
-    task = task.with_goal(*wishes)
+    task = with_goal(task, *wishes)
     found = search(task, "bfs")
     possible = reference.reachable(*task.problem.goal)
     assert isinstance(found, Plan) == possible

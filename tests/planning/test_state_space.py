@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_tasks import make
+from reference import facts_of
 
 from galley.planning import ground
 from galley.planning.mutex import mutex_groups
-from galley.planning.relevance import relevant_facts
 from galley.planning.space import state_space
 
 SEEDS = st.integers(0, 10**6)
@@ -102,7 +102,9 @@ def test_pruning_keeps_what_the_goal_depends_on(seed):
 
 def test_an_item_is_in_one_place(kitchen_task):
     """The groups that a person would name: where the base is, where each item is, the hand."""
-    groups = [{str(f) for f in kitchen_task.holding(group)} for group in mutex_groups(kitchen_task)]
+    groups = [
+        {str(f) for f in facts_of(kitchen_task, group)} for group in mutex_groups(kitchen_task)
+    ]
     furniture = ("countertop", "burner", "drawer", "center")
     assert {f"(near {f})" for f in furniture} in groups
     places = {f"({p} sugar {f})" for p in ("on", "inside") for f in furniture}
@@ -112,9 +114,9 @@ def test_an_item_is_in_one_place(kitchen_task):
     assert space.packing.width <= 10  # 320 reachable states
 
 
-def test_what_the_goal_ignores_is_left_out(kitchen_task):
-    task = kitchen_task.with_goal("(near burner)")
-    named = {fact.predicate for fact in task.holding(relevant_facts(task))}
+def test_what_the_goal_ignores_is_left_out(kitchen_task, with_goal):
+    task = with_goal(kitchen_task, "(near burner)")
+    named = {fact.predicate for fact in facts_of(task, task.relevant)}
     assert named == {"near"}
     space = state_space(task)
     assert {operator.action.name for operator in space.operators} == {"navigate"}

@@ -24,8 +24,8 @@ def kitchen():
 
 
 @pytest.fixture(scope="module", params=GOALS.values(), ids=GOALS)
-def task(kitchen, request):
-    return kitchen.with_goal(*request.param)
+def task(kitchen, request, with_goal):
+    return with_goal(kitchen, *request.param)
 
 
 @pytest.fixture(scope="module")
@@ -111,8 +111,8 @@ def test_it_stays_at_its_end():
     assert source.failure.kind is FailureKind.BUDGET
 
 
-def test_no_plan_at_all_is_complete_and_says_why(kitchen):
-    source = Skeletons(kitchen.with_goal("(on sugar countertop)", "(grasp sugar)"))
+def test_no_plan_at_all_is_complete_and_says_why(kitchen, with_goal):
+    source = Skeletons(with_goal(kitchen, "(on sugar countertop)", "(grasp sugar)"))
     assert next(source, None) is None
     assert source.complete
     assert source.failure.kind is FailureKind.CONTRADICTION
