@@ -40,7 +40,7 @@ from galley.motion.planning import PLANNERS_COMPILED
 from galley.motion.store import save_trajectories
 from galley.motion.thresholds import THRESHOLDS
 from galley.optimization.path_timing import TIMING
-from galley.planning import GroundAction, Plan, ground, replay, validate
+from galley.planning import GroundAction, replay, validate_actions
 from galley.report import Report
 from galley.robots.mobile_panda import mobile_panda
 from galley.run_folder import RunFolder, check_destination, digests, new_name
@@ -272,8 +272,7 @@ class _Run:
     def _replay(self, actions: tuple[GroundAction, ...]) -> Failure | None:
         """The plan checked by our validator, against the user's own domain, and in PDDLGym."""
         self.listener.stage("replaying the plan in PDDLGym")
-        task = ground(self.domain, self.problem)
-        verdict = validate(task, Plan(actions, float(len(actions)), 0, 0, 0.0))
+        verdict = validate_actions(self.domain, self.problem, actions)
         self.facts = verdict.states
         outside = replay(self.domain, self.problem, actions)
         self.report.replay = {

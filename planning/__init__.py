@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from galley.planning.searches.top_k import PlanIterator, plans
     from galley.planning.semantics import Semantics
     from galley.planning.task import Task, ground
-    from galley.planning.validation import Validation, validate, validate_actions
+    from galley.planning.validation import Validation, validate_actions
 
 # Where each name is, to be imported when it is first used: a plan for a small task should not wait
 # for the parts that it doesn't need.
@@ -55,7 +55,6 @@ _HOMES = {
     "read_plan": "plan_file",
     "replay": "gym_replay",
     "search": "searches.methods",
-    "validate": "validation",
     "validate_actions": "validation",
 }
 
@@ -77,7 +76,6 @@ __all__ = [
     "read_plan",
     "replay",
     "search",
-    "validate",
     "validate_actions",
 ]
 

@@ -8,43 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 from galley.domain.errors import did_you_mean
 from galley.domain.formula import Exists, Formula, FunctionTerm
 from galley.domain.pddl import ActionSchema, Domain, Problem
 from galley.planning.operators import COST_DECIMALS, GroundAction
 from galley.planning.semantics import Binding, Semantics, State, instantiate, kinds
-
-__all__ = ["State", "Validation", "validate", "validate_actions"]
-
-
-class Planned(Protocol):
-    """What a plan is for; ``planning.task.Task`` is one."""
-
-    @property
-    def domain(self) -> Domain:
-        """The lifted domain."""
-        ...
-
-    @property
-    def problem(self) -> Problem:
-        """The lifted problem."""
-        ...
-
-    @property
-    def forbidden(self) -> frozenset[GroundAction]:
-        """Actions that the plan may not contain."""
-        ...
-
-
-class Actions(Protocol):
-    """A plan: it has actions."""
-
-    @property
-    def actions(self) -> Iterable[GroundAction]:
-        """The actions in order."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -72,37 +41,21 @@ class Validation:
     cost: float
 
 
-def validate(task: Planned, plan: Actions | Iterable[GroundAction]) -> Validation:
-    """Executes a plan for ``task`` from the initial state, up to the first action that can't be.
-
-    Args:
-        task: what the plan is for.
-        plan: the actions, or something that has them.
-    """
-    actions = plan if isinstance(plan, Iterable) else plan.actions
-    return _execute(task.domain, task.problem, actions, task.forbidden)
-
-
 def validate_actions(
     domain: Domain, problem: Problem, actions: Iterable[GroundAction]
 ) -> Validation:
-    """The same without a task: no action is forbidden."""
-    return _execute(domain, problem, actions, frozenset())
+    """Executes a plan from the initial state, up to the first action that can't be.
 
-
-def _execute(
-    domain: Domain,
-    problem: Problem,
-    actions: Iterable[GroundAction],
-    forbidden: frozenset[GroundAction],
-) -> Validation:
+    Args:
+        domain: the domain.
+        problem: a problem of that domain.
+        actions: the plan.
+    """
     semantics = Semantics(domain, problem)
     states: list[State] = [frozenset(problem.init)]
     cost = 0.0
     for step, action in enumerate(actions):
         what, missing = _fault(semantics, states[-1], action)
-        if not what and action in forbidden:
-            what = "the task forbids it"
         if what:
             message = f"step {step + 1}, {action}: {what}"
             return Validation(False, message, step, action, missing, tuple(states), cost)

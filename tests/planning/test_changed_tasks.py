@@ -10,7 +10,7 @@ from random_tasks import make
 from reference import Reference, TooMany, action
 
 from galley.domain.formula import Fact
-from galley.planning import Plan, ground, search, validate
+from galley.planning import Plan, ground, search, validate_actions
 from galley.planning.schemas import Schema
 
 SEEDS = st.integers(0, 10**6)
@@ -63,7 +63,7 @@ def test_forbidden_actions_stay_out(seed):
         if isinstance(found, Plan):
             assert not set(banned) & set(found.actions)
             assert len(found.actions) == shortest
-            assert validate(task, found).valid
+            assert validate_actions(task.domain, task.problem, found.actions).valid
         else:
             assert shortest is None
 

@@ -12,7 +12,7 @@ from random_tasks import make
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl_reader import read_task
-from galley.planning import LimitReached, Limits, ground, plans, search, validate
+from galley.planning import LimitReached, Limits, ground, plans, search, validate_actions
 from galley.planning.searches.methods import METHODS
 
 KITCHEN = Path(str(files("galley.domain").joinpath("kitchen")))
@@ -96,7 +96,7 @@ def check(task):
         if isinstance(each, Failure):
             assert each.kind in (FailureKind.BUDGET, FailureKind.CONTRADICTION)
         else:
-            assert validate(task, each).valid
+            assert validate_actions(task.domain, task.problem, each.actions).valid
     answers = {
         isinstance(each, Failure)
         for each in found.values()
@@ -104,7 +104,7 @@ def check(task):
     }
     assert len(answers) <= 1
     for plan in islice(plans(task, limits), 3):
-        assert validate(task, plan).valid
+        assert validate_actions(task.domain, task.problem, plan.actions).valid
 
 
 @pytest.mark.parametrize(

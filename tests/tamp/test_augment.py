@@ -8,7 +8,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.formula import Fact
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.engine import KITCHEN
-from galley.planning import GroundAction, ground, plans, search, validate
+from galley.planning import GroundAction, ground, plans, search, validate_actions
 from galley.skills import SKILLS
 from galley.tamp.augment import augmented
 from galley.tamp.lessons import Lesson, Lessons
@@ -37,8 +37,8 @@ def texts(plan):
 
 
 def test_without_lessons_the_plans_are_the_users(kitchen, task):
-    users = ground(*kitchen)
     ours = [texts(plan) for plan in itertools.islice(plans(task), 40)]
+    users = ground(*kitchen)
     assert ours == [texts(plan) for plan in itertools.islice(plans(users), 40)]
 
 
@@ -53,9 +53,8 @@ def test_without_lessons_the_plans_are_the_users(kitchen, task):
     ids=lambda fact: fact[0],
 )
 def test_plans_with_a_lesson_are_still_valid_for_the_user(kitchen, seen, task, fact):
-    users = ground(*kitchen)
     for plan in itertools.islice(plans(seen.task(seen.fact(*fact))), 30):
-        assert validate(users, plan).valid
+        assert validate_actions(*kitchen, plan.actions).valid
 
 
 def test_a_blocked_item_waits_until_the_blocker_has_been_taken(seen, task):

@@ -15,7 +15,7 @@ from galley.domain.state import Placement, initial_state
 from galley.motion.audit import audit
 from galley.motion.effects import after, effects
 from galley.motion.motion import FREE
-from galley.planning import Limits, ground, replay, search, validate
+from galley.planning import Limits, ground, replay, search, validate_actions
 from galley.robots.kinematics import hand_pose
 from galley.robots.mobile_panda import mobile_panda
 from galley.skills import SKILLS, BoundAction, Settings, Skill, Workbench, skill_set
@@ -158,7 +158,7 @@ def wiped(scene, world):
     check_init(scene, state, domain, problem, bindings)
     task = ground(domain, problem)
     plan = search(task, "bfs", Limits())
-    assert validate(task, plan).valid
+    assert validate_actions(domain, problem, plan.actions).valid
     assert replay(domain, problem, plan.actions).status == "agrees"
     bench = Workbench(scene, world.robot, world, Settings(seed=1, optimize="none"))
     found = refine(bench, bind_plan(plan.actions, bindings), state, skills)

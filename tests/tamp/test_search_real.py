@@ -15,7 +15,7 @@ from galley.domain.scene_file import load_scene
 from galley.domain.state import initial_state
 from galley.engine import KITCHEN
 from galley.motion.effects import after
-from galley.planning import GroundAction, ground, validate
+from galley.planning import GroundAction, ground, validate_actions
 from galley.robots.mobile_panda import mobile_panda
 from galley.skills import SKILLS, Settings, Workbench
 from galley.tamp.augment import augmented
@@ -66,8 +66,7 @@ def solved():
 def test_plan_and_motions_do_what_the_user_asked_for(solved, name):
     task, _, found = solved[name]
     assert isinstance(found, Solution), str(found)
-    users = ground(task.domain, task.problem)
-    assert validate(users, found.plan).valid
+    assert validate_actions(task.domain, task.problem, found.plan).valid
     state = initial_state(task.scene)
     for motion in found.refined.motions:
         np.testing.assert_allclose(motion.path.start, state.q[task.bench.robot.slice(motion.group)])

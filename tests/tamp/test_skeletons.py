@@ -7,7 +7,7 @@ import pytest
 from galley.domain.failure import FailureKind
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.engine import KITCHEN
-from galley.planning import ground, plans, validate
+from galley.planning import ground, plans, validate_actions
 from galley.tamp.skeletons import Skeletons, shortest
 
 GOALS = {
@@ -47,7 +47,7 @@ def end(task, actions):
 def test_each_is_a_plan(task, few):
     assert few
     for actions in few:
-        assert validate(task, actions).valid
+        assert validate_actions(task.domain, task.problem, actions).valid
 
 
 def test_they_come_in_order_of_cost_and_the_first_is_a_cheapest(task, few):
@@ -129,4 +129,4 @@ def test_too_few_nodes_prove_nothing(kitchen):
 def test_where_a_shortest_plan_takes_too_long_any_plan_will_do(kitchen, monkeypatch):
     monkeypatch.setattr("galley.tamp.skeletons.FEWEST", 3)
     found = shortest(kitchen)
-    assert validate(kitchen, found).valid
+    assert validate_actions(kitchen.domain, kitchen.problem, found.actions).valid
