@@ -15,12 +15,40 @@ from typing import TypeVar
 
 import numpy as np
 
+from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.errors import InputError, Place
 from galley.domain.frames import Array, inverse, rotation_about, transform
-from galley.domain.scene_settings import Physics, RobotSpec
 
 WORLD = "world"
 HAND = "hand"
+
+
+@dataclass(frozen=True)
+class RobotSpec:
+    """The robot and its configuration at the start.
+
+    Attributes:
+        model: ``mobile_panda``.
+        q: start configuration: base (3), arm (7), fingers (2).
+    """
+
+    name: str
+    model: str
+    base: MobileBaseSpec
+    q: Array
+
+
+@dataclass(frozen=True)
+class Physics:
+    """gravity: (3,) m/s^2. friction, restitution: defaults of surfaces. time_step: s.
+    finger_force: N. finger_friction: of the finger pads."""
+
+    gravity: Array
+    friction: float
+    restitution: float
+    time_step: float
+    finger_force: float
+    finger_friction: float
 
 
 @dataclass(frozen=True)

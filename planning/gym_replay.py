@@ -21,7 +21,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from galley.domain.errors import BadInput, read_text
-from galley.domain.pddl import EQUALITY, OBJECT, Domain, Fact, Problem
+from galley.domain.formula import EQUALITY, OBJECT, Fact
+from galley.domain.pddl import Domain, Problem
 from galley.planning.gym_limits import beyond_pddlgym
 from galley.planning.operators import GroundAction
 from galley.planning.validation import State, validate_actions

@@ -12,8 +12,7 @@ import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, inverse
-from galley.domain.scene import WORLD, Handle, Item, Region, Scene, Stance
-from galley.domain.scene_settings import Physics
+from galley.domain.scene import WORLD, Handle, Item, Physics, Region, Scene, Stance
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import shortfall
 from galley.robots.panda import D1

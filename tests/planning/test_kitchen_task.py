@@ -9,7 +9,7 @@ import pytest
 from reference import facts_of
 
 from galley.domain.failure import FailureKind
-from galley.domain.pddl import Fact
+from galley.domain.formula import Fact
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.planning import GroundAction, Limits, ground, read_plan, search, validate_actions
 from galley.planning.searches.breadth_first import breadth_first

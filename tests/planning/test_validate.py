@@ -7,7 +7,7 @@ import pytest
 from random_tasks import ADL, STRIPS, make
 from reference import Reference, TooMany
 
-from galley.domain.pddl import Fact
+from galley.domain.formula import Fact
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.planning.operators import GroundAction
 from galley.planning.validation import validate_actions
