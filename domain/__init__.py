@@ -9,6 +9,6 @@
 - ``predicates``: what on, in, inside, opened, near and grasp mean in metres
 - ``frames``: poses, in monogram notation
 - ``failure``: an honest no, as a value; ``errors``: malformed input, with file and line
-- ``files``: written whole or not at all; ``collection``: the garbage collector, and when to pause it
+- ``files``: written whole or not at all; ``collection``: when the garbage collector may pause
 - ``kitchen/``: the kitchen's domain, tasks, scene and label textures; ``scenarios/``: other scenes
 """

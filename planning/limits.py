@@ -102,6 +102,23 @@ class Meter:
             return f"memory limit of {limits.memory_mib:g} MiB"
         return None
 
+    def failure(self, reached: str, *, expanded: int, generated: int) -> Failure:
+        """The failure of a search that stopped at a limit: an honest "don't know".
+
+        Args:
+            reached: which limit, such as ``"node limit of 1000"``.
+            expanded: states whose successors were computed.
+            generated: distinct states seen.
+        """
+        seconds = self.seconds
+        return Failure(
+            FailureKind.BUDGET,
+            f"no plan found before the {reached} was reached ({expanded} "
+            f"state{'' if expanded == 1 else 's'} expanded, {seconds:.1f} s); there may be one "
+            "beyond",
+            numbers={"expanded": expanded, "generated": generated, "seconds": seconds},
+        )
+
 
 class LimitReached(RuntimeError):
     """Grounding has stopped at a limit; ``failure`` says at which."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +18,8 @@ from galley.planning.codegen import (
 from galley.planning.operators import Operator
 from galley.planning.packing import Move, Packing, Test, Variable
 from galley.planning.task import Task
+
+Layer = Sequence[int]  # states: a set's in any order, or a sorted array of 64-bit integers
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Checks a plan against the lifted domain, sharing nothing with grounding and search.
+"""Reads a plan and checks it against the lifted domain, sharing nothing with grounding and search.
 
 It substitutes objects into schemas and works on sets of facts, so a mistake in the compiled
 representation can't confirm itself here.
@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
-from galley.domain.errors import did_you_mean
+from galley.domain.errors import did_you_mean, read_text
 from galley.domain.formula import Exists, Formula, FunctionTerm
 from galley.domain.pddl import ActionSchema, Domain, Problem
+from galley.domain.pddl_syntax import Faults, read_name
+from galley.domain.sexpr import SList, parse_sexprs
 from galley.planning.operators import COST_DECIMALS, GroundAction
 from galley.planning.semantics import Binding, Semantics, State, instantiate, kinds
 
@@ -165,3 +168,26 @@ def _cost(schema: ActionSchema, binding: Binding, problem: Problem) -> float:
         for each in schema.cost
     )
     return float(sum(terms))
+
+
+def read_plan(path: str | Path) -> tuple[GroundAction, ...]:
+    """The actions of a plan file; an empty file is the empty plan.
+
+    Only the form is checked here. Whether actions and objects exist is for ``validate`` to say.
+
+    Raises:
+        BadInput: every fault of the file, with line and column.
+    """
+    faults = Faults(str(path))
+    actions: list[GroundAction] = []
+    for node in parse_sexprs(read_text(path), faults.file):
+        if not isinstance(node, SList):
+            faults.add(node, f"expected an action such as (name object ...), got '{node}'")
+        elif not node.items:
+            faults.add(node, "an action needs a name")
+        else:
+            name = read_name(node.items[0], "an action's name", faults)
+            args = [read_name(each, "an object", faults) for each in node.items[1:]]
+            actions.append(GroundAction(name or "", tuple(each or "" for each in args)))
+    faults.raise_if_any()
+    return tuple(actions)

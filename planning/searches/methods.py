@@ -9,7 +9,7 @@ from galley.domain.errors import did_you_mean
 from galley.domain.failure import Failure
 from galley.planning.contradiction import explain_contradiction
 from galley.planning.limits import Limits
-from galley.planning.searches.result import Plan
+from galley.planning.operators import Plan
 from galley.planning.task import Task
 
 Search = Callable[[Task, Limits], Plan | Failure]

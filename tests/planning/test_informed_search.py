@@ -16,20 +16,16 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.planning import Limits, Plan
 from galley.planning.searches.astar import astar, numba_installed
-from galley.planning.searches.cleanup import without_needless
-from galley.planning.searches.costs import whole_costs
-from galley.planning.searches.greedy import greedy
-from galley.planning.searches.informed import InformedSearch
-from galley.planning.searches.landmark_cut import LandmarkCut
-from galley.planning.searches.relaxed import RelaxedTask
-from galley.planning.searches.relaxed_plan import RelaxedPlans
-from galley.planning.searches.uniform_cost import UniformCost
+from galley.planning.searches.greedy import greedy, without_needless
+from galley.planning.searches.landmark_cut import InformedSearch, LandmarkCut
+from galley.planning.searches.relaxed import RelaxedPlans, RelaxedTask
+from galley.planning.searches.uniform_cost import UniformCost, whole_costs
 from galley.planning.space import state_space
 from galley.planning.task import ground
 
 needs_numba = pytest.mark.skipif(not numba_installed(), reason="needs numba")
 ASTAR = import_module("galley.planning.searches.astar")
-INFORMED = import_module("galley.planning.searches.informed")
+INFORMED = import_module("galley.planning.searches.landmark_cut")
 UNIFORM_COST = import_module("galley.planning.searches.uniform_cost")
 SEEDS = range(120)
 CONDITIONAL = replace(ADL, quantified=False, either=False, hierarchy=False)

@@ -13,7 +13,7 @@ from galley.domain.failure import FailureKind
 from galley.domain.formula import And
 from galley.domain.pddl_reader import read_task
 from galley.planning import Plan, ground, replay, search, validate_actions
-from galley.planning.conflict import smallest_conflict
+from galley.planning.explain import smallest_conflict
 
 SEEDS = st.integers(0, 10**6)
 
