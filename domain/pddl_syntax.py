@@ -42,8 +42,12 @@ class Faults:
             self._once.add(what)
             self.add(where, what)
 
-    def errors(self) -> list[InputError]:
-        """Everything noted, in the order of the file; the last one counts those left out."""
+    def raise_if_any(self) -> None:
+        """Raises everything noted, in the order of the file; the last one counts those left out.
+
+        Raises:
+            BadInput: at least one fault was noted.
+        """
         # Sections are read in the order of dependence, not of the file.
         noted = sorted(self._found.items(), key=lambda item: item[0][:2])
         errors = []
@@ -54,16 +58,8 @@ class Faults:
             line, column, _ = noted[MAX_REPORTED][0]
             what = f"... and {len(noted) - MAX_REPORTED} more faults from here on"
             errors.append(InputError(self.file, line, column, what))
-        return errors
-
-    def raise_if_any(self) -> None:
-        """Raises everything noted, in the order of the file.
-
-        Raises:
-            BadInput: at least one fault was noted.
-        """
-        if self._found:
-            raise BadInput(self.errors())
+        if errors:
+            raise BadInput(errors)
 
 
 def short(node: Node) -> str:

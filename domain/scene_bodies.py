@@ -28,9 +28,8 @@ BODY_KEYS = ("parent", "joint", "mass", "friction", "restitution", *POSE_KEYS)
 def read_body(name: str, entry: Entry, physics: Physics) -> Body:
     """A body of the section ``bodies``; its parent and joint are checked by ``check_carriers``."""
     f = entry.fields(("shapes",), BODY_KEYS)
-    shapes = tuple(read_shape(e) for e in f["shapes"].elements()) if "shapes" in f else ()
-    if "shapes" in f and not shapes:
-        f["shapes"].fault("needs at least one shape")
+    shapes = _shapes(f)
+    friction, restitution = _surface(f, physics)
     return Body(
         name=name,
         parent=f["parent"].text() if "parent" in f else WORLD,
@@ -38,12 +37,25 @@ def read_body(name: str, entry: Entry, physics: Physics) -> Body:
         X_WB0=read_pose(f),
         shapes=shapes,
         mass=f["mass"].number(positive=True) if "mass" in f else 5.0,
-        friction=f["friction"].number(at_least=0) if "friction" in f else physics.friction,
-        restitution=(
-            f["restitution"].number(at_least=0, at_most=1)
-            if "restitution" in f
-            else physics.restitution
-        ),
+        friction=friction,
+        restitution=restitution,
+    )
+
+
+def _shapes(f: dict[str, Entry]) -> tuple[Shape, ...]:
+    shapes = tuple(read_shape(e) for e in f["shapes"].elements()) if "shapes" in f else ()
+    if "shapes" in f and not shapes:
+        f["shapes"].fault("needs at least one shape")
+    return shapes
+
+
+def _surface(f: dict[str, Entry], default: Physics) -> tuple[float, float]:
+    """Friction and restitution."""
+    return (
+        f["friction"].number(at_least=0) if "friction" in f else default.friction,
+        f["restitution"].number(at_least=0, at_most=1)
+        if "restitution" in f
+        else default.restitution,
     )
 
 
@@ -175,9 +187,7 @@ def read_item(
     """The item, and the body in whose frame its ``X_WI`` still is."""
     optional = ("label", "friction", "restitution", "grasps", "size")
     f = entry.fields(("shapes", "mass", "pose"), optional)
-    shapes = tuple(read_shape(e) for e in f["shapes"].elements()) if "shapes" in f else ()
-    if "shapes" in f and not shapes:
-        f["shapes"].fault("needs at least one shape")
+    shapes = _shapes(f)
     solid = [s for s in shapes if s.collision]
     if shapes and not solid:
         f["shapes"].fault("needs at least one shape that can be touched")
@@ -191,18 +201,15 @@ def read_item(
     body, X_BI = WORLD, frozen(np.eye(4))
     if "pose" in f:
         body, X_BI = _item_pose(f["pose"], float(size[2]), regions)
+    friction, restitution = _surface(f, physics)
     return body, Item(
         name=name,
         label=f["label"].text() if "label" in f else name,
         size=frozen(size),
         shapes=shapes,
         mass=f["mass"].number(positive=True) if "mass" in f else 1.0,
-        friction=f["friction"].number(at_least=0) if "friction" in f else physics.friction,
-        restitution=(
-            f["restitution"].number(at_least=0, at_most=1)
-            if "restitution" in f
-            else physics.restitution
-        ),
+        friction=friction,
+        restitution=restitution,
         X_WI=X_BI,
         grasps=tuple(_grasp(e) for e in _listed(f["grasps"])) if "grasps" in f else (),
     )

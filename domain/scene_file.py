@@ -53,15 +53,9 @@ _FURNITURE_KEYS = ("region", "handle", "opening", "staging", "at")
 
 # The mappings that are merged key by key instead of being replaced as a whole.
 _MERGED: Mapping[str, Any] = {
-    "physics": {},
     "robot": {"start": {}, "base": {}},
-    "bodies": {},
-    "joints": {},
-    "regions": {},
-    "handles": {},
-    "items": {},
-    "stances": {},
-    "objects": {},
+    **{name: {} for name in ("physics", "bodies", "joints", "regions", "handles")},
+    **{name: {} for name in ("items", "stances", "objects")},
 }
 
 

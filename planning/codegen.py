@@ -12,6 +12,13 @@ from typing import Any
 
 from galley.planning.packing import Move, Test, Variable
 
+Expand = Callable[[Iterable[int], Callable[[int], object]], None]
+Successors = Callable[[int], list[tuple[int, int]]]
+IsGoal = Callable[[int], bool]
+
+_MAX_DEPTH = 60  # Python refuses a hundred levels of indentation
+_LINEAR = 3  # values of a variable that are tried one after the other rather than by halving
+
 
 class Decisions:
     """Splits moves by a variable that many of them test."""
@@ -48,14 +55,6 @@ def split(moves: Sequence[Move], field: int) -> tuple[dict[int, list[Move]], lis
         else:
             others.append(move)
     return branches, others
-
-
-Expand = Callable[[Iterable[int], Callable[[int], object]], None]
-Successors = Callable[[int], list[tuple[int, int]]]
-IsGoal = Callable[[int], bool]
-
-_MAX_DEPTH = 60  # Python refuses a hundred levels of indentation
-_LINEAR = 3  # values of a variable that are tried one after the other rather than by halving
 
 
 def compile_expand(moves: Sequence[Move], variables: Sequence[Variable]) -> Expand:

@@ -43,7 +43,8 @@ from galley.domain.formula import (
 )
 from galley.domain.pddl import ActionSchema, Domain, Problem
 from galley.planning.operators import GroundAction
-from galley.planning.validation import State, validate_actions
+from galley.planning.semantics import State
+from galley.planning.validation import validate_actions
 
 _ENVIRONMENT = "GalleyReplay-v0"
 

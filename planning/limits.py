@@ -40,13 +40,9 @@ class Limits:
             if value is not None and not value >= 0:
                 raise ValueError(f"{name} must be 0 or more, got {value}")
 
-    def start(self) -> Meter:
-        """A meter that runs from now on."""
-        return Meter(self)
-
 
 class Meter:
-    """Holds one search against its limits."""
+    """Holds one search against its limits, from now on."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits

@@ -104,9 +104,7 @@ class _Rules:
 
     def add(self, instance: Instance) -> None:
         """Adds an action to those that may become applicable."""
-        self._ready.append(
-            _Rule(instance.condition, instance.add, instance.delete, instance),
-        )
+        self._ready.append(_Rule(instance.condition, instance.add, instance.delete, instance))
 
     def run(self) -> None:
         """Draws all consequences."""
@@ -183,9 +181,14 @@ class Fixpoint(_Rules):
 
     def reach(self) -> Reach:
         """What is reached."""
-        instances = sorted(self.instances.values(), key=self._place)
+        return self._reached(self)
+
+    def _reached(self, rules: _Rules) -> Reach:
         return Reach(
-            frozenset(self.init), frozenset(self.true), frozenset(self.falsified), tuple(instances)
+            frozenset(rules.init),
+            frozenset(rules.true),
+            frozenset(rules.falsified),
+            tuple(sorted(rules.instances.values(), key=self._place)),
         )
 
     def extended(self, facts: Iterable[Fact], removed: Iterable[Fact]) -> Fixpoint:
@@ -214,13 +217,7 @@ class Fixpoint(_Rules):
             if instance.action not in forbidden:
                 rules.add(instance)
         rules.run()
-        instances = sorted(rules.instances.values(), key=self._place)
-        return Reach(
-            frozenset(rules.init),
-            frozenset(rules.true),
-            frozenset(rules.falsified),
-            tuple(instances),
-        )
+        return self._reached(rules)
 
     def _settle(self, fact: Fact) -> None:
         self._by_predicate[fact.predicate].append(fact)

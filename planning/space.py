@@ -16,7 +16,7 @@ from galley.planning.codegen import (
     compile_test,
 )
 from galley.planning.operators import Operator
-from galley.planning.packing import Move, Packing, Test, Variable
+from galley.planning.packing import Move, Packing, Test
 from galley.planning.task import Task
 
 Layer = Sequence[int]  # states: a set's in any order, or a sorted array of 64-bit integers
@@ -44,20 +44,15 @@ class StateSpace:
     init: int
     goal: Test | None
 
-    @property
-    def variables(self) -> tuple[Variable, ...]:
-        """The variables of a state."""
-        return self.packing.variables
-
     @cached_property
     def expand(self) -> Expand:
         """``expand(states, add)`` calls ``add`` with each successor of each state."""
-        return compile_expand(self.moves, self.variables)
+        return compile_expand(self.moves, self.packing.variables)
 
     @cached_property
     def successors(self) -> Successors:
         """``successors(state)``: pairs of a place in ``operators`` and the state that follows."""
-        return compile_successors(self.moves, self.variables)
+        return compile_successors(self.moves, self.packing.variables)
 
     @cached_property
     def is_goal(self) -> IsGoal:
@@ -76,14 +71,10 @@ class StateSpace:
         for _, condition in self.task.goals:
             read |= condition.read()
         fields = 0
-        for variable in self.variables:
+        for variable in self.packing.variables:
             if variable.all_facts & read:
                 fields |= variable.field
         return fields
-
-    def decode(self, state: int) -> int:
-        """The task's facts that hold in a packed state."""
-        return self.packing.decode(state)
 
 
 def state_space(task: Task, *, prune: bool = True) -> StateSpace:

@@ -29,7 +29,7 @@ class ArrayExpander:
         if space.packing.width > MAX_WIDTH:
             raise ValueError(f"states of {space.packing.width} bits don't fit into {MAX_WIDTH}")
         self.space = space
-        self.decisions = Decisions(space.moves, space.variables)
+        self.decisions = Decisions(space.moves, space.packing.variables)
 
     def successors(self, states: States) -> States:
         """Every successor of ``states`` (n,), sorted, without repetition."""

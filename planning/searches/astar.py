@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 from galley.domain.failure import Failure
-from galley.planning.limits import Limits
+from galley.planning.limits import Limits, Meter
 from galley.planning.operators import Plan, plan_of
 from galley.planning.searches.breadth_first import breadth_first
 from galley.planning.searches.uniform_cost import UniformCost, whole_costs
@@ -40,7 +40,7 @@ def astar(
 ) -> Plan | Failure:
     """A plan of least cost.
 
-    The same task always gives the same plan.
+    The same task always gives the same plan; for what else may come back see ``methods.search``.
 
     Args:
         task: the ground task.
@@ -49,15 +49,11 @@ def astar(
             ``auto`` begins blind, and where that is not enough and Numba is installed, both take
             turns.
 
-    Returns:
-        The plan, or a Failure: ``CONTRADICTION`` with a certificate where no plan exists, and
-        ``BUDGET`` where a limit was reached first.
-
     Raises:
         ImportError: ``landmark-cut`` without Numba.
     """
     limits = limits or Limits()
-    meter = limits.start()
+    meter = Meter(limits)
     space = state_space(task)
     costs, _ = whole_costs(each.cost for each in space.operators)
     expanded = 0

@@ -19,19 +19,13 @@ from galley.planning.task import Task
 def breadth_first(task: Task, limits: Limits | None = None) -> Plan | Failure:
     """A plan of the fewest actions.
 
-    The same task always gives the same plan.
+    The same task always gives the same plan; for what else may come back see ``methods.search``.
 
     Args:
-        task: the ground task; its goal is relaxed-reachable.
+        task: the ground task; its goal is relaxed-reachable, and does not hold at the start.
         limits: when to give up.
-
-    Returns:
-        The plan, or a Failure: ``CONTRADICTION`` with a certificate where no plan exists, and
-        ``BUDGET`` where a limit was reached first.
     """
-    meter = (limits or Limits()).start()
-    if task.is_goal(task.init):
-        return Plan((), 0.0, 0, 1, meter.seconds)
+    meter = Meter(limits or Limits())
     found = search_first_states(task, meter)
     if found is None:
         # From the start again: what was searched so far took no longer than the preparations do.

@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 
 from galley.domain.failure import Failure
 from galley.planning.explain import explain_exhausted
-from galley.planning.limits import Limits
+from galley.planning.limits import Limits, Meter
 from galley.planning.operators import Operator, Plan, plan_of
 from galley.planning.searches.breadth_first import breadth_first
 from galley.planning.searches.relaxed import RelaxedPlans, RelaxedTask
@@ -32,17 +32,13 @@ _LONGEST = 1000  # actions of a plan for which this takes well under a second
 def greedy(task: Task, limits: Limits | None = None) -> Plan | Failure:
     """A plan, found with as little search as possible.
 
-    The same task always gives the same plan.
+    The same task always gives the same plan; for what else may come back see ``methods.search``.
 
     Args:
         task: the ground task.
         limits: when to give up.
-
-    Returns:
-        The plan, or a Failure: ``CONTRADICTION`` with a certificate where no plan exists, and
-        ``BUDGET`` where a limit was reached first.
     """
-    meter = (limits or Limits()).start()
+    meter = Meter(limits or Limits())
     space = state_space(task)
     # Actions are counted, not their costs: measured on kitchens with distances, plans found by
     # cost, or by cost plus one, are longer and dearer, and take several times longer to find.
@@ -90,7 +86,7 @@ def greedy(task: Task, limits: Limits | None = None) -> Plan | Failure:
                     heappush(preferred_only, entry)
     if dead_ends:  # the states behind them were not seen, and an explanation needs them all
         return breadth_first(task, limits)
-    return explain_exhausted(task, map(space.decode, reached))
+    return explain_exhausted(task, map(space.packing.decode, reached))
 
 
 def _path(space: StateSpace, reached: dict[int, tuple[int, int]], state: int) -> list[Operator]:

@@ -109,7 +109,7 @@ class Layers:
         return self._exhausted(seen.masked(self.space.goal_fields), len(seen))
 
     def _exhausted(self, read_by_goal: Iterable[int], count: int) -> Failure:
-        states = map(self.space.decode, read_by_goal)
+        states = map(self.space.packing.decode, read_by_goal)
         return explain_exhausted(self.space.task, states, count)
 
     def _limit(self, reached: str, generated: int) -> Failure:
@@ -141,7 +141,7 @@ class Regression:
 
     def __init__(self, space: StateSpace) -> None:
         self.space = space
-        self.variables = space.variables
+        self.variables = space.packing.variables
         # Of each move what it surely writes: only those are tried that may have led to a state.
         self._writing = [_surely_written(move) for move in space.moves]
 

@@ -57,7 +57,7 @@ class RelaxedTask:
         self.operators = tuple(builder.operators)
         self.goal = builder.goal
         self._tables = tuple(
-            (each.shift, each.mask, builder.table(each.facts)) for each in space.variables
+            (each.shift, each.mask, builder.table(each.facts)) for each in space.packing.variables
         )
 
     def propositions(self, state: int) -> list[int]:
@@ -71,7 +71,7 @@ class RelaxedTask:
 class _Builder:
     def __init__(self, space: StateSpace) -> None:
         self.packed = 0
-        for variable in space.variables:
+        for variable in space.packing.variables:
             self.packed |= variable.all_facts
         self.count = 1
         self.operators: list[RelaxedOperator] = []

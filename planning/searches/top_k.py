@@ -87,7 +87,7 @@ class PlanIterator(Iterator[Plan]):
             StopIteration: there are no more, or a limit was reached.
         """
         if self._plans is None or self._meter is None:
-            self._meter = self._limits.start()
+            self._meter = Meter(self._limits)
             self._plans = self._run(self._meter)
         elif self._waited_since is not None:
             # The time that the caller took between two plans is not the search's.
@@ -114,7 +114,7 @@ class PlanIterator(Iterator[Plan]):
         if over is None:
             self.complete = True
             if not self._found:
-                states = map(space.decode, search.region.cost)
+                states = map(space.packing.decode, search.region.cost)
                 self.failure = explain_exhausted(self._task, states, whole=True)
             return
         self.failure = meter.failure(

@@ -79,7 +79,7 @@ class UniformCost:
     def why_none(self) -> Failure:
         """Why there is no plan, after the whole space was searched without one."""
         read = self._frontier.masked(self.space.goal_fields)
-        states = map(self.space.decode, read)
+        states = map(self.space.packing.decode, read)
         return explain_exhausted(self.space.task, states, self._frontier.taken())
 
     def run(self, effort: int, meter: Meter, others: int = 0) -> str | None:

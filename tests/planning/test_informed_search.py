@@ -15,6 +15,7 @@ import galley.domain
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.planning import Limits, Plan
+from galley.planning.limits import Meter
 from galley.planning.searches.astar import astar, numba_installed
 from galley.planning.searches.greedy import greedy, without_needless
 from galley.planning.searches.landmark_cut import InformedSearch, LandmarkCut
@@ -348,7 +349,7 @@ def test_searches_go_on_where_they_stopped(kitchen):
     kinds = [UniformCost, InformedSearch] if numba_installed() else [UniformCost]
     for kind in kinds:
         whole, parts = kind(space, costs), kind(space, costs)
-        meter = Limits().start()
+        meter = Meter(Limits())
         whole.run(10**9, meter)
         while not parts.done:
             before = parts.expanded
