@@ -171,9 +171,10 @@ def _cost(schema: ActionSchema, binding: Binding, problem: Problem) -> float:
 
 
 def read_plan(path: str | Path) -> tuple[GroundAction, ...]:
-    """The actions of a plan file; an empty file is the empty plan.
+    """The actions of a plan file: one ``(pick sugar burner h1)`` a line, ``;`` begins a comment.
 
-    Only the form is checked here. Whether actions and objects exist is for ``validate`` to say.
+    An empty file is the empty plan. Only the form is checked here; whether actions and objects
+    exist is for ``validate_actions`` to say.
 
     Raises:
         BadInput: every fault of the file, with line and column.

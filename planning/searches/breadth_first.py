@@ -15,6 +15,14 @@ from galley.planning.limits import Limits, Meter
 from galley.planning.operators import Operator, Plan, plan_of
 from galley.planning.task import Task
 
+# Looking at a fact or at an operator takes some 200 ns; preparing an operator, 40 us or so.
+_LOOKS_AT_LEAST = 12_000
+_LOOKS_PER_OPERATOR = 120
+_LOOKS = 200_000
+
+# Place, facts to read and to find, facts to keep and to add; and the operator if that isn't all.
+_Row = tuple[int, int, int, int, int, Operator | None]
+
 
 def breadth_first(task: Task, limits: Limits | None = None) -> Plan | Failure:
     """A plan of the fewest actions.
@@ -26,7 +34,7 @@ def breadth_first(task: Task, limits: Limits | None = None) -> Plan | Failure:
         limits: when to give up.
     """
     meter = Meter(limits or Limits())
-    found = search_first_states(task, meter)
+    found = _search_first_states(task, meter)
     if found is None:
         # From the start again: what was searched so far took no longer than the preparations do.
         from galley.planning.searches.layers import Layers
@@ -36,13 +44,7 @@ def breadth_first(task: Task, limits: Limits | None = None) -> Plan | Failure:
     return found
 
 
-# Looking at a fact or at an operator takes some 200 ns; preparing an operator, 40 us or so.
-_LOOKS_AT_LEAST = 12_000
-_LOOKS_PER_OPERATOR = 120
-_LOOKS = 200_000
-
-
-def search_first_states(task: Task, meter: Meter) -> Plan | Failure | None:
+def _search_first_states(task: Task, meter: Meter) -> Plan | Failure | None:
     """Breadth-first search, as far as it is cheaper than to prepare for more.
 
     Args:
@@ -113,10 +115,6 @@ def search_first_states(task: Task, meter: Meter) -> Plan | Failure | None:
     from galley.planning.explain import explain_exhausted
 
     return explain_exhausted(task, reached_by)
-
-
-# Place, facts to read and to find, facts to keep and to add; and the operator if that isn't all.
-_Row = tuple[int, int, int, int, int, Operator | None]
 
 
 def _by_fact(operators: list[Operator], facts: int) -> tuple[dict[int, list[_Row]], list[_Row]]:

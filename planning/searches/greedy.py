@@ -99,7 +99,13 @@ def _path(space: StateSpace, reached: dict[int, tuple[int, int]], state: int) ->
 
 
 def without_needless(task: Task, plan: Sequence[Operator]) -> list[Operator]:
-    """``plan`` without actions that it doesn't need; as it is where it is very long."""
+    """``plan`` without actions that it doesn't need; as it is where it is very long.
+
+    Action elimination: an action is left out on trial, and with it all later ones that thereby
+    become inapplicable; if the goal still holds at the end, they stay out (Nakhost and Müller,
+    "Action elimination and plan neighborhood graph search", 2010). It takes time quadratic in the
+    plan's length and never makes a plan dearer.
+    """
     kept = list(plan)
     if len(kept) > _LONGEST:
         return kept

@@ -222,8 +222,8 @@ class _Sets:
 def whole_costs(costs: Iterable[float]) -> tuple[list[int], int]:
     """The costs in a unit of which each is a whole multiple.
 
-    A cost is taken as the decimal that it is written as: 0.1 is a tenth, not the binary fraction
-    next to it.
+    So sums are exact, and equal costs compare equal. A cost is taken as the decimal that it is
+    written as: 0.1 is a tenth, not the binary fraction next to it.
 
     Returns:
         The multiples, and how many of the unit make one.
