@@ -148,7 +148,7 @@ def _straight(bench: Workbench, kind: str, k: int, number: int, seed: int) -> Ca
     poses = None if draw is None else draw(bench, resting, rng)
     while True:
         base, state = rng.uniform(NEAR.lower, NEAR.upper), resting
-        ends = np.array([bench.arm.sample(rng) for _ in range(20)])
+        ends = np.array([bench.space("arm").sample(rng) for _ in range(20)])
         if poses is not None:
             X_WH, state = next(poses)
             found = sample_stance(X_WH @ inverse(X_FH), NEAR, bench.scene.robot.base, rng)
@@ -160,7 +160,7 @@ def _straight(bench: Workbench, kind: str, k: int, number: int, seed: int) -> Ca
             # In an order of their own, whatever the solver's is.
             ends = rng.permutation(ends[np.lexsort(ends.round(6).T)])[:8]
         # From the folded arm or from anywhere, in turns.
-        start = bench.tucked if number % 2 == 0 else bench.arm.sample(rng)
+        start = bench.tucked if number % 2 == 0 else bench.space("arm").sample(rng)
         q = np.concatenate([base, start, state.q[10:]])
         for end in _ends(bench, state.with_robot(q), start, ends):
             name = f"straight-{kind}-{number}"

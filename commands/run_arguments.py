@@ -67,16 +67,16 @@ def run_parser(
     p.add_argument(
         "--planner",
         choices=("rrt-connect", "rrt", "anytime"),
-        default="rrt-connect",
         help="for free arm motions: RRT-Connect, the seed's RRT, or RRT-Connect that goes on "
-        "searching for shorter paths (default rrt-connect)",
+        "searching for shorter paths (default rrt-connect; with --checker pybullet rrt, for the "
+        "base too)",
     )
     p.add_argument(
         "--checker",
         choices=("kernel", "pybullet"),
         default="kernel",
         help="what looks for collisions while planning: the compiled kernel, or PyBullet, many "
-        "times slower (default kernel)",
+        "times slower, with the seed's RRT in Python (default kernel)",
     )
     p.add_argument(
         "--arrival",
@@ -128,8 +128,14 @@ def run(options: argparse.Namespace) -> int:
     """``galley run``."""
     from galley.commands.run import run_command
 
-    if options.planner == "anytime" and options.checker == "pybullet":
-        print("galley run: error: --planner anytime needs --checker kernel", file=sys.stderr)
+    implied = "rrt" if options.checker == "pybullet" else "rrt-connect"
+    options.planner = options.planner or implied
+    if options.checker == "pybullet" and options.planner != implied:
+        print(
+            f"galley run: error: --planner {options.planner} needs --checker kernel; "
+            "in PyBullet the seed's RRT plans: --planner rrt",
+            file=sys.stderr,
+        )
         return 2
     if options.execute != "physics" and (options.noise or options.fault):
         given = "--noise" if options.noise else "--fault"

@@ -41,6 +41,9 @@ def base_radius(spec: MobileBaseSpec, held_reach: float = 0.0) -> float:
 def travel_bound(group: str, spec: MobileBaseSpec, a: Array, b: Array, held_reach: float) -> float:
     """Bound (m) on the travel of any point of the robot, or of what it holds, from a to b (k,)."""
     d = np.abs(np.asarray(b) - a)
+    if group == "base+arm":  # a chain: what its parts add to a point's travel adds up
+        base = travel_bound("base", spec, a[:3], b[:3], held_reach)
+        return base + travel_bound("arm", spec, a[3:], b[3:], held_reach)
     if group == "arm":
         return float(arm_radii(held_reach) @ d)
     if group == "base":

@@ -64,7 +64,7 @@ class Builder:
         q = self.state.q.copy()
         q[self.bench.robot.slice("base")] = goal
         arms = folded(self.bench, self.state.with_robot(q))
-        if len(arms) == 0 or not self.bench.compiled:
+        if len(arms) == 0:
             return _no_room(phase)
         goals = np.hstack([np.repeat(goal[None], len(arms), axis=0), arms])
         return self._free(BOTH, goals, phase)

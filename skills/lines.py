@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.frames import Array
-from galley.motion.edges import bisection_order
 from galley.motion.path import Path
+from galley.motion.space import bisection_order
 from galley.motion.timing import through
 from galley.motion.trajectory import Trajectory
 from galley.reachability.arm import follow

@@ -147,9 +147,9 @@ def _anywhere(
     rng: np.random.Generator,
     tally: Tally,
 ) -> Iterator[Array]:
-    checker = bench.checker(state, grip(bench, state))
-    low = np.maximum(stance.lower, bench.base.lower)[:2]
-    high = np.minimum(stance.upper, bench.base.upper)[:2]
+    checker, group = bench.checker(state, grip(bench, state)), bench.robot.group("base")
+    low = np.maximum(stance.lower, group.lower)[:2]
+    high = np.minimum(stance.upper, group.upper)[:2]
     while tally.tried < bench.settings.placements and (low <= high).all():
         tally.tried += 1
         base = np.array([*rng.uniform(low, high), sample_heading(stance, rng)])

@@ -12,7 +12,7 @@ import numpy as np
 from galley.domain.frames import Array, transform
 from galley.domain.scene import Scene, Stance
 from galley.domain.state import State
-from galley.motion.space import Space, arm_space, base_space
+from galley.motion.space import Space, joint_space
 from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
 from galley.worlds.checker import MARGIN, Checker, Pair
@@ -32,8 +32,9 @@ class Settings:
 
     Attributes:
         seed: of every random stream.
-        planner: ``rrt-connect``, ``rrt`` or ``anytime`` for free arm motions.
-        checker: ``kernel``, compiled and conservative, or ``pybullet``.
+        planner: ``rrt-connect``, ``rrt`` or ``anytime`` for free arm motions, on the kernel.
+        checker: ``kernel``, compiled and conservative, or ``pybullet``: then the seed's RRT in
+            Python plans for every joint group, whatever ``planner`` is.
         optimize: what makes trajectories of free motions' paths: ``smooth``, ``time-optimal``,
             ``shortest`` (the seed's QP, for the arm) or ``none``; these two stop at each corner.
         l1: the seed's RRT arrives by the L1 norm instead of a box.
@@ -76,19 +77,9 @@ class Workbench:
         """The robot's dynamics by what it holds, as they are made (``skills.finish``)."""
         return {}
 
-    @cached_property
-    def arm(self) -> Space:
-        """The arm's space."""
-        return arm_space(self.robot.group("arm"))
-
-    @cached_property
-    def base(self) -> Space:
-        """The base's space."""
-        return base_space(self.robot.group("base"))
-
     def space(self, group: str) -> Space:
-        """The space of ``arm`` or ``base``."""
-        return {"arm": self.arm, "base": self.base}[group]
+        """The space of ``arm``, ``base`` or ``base+arm``."""
+        return joint_space(self.robot, group)
 
     def rng(self, *key: int) -> np.random.Generator:
         """The stream of a key such as (action, attempt): the same for the same seed and key."""

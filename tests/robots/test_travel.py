@@ -42,7 +42,7 @@ def world_points(q: np.ndarray, points: dict[str, np.ndarray]) -> np.ndarray:
     )
 
 
-@pytest.mark.parametrize("group", ["arm", "base"])
+@pytest.mark.parametrize("group", ["arm", "base", "base+arm"])
 def test_no_mesh_vertex_travels_further_than_the_bound(group, points):
     robot, spec, rng = mobile_panda(), MobileBaseSpec(), np.random.default_rng(5)
     limits, where = robot.group(group), robot.slice(group)
