@@ -208,7 +208,7 @@ def _compare_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
     p = _add(
         commands,
         "compare",
-        "RRT, shortcut, shortest, smooth and time-optimal trajectories on the same query",
+        "RRT, shortcut, shortest (QP), smooth and time-optimal trajectories on the same query",
         compare,
         "queries:\n"
         "  seed      the arm turns round: the hand --distance further along x (the default)\n"
@@ -218,8 +218,10 @@ def _compare_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
         "  compare.json                             all figures\n"
         "  compare.png                              joints, velocities, hand path, clearance\n"
         "  distributions.png                        of many queries\n"
-        "  trajectory_rrt.npy, trajectory_opt.npy   waypoints (n, 7), rad\n"
-        "  rrt.mp4, opt.mp4, side_by_side.mp4       films of the first query, from one viewpoint",
+        "  trajectory_rrt.npy, _qp.npy, _opt.npy    waypoints (n, 7), rad: the RRT's, the seed's\n"
+        "                                           quadratic program's, the smooth trajectory's\n"
+        "  rrt.mp4, qp.mp4, opt.mp4                 films of them, from one viewpoint\n"
+        "  side_by_side.mp4                         the RRT's and the smooth one on one clock",
     )
     p.add_argument(
         "--query",

@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from rich.table import Table
 
 from galley.commands.progress import Printer
-from galley.compare import Options, run
 from galley.comparison.measures import CAP, Measured
 from galley.comparison.methods import TITLES, Attempt
-from galley.comparison.summary import MethodSummary, Result, Spread, figures
+from galley.comparison.runner import Options, run
+from galley.comparison.summary import MethodSummary, Result, figures, tail_percent
 from galley.domain.failure import Failure
 
-_STOPS = "RRT, shortcut and shortest stop at every corner of their paths. Solve times are warm."
-_COLUMNS = {"rrt": "RRT"}
+_STOPS = "RRTs, shortcut and shortest stop at every corner of their paths. Solve times are warm."
+_COLUMNS = {"rrt": "RRT", "rrt-pybullet": "RRT in\nPyBullet", "time-optimal": "time-\noptimal"}
 _VERDICTS = {None: "no path", True: "free", False: "COLLIDES"}
 
 
@@ -63,8 +63,8 @@ class _Listener(Printer):
         elif results:
             self.console.print(_many(summaries))
             self.console.print(
-                f"{len(results)} queries. Figures are medians of the successes, and in brackets "
-                "their 95th percentiles (of clearance the 5th)."
+                f"{len(results)} queries. Figures are medians of the successes, under them their "
+                "95th percentiles (of clearance the 5th)."
             )
         self.console.print(_STOPS)
 
@@ -95,7 +95,8 @@ def _one(result: Result) -> Table:
     table = _table(attempt.method for attempt, _ in result.rows)
     rows = [None if m is None else figures(a, m) for a, m in result.rows]
     for name, (title, scale, digits) in _NAMES.items():
-        cells = ["-" if row is None else f"{scale * row[name]:.{digits}f}" for row in rows]
+        values = [None if row is None else scale * row[name] for row in rows]
+        cells = [_figure(value, digits) for value in values]
         if name == "min_clearance_m":
             far = [row is not None and row[name] >= CAP for row in rows]
             cells = [f">{c}" if beyond else c for c, beyond in zip(cells, far, strict=True)]
@@ -146,13 +147,14 @@ def _many(summaries: tuple[MethodSummary, ...]) -> Table:
         table.add_row(title, *(f"{n} ({100 * n / s.queries:.0f}%)" for n, s in shares))
     for name, (title, scale, digits) in _NAMES.items():
         spreads = [s.spreads.get(name) for s in summaries]
-        table.add_row(title, *(_median(spread, scale, digits) for spread in spreads))
+        medians = [None if s is None else scale * s.median for s in spreads]
+        tails = [None if s is None else scale * s.tail for s in spreads]
+        table.add_row(title, *(_figure(value, digits) for value in medians))
+        table.add_row(f"{tail_percent(name):>10} %", *(_figure(value, digits) for value in tails))
     quotients = [s.against_shortcut for s in summaries]
-    table.add_row("time / shortcut's", *("-" if q is None else f"{q:.2f}" for q in quotients))
+    table.add_row("time / shortcut's", *(_figure(q, 2) for q in quotients))
     return table
 
 
-def _median(spread: Spread | None, scale: float, digits: int) -> str:
-    if spread is None:
-        return "-"
-    return f"{scale * spread.median:.{digits}f} ({scale * spread.tail:.{digits}f})"
+def _figure(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from galley.comparison.query import Query, arm_view, stands_free
+from galley.comparison.queries import Query, arm_view, stands_free
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, frozen
 from galley.domain.scene import HAND, Item

@@ -5,9 +5,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from galley.comparison.query import Query, hand_poses
-from galley.comparison.random_queries import random_queries
-from galley.comparison.seed_query import seed_query
+from galley.comparison.queries import Query, hand_poses, random_queries, seed_query
 from galley.domain.failure import Failure, FailureKind
 from galley.worlds.checker import held_pairs
 from galley.worlds.scene_kernel import SceneKernel

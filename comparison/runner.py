@@ -8,18 +8,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from galley.comparison.kept import best, fault, raw, save_waypoints, to_show
+import numpy as np
+
 from galley.comparison.measures import measure
-from galley.comparison.methods import solve
-from galley.comparison.query import Query
+from galley.comparison.methods import Attempt, solve
+from galley.comparison.queries import DISTANCE, Query, random_queries, seed_query
 from galley.comparison.query_file import read_query, resolve
-from galley.comparison.random_queries import random_queries
-from galley.comparison.records import SCHEMA_VERSION, result_record, summary_record
-from galley.comparison.seed_query import DISTANCE, seed_query
-from galley.comparison.summary import MethodSummary, Result, summarize
+from galley.comparison.summary import (
+    SCHEMA_VERSION,
+    MethodSummary,
+    Result,
+    best,
+    fault,
+    qp,
+    raw,
+    result_record,
+    summarize,
+    summary_record,
+    to_show,
+)
 from galley.compiled.jit import pending
 from galley.domain.failure import Failure
 from galley.domain.files import written_whole
+from galley.domain.frames import Array
 from galley.domain.scene import Scene
 from galley.domain.scene_file import load_scene
 from galley.motion.planning import PLANNERS_COMPILED
@@ -33,8 +44,9 @@ from galley.worlds.scene_kernel import SceneKernel
 from galley.worlds.view import KERNEL
 
 MARKER = "compare.json"
+_FINE = 0.01  # s between the waypoints of a smooth curve
 SEED, RANDOM = "seed", "random"
-KITCHEN = Path(__file__).parent / "domain" / "kitchen" / "kitchen.yaml"
+KITCHEN = Path(__file__).parent.parent / "domain" / "kitchen" / "kitchen.yaml"
 _COMPILED = (KERNEL, PLANNERS_COMPILED, "forward kinematics", "the arm's reach", TIMING)
 
 
@@ -160,14 +172,15 @@ class _Comparison:
     def _solve(self, first: Query, others: Iterator[Query | Failure]) -> None:
         options, results = self.options, self.outcome.results
         self.listener.stage(f"solving: {first.about}")
-        solve(self.kernel, first, options.seed)  # compiled code is loaded now: times are warm
+        # Compiled code is loaded now, so that times are warm.
+        solve(self.kernel, self.world, first, options.seed, in_pybullet=0)
         query: Query | Failure = first
         tried = len(self.outcome.faults)  # queries that could not be made, before the first
         while True:
             if isinstance(query, Failure):
                 self.outcome.faults.append(str(query))
             else:
-                attempts = solve(self.kernel, query, options.seed)
+                attempts = solve(self.kernel, self.world, query, options.seed)
                 rows = tuple((a, measure(self.kernel, self.world, query, a)) for a in attempts)
                 results.append(Result(query, rows))
                 found = fault(results[-1])
@@ -202,8 +215,8 @@ class _Comparison:
             partial.write_text(json.dumps(told, indent=1) + "\n")
 
     def _save_waypoints(self, result: Result) -> None:
-        """``trajectory_rrt.npy`` and ``trajectory_opt.npy``: waypoints (n, 7), rad."""
-        for name, attempt in (("rrt", raw(result)), ("opt", best(result))):
+        """``trajectory_rrt.npy``, ``_qp`` and ``_opt``: waypoints (n, 7), rad."""
+        for name, attempt in (("rrt", raw(result)), ("qp", qp(result)), ("opt", best(result))):
             if attempt is not None:
                 save_waypoints(self.folder / f"trajectory_{name}.npy", attempt)
 
@@ -223,14 +236,39 @@ class _Comparison:
         if one is None or other is None:
             self.listener.stage("no film: there is no RRT path to set beside the other")
             return
-        self.listener.stage(f"filming {result.query.name}: rrt.mp4, opt.mp4 and side_by_side.mp4")
+        self.listener.stage(
+            f"filming {result.query.name}: rrt.mp4, opt.mp4, side_by_side.mp4 and qp.mp4"
+        )
         film_query(
             self.folder,
             self.world,
             result,
-            (one.method, other.method),
+            (one, other),
+            qp(result),
             fps=self.options.fps,
             height=self.options.height,
             speed=self.options.speed,
             progress=lambda done, total: self.listener.fraction("filming", done / total),
         )
+
+
+def save_waypoints(path: Path, attempt: Attempt) -> None:
+    """Write an attempt's waypoints (n, 7), rad; of a smooth curve, one every 10 ms.
+
+    Raises:
+        BadInput: ``path`` can't be written.
+    """
+    points = attempt.waypoints
+    if points is None:
+        assert attempt.trajectory is not None
+        points = sampled(attempt, _FINE)
+    with written_whole(path) as partial, open(partial, "wb") as stream:
+        np.save(stream, points, allow_pickle=False)
+
+
+def sampled(attempt: Attempt, step: float) -> Array:
+    """Configurations (n, 7) along an attempt's trajectory at most ``step`` (s) apart, ends too."""
+    trajectory = attempt.trajectory
+    assert trajectory is not None
+    count = max(1, int(np.ceil(trajectory.duration / step - 1e-9)))
+    return trajectory(np.linspace(0.0, trajectory.duration, count + 1))

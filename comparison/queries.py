@@ -1,31 +1,54 @@
-"""Random queries in a scene: the base near the furniture, the arm between two free configurations.
+"""What every method is asked: the arm from one configuration to another, the base where it stands.
 
-Every third query holds an item; in every second one, where the scene allows it, something is in the
-way of the straight line. A query counts only if RRT-Connect finds a proven path for it: what is
-asked can be done.
+- The seed's query: the arm turns from its start to a goal where the hand is 0.6 m further along
+  world x, on the other side of its own base. The hand's orientation is free.
+- Random queries: the base near the furniture, the arm between two free configurations. Every third
+  query holds an item; in every second one, where the scene allows it, something is in the way of
+  the straight line. A query counts only if RRT-Connect finds a proven path for it: what is asked
+  can be done.
+
+A person's own queries are read by ``query_file``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from galley.comparison.query import Query, arm_view, hand_poses, stands_free
+from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, frozen, wrap
+from galley.domain.frames import (
+    Array,
+    frozen,
+    inverse,
+    rotation_from_quaternion,
+    transform,
+    wrap,
+)
 from galley.domain.scene import HAND, Binding, Scene
 from galley.domain.state import Placement, State, initial_state
 from galley.motion.compiled_search import SearchOptions
 from galley.motion.planning import search
+from galley.motion.rrt import EndRegion
+from galley.reachability.arm import configurations, joint7_values
 from galley.reachability.stances import sample_heading
-from galley.robots.kinematics import link0_pose
+from galley.robots.kinematics import hand_pose, link0_pose
 from galley.robots.model import RobotModel
+from galley.robots.panda import X_FH, forward
 from galley.skills.grasps import grasps_of, item_in_hand
-from galley.worlds.checker import MARGIN
+from galley.worlds.checker import MARGIN, held_pairs
 from galley.worlds.scene_kernel import SceneKernel
+from galley.worlds.view import View
 
-_STREAM = 1  # of a seed's random numbers; the methods have others
+DISTANCE = 0.6  # m, the seed's
+REGION = 0.01  # m, half the side of the seed's end region
+_STEP, _FARTHEST = 0.01, 1.5  # m, how the seed's goal is moved on while it is in collision
+_ORIENTATIONS = 60  # random orientations of the hand tried at a goal
+_GOALS = 40  # goal configurations kept to grow towards
+
+_STREAM = 1  # of a seed's random numbers, for random queries; the methods have others
 _TRIES = 200  # draws for one query before it is given up
 _ARMS = 192  # random arm configurations looked at in one draw
 _FAR = 1.5  # rad between start and goal, at least
@@ -37,6 +60,89 @@ _BLOCKED_EVERY = 2  # in each second one the straight line is blocked
 _PROOF = SearchOptions(iterations=6000, shortcuts=0, rounds=2, required=0.5 * MARGIN)
 
 
+@dataclass(frozen=True)
+class Query:
+    """What every method is asked.
+
+    Attributes:
+        name: unique among those of one run.
+        state: the world; the arm stands at the start, an item may be in the hand.
+        goals: free arm configurations (m, 7), rad, of which one is to be reached.
+        region: where the RRT's hand may end instead; None for ``goals`` only.
+        about: what it asks, in a few words.
+    """
+
+    name: str
+    state: State
+    goals: Array
+    region: EndRegion | None = None
+    about: str = ""
+
+    def start(self, robot: RobotModel) -> Array:
+        """The arm's configuration (7,) at the start, rad."""
+        return np.array(self.state.q[robot.slice("arm")])
+
+
+def arm_view(kernel: SceneKernel, state: State, margin: float = MARGIN) -> View:
+    """The arm in the world as ``state`` has it, what it holds in its hand."""
+    return kernel.view(state, "arm", held_pairs(kernel.scene, kernel.robot, state), margin)
+
+
+def stands_free(kernel: SceneKernel, state: State) -> bool:
+    """Whether the whole robot, base and all, keeps the margin in ``state``."""
+    allowed = held_pairs(kernel.scene, kernel.robot, state)
+    return kernel.view(state, "all", allowed).free(state.q)
+
+
+def hand_poses(spec: MobileBaseSpec, base: Array, Q: Array) -> Array:
+    """X_WH (n, 4, 4) of the hand for arm configurations (n, 7), the base at (x, y, heading)."""
+    return np.asarray(link0_pose(base, spec) @ forward(Q) @ X_FH)
+
+
+def seed_query(kernel: SceneKernel, distance: float = DISTANCE, seed: int = 0) -> Query | Failure:
+    """The seed's query; the goal is the nearest to ``distance`` (m) that is free, if farther.
+
+    The region lies so that even its near side is ``distance`` away from where the grasp centre
+    between the fingertips is at the start.
+    """
+    scene, state = kernel.scene, initial_state(kernel.scene)
+    spec, base = scene.robot.base, state.q[:3]
+    X_HT = transform(None, kernel.robot.p_HT)
+    p_start = (hand_pose(state.q, spec) @ X_HT)[:3, 3]
+    axis = float(link0_pose(base, spec)[0, 3])
+    view = arm_view(kernel, state)
+
+    def tool(arm: Array) -> Array:
+        return np.asarray(hand_poses(spec, base, arm) @ X_HT)
+
+    rng = np.random.default_rng(np.random.SeedSequence((seed, 0)))
+    tries = 0
+    for extra in np.arange(0.0, max(_FARTHEST - distance, _STEP), _STEP):
+        p = p_start + np.array([distance + REGION + extra, 0.0, 0.0])
+        if (p[0] - axis) * (p_start[0] - axis) >= 0.0:
+            continue  # not yet on the other side
+        found: list[Array] = []
+        for _ in range(_ORIENTATIONS):
+            tries += 1
+            X_WT = transform(rotation_from_quaternion(rng.normal(size=4)), p)
+            arms = configurations(X_WT @ inverse(X_HT), base, spec, joint7_values(8, rng))
+            if len(arms):
+                arms = rng.permutation(arms)
+                found += list(arms[view.free_many(arms)])
+        if found:
+            goals = frozen([found[k] for k in rng.permutation(len(found))[:_GOALS]])
+            region = EndRegion(tool, transform(None, p), REGION, None)
+            away = distance + REGION + float(extra)
+            about = f"turn round: the hand {away:.2f} m further along x, past its own base"
+            return Query("seed", state, goals, region, about)
+    return Failure(
+        FailureKind.BUDGET,
+        f"no collision-free goal with the hand {distance:.2f} m or more along x, on the other side "
+        f"of its base, in {tries} tries",
+        numbers={"tries": float(tries)},
+    )
+
+
 def random_queries(kernel: SceneKernel, count: int, seed: int = 0) -> Iterator[Query | Failure]:
     """``count`` queries, each from random numbers of its own: the first n are those of n.
 
@@ -45,10 +151,10 @@ def random_queries(kernel: SceneKernel, count: int, seed: int = 0) -> Iterator[Q
     """
     for number in range(count):
         rng = np.random.default_rng(np.random.SeedSequence((seed, _STREAM, number)))
-        yield _query(kernel, number, rng)
+        yield _random_query(kernel, number, rng)
 
 
-def _query(kernel: SceneKernel, number: int, rng: np.random.Generator) -> Query | Failure:
+def _random_query(kernel: SceneKernel, number: int, rng: np.random.Generator) -> Query | Failure:
     carries = number % _CARRY_EVERY == _CARRY_EVERY - 1
     blocked = number % _BLOCKED_EVERY == 0
     for turn in range(_TRIES):
