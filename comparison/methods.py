@@ -33,7 +33,7 @@ from galley.worlds.scene_kernel import SceneKernel
 from galley.worlds.view import View
 
 if TYPE_CHECKING:  # pydrake loads late
-    from galley.optimization.result import Optimized
+    from galley.optimization.time_optimal import Optimized
 
 METHODS = ("rrt", "rrt-pybullet", "shortcut", "shortest", "smooth", "time-optimal")
 TITLES = {

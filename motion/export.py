@@ -6,17 +6,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from galley.domain.errors import BadInput
 from galley.domain.files import written_whole
-from galley.domain.frames import Array
 from galley.motion.trajectory import Samples, Trajectory
 from galley.robots.model import JointGroup
 
@@ -62,26 +58,6 @@ def write_csv(path: Path, trajectory: Trajectory, group: JointGroup, rate: float
     lines += [",".join(map(repr, row)) for row in table.tolist()]
     _write(Path(path), "\n".join(lines) + "\n")
     return len(table)
-
-
-def read_csv(path: Path | str) -> tuple[tuple[str, ...], Samples]:
-    """Joint names and samples that ``write_csv`` wrote, bit for bit.
-
-    Raises:
-        BadInput: no such file, or not one of these.
-    """
-    try:
-        with open(path, newline="") as stream:
-            names, *rows = csv.reader(stream)
-        if names[:1] != ["time [s]"] or len(names) % 3 != 1:
-            raise ValueError("the header is another one")
-        table = np.array(rows, dtype=np.float64).reshape(-1, len(names))
-    except FileNotFoundError:
-        raise BadInput.one(path, "no such file") from None
-    except (OSError, ValueError, csv.Error) as error:
-        raise BadInput.one(path, f"is no exported trajectory ({error})") from None
-    joints = tuple(name.split(" position ")[0] for name in names[1::3])
-    return joints, Samples(table[:, 0], table[:, 1::3], table[:, 2::3], table[:, 3::3])
 
 
 def ros_message(
@@ -139,27 +115,6 @@ def write_ros(
     return len(message["points"])
 
 
-def read_ros(path: Path | str) -> tuple[tuple[str, ...], Samples]:
-    """Joint names and samples of a file that ``write_ros`` wrote; times to the nanosecond.
-
-    Raises:
-        BadInput: no such file, or not one of these.
-    """
-    try:
-        message = json.loads(Path(path).read_text())
-        points = message["points"]
-        stamps = [p["time_from_start"] for p in points]
-        times = np.array([s["sec"] + s["nanosec"] / _NANO for s in stamps])
-        fields = ("positions", "velocities", "accelerations")
-        q, v, a = (_column([p[field] for p in points]) for field in fields)
-        joints = tuple(str(name) for name in message["joint_names"])
-    except FileNotFoundError:
-        raise BadInput.one(path, "no such file") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadInput.one(path, f"is no JointTrajectory ({error})") from None
-    return joints, Samples(times, q, v, a)
-
-
 def _sampled(trajectory: Trajectory, group: JointGroup, rate: float) -> Samples:
     if trajectory.group != group.name or trajectory.coefficients.shape[2] != group.size:
         raise ValueError(f"a trajectory of '{trajectory.group}' is none of '{group.name}'")
@@ -172,10 +127,6 @@ def _duration(nanoseconds: int) -> dict[str, int]:
     """A time as ROS 2 writes it, both parts whole and the second below 1e9."""
     whole, rest = divmod(nanoseconds, _NANO)
     return {"sec": whole, "nanosec": rest}
-
-
-def _column(rows: Sequence[Sequence[float]]) -> Array:
-    return np.array(rows, dtype=np.float64)
 
 
 def _quoted(name: str) -> str:

@@ -22,9 +22,8 @@ from galley.motion.path import Path
 from galley.motion.timing import corners
 from galley.motion.trajectory import Trajectory, limit_ratios, slowed
 from galley.optimization.program import Weights, build, solve
-from galley.optimization.result import Optimized
 from galley.optimization.spline import FIXED, SplineSpace, spline_space
-from galley.optimization.time_optimal import time_optimal
+from galley.optimization.time_optimal import Optimized, time_optimal
 from galley.optimization.verdict import judge, planned_clearance
 from galley.robots.model import JointGroup
 from galley.worlds.view import View

@@ -144,16 +144,6 @@ class TorqueModel:
             found[k] = plant.CalcInverseDynamics(context, second, self._forces)[self._at_v]
         return found
 
-    def energy(self, q: Array, velocity: Array) -> tuple[float, float]:
-        """Kinetic and potential energy (J) at q (n,) and velocity (n,)."""
-        plant, context = self._plant, self._context
-        positions, rates = self._zeros()
-        positions[self._at_q], rates[self._at_v] = q, velocity
-        plant.SetPositions(context, positions)
-        plant.SetVelocities(context, rates)
-        kinetic = plant.CalcKineticEnergy(context)
-        return float(kinetic), float(plant.CalcPotentialEnergy(context))
-
     def _zeros(self) -> tuple[Any, Any]:
         """The plant's positions as it was made, velocities 0; the stubs' types fit nothing."""
         return np.array(self._default), np.zeros(self._plant.num_velocities())

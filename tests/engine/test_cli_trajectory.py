@@ -12,14 +12,14 @@ import galley
 from galley.domain.state import initial_state
 from galley.motion.archive import write_archive
 from galley.motion.effects import effects
-from galley.motion.export import read_csv, read_ros
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path as JointPath
-from galley.motion.store import load_trajectories, save_trajectories
+from galley.motion.store import save_trajectories
 from galley.motion.timing import rest_to_rest
 from galley.motion.trajectory import Trajectory, slowed
 from galley.optimization.torques import Held, TorqueModel
 from galley.robots.mobile_panda import mobile_panda
+from galley.tests.motion.readers import load_trajectories, read_csv, read_ros
 
 KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen" / "kitchen.yaml"
 

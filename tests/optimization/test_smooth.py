@@ -9,8 +9,8 @@ import ruckig
 from galley.domain.failure import Failure
 from galley.motion.path import Path
 from galley.motion.planning import plan
-from galley.optimization.result import Optimized
 from galley.optimization.smooth import SmoothOptions, smooth
+from galley.optimization.time_optimal import Optimized
 from galley.optimization.verdict import judge
 from galley.robots.iiwa import iiwa
 from galley.robots.mobile_panda import mobile_panda

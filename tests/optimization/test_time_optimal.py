@@ -13,8 +13,7 @@ from galley.motion.planning import plan
 from galley.motion.timing import rest_to_rest
 from galley.motion.trajectory import limit_ratios
 from galley.optimization import time_optimal as module
-from galley.optimization.result import Optimized
-from galley.optimization.time_optimal import time_optimal
+from galley.optimization.time_optimal import Optimized, time_optimal
 from galley.optimization.verdict import judge
 from galley.robots.model import joined
 from galley.robots.panda_arm import arm_group, panda_arm
