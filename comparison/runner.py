@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -30,7 +31,6 @@ from galley.comparison.summary import (
 from galley.compiled.jit import pending
 from galley.domain.failure import Failure
 from galley.domain.files import written_whole
-from galley.domain.frames import Array
 from galley.domain.scene import Scene
 from galley.domain.scene_file import load_scene
 from galley.motion.planning import PLANNERS_COMPILED
@@ -129,13 +129,12 @@ def run(options: Options, listener: Listener) -> Outcome | Failure:
         else:
             queries = iter((seed_query(kernel, options.distance, options.seed),))
         outcome = Outcome(path)
-        first = next(queries)
-        while isinstance(first, Failure):
+        for first in queries:
+            if not isinstance(first, Failure):
+                break
             outcome.faults.append(str(first))
-            following = next(queries, None)
-            if following is None:
-                return first
-            first = following
+        if isinstance(first, Failure):
+            return first
         with RunFolder(path) as folder:
             work = _Comparison(options, scene, kernel, world, folder.partial, listener, outcome)
             work.go(first, queries)
@@ -174,9 +173,8 @@ class _Comparison:
         self.listener.stage(f"solving: {first.about}")
         # Compiled code is loaded now, so that times are warm.
         solve(self.kernel, self.world, first, options.seed, in_pybullet=0)
-        query: Query | Failure = first
-        tried = len(self.outcome.faults)  # queries that could not be made, before the first
-        while True:
+        before = len(self.outcome.faults)  # queries that could not be made, before the first
+        for tried, query in enumerate(chain((first,), others), before + 1):
             if isinstance(query, Failure):
                 self.outcome.faults.append(str(query))
             else:
@@ -186,13 +184,8 @@ class _Comparison:
                 found = fault(results[-1])
                 if found:
                     self.outcome.faults.append(found)
-            tried += 1
             if options.count > 1:
                 self.listener.fraction("comparing", tried / options.count)
-            following = next(others, None)
-            if following is None:
-                return
-            query = following
 
     def _write(self) -> None:
         options, results = self.options, self.outcome.results
@@ -258,17 +251,10 @@ def save_waypoints(path: Path, attempt: Attempt) -> None:
     Raises:
         BadInput: ``path`` can't be written.
     """
-    points = attempt.waypoints
+    points, trajectory = attempt.waypoints, attempt.trajectory
     if points is None:
-        assert attempt.trajectory is not None
-        points = sampled(attempt, _FINE)
+        assert trajectory is not None
+        count = max(1, int(np.ceil(trajectory.duration / _FINE - 1e-9)))
+        points = trajectory(np.linspace(0.0, trajectory.duration, count + 1))
     with written_whole(path) as partial, open(partial, "wb") as stream:
         np.save(stream, points, allow_pickle=False)
-
-
-def sampled(attempt: Attempt, step: float) -> Array:
-    """Configurations (n, 7) along an attempt's trajectory at most ``step`` (s) apart, ends too."""
-    trajectory = attempt.trajectory
-    assert trajectory is not None
-    count = max(1, int(np.ceil(trajectory.duration / step - 1e-9)))
-    return trajectory(np.linspace(0.0, trajectory.duration, count + 1))
