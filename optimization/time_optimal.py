@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from time import perf_counter
 
 import numpy as np
 
@@ -52,14 +51,12 @@ class Optimized:
         method: which method made it: ``smooth`` or ``time-optimal``.
         note: why it isn't the method that was asked for; empty if it is.
         rounds: how many programs were solved.
-        milliseconds: wall time it took.
     """
 
     trajectory: Trajectory
     method: str
     note: str = ""
     rounds: int = 0
-    milliseconds: float = 0.0
 
 
 def time_optimal(
@@ -86,7 +83,6 @@ def time_optimal(
     Raises:
         ValueError: a path that isn't the group's, or a scale out of range.
     """
-    began = perf_counter()
     if path.waypoints.shape[1] != group.size:
         raise ValueError(
             f"the path has {path.waypoints.shape[1]} joints, group '{group.name}' {group.size}"
@@ -109,7 +105,7 @@ def time_optimal(
             if verdict.passed:
                 stops = int((cuts == 0.0).sum())
                 note = f"stops at {stops} of {len(cuts)} corners" if stops else ""
-                return Optimized(trajectory, METHOD, note, rounds, _since(began))
+                return Optimized(trajectory, METHOD, note, rounds)
             smaller = _shrunk(cuts, useful, spans, verdict.unproven)
             if smaller is None:
                 break
@@ -119,7 +115,7 @@ def time_optimal(
     if not verdict.passed:
         return Failure(FailureKind.BUDGET, f"the path itself doesn't pass: {verdict.reason}")
     note = "stops at every corner" if len(points) > 2 else ""
-    return Optimized(trajectory, METHOD, note, rounds + 1, _since(began))
+    return Optimized(trajectory, METHOD, note, rounds + 1)
 
 
 def _timed(
@@ -181,7 +177,3 @@ def _shrunk(cuts: Array, useful: Array, spans: Array, where: float | None) -> Ar
         return None
     smaller = np.where(away <= _BESIDE, 0.5 * cuts, cuts)
     return np.where(smaller < _LEAST * useful, 0.0, smaller)
-
-
-def _since(began: float) -> float:
-    return 1e3 * (perf_counter() - began)

@@ -207,7 +207,7 @@ class Refusal:
         verdict = judge(None, trajectory, group, scale)
         if verdict.passed and distance.min() > self.least:
             at = float(t[distance.argmin()])
-            return type(verdict)("refused", verdict.velocity, 0.0, 0.0, at)
+            return type(verdict)("refused", at)
         return verdict
 
 
