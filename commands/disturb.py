@@ -31,9 +31,9 @@ from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene_file import load_scene
 from galley.engine import COMPILED, Options
 from galley.run_folder import check_destination, new_name
-from galley.scenarios.sweep import Lost, cores, sweep
 from galley.simulation.faults import parse_fault
 from galley.simulation.noise import MODERATE
+from galley.sweeps import Lost, cores, sweep
 from galley.tamp.binding import bind
 
 SUMMARY, LINES, FIGURE = "disturb.json", "disturb.jsonl", "disturb.png"

@@ -22,9 +22,8 @@ from galley.engine import COMPILED
 from galley.run_folder import check_destination, new_name
 from galley.scenarios.expectation import Expectation
 from galley.scenarios.outcome import Job, Outcome, outcome_of
-from galley.scenarios.ray_workers import MissingRay
 from galley.scenarios.scenario import KITCHEN, Scenario, check, find
-from galley.scenarios.sweep import Lost, cores, sweep
+from galley.sweeps import Lost, MissingRay, cores, sweep
 
 SUMMARY = "scenarios.json"
 SCHEMA_VERSION = 1

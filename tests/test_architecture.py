@@ -22,6 +22,7 @@ BELOW_SKILLS = {"compiled", "domain", "robots", "worlds", "motion", "optimizatio
 MAY_IMPORT = {
     "compiled": set(),
     "domain": set(),
+    "sweeps": {"domain"},
     "planning": {"domain", "compiled"},
     "robots": {"domain", "compiled"},
     "worlds": {"domain", "robots", "compiled"},

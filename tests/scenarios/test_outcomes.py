@@ -15,7 +15,7 @@ from galley.domain.log import Log
 from galley.scenarios.outcome import Job, outcome_of
 from galley.scenarios.picture import draw_end
 from galley.scenarios.scenario import KITCHEN, find
-from galley.scenarios.sweep import sweep
+from galley.sweeps import sweep
 
 QUICK = ("too_tall", "contradiction")  # refused without a search
 

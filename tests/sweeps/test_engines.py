@@ -7,8 +7,7 @@ from functools import partial
 
 import pytest
 
-from galley.scenarios.ray_workers import MissingRay
-from galley.scenarios.sweep import Lost, sweep
+from galley.sweeps import Lost, MissingRay, sweep
 
 # A job is a call of something in the standard library: any worker can import it.
 FIRST_IS_SLOW = [
