@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from galley.comparison.kept import best, fault, raw, save_waypoints, to_show
 from galley.comparison.measures import measure
@@ -16,12 +16,14 @@ from galley.comparison.query_file import read_query, resolve
 from galley.comparison.random_queries import random_queries
 from galley.comparison.records import SCHEMA_VERSION, result_record, summary_record
 from galley.comparison.seed_query import DISTANCE, seed_query
-from galley.comparison.summary import MethodSummary, Result, summarize
+from galley.comparison.summary import Result, summarize
 from galley.compiled.jit import pending
 from galley.domain.failure import Failure
-from galley.domain.files import written_whole
+from galley.domain.files import write_whole
+from galley.domain.listener import Listener
 from galley.domain.scene import Scene
 from galley.domain.scene_file import load_scene
+from galley.domain.shipped import KITCHEN
 from galley.motion.planning import PLANNERS_COMPILED
 from galley.optimization.path_timing import TIMING
 from galley.report import versions
@@ -34,7 +36,6 @@ from galley.worlds.view import KERNEL
 
 MARKER = "compare.json"
 SEED, RANDOM = "seed", "random"
-KITCHEN = Path(__file__).parent / "domain" / "kitchen" / "kitchen.yaml"
 _COMPILED = (KERNEL, PLANNERS_COMPILED, "forward kinematics", "the arm's reach", TIMING)
 
 
@@ -57,22 +58,6 @@ class Options:
     height: int = 720
     fps: int = 20
     speed: float = 1.0
-
-
-class Listener(Protocol):
-    """Hears how a comparison goes on: the command line prints it."""
-
-    def stage(self, text: str) -> None:
-        """A stage begins."""
-        ...
-
-    def fraction(self, text: str, done: float) -> None:
-        """A long step is done to this share, in [0, 1]."""
-        ...
-
-    def results(self, results: tuple[Result, ...], summaries: tuple[MethodSummary, ...]) -> None:
-        """All queries are done."""
-        ...
 
 
 @dataclass
@@ -102,7 +87,9 @@ def run(options: Options, listener: Listener) -> Outcome | Failure:
     path = options.out or new_name("compare")
     check_destination(path, MARKER)
     file = read_query(Path(options.query)) if options.query not in (SEED, RANDOM) else None
-    scene = load_scene(options.scene or (file.scene if file and file.scene else KITCHEN))
+    scene = load_scene(
+        options.scene or (file.scene if file and file.scene else KITCHEN / "kitchen.yaml")
+    )
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         check_start(world)
         waiting = pending(*_COMPILED)
@@ -198,8 +185,7 @@ class _Comparison:
         }
         if options.query == SEED:
             told["distance_m"] = options.distance
-        with written_whole(self.folder / MARKER) as partial:
-            partial.write_text(json.dumps(told, indent=1) + "\n")
+        write_whole(self.folder / MARKER, json.dumps(told, indent=1) + "\n")
 
     def _save_waypoints(self, result: Result) -> None:
         """``trajectory_rrt.npy`` and ``trajectory_opt.npy``: waypoints (n, 7), rad."""

@@ -14,25 +14,25 @@ if __name__ == "__main__":
         raise SystemExit(130) from None
     raise SystemExit(main())
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from galley.compiled.jit import pending
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.files import write_whole
 from galley.domain.formula import Fact
+from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.pddl import Domain, Problem
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene import Binding, Scene
 from galley.domain.scene_file import load_scene
+from galley.domain.shipped import KITCHEN
 from galley.domain.state import State, initial_state
 from galley.execution.executors import Disturbance
 from galley.execution.loop import Course
-from galley.execution.stage import Listener as StageListener
 from galley.execution.stage import Stage
 from galley.motion.audit import audit
 from galley.motion.motion import FREE, Motion
@@ -57,7 +57,6 @@ from galley.worlds.scene_check import check_start
 from galley.worlds.view import KERNEL
 
 COMPILED = (KERNEL, PLANNERS_COMPILED, "inverse kinematics", "the arm's reach", TIMING)
-KITCHEN = Path(__file__).parent / "domain" / "kitchen"
 
 
 @dataclass(frozen=True)
@@ -83,14 +82,6 @@ class Options:
     fps: int = 20
     speed: float = 1.0
     node_limit: int | None = None
-
-
-class Listener(StageListener, Protocol):
-    """Hears how a run goes on, its searches included: the command line prints it."""
-
-    def motions(self, report: Report) -> None:
-        """All motions are planned."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -267,7 +258,7 @@ class _Run:
 
     def _keep_plan(self) -> None:
         text = "".join(f"{line}\n" for line in self.report.plan)
-        _write(self.folder / "plan.txt", text)
+        write_whole(self.folder / "plan.txt", text)
 
     def _replay(self, actions: tuple[GroundAction, ...]) -> Failure | None:
         """The plan checked by our validator, against the user's own domain, and in PDDLGym."""
@@ -386,9 +377,3 @@ class _Run:
         except (RuntimeError, ValueError, OSError) as error:
             self.report.video = {"error": str(error)}
         self.report.timing_s["video"] = time.perf_counter() - began
-
-
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text)
-    os.replace(partial, path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -14,6 +13,7 @@ import numpy as np
 
 from galley import __version__
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.files import write_whole
 from galley.motion.motion import FREE, Motion
 from galley.validation.verdict import Verdict
 
@@ -156,9 +156,8 @@ class Report:
 
     def write(self, folder: Path) -> None:
         """Write report.json into ``folder``, whole or not at all."""
-        partial = folder / ".report.json.partial"
-        partial.write_text(json.dumps(self.as_json(), indent=1, default=_plain) + "\n")
-        os.replace(partial, folder / "report.json")
+        text = json.dumps(self.as_json(), indent=1, default=_plain) + "\n"
+        write_whole(folder / "report.json", text)
 
 
 def _motion(motion: Motion) -> dict[str, Any]:

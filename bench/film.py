@@ -24,7 +24,7 @@ import numpy as np
 
 from galley.domain.log import Log
 from galley.domain.scene_file import load_scene
-from galley.engine import KITCHEN
+from galley.domain.shipped import KITCHEN
 from galley.robots.mobile_panda import mobile_panda
 from galley.viz.renderer import RENDERERS
 from galley.viz.video import film

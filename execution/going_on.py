@@ -10,6 +10,7 @@ import numpy as np
 from galley.domain.failure import Failure
 from galley.domain.formula import Fact
 from galley.domain.frames import wrap
+from galley.domain.listener import Listener
 from galley.domain.pddl import Domain, Problem
 from galley.domain.scene import Binding
 from galley.domain.state import State
@@ -22,7 +23,7 @@ from galley.skills.escape import escape
 from galley.skills.skill import Role
 from galley.tamp.binding import bind_plan
 from galley.tamp.refine import Refined, Refinement
-from galley.tamp.search import Listener, Search, Silent
+from galley.tamp.search import Search
 
 Facts = frozenset[Fact]
 
@@ -115,7 +116,7 @@ def go_on(
         A Failure where there is no way out of contact, or as the search over plans and motions
         gives it, with what it proves.
     """
-    listener = Silent() if listener is None else listener
+    listener = Listener() if listener is None else listener
     bench = bench.anew(recovery)
     state = within_limits(bench, state)
     out = escape(bench, state, under_way.motion)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.formula import Fact
+from galley.domain.listener import Listener
 from galley.domain.scene import Scene
 from galley.domain.state import State, item_pose
 from galley.execution.going_on import Continuation, UnderWay
@@ -37,18 +37,6 @@ Finish = Callable[[tuple[Motion, ...], State], tuple[Motion, ...] | Failure]
 """Final trajectories of motions that begin in a State, audited."""
 Missing = Callable[[State, Facts], tuple[str, ...]]
 """What of the goal does not hold, in words."""
-
-
-class Listener(Protocol):
-    """Hears how it goes."""
-
-    def stage(self, text: str) -> None:
-        """Something new begins."""
-        ...
-
-    def fraction(self, text: str, done: float) -> None:
-        """A long step is done to this share, in [0, 1]."""
-        ...
 
 
 @dataclass(frozen=True)

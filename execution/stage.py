@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from galley.domain.failure import Failure
 from galley.domain.formula import Fact
+from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.pddl import Domain, Problem
 from galley.domain.scene import Binding
@@ -17,16 +17,10 @@ from galley.domain.state import State
 from galley.execution.executors import Disturbance, executor_for
 from galley.execution.going_on import Continuation, UnderWay, go_on
 from galley.execution.loop import Course, Finish, Loop
-from galley.execution.loop import Listener as LoopListener
 from galley.motion.thresholds import Thresholds
 from galley.simulation.faults import Faults
 from galley.skills import Skill, Workbench
 from galley.tamp.goal import GoalJudge
-from galley.tamp.search import Listener as SearchListener
-
-
-class Listener(SearchListener, LoopListener, Protocol):
-    """Hears how execution goes, and the searches that it takes."""
 
 
 @dataclass

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from galley.domain.errors import BadInput
-from galley.domain.files import written_whole
+from galley.domain.files import write_whole
 from galley.domain.frames import Array
 from galley.motion.trajectory import Samples, Trajectory
 from galley.robots.model import JointGroup
@@ -60,7 +60,7 @@ def write_csv(path: Path, trajectory: Trajectory, group: JointGroup, rate: float
         table[:, 1 + k :: 3] = values
     lines = [",".join(_quoted(name) for name in names)]
     lines += [",".join(map(repr, row)) for row in table.tolist()]
-    _write(Path(path), "\n".join(lines) + "\n")
+    write_whole(Path(path), "\n".join(lines) + "\n")
     return len(table)
 
 
@@ -135,7 +135,7 @@ def write_ros(
         BadInput: ``path`` can't be written.
     """
     message = ros_message(trajectory, group, rate, frame)
-    _write(Path(path), json.dumps(message, indent=1) + "\n")
+    write_whole(Path(path), json.dumps(message, indent=1) + "\n")
     return len(message["points"])
 
 
@@ -181,8 +181,3 @@ def _column(rows: Sequence[Sequence[float]]) -> Array:
 def _quoted(name: str) -> str:
     """A field of CSV; joint names may hold anything."""
     return '"' + name.replace('"', '""') + '"' if set(name) & set(',"\n') else name
-
-
-def _write(path: Path, text: str) -> None:
-    with written_whole(path) as partial:
-        partial.write_text(text)

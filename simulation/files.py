@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from galley.domain.errors import BadInput
-from galley.domain.files import written_whole
+from galley.domain.files import write_whole
 from galley.domain.frames import inverse, to_pose7
 from galley.domain.log import Log
 from galley.domain.scene import Scene
@@ -97,7 +97,7 @@ class FileExecutor:
         except OSError as error:
             raise BadInput.one(folder, f"can't be made: {error.strerror}") from None
         self._clear()
-        _write(folder / "README.txt", README)
+        write_whole(folder / "README.txt", README)
         self._index(finished=False)
 
     # -- the interface ---------------------------------------------------------------------------
@@ -146,7 +146,7 @@ class FileExecutor:
         grasps = closes and bool(motion.allowed)
         force = self.scene.physics.finger_force if grasps else 0.0
         header = "time [s],width [m],speed [m/s],force [N]"
-        _write(path, f"{header}\n0.0,{width!r},{speed!r},{force!r}\n")
+        write_whole(path, f"{header}\n0.0,{width!r},{speed!r},{force!r}\n")
         what = {"command": "grasp" if grasps else "move", "width_m": width, "speed_m_s": speed}
         return {"kind": "gripper", "rows": 1, **what, "force_N": force}
 
@@ -212,7 +212,7 @@ class FileExecutor:
             "thresholds": thresholds,
             "motions": self._motions,
         }
-        _write(self.folder / INDEX, json.dumps(index, indent=1) + "\n")
+        write_whole(self.folder / INDEX, json.dumps(index, indent=1) + "\n")
 
     def _clear(self) -> None:
         """Take away what an earlier run left."""
@@ -233,8 +233,3 @@ def _slug(name: str) -> str:
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
     return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}
-
-
-def _write(path: Path, text: str) -> None:
-    with written_whole(path) as partial:
-        partial.write_text(text)

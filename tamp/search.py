@@ -11,9 +11,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.listener import Listener
 from galley.domain.pddl import Domain, Problem
 from galley.domain.scene import Binding
 from galley.domain.state import State
@@ -31,35 +31,6 @@ from galley.tamp.skeletons import Skeletons, shortest
 
 TURN = 8  # refinements beyond one for each action that a skeleton gets before the next has its turn
 REFINEMENTS = 80  # of single actions in all, and 8 more for each action of the first plan
-
-
-class Listener(Protocol):
-    """Hears how the search goes on."""
-
-    def skeleton(self, actions: tuple[str, ...]) -> None:
-        """A plan is about to be refined."""
-        ...
-
-    def action(self, index: int, total: int, text: str, event: str) -> None:
-        """An action's refinement: ``start``, ``done``, or why it is tried again."""
-        ...
-
-    def learned(self, text: str) -> None:
-        """A fact was learned, and why."""
-        ...
-
-
-class Silent:
-    """A listener that says nothing."""
-
-    def skeleton(self, actions: tuple[str, ...]) -> None:
-        """See ``Listener``."""
-
-    def action(self, index: int, total: int, text: str, event: str) -> None:
-        """See ``Listener``."""
-
-    def learned(self, text: str) -> None:
-        """See ``Listener``."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +69,7 @@ class Search:
     bindings: Mapping[str, Binding]
     skills: Mapping[str, Skill]
     start: State
-    listener: Listener = field(default_factory=Silent)
+    listener: Listener = field(default_factory=Listener)
     node_limit: int | None = None
     lessons: Lessons = field(default_factory=Lessons)
     told: list[Lesson] = field(default_factory=list)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from galley.domain.frames import transform
+from galley.domain.listener import Listener
 from galley.domain.scene_file import load_scene
 from galley.execution.going_on import RESUMED, Continuation
 from galley.execution.loop import Course, Loop
@@ -15,7 +16,7 @@ from galley.planning import GroundAction
 from galley.robots.kinematics import hand_pose
 from galley.simulation.faults import parse_fault
 from galley.simulation.physics import PhysicsExecutor
-from galley.tests.execution.scripted import FACTS, Silent
+from galley.tests.execution.scripted import FACTS
 from galley.tests.simulation.by_hand import (
     BEFORE,
     KNOB,
@@ -62,7 +63,7 @@ def test_a_drawer_that_gets_stuck_is_pulled_again(tmp_path, small_text, robot):
         replan,
         lambda motions, state: motions,
         lambda state, facts: () if abs(state.scene_q[0] - opening) < 0.005 else ("not open",),
-        Silent(),
+        Listener(),
     )
     failure = loop.run(Course(pulled, (closing, pull(start.q)), start, FACTS[:2]))
     opened = executor.log().scene_q[:, 0]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.listener import Listener
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene_file import load_scene
 from galley.domain.state import initial_state
@@ -16,7 +17,7 @@ from galley.skills.skill import Role, Skill
 from galley.tamp import search as module
 from galley.tamp.binding import bind
 from galley.tamp.diagnose import Diagnosis
-from galley.tamp.search import TURN, Search, Silent, Solution
+from galley.tamp.search import TURN, Search, Solution
 
 SCENARIOS = KITCHEN.parent / "scenarios"
 TIRED = Failure(FailureKind.BUDGET, "no luck")
@@ -181,12 +182,12 @@ def test_a_lesson_is_learned_once_and_not_asked_for_again(ways):
     ways.roles = dict.fromkeys(("one", "far", "farther", "farthest"), Role())
     heard = []
 
-    class Listener(Silent):
+    class Ear(Listener):
         def learned(self, text):
             heard.append(text.split(":")[0])
 
     search = ways.search()
-    search.listener = Listener()
+    search.listener = Ear()
     assert names(search.solve()) == ("far", "farther", "farthest")
     assert heard == ["(blocked-by gelatin green)"]
     assert ways.asked("short") == [0]

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from galley.domain.listener import Listener
 from galley.domain.log import Log
-from galley.tests.validation.conftest import Silent
 from galley.tests.validation.mutations import FAMILIES, changed, kinds, part, words
 from galley.tests.validation.test_mutated_logs import mutate
 from galley.validation import validate_run
@@ -19,7 +19,7 @@ def whole(tmp_path_factory):
     from galley.engine import Options, run
 
     folder = tmp_path_factory.mktemp("runs") / "physics"
-    outcome = run(Options(execute="physics", video=False, out=folder), Silent())
+    outcome = run(Options(execute="physics", video=False, out=folder), Listener())
     assert outcome.report.status == "success", outcome.report.failure
     return Log.load(folder / "states.npz")
 
