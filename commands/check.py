@@ -7,20 +7,47 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.text import Text
+from galley.commands.arguments import plural
 
-from galley.commands.checked import Stored, read_stored
-from galley.commands.planning import count
-from galley.commands.progress import Printer
-from galley.validation import Verdict, validate_run
+if TYPE_CHECKING:
+    from galley.commands.progress import Printer
+    from galley.commands.stored import Stored
+    from galley.validation import Verdict
 
 _SILENT_S = 2.0  # before anything is said of how far it is
 _LISTED = 50  # violations printed
 
+EPILOG = """what is checked:
+  Every executed state is put into PyBullet again and judged from states.npz and the scene alone:
+  penetrations and forces outside declared contacts, limits of position, velocity, acceleration and
+  torque, tracking, items that slip or jump, everything at rest at the end, and the goal in the
+  final geometry. docs/validation.md says how, and how much is tolerated.
 
-def check_command(arguments: argparse.Namespace) -> int:
+examples:
+  galley check runs/task-20260101-120000
+  galley check runs/mine --problem other.pddl           the same run against another goal
+  galley check states.npz --scene my_kitchen.yaml       a log alone: no goal is judged
+
+Exit status 1 also where the run passes and its goal is not reached."""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """The options of ``galley check``."""
+    p.add_argument("run", type=Path, metavar="RUN", help="folder of a run, or a states.npz")
+    p.add_argument("--scene", type=Path, help="scene file (default: the run's own)")
+    p.add_argument("--domain", type=Path, help="PDDL domain (default: the run's own)")
+    p.add_argument("--problem", type=Path, help="PDDL problem (default: the run's own)")
+    p.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def command(arguments: argparse.Namespace) -> int:
     """Judge and print; 0 only if nothing is violated and the goal holds, where there is one."""
+    from galley.commands.progress import Printer
+    from galley.commands.stored import read_stored
+    from galley.validation import validate_run
+
     stored = read_stored(arguments.run, arguments.scene, arguments.domain, arguments.problem)
     for change in stored.changes:
         print(f"warning: {change}", file=sys.stderr)
@@ -68,10 +95,12 @@ def _as_json(stored: Stored, verdict: Verdict) -> dict[str, object]:
 
 
 def _tell(printer: Printer, stored: Stored, verdict: Verdict) -> None:
+    from rich.text import Text
+
     log, say = stored.log, printer.console.print
     say(
         f"{_name(stored.file)}: {log.mode}, {log.duration:.1f} s,"
-        f" {count(len(log.motions), 'motion')}, {count(verdict.states_checked, 'state')} checked"
+        f" {plural(len(log.motions), 'motion')}, {plural(verdict.states_checked, 'state')} checked"
     )
     for violation in verdict.violations[:_LISTED]:
         kind = (f"{violation.kind:13s}", "red")
@@ -92,7 +121,7 @@ def _tell(printer: Printer, stored: Stored, verdict: Verdict) -> None:
     say(
         "passed" + goal
         if verdict.passed
-        else f"{count(len(verdict.violations), 'violation')}{goal}"
+        else f"{plural(len(verdict.violations), 'violation')}{goal}"
     )
 
 

@@ -5,28 +5,91 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from galley.commands.arguments import count, motion_options, positive
 from galley.commands.progress import Printer
-from galley.compare import Options, run
-from galley.comparison.measures import CAP, Measured
-from galley.comparison.methods import TITLES, Attempt
-from galley.comparison.summary import MethodSummary, Result, Spread, figures
-from galley.domain.failure import Failure
+
+if TYPE_CHECKING:
+    from galley.comparison.measures import Measured
+    from galley.comparison.methods import Attempt
+    from galley.comparison.summary import MethodSummary, Result, Spread
 
 _STOPS = "RRT, shortcut and shortest stop at every corner of their paths. Solve times are warm."
 _COLUMNS = {"rrt": "RRT"}
 _VERDICTS = {None: "no path", True: "free", False: "COLLIDES"}
 
 
-def compare_command(arguments: argparse.Namespace) -> int:
+EPILOG = (
+    "queries:\n"
+    "  seed      the arm turns round: the hand --distance further along x (the default)\n"
+    "  random N  N random queries at the scene's furniture, every third with an item held\n"
+    "  FILE      your own, YAML or JSON (docs/comparison.md)\n\n"
+    "results, in --out:\n"
+    "  compare.json                             all figures\n"
+    "  compare.png                              joints, velocities, hand path, clearance\n"
+    "  distributions.png                        of many queries\n"
+    "  trajectory_rrt.npy, trajectory_opt.npy   waypoints (n, 7), rad\n"
+    "  rrt.mp4, opt.mp4, side_by_side.mp4       films of the first query, from one viewpoint"
+)
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """The options of ``galley compare``."""
+    p.add_argument(
+        "--query",
+        nargs="+",
+        default=["seed"],
+        metavar=("QUERY", "N"),
+        help="what to compare on; see below (default: seed)",
+    )
+    p.add_argument("--scene", type=Path, help="scene file, YAML (default: Galley's kitchen)")
+    p.add_argument(
+        "--distance",
+        type=positive,
+        help="m along world x from the hand's start to its goal, at least, for the seed's query "
+        "(default 0.6)",
+    )
+    motion_options(p)
+
+
+def _query(words: list[str]) -> tuple[str, int]:
+    """Kind or file of ``--query``, and how many.
+
+    Raises:
+        argparse.ArgumentTypeError: in a sentence.
+    """
+    if words[0] == "random":
+        if len(words) != 2:
+            raise argparse.ArgumentTypeError("random needs a number of queries: --query random 20")
+        return words[0], count(words[1])
+    if len(words) != 1:
+        raise argparse.ArgumentTypeError("seed, random N, or one file")
+    return words[0], 1
+
+
+def command(arguments: argparse.Namespace) -> int:
     """Solve, print the tables, write figures and films."""
+    fault = ""
+    try:
+        kind, number = _query(arguments.query)
+    except argparse.ArgumentTypeError as error:
+        fault = f"argument --query: {error}"
+    if not fault and arguments.distance is not None and kind != "seed":
+        fault = "argument --distance: belongs to --query seed"
+    if fault:
+        print(f"galley compare: error: {fault}", file=sys.stderr)
+        return 2
+    from galley.compare import Options, run
+    from galley.domain.failure import Failure
+
     defaults = Options()
-    kind, count = arguments.query
     options = Options(
         query=kind,
-        count=count,
+        count=number,
         scene=arguments.scene,
         distance=defaults.distance if arguments.distance is None else arguments.distance,
         seed=arguments.seed,
@@ -51,10 +114,10 @@ def compare_command(arguments: argparse.Namespace) -> int:
 
 
 class _Listener(Printer):
-    """Also prints the tables. Satisfies ``compare.Listener``."""
+    """Also prints the tables of a comparison."""
 
     def results(self, results: tuple[Result, ...], summaries: tuple[MethodSummary, ...]) -> None:
-        """See ``compare.Listener``."""
+        """See ``Listener``."""
         self.close()
         if len(results) == 1:
             self.console.print(_one(results[0]))
@@ -92,6 +155,9 @@ def _table(methods: Iterable[str]) -> Table:
 
 
 def _one(result: Result) -> Table:
+    from galley.comparison.measures import CAP
+    from galley.comparison.summary import figures
+
     table = _table(attempt.method for attempt, _ in result.rows)
     rows = [None if m is None else figures(a, m) for a, m in result.rows]
     for name, (title, scale, digits) in _NAMES.items():
@@ -107,6 +173,8 @@ def _one(result: Result) -> Table:
 
 def _remarks(result: Result) -> Iterable[str]:
     """What does not fit into the table: collisions, stand-ins, reasons."""
+    from galley.comparison.methods import TITLES
+
     for attempt, measured in result.rows:
         title = TITLES[attempt.method]
         if measured is None:

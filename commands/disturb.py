@@ -3,45 +3,87 @@
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+import math
 from pathlib import Path
-from typing import Any
 
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
+from galley.commands.arguments import sweep_options
 
-from galley.commands.disturb_figure import Count, counted, disturb_figure, wilson
-from galley.commands.disturb_trials import (
-    FAULTS,
-    UNDISTURBED,
-    Result,
-    Trial,
-    carry_out,
-    trials,
-)
-from galley.commands.progress import Printer
-from galley.commands.run import kitchen_file
-from galley.compiled.jit import pending
-from galley.domain.errors import BadInput
-from galley.domain.files import written_whole
-from galley.domain.pddl_reader import read_domain, read_problem
-from galley.domain.scene_file import load_scene
-from galley.engine import COMPILED, Options
-from galley.run_folder import check_destination, new_name
-from galley.simulation.faults import parse_fault
-from galley.simulation.noise import MODERATE
-from galley.sweeps import Lost, cores, sweep
-from galley.tamp.binding import bind
+EPILOG = """what is run:
+  The task under physics, again and again. For each kind of noise alone, and for all together, with
+  each amount, which is a multiple of what --noise moderate means (docs/disturbances.md), and with
+  --faults for each fault without noise: a run for every seed. Amount 0 is run once for all kinds.
 
-SUMMARY, LINES, FIGURE = "disturb.json", "disturb.jsonl", "disturb.png"
-SCHEMA_VERSION = 1
+examples:
+  galley disturb --seeds 10 --jobs 4             all kinds, amounts 0, 0.5, 1 and 2
+  galley disturb --kinds friction --amounts 1 3  one kind, up to three times as much
+  galley disturb --faults --amounts 0            the faults alone
+  galley disturb --faults topple:spam stuck@2    faults of your choice (galley run --help)
+  galley disturb --seeds 10 --out sweep          goes on where it was stopped, if called again
+
+results, in --out:
+  disturb.json    all figures
+  disturb.jsonl   a line a run, as they end: what a sweep that was killed goes on from
+  disturb.png     share of successful runs against the amount, with counts
+
+Exit status 0 says that all runs were carried out, however they ended."""
 
 
-def disturb_command(arguments: argparse.Namespace) -> int:
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """The options of ``galley disturb``."""
+    p.add_argument("--scene", type=Path, help="scene file, YAML (default: Galley's kitchen)")
+    p.add_argument("--domain", type=Path, help="PDDL domain (default: the kitchen's)")
+    p.add_argument("--problem", type=Path, help="PDDL problem (default: sugar and spam)")
+    p.add_argument(
+        "--kinds",
+        nargs="+",
+        choices=("friction", "mass", "position", "observation", "all"),
+        default=["friction", "mass", "position", "observation", "all"],
+        metavar="KIND",
+        help="of noise: friction, mass, position, observation, all (default: every one)",
+    )
+    p.add_argument(
+        "--amounts",
+        nargs="+",
+        type=_amount,
+        default=[0.0, 0.5, 1.0, 2.0],
+        metavar="X",
+        help="multiples of the moderate noise (default 0 0.5 1 2)",
+    )
+    p.add_argument(
+        "--faults",
+        nargs="*",
+        metavar="FAULT",
+        help="also inject faults, one a run: these, or without any one of each kind",
+    )
+    sweep_options(p, seeds=5)
+    p.add_argument("--out", type=Path, help="folder for the results (default: a new one in runs/)")
+
+
+def _amount(text: str) -> float:
+    """A multiple, from 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
+    if not math.isfinite(value) or value < 0.0:
+        raise argparse.ArgumentTypeError("an amount is a number from 0")
+    return value
+
+
+def command(arguments: argparse.Namespace) -> int:
     """Run the sweep; exit status 0 if all runs were carried out, however they ended."""
+    from galley.commands.disturb_study import FAULTS, SUMMARY, Study, carry_out, trials
+    from galley.commands.progress import Printer
+    from galley.commands.study import results_folder
+    from galley.domain.pddl_reader import read_domain, read_problem
+    from galley.domain.scene_file import load_scene
+    from galley.domain.shipped import kitchen_file
+    from galley.engine import Options
+    from galley.run_folder import new_name
+    from galley.simulation.faults import parse_fault
+    from galley.sweeps import digest
+    from galley.tamp.binding import bind
+
     options = Options(
         scene=kitchen_file(arguments.scene, "kitchen.yaml"),
         domain=kitchen_file(arguments.domain, "kitchen.pddl"),
@@ -51,204 +93,29 @@ def disturb_command(arguments: argparse.Namespace) -> int:
         video=False,
     )
     faults = list(FAULTS) if arguments.faults == [] else list(arguments.faults or ())
-    _check(options, faults)
-    seeds = range(arguments.seed, arguments.seed + arguments.seeds)
-    todo = trials(options, arguments.kinds, arguments.amounts, faults, seeds)
-    folder = arguments.out or new_name("disturb")
-    check_destination(folder, marker=SUMMARY)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput.one(folder, f"can't be made: {error.strerror}") from None
-    for name in (LINES, FIGURE):
-        (folder / name).unlink(missing_ok=True)
-    study = _Study(arguments, todo, faults, folder, Printer())
-    try:
-        study.run()
-    finally:
-        study.tell()
-    lost = any(isinstance(result, Lost) for result in study.found.values())
-    return 1 if lost or len(study.found) < len(todo) else 0
-
-
-def _check(options: Options, faults: list[str]) -> None:
-    """Raise BadInput now for what every run would raise it for."""
+    # What every run would refuse is refused now.
     scene = load_scene(options.scene)
     domain = read_domain(options.domain)
     bind(scene, domain, read_problem(options.problem, domain))
     for fault in faults:
         parse_fault(fault, scene, 0)
-
-
-@dataclass
-class _Study:
-    """The runs of one command, and what is known of them so far."""
-
-    arguments: argparse.Namespace
-    trials: list[Trial]
-    faults: list[str]
-    folder: Path
-    printer: Printer
-    found: dict[int, Result | Lost] = field(default_factory=dict)
-    live: Live | None = None
-
-    def run(self) -> None:
-        """All trials; ``found`` grows as they end."""
-        workers = min(self.arguments.jobs or cores(), max(1, len(self.trials)))
-        waiting = pending(*COMPILED)
-        if waiting and workers > 1:  # workers at the same time would each compile it
-            names = ", ".join(waiting)
-            self.printer.stage(f"compiling, once on this machine, a minute or two: {names}")
-            carry_out(self.trials[0])
-        self.printer.stage(f"{len(self.trials)} runs under physics, {workers} at a time")
-        self._save()
-        console = self.printer.console
-        if not console.is_terminal:
-            sweep(carry_out, self.trials, workers, progress=self._heard)
-            return
-        with Live(self._table(), console=console, transient=True) as self.live:
-            sweep(carry_out, self.trials, workers, progress=self._heard)
-
-    def _heard(self, index: int, result: Result | Lost) -> None:
-        """One more run has ended: keep it first of all, then tell."""
-        self.found[index] = result
-        trial = self.trials[index]
-        with open(self.folder / LINES, "a", encoding="utf-8") as stream:
-            stream.write(json.dumps(_told(trial, result)) + "\n")
-        how = f" {trial.amount:g}" if trial.amount else ""
-        console = self.printer.console
-        count = f"{len(self.found):4d}/{len(self.trials)}"
-        console.print(
-            Text.assemble(f"{count}  {trial.series}{how}, seed {trial.seed}: ", *_words(result))
-        )
-        self._save()
-        if self.live is not None:
-            self.live.update(self._table())
-
-    def tell(self) -> None:
-        """Print the table, write summary and figure: of what there is, if interrupted."""
-        self.printer.close()
-        if not self.found:
-            return
-        self.printer.console.print(self._table())
-        self._save()
-        missing = len(self.trials) - len(self.found)
-        title = f"{Path(self.trials[0].options.problem).stem}: {len(self.found)} runs under physics"
-        title += f", {missing} missing" if missing else ""
-        disturb_figure(self.folder / FIGURE, title, self._noise(), self._struck())
-        names = f"{SUMMARY}, {LINES}, {FIGURE}"
-        self.printer.console.print(f"results: {self.folder}: {names}")
-
-    # -- figures ---------------------------------------------------------------------------------
-
-    def _count(self, series: str, amount: float) -> Count:
-        """Of the runs that have ended, those left out in which the fault did not strike.
-
-        A lost one counts as not succeeded.
-        """
-        rows = []
-        for index, result in self.found.items():
-            trial = self.trials[index]
-            if isinstance(result, Result) and not result.struck:
-                continue
-            if (trial.series, trial.amount) == (series, amount):
-                good = isinstance(result, Result) and result.success
-                rows.append((good, result.recoveries if isinstance(result, Result) else 0))
-        return counted(rows)
-
-    def _noise(self) -> dict[str, dict[float, Count]]:
-        """For each kind and amount; amount 0 is the same for all."""
-        asked = sorted(set(self.arguments.amounts))
-        found = {}
-        for kind in dict.fromkeys(self.arguments.kinds):
-            counts = {a: self._count(kind if a else UNDISTURBED, a) for a in asked}
-            found[kind] = {a: count for a, count in counts.items() if count.runs}
-        return {kind: counts for kind, counts in found.items() if counts}
-
-    def _struck(self) -> dict[str, Count]:
-        """For each fault."""
-        counts = {fault: self._count(fault, 0.0) for fault in self.faults}
-        return {fault: count for fault, count in counts.items() if count.runs or self._vain(fault)}
-
-    def _vain(self, fault: str) -> int:
-        """In how many runs a fault did not strike."""
-        return sum(
-            isinstance(result, Result) and result.series == fault and not result.struck
-            for result in self.found.values()
-        )
-
-    def _table(self) -> Table:
-        asked = sorted(set(self.arguments.amounts))
-        table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
-        table.add_column("succeeded of those run", no_wrap=True)
-        for amount in asked:
-            table.add_column(f"x {amount:g}" if amount else "none", justify="right", no_wrap=True)
-        for kind in dict.fromkeys(self.arguments.kinds):
-            table.add_row(kind, *(self._cell(kind if a else UNDISTURBED, a) for a in asked))
-        for fault in self.faults:
-            count = self._count(fault, 0.0)
-            again = f", {count.recovered} of them by planning anew" if count.recovered else ""
-            vain = self._vain(fault)
-            idle = f", {vain} without an occasion" if vain else ""
-            table.add_row(f"fault {fault}", f"{self._cell(fault, 0.0)}{again}{idle}")
-        return table
-
-    def _cell(self, series: str, amount: float) -> str:
-        count = self._count(series, amount)
-        return str(count) if count.runs else "-"
-
-    def _save(self) -> None:
-        with written_whole(self.folder / SUMMARY) as partial:
-            partial.write_text(json.dumps(self.as_json(), indent=1) + "\n")
-
-    def as_json(self) -> dict[str, Any]:
-        """The summary: figures for each series, then each run in order."""
-        series = [
-            _figures(kind, amount, count)
-            for kind, counts in self._noise().items()
-            for amount, count in counts.items()
-        ]
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "finished": len(self.found) == len(self.trials),
-            "runs": len(self.trials),
-            "moderate": asdict(MODERATE),
-            "noise": series,
-            "faults": [
-                {**_figures(name, None, count), "not_struck": self._vain(name)}
-                for name, count in self._struck().items()
-            ],
-            "trials": [_told(self.trials[k], self.found[k]) for k in sorted(self.found)],
-        }
-
-
-def _figures(series: str, amount: float | None, count: Count) -> Mapping[str, Any]:
-    low, high = wilson(count)
-    return {
-        "series": series,
-        "amount": amount,
-        "runs": count.runs,
-        "success": count.success,
-        "recovered": count.recovered,
-        "share": count.share,
-        "interval_95": [low, high],
-    }
-
-
-def _told(trial: Trial, result: Result | Lost) -> dict[str, Any]:
-    if isinstance(result, Result):
-        return result.as_json()
-    known = {"series": trial.series, "amount": trial.amount, "seed": trial.seed}
-    return known | {"status": "lost", "why": result.why}
-
-
-def _words(result: Result | Lost) -> list[tuple[str, str]]:
-    """How a run ended, in coloured words."""
-    if isinstance(result, Lost):
-        return [("lost", "red"), (f": {result.why}", "")]
-    style = "green" if result.success else "red"
-    times = "once" if result.recoveries == 1 else f"{result.recoveries} times"
-    again = f", planned anew {times}" if result.recoveries else ""
-    told = "".join(f"; {text}" for text in result.faults)
-    why = f": {result.why}" if result.why else ""
-    return [(result.status, style), (f"{again}{told}{why}", "")]
+    seeds = range(arguments.seed, arguments.seed + arguments.seeds)
+    todo = trials(options, arguments.kinds, arguments.amounts, faults, seeds)
+    read = {scene.source, *(file for file, _ in scene.places.values())}
+    settings = digest({*read, options.domain, options.problem}, options.optimize)
+    folder = results_folder(arguments.out or new_name("disturb"), SUMMARY)
+    return Study(
+        command="disturb",
+        printer=Printer(),
+        function=carry_out,
+        jobs=todo,
+        names=[f"{t.series} {t.amount}, seed {t.seed}" for t in todo],
+        settings=[settings] * len(todo),
+        folder=folder,
+        summaries=[folder / SUMMARY],
+        jobs_at_a_time=arguments.jobs,
+        engine=arguments.engine,
+        kinds=tuple(dict.fromkeys(arguments.kinds)),
+        amounts=tuple(sorted(set(arguments.amounts))),
+        faults=faults,
+    ).run()

@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
 from rich.text import Text
 
-from galley.report import Report
+from galley.domain.listener import Listener
+
+if TYPE_CHECKING:
+    from galley.report import Report
 
 _FILE_WIDTH = 140  # columns
 _QUIET_STEP = 0.1  # share of a long step between two lines where there is no terminal
@@ -32,8 +37,8 @@ def _console() -> Console:
     return console
 
 
-class Printer:
-    """Prints stages, plan, refinements and the motions' table. Satisfies ``engine.Listener``."""
+class Printer(Listener):
+    """Prints stages, plan, refinements and the motions' table."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or _console()
@@ -77,11 +82,9 @@ class Printer:
 
     def motions(self, report: Report) -> None:
         """Print the table of motions."""
-        from galley.commands.tables import motion_table
-
         self._end_bar()
         if report.motions:
-            self.console.print(motion_table(report))
+            self.console.print(_motion_table(report))
 
     def fraction(self, text: str, done: float) -> None:
         """Move the bar; without a terminal, print a line at every tenth."""
@@ -117,3 +120,40 @@ class Printer:
 
     def _clock(self) -> str:
         return f"{time.perf_counter() - self._began:6.1f} s"
+
+
+def _motion_table(report: Report) -> Table:
+    """One row a motion: phase, length, duration, clearance, what the optimiser did."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("action", no_wrap=True)
+    table.add_column("phase", no_wrap=True)
+    table.add_column("planner", no_wrap=True)
+    for name in ("plan ms", "RRT", "shortcut", "optimised", "s", "clear mm"):
+        table.add_column(name, justify="right", no_wrap=True)
+    last = -1
+    for motion in report.motions:
+        record = motion.record
+        first = motion.action_index != last
+        last = motion.action_index
+        free = record.planner.startswith("rrt")
+        kept = record.length_optimized is None and record.optimizer != "none"
+        table.add_row(
+            report.plan[last].strip("()") if first else "",
+            motion.phase,
+            record.planner,
+            f"{record.planning_ms:.0f}",
+            _figure(record.length_rrt) if free else "",
+            _figure(record.length_shortcut),
+            "kept" if kept else _figure(record.length_optimized),
+            f"{motion.trajectory.duration:.2f}",
+            "" if record.min_clearance_m is None else _millimetres(record.min_clearance_m),
+        )
+    return table
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _millimetres(value: float) -> str:
+    return ">50" if value >= 0.05 else f"{1e3 * value:.0f}"

@@ -3,43 +3,106 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.table import Table
 from rich.text import Text
 
-from galley.commands.progress import Printer
-from galley.compiled.jit import pending
+from galley.commands.arguments import sweep_options
+from galley.commands.study import Study, results_folder
 from galley.domain.errors import BadInput, InputError, did_you_mean
-from galley.domain.files import check_writable, written_whole
-from galley.engine import COMPILED
-from galley.run_folder import check_destination, new_name
-from galley.scenarios.expectation import Expectation
-from galley.scenarios.outcome import Job, Outcome, outcome_of
-from galley.scenarios.scenario import KITCHEN, Scenario, check, find
-from galley.sweeps import Lost, MissingRay, cores, sweep
+from galley.sweeps import Lost, digest
 
-SUMMARY = "scenarios.json"
-SCHEMA_VERSION = 1
+if TYPE_CHECKING:
+    from galley.scenarios import Scenario
+    from galley.scenarios.outcome import Job, Outcome
+
+SUMMARY, LINES = "scenarios.json", "scenarios.jsonl"
+SCHEMA_VERSION = 2
+
+EPILOG = """what is run:
+  Without PATH the suite that comes with Galley. A PATH is a scenario file, or a folder with some.
+  A scenario is a YAML file that names a scene, a domain, a problem, and what outcome is right:
+
+    galley_scenario: 1
+    name: crate_in_the_way
+    says: The drawer can't be opened, for a crate stands in front of it.
+    scene: blocked.yaml          # beside this file, or one of the kitchen's
+    domain: drawers.pddl
+    problem: blocked.pddl
+    expect: {status: refused, kind: blocked, names: [crate]}
+
+  docs/scenarios.md has all keys and the suite as a table.
+
+examples:
+  galley scenarios --list                        what there is, and what is expected
+  galley scenarios --only swap --seeds 10        one scenario, seeds 0 to 9
+  galley scenarios my_folder --out results       your own; keep every run's folder
+  galley scenarios --pictures                    with a picture of each final state
+  galley scenarios --seeds 10 --jobs 8           eight runs at a time
+  galley scenarios --seeds 10 --engine ray       on Ray (pip install 'galley-tamp[ray]')
+
+results, in --out:
+  scenarios.json        all outcomes; rewritten after every run, so none is lost
+  scenarios.jsonl       a line a run, as they end: what a suite that was killed goes on from
+  NAME-SEED/            each run's folder (docs/report.md)
+  NAME-SEED.png         its final state, with --pictures
+
+Outcomes do not depend on --jobs or --engine; seconds do."""
 
 
-def scenarios_command(arguments: argparse.Namespace) -> int:
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """The options of ``galley scenarios``."""
+    p.add_argument("path", type=Path, nargs="*", metavar="PATH", help="scenario file or folder")
+    p.add_argument(
+        "--only",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help="only the scenarios of these names",
+    )
+    p.add_argument("--list", action="store_true", help="say what there is, and run nothing")
+    sweep_options(p, seeds=1)
+    p.add_argument(
+        "--execute",
+        choices=("kinematic", "physics"),
+        default="kinematic",
+        help="set joint states over time, which is quick, or run under physics, as galley run does "
+        "(default kinematic)",
+    )
+    p.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="keep the runs' folders, and scenarios.json"
+    )
+    p.add_argument(
+        "--pictures",
+        action="store_true",
+        help="draw each final state (a refusal: the start), into --out or a new folder in runs/",
+    )
+    p.add_argument("--json", type=Path, metavar="FILE", help="also write all outcomes here")
+
+
+def command(arguments: argparse.Namespace) -> int:
     """Run them; exit status 0 only if every outcome is the expected one."""
+    from galley.commands.progress import Printer
+    from galley.domain.files import check_writable
+    from galley.scenarios import check, find
+    from galley.scenarios.outcome import Job, outcome_of
+
     scenarios = _chosen(find(arguments.path), arguments.only)
     printer = Printer()
     if arguments.list:
         printer.console.print(_listed(scenarios))
         return 0
     faults: list[InputError] = []
+    options = (("optimize", arguments.optimize), ("execute", arguments.execute))
+    settings = {}
     for scenario in scenarios:
         try:
-            check(scenario)
+            settings[scenario.name] = digest(check(scenario), options)
         except BadInput as error:
             faults += [fault for fault in error.errors if fault not in faults]
     if faults:
@@ -47,16 +110,27 @@ def scenarios_command(arguments: argparse.Namespace) -> int:
     if arguments.json is not None:
         check_writable(arguments.json)
     with ExitStack() as stack:
-        folder = _folder(arguments, stack)
-        suite = _Suite(arguments, scenarios, folder, printer)
-        try:
-            suite.run()
-        except MissingRay as error:
-            print(f"galley scenarios: error: {error}", file=sys.stderr)
-            return 2
-        finally:
-            suite.tell()
-    return suite.status
+        folder, kept = _folder(arguments, stack)
+        seeds = range(arguments.seed, arguments.seed + arguments.seeds)
+        jobs = [
+            Job(scenario, seed, folder / f"{scenario.name}-{seed}", options)
+            for scenario in scenarios
+            for seed in seeds
+        ]
+        return _Suite(
+            command="scenarios",
+            printer=printer,
+            function=outcome_of,
+            jobs=jobs,
+            names=[_name(job) for job in jobs],
+            settings=[settings[job.scenario.name] for job in jobs],
+            folder=folder,
+            summaries=[arguments.json] * (arguments.json is not None) + [folder / SUMMARY] * kept,
+            jobs_at_a_time=arguments.jobs,
+            engine=arguments.engine,
+            kept=kept,
+            pictures=arguments.pictures,
+        ).run()
 
 
 def _chosen(scenarios: tuple[Scenario, ...], only: list[str] | None) -> tuple[Scenario, ...]:
@@ -73,116 +147,93 @@ def _chosen(scenarios: tuple[Scenario, ...], only: list[str] | None) -> tuple[Sc
     return tuple(scenario for scenario in scenarios if scenario.name in only)
 
 
-def _folder(arguments: argparse.Namespace, stack: ExitStack) -> Path:
-    """Where the runs go: --out, a new folder in runs/ for pictures, or one that is thrown away."""
+def _folder(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Path, bool]:
+    """Where the runs go, and whether that stays: --out, a new folder in runs/ for pictures, or one
+    that is thrown away."""
+    from galley.run_folder import new_name
+
     if arguments.out is None and not arguments.pictures:
-        return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="galley-scenarios-")))
-    folder: Path = arguments.out or new_name("scenarios")
-    check_destination(folder, marker=SUMMARY)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput.one(folder, f"can't be made: {error.strerror}") from None
-    return folder
+        name = stack.enter_context(tempfile.TemporaryDirectory(prefix="galley-scenarios-"))
+        return Path(name), False
+    return results_folder(arguments.out or new_name("scenarios"), SUMMARY), True
 
 
 @dataclass
-class _Suite:
-    """The runs of one command, and what is known of them so far."""
+class _Suite(Study["Job", "Outcome"]):
+    """The runs of one command.
 
-    arguments: argparse.Namespace
-    scenarios: tuple[Scenario, ...]
-    folder: Path
-    printer: Printer
-    jobs: list[Job] = field(default_factory=list)
-    found: dict[int, Outcome | Lost] = field(default_factory=dict)
+    Attributes:
+        kept: whether the runs' folders stay. pictures: whether each final state is drawn.
+    """
 
-    def __post_init__(self) -> None:
-        arguments = self.arguments
-        options = (("optimize", arguments.optimize), ("execute", arguments.execute))
-        seeds = range(self.arguments.seed, self.arguments.seed + self.arguments.seeds)
-        self.jobs = [
-            Job(scenario, seed, self.folder / f"{scenario.name}-{seed}", options)
-            for scenario in self.scenarios
-            for seed in seeds
-        ]
-        self.workers = min(self.arguments.jobs or cores(), max(1, len(self.jobs)))
+    JOURNAL: ClassVar[str] = LINES
 
-    @property
-    def kept(self) -> bool:
-        """Whether the runs' folders stay."""
-        return self.arguments.out is not None or bool(self.arguments.pictures)
+    kept: bool = False
+    pictures: bool = False
 
-    def run(self) -> None:
-        """All runs; ``found`` grows as they end."""
-        self._warm_up()
-        where = "Ray" if self.arguments.engine == "ray" else "processes"
-        how = f" by {self.workers} at a time ({where})" if self.workers > 1 else ""
-        runs = f"{len(self.jobs)} run{'s' if len(self.jobs) != 1 else ''}"
-        self.printer.stage(f"{runs}{how}")
-        self._save()
-        sweep(outcome_of, self.jobs, self.workers, self.arguments.engine, self._heard)
+    def plain(self, job: Job, result: Outcome | Lost) -> dict[str, Any]:
+        """See ``commands.study``."""
+        if not isinstance(result, Lost):
+            return asdict(result)
+        known = {"scenario": job.scenario.name, "seed": job.seed}
+        return known | {"lost": result.why, "trace": result.trace}
 
-    def _warm_up(self) -> None:
-        """Compile here what is not yet compiled: workers at the same time would each do it."""
-        waiting = pending(*COMPILED)
-        if not waiting or self.workers == 1:
-            return
-        names = ", ".join(waiting)
-        self.printer.stage(f"compiling, once on this machine, a minute or two: {names}")
-        files = (KITCHEN / "kitchen.yaml", KITCHEN / "kitchen.pddl", KITCHEN / "sugar_only.pddl")
-        errand = Scenario("warm-up", "", *files, Expectation("success"), None, Path("warm-up"))
-        outcome_of(Job(errand, options=(("execute", "none"),)))
+    def restored(self, line: dict[str, Any]) -> Outcome | None:
+        """See ``commands.study``."""
+        from galley.scenarios.outcome import Outcome
 
-    def _heard(self, index: int, result: Outcome | Lost) -> None:
-        self.found[index] = result
-        job = self.jobs[index]
-        name = f"{job.scenario.name}, seed {job.seed}"
-        count = f"{len(self.found):4d}/{len(self.jobs)}"
+        return None if "lost" in line else Outcome(**line)
+
+    def about(self, runs: int, workers: int) -> str:
+        """See ``commands.study``."""
+        where = "Ray" if self.engine == "ray" else "processes"
+        how = f" by {workers} at a time ({where})" if workers > 1 else ""
+        return f"{runs} run{'s' if runs != 1 else ''}{how}"
+
+    def line(self, job: Job, result: Outcome | Lost) -> Text:
+        """See ``commands.study``."""
         if isinstance(result, Lost):
-            self.printer.console.print(f"{count}  {name}: lost: {result.why}")
+            return Text(f"{_name(job)}: lost: {result.why}")
+        return Text.assemble(f"{_name(job)}: ", _verdict(result.right), f", {_got(result)}")
+
+    def ended(self, job: Job, result: Outcome | Lost, anew: bool = True) -> None:
+        """Draw the final state."""
+        if not self.pictures or isinstance(result, Lost) or result.status == "bad-input":
             return
-        text = Text.assemble(f"{count}  {name}: ", _verdict(result.right), f", {_got(result)}")
-        self.printer.console.print(text)
-        if self.arguments.pictures and job.folder is not None and result.status != "bad-input":
+        path = self.folder / f"{job.scenario.name}-{job.seed}.png"
+        if job.folder is not None and (anew or not path.exists()):
             from galley.scenarios.picture import draw_end
 
-            draw_end(job.scenario, job.folder, self.folder / f"{job.folder.name}.png")
-        self._save()
+            draw_end(job.scenario, job.folder, path)
 
-    def tell(self) -> None:
-        """Print the table and the reasons, write the JSON: of what there is, if interrupted."""
-        self.printer.close()
-        if not self.found:
-            return
+    def conclude(self) -> None:
+        """Print the reasons and the count."""
         console = self.printer.console
-        console.print(self._table())
-        for line in _reasons(self._results()):
+        for line in _reasons(self.results()):
             console.print(line)
-        right = sum(_is_right(result) for _, result in self._results())
-        console.print(f"{right} of {len(self.jobs)} as expected")
-        self._save()
+        console.print(f"{self._right} of {len(self.jobs)} as expected")
         if self.kept:
             console.print(f"results: {self.folder}/{SUMMARY}")
 
     @property
+    def _right(self) -> int:
+        return sum(_is_right(result) for _, result in self.results())
+
     def status(self) -> int:
         """2 for bad input found late, 1 for anything not as expected, else 0."""
-        results = [result for _, result in self._results()]
-        if any(isinstance(r, Outcome) and r.status == "bad-input" for r in results):
+        results = [result for _, result in self.results()]
+        if any(not isinstance(r, Lost) and r.status == "bad-input" for r in results):
             return 2
-        return 0 if len(results) == len(self.jobs) and all(map(_is_right, results)) else 1
+        return 0 if self.finished and all(map(_is_right, results)) else 1
 
-    def _results(self) -> list[tuple[Job, Outcome | Lost]]:
-        return [(self.jobs[index], self.found[index]) for index in sorted(self.found)]
-
-    def _table(self) -> Table:
+    def table(self) -> Table:
+        """Expected and got, a row a run."""
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         for name in ("scenario", "seed", "expected", "got", ""):
             table.add_column(name, no_wrap=name != "expected")
         for name in ("planning s", "plans", "actions", "motion s"):
             table.add_column(name, justify="right", no_wrap=True)
-        for job, result in self._results():
+        for job, result in self.results():
             row: list[str | Text] = [job.scenario.name, str(job.seed), str(job.scenario.expect)]
             if isinstance(result, Lost):
                 table.add_row(*row, "lost", _verdict(False), "", "", "", "")
@@ -194,42 +245,23 @@ class _Suite:
             table.add_row(*row, str(result.skeletons), str(len(result.plan)), moved)
         return table
 
-    def _save(self) -> None:
-        """Write what there is, so that nothing finished is lost whatever comes."""
-        text = json.dumps(self.as_json(), indent=1) + "\n"
-        targets = [self.arguments.json] if self.arguments.json is not None else []
-        if self.kept:
-            targets.append(self.folder / SUMMARY)
-        for path in targets:
-            with written_whole(path) as partial:
-                partial.write_text(text)
-
     def as_json(self) -> dict[str, Any]:
         """The summary: figures of all, then each outcome in order."""
-        results = self._results()
         return {
             "schema_version": SCHEMA_VERSION,
-            "finished": len(results) == len(self.jobs),
+            "finished": self.finished,
             "runs": len(self.jobs),
-            "right": sum(_is_right(result) for _, result in results),
-            "engine": self.arguments.engine,
-            "workers": self.workers,
-            "outcomes": [
-                result.as_json()
-                if isinstance(result, Outcome)
-                else {
-                    "scenario": job.scenario.name,
-                    "seed": job.seed,
-                    "lost": result.why,
-                    "trace": result.trace,
-                }
-                for job, result in results
-            ],
+            "right": self._right,
+            "outcomes": [self.plain(job, result) for job, result in self.results()],
         }
 
 
+def _name(job: Job) -> str:
+    return f"{job.scenario.name}, seed {job.seed}"
+
+
 def _is_right(result: Outcome | Lost) -> bool:
-    return isinstance(result, Outcome) and result.right
+    return not isinstance(result, Lost) and result.right
 
 
 def _verdict(right: bool) -> Text:

@@ -5,24 +5,39 @@ from __future__ import annotations
 import argparse
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from galley.commands.progress import Printer
 from galley.domain.errors import BadInput
-from galley.domain.files import check_writable
-from galley.domain.pddl_reader import read_domain, read_problem
-from galley.domain.scene import Binding, Scene
-from galley.domain.scene_file import load_scene
-from galley.domain.state import initial_state
-from galley.robots.mobile_panda import mobile_panda
-from galley.tamp.binding import bind, check_init
-from galley.worlds.pybullet_world import PyBulletWorld
-from galley.worlds.scene_check import check_start
+
+if TYPE_CHECKING:
+    from galley.domain.scene import Binding, Scene
+
+EPILOG = ""
 
 
-def scene_command(arguments: argparse.Namespace) -> int:
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """The options of ``galley scene``."""
+    p.add_argument("file", type=Path, help="scene file, YAML (docs/scene.md)")
+    p.add_argument("domain", type=Path, nargs="?", help="also check that a task's objects ...")
+    p.add_argument("problem", type=Path, nargs="?", help="... map to something in the scene")
+    p.add_argument("--out", type=Path, help="picture to write (default: FILE's name with .png)")
+    p.add_argument("--picture", action=argparse.BooleanOptionalAction, default=True, help="draw it")
+
+
+def command(arguments: argparse.Namespace) -> int:
     """Check the file (and a task's objects against it), print its contents, write the picture."""
+    from galley.commands.progress import Printer
+    from galley.domain.files import check_writable
+    from galley.domain.pddl_reader import read_domain, read_problem
+    from galley.domain.scene_file import load_scene
+    from galley.domain.state import initial_state
+    from galley.robots.mobile_panda import mobile_panda
+    from galley.tamp.binding import bind, check_init
+    from galley.worlds.pybullet_world import PyBulletWorld
+    from galley.worlds.scene_check import check_start
+
     if arguments.domain is not None and arguments.problem is None:
         raise BadInput.one(arguments.domain, "a domain needs its problem: FILE DOMAIN PROBLEM")
     scene = load_scene(arguments.file)

@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from rich.table import Table
 
-from galley.commands.progress import Printer
-from galley.commands.recorded import Recorded, read_recorded
+from galley.commands.arguments import index, sample_rate
 from galley.domain.errors import BadInput
 from galley.domain.files import check_writable
-from galley.motion.export import CSV_RATE, ROS_RATE, write_csv, write_ros
-from galley.motion.trajectory import limit_ratios
 from galley.run_folder import REPORT
 
 if TYPE_CHECKING:
+    from galley.commands.progress import Printer
+    from galley.commands.stored import Recorded
     from galley.optimization.torques import TorqueCheck
 
 _SLACK = 1e-3  # share of a limit: what rounding may add
@@ -27,20 +25,32 @@ _MOST = 5e6  # samples of one motion: 80 minutes at 1 kHz
 INERTIALS = "identified"  # whose masses the torques are computed with by default
 _OUTPUTS = (("csv", ".csv"), ("ros", ".json"), ("replay", ".mp4"))
 
-
-@dataclass(frozen=True)
-class Row:
-    """Figures of one motion; ``faults`` are sentences, one for each limit that is exceeded."""
-
-    duration: float
-    length: float
-    ratios: tuple[float, float, float]
-    torque: TorqueCheck | None
-    faults: tuple[str, ...]
+EPILOG = "Exit status 1 also where a trajectory exceeds a limit of the robot."
 
 
-def trajectory_command(arguments: argparse.Namespace) -> int:
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """The options of ``galley trajectory``."""
+    p.add_argument("run", type=Path, help="folder of a run, or a trajectory's .npz")
+    p.add_argument("--motion", type=index, metavar="K", help="only this one, numbered from 0")
+    p.add_argument("--scene", type=Path, help="scene file (default: the run's own, or the kitchen)")
+    p.add_argument("--csv", type=Path, metavar="FILE", help="write the motion as CSV, 1 kHz")
+    p.add_argument("--ros", type=Path, metavar="FILE", help="... as a ROS JointTrajectory, JSON")
+    p.add_argument("--rate", type=sample_rate, metavar="HZ", help="of both (default 1000; 100)")
+    p.add_argument("--replay", type=Path, metavar="FILE", help="film the motions, .mp4")
+    p.add_argument("--torques", action=argparse.BooleanOptionalAction, default=True)
+    p.add_argument(
+        "--inertials",
+        choices=("identified", "urdf"),
+        help="the arm's masses: published identified figures, or the URDF's (default identified)",
+    )
+
+
+def command(arguments: argparse.Namespace) -> int:
     """Print the table, write what was asked for; 1 if a motion exceeds a limit."""
+    from galley.commands.progress import Printer
+    from galley.commands.stored import read_recorded
+    from galley.motion.export import CSV_RATE
+
     fault = _unused(arguments)
     if fault:
         print(f"galley trajectory: error: {fault}", file=sys.stderr)
@@ -73,6 +83,17 @@ def trajectory_command(arguments: argparse.Namespace) -> int:
     if arguments.replay:
         status = max(status, _replay(recorded, chosen, arguments.replay, printer))
     return status
+
+
+@dataclass(frozen=True)
+class Row:
+    """Figures of one motion; ``faults`` are sentences, one for each limit that is exceeded."""
+
+    duration: float
+    length: float
+    ratios: tuple[float, float, float]
+    torque: TorqueCheck | None
+    faults: tuple[str, ...]
 
 
 def _unused(arguments: argparse.Namespace) -> str:
@@ -108,6 +129,10 @@ def _chosen(recorded: Recorded, motion: int | None) -> tuple[int, ...]:
 
 def _row(recorded: Recorded, k: int, inertials: str | None) -> Row:
     """Figures of motion k; torques only with ``inertials``."""
+    import numpy as np
+
+    from galley.motion.trajectory import limit_ratios
+
     robot, state = recorded.robot, recorded.states[k]
     trajectory = recorded.motions[k].trajectory
     group = robot.group(trajectory.group)
@@ -171,6 +196,8 @@ def _about_torques(recorded: Recorded, rows: dict[int, Row]) -> str:
 
 
 def _export(arguments: argparse.Namespace, recorded: Recorded, k: int, printer: Printer) -> None:
+    from galley.motion.export import CSV_RATE, ROS_RATE, write_csv, write_ros
+
     trajectory = recorded.motions[k].trajectory
     group = recorded.robot.group(trajectory.group)
     if arguments.csv:

@@ -7,18 +7,19 @@ import hashlib
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from galley.domain.errors import BadInput
+from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.scene import Binding, Scene
 from galley.domain.scene_file import load_scene
+from galley.domain.shipped import KITCHEN
 from galley.engine import Options, run
 from galley.report import Report
-from galley.scenarios.expectation import judge
-from galley.scenarios.scenario import Scenario
+from galley.scenarios.scenario import Expectation, Scenario, judge
 
 STATES = "states.npz"
 
@@ -81,24 +82,13 @@ class Outcome:
     wall_s: float = 0.0
     late: bool = False
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain dicts, lists, strings and numbers."""
-        return asdict(self)
 
-    def untimed(self) -> Outcome:
-        """The same without what depends on how fast the machine is."""
-        return replace(self, planning_s=0.0, optimization_s=0.0, wall_s=0.0, late=False)
-
-
-class _Ear:
-    """Hears a run, keeps what it tried and learned, and says nothing. An ``engine.Listener``."""
+class _Ear(Listener):
+    """Keeps what a run tried and learned."""
 
     def __init__(self) -> None:
         self.skeletons = 0
         self.lessons: list[str] = []
-
-    def stage(self, text: str) -> None:
-        """Not kept."""
 
     def skeleton(self, actions: tuple[str, ...]) -> None:
         """One more plan is tried."""
@@ -107,15 +97,6 @@ class _Ear:
     def learned(self, text: str) -> None:
         """Geometry taught something."""
         self.lessons.append(text)
-
-    def action(self, index: int, total: int, text: str, event: str) -> None:
-        """Not kept."""
-
-    def motions(self, report: Report) -> None:
-        """Not kept: the report has them."""
-
-    def fraction(self, text: str, done: float) -> None:
-        """Not kept."""
 
 
 def outcome_of(job: Job) -> Outcome:
@@ -228,3 +209,10 @@ def _fingerprint(path: Path) -> str:
     for rows in (log.time, log.q, log.scene_q, log.items, log.held):
         found.update(rows.tobytes())
     return found.hexdigest()[:16]
+
+
+def warm_up() -> None:
+    """Plan an errand in the kitchen: compiles what is not yet compiled."""
+    files = (KITCHEN / "kitchen.yaml", KITCHEN / "kitchen.pddl", KITCHEN / "sugar_only.pddl")
+    errand = Scenario("warm-up", "", *files, Expectation("success"), None, Path("warm-up"))
+    outcome_of(Job(errand, options=(("execute", "none"),)))

@@ -28,7 +28,7 @@ class Journal:
         self.path = path
 
     def read(self, jobs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-        """The results, by name, of those jobs that ended under the same settings.
+        """The results, by name, of those jobs that ended under the same settings; lists as tuples.
 
         Args:
             jobs: name of each job, and the digest of its settings.
@@ -40,7 +40,7 @@ class Journal:
         for line in self._lines():
             name = line.pop(_JOB, None)
             if name in jobs and line.pop(_SETTINGS, None) == jobs[name]:
-                found[name] = line
+                found[name] = {key: _tuples(value) for key, value in line.items()}
         return found
 
     @property
@@ -84,6 +84,10 @@ class Journal:
             if isinstance(value, dict) and isinstance(value.get(_JOB), str):
                 found.append(value)
         return found
+
+
+def _tuples(value: object) -> object:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def digest(files: Iterable[str | Path], *settings: object) -> str:

@@ -259,7 +259,7 @@ def test_a_trajectory_that_leaves_its_waypoints_is_refused(odd, recorded, cli):
 
 def test_a_ratio_that_is_no_number_is_no_limit_kept(recorded, cli, monkeypatch):
     monkeypatch.setattr(
-        "galley.commands.trajectory.limit_ratios", lambda *_: (0.5, float("nan"), 0.5)
+        "galley.motion.trajectory.limit_ratios", lambda *_: (0.5, float("nan"), 0.5)
     )
     done = cli("trajectory", recorded[0], "--motion", 1, "--no-torques")
     assert done.status == 1

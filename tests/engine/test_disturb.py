@@ -8,9 +8,17 @@ import pytest
 from PIL import Image
 from scipy.stats import binomtest
 
-from galley.commands import disturb
-from galley.commands.disturb_figure import Count, counted, wilson
-from galley.commands.disturb_trials import FAULTS, KINDS, Result, noise_of, trials
+from galley.commands import disturb_study
+from galley.commands.disturb_study import (
+    FAULTS,
+    KINDS,
+    Count,
+    Result,
+    counted,
+    noise_of,
+    trials,
+    wilson,
+)
 from galley.engine import Options
 from galley.simulation.fault_spec import KINDS as FAULT_KINDS
 from galley.simulation.fault_spec import parse_specs
@@ -30,7 +38,7 @@ def pretended(monkeypatch):
     """``pretended(how)``: runs end as ``how(trial)`` says, at once."""
 
     def set_up(how):
-        monkeypatch.setattr(disturb, "carry_out", how)
+        monkeypatch.setattr(disturb_study, "carry_out", how)
 
     return set_up
 

@@ -1,4 +1,4 @@
-"""Reads what ``galley check`` judges: a run's log, the scene and the goal that belong to it."""
+"""Reads what a run left behind: what it executed, with its goal, and the motions it planned."""
 
 from __future__ import annotations
 
@@ -10,19 +10,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from galley.domain.errors import BadInput, InputError, read_bytes, read_text
 from galley.domain.formula import Fact
+from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.pddl import Domain, Problem
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene import Scene
 from galley.domain.scene_file import load_scene
 from galley.domain.sexpr import SList, parse_sexprs
+from galley.domain.shipped import KITCHEN
+from galley.domain.state import State, initial_state
+from galley.motion.archive import read_archive
+from galley.motion.effects import effects
+from galley.motion.motion import Motion
+from galley.motion.path import Path as JointPath
+from galley.motion.store import load_motions
+from galley.motion.trajectory import Trajectory
 from galley.planning import GroundAction, validate_actions
+from galley.robots.mobile_panda import mobile_panda
+from galley.robots.model import RobotModel
 from galley.run_folder import REPORT
 from galley.validation import Goal
 
-STATES = "states.npz"
+STATES, STORE = "states.npz", "trajectories.npz"
+_GAP = 1e-3  # m or rad between a motion's start and where the one before it ended
 
 
 @dataclass(frozen=True)
@@ -41,6 +55,26 @@ class Stored:
     changes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Recorded:
+    """Motions of a run, or trajectories that stand for themselves.
+
+    Attributes:
+        file: the npz. motions: (m,). lines: for each, ``(pick sugar burner h1) | approach``.
+        scene, robot: what they belong to.
+        states: where each begins, what it holds in the hand.
+        complete: whether the file says what the hand holds.
+    """
+
+    file: Path
+    motions: tuple[Motion, ...]
+    lines: tuple[str, ...]
+    scene: Scene
+    robot: RobotModel
+    states: tuple[State, ...]
+    complete: bool
+
+
 def read_stored(
     run: Path, scene_file: Path | None, domain_file: Path | None, problem_file: Path | None
 ) -> Stored:
@@ -57,7 +91,7 @@ def read_stored(
         file = run
     log = Log.load(file)
     path = file.parent / REPORT
-    report = _report(path) if file.name == STATES and path.exists() else {}
+    report = _report(path) if file.name == STATES else {}
     scene_path = _file(path, report, "scene", scene_file)
     if scene_path is None:
         raise BadInput.one(run, "no report says which scene this is; name one: --scene")
@@ -78,7 +112,53 @@ def read_stored(
     return Stored(file, log, scene, goal, _changes(path, report, others))
 
 
+def read_recorded(path: Path, scene_file: Path | None = None) -> Recorded:
+    """A run's folder, or an npz of trajectories.
+
+    A run's report is read where there is one and ``path`` is its folder, or has the name of a
+    run's file; beside any other npz it belongs to something else.
+
+    Args:
+        path: the folder or the file.
+        scene_file: instead of the scene that the run's report names; without either, the kitchen.
+
+    Raises:
+        BadInput: something is missing, malformed, or does not fit together.
+    """
+    file = path / STORE if os.path.isdir(path) else path
+    archive = read_archive(file)
+    if not archive.curves:
+        raise BadInput.one(file, "holds no motion: the goal held already")
+    report_path = file.parent / REPORT
+    report = _report(report_path) if file.name == STORE else {}
+    kitchen = KITCHEN / "kitchen.yaml"
+    scene = load_scene(_file(report_path, report, "scene", scene_file) or kitchen)
+    robot = mobile_panda(scene.robot.base)
+    alone = tuple(_alone(Trajectory(*curve)) for curve in archive.curves)
+    for k, motion in enumerate(alone):
+        _check_group(file, k, motion, robot)
+    complete = archive.version > 1 and "phase" in archive.columns
+    if not complete:
+        start = initial_state(scene)
+        states = tuple(_with_start(robot, start, motion) for motion in alone)
+        return Recorded(file, alone, tuple("" for _ in alone), scene, robot, states, False)
+    motions = load_motions(file)
+    plan = report.get("plan", [])
+    if not isinstance(plan, list):
+        raise BadInput.one(report_path, "is not the report of a run")
+    actions = [plan[m.action_index] if 0 <= m.action_index < len(plan) else "" for m in motions]
+    lines = tuple(f"{a} | {m.phase}" for a, m in zip(actions, motions, strict=True))
+    states = _states(file, motions, scene, robot)
+    return Recorded(file, motions, lines, scene, robot, states, True)
+
+
+# -- the report ------------------------------------------------------------------------------------
+
+
 def _report(path: Path) -> dict[str, Any]:
+    """The run's report; empty where there is none."""
+    if not path.exists():
+        return {}
     try:
         found = json.loads(read_text(path))
     except json.JSONDecodeError as error:
@@ -169,3 +249,64 @@ def _changes(path: Path, report: dict[str, Any], others: set[str]) -> tuple[str,
         elif hashlib.sha256(read_bytes(name)).hexdigest() != digest:
             found.append(f"{name} has changed since the run")
     return tuple(found)
+
+
+# -- motions ---------------------------------------------------------------------------------------
+
+
+def _alone(trajectory: Trajectory) -> Motion:
+    """A trajectory as a motion of which nothing more is known."""
+    path = JointPath(trajectory.group, np.array([trajectory.start, trajectory.end]))
+    return Motion(0, "", trajectory.group, path, trajectory)
+
+
+def _check_group(file: Path, k: int, motion: Motion, robot: RobotModel) -> None:
+    try:
+        robot.slice(motion.group)
+        size = robot.group(motion.group).size
+    except KeyError as error:
+        raise BadInput.one(file, f"motion {k}: {error.args[0]}") from None
+    if motion.trajectory.coefficients.shape[2] != size:
+        found = motion.trajectory.coefficients.shape[2]
+        raise BadInput.one(file, f"motion {k} has {found} joints, '{motion.group}' has {size}")
+
+
+def _with_start(robot: RobotModel, state: State, motion: Motion) -> State:
+    q = state.q.copy()
+    q[robot.slice(motion.group)] = motion.trajectory.start
+    return state.with_robot(q)
+
+
+def _states(
+    file: Path, motions: tuple[Motion, ...], scene: Scene, robot: RobotModel
+) -> tuple[State, ...]:
+    """Where each motion begins when they run one after another, what is attached in the hand."""
+    state, found = initial_state(scene), []
+    known = {"item": scene.item_index, "joint": scene.joint_index}
+    for k, motion in enumerate(motions):
+        for attachment in motion.attachments:
+            if attachment.name not in known.get(attachment.kind, {}):
+                what = f"motion {k} moves '{attachment.name}', which {scene.source} does not have"
+                raise BadInput.one(file, what)
+    for k, motion in enumerate(motions):
+        path, trajectory = motion.path, motion.trajectory
+        size = robot.group(motion.group).size
+        if path.waypoints.shape[1] != size:
+            what = f"motion {k} has waypoints of {path.waypoints.shape[1]} joints, not {size}"
+            raise BadInput.one(file, what)
+        if not _near(trajectory.start, path.start) or not _near(trajectory.end, path.end):
+            raise BadInput.one(file, f"motion {k}: its trajectory does not follow its waypoints")
+        if not _near(trajectory.start, state.q[robot.slice(motion.group)]):
+            raise BadInput.one(
+                file,
+                f"motion {k} does not begin where the robot is by then; was it planned in "
+                f"another scene than {scene.source}?",
+            )
+        model = effects(scene, robot, motion, state)
+        found.append(model.state)
+        state = model.at(path.end)
+    return tuple(found)
+
+
+def _near(a: Array, b: Array) -> bool:
+    return bool(np.abs(a - b).max() <= _GAP)

@@ -7,28 +7,72 @@ import sys
 import time
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from galley.commands.arguments import count, plural, positive
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.pddl_reader import read_task
-from galley.planning import (
-    FastDownwardError,
-    LimitReached,
-    Limits,
-    MissingExtra,
-    Plan,
-    Task,
-    ground,
-    search,
-)
-from galley.planning.limits import available_mib, resident_mib
+
+if TYPE_CHECKING:
+    from galley.planning import Limits, Plan, Task
 
 _SILENT_S = 2.0  # a search says how far it is once it takes longer
 _SHARE_OF_MEMORY = 0.8  # of what the machine has free, unless a limit is given
 
+# Those of galley.planning.search, which is not imported before it is needed.
+_SEARCHES = ("bfs", "astar", "gbfs", "fd-optimal", "fd-lama")
 
-def plan_command(arguments: argparse.Namespace) -> int:
+EPILOG = (
+    "searches:\n"
+    "  bfs         breadth-first: fewest actions (default)\n"
+    "  astar       A*: least cost\n"
+    "  gbfs        greedy best-first with the FF heuristic: some plan, for large tasks\n"
+    "  fd-optimal  Fast Downward, least cost        (pip install 'galley-tamp[fd]')\n"
+    "  fd-lama     Fast Downward, LAMA's first plan (likewise)\n\n"
+    "Read are STRIPS, types, constants, equality, negation, disjunction, quantifiers,\n"
+    "conditional and universal effects, and action costs."
+)
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """The options of ``galley plan``."""
+    p.add_argument("domain", type=Path, help="PDDL domain")
+    p.add_argument("problem", type=Path, help="PDDL problem")
+    p.add_argument("--search", choices=_SEARCHES, help="how to search; see below (default bfs)")
+    p.add_argument(
+        "--top-k",
+        type=count,
+        metavar="K",
+        help="print the K cheapest plans instead, none of which visits a state twice",
+    )
+    p.add_argument("--json", action="store_true", help="print plan and figures as JSON")
+    p.add_argument("--node-limit", type=count, metavar="N", help="give up after expanding N states")
+    p.add_argument(
+        "--time-limit", type=positive, metavar="S", help="give up after S seconds of search"
+    )
+    p.add_argument(
+        "--memory-limit",
+        type=positive,
+        metavar="MIB",
+        help="give up when the process holds so much (default: 80%% of what is free)",
+    )
+
+
+def command(arguments: argparse.Namespace) -> int:
     """Print a plan, or the k best, an action a line, then the figures."""
+    if arguments.top_k is not None and arguments.search is not None:
+        print("galley plan: --top-k has a search of its own; leave out --search", file=sys.stderr)
+        return 2
+    from galley.domain.pddl_reader import read_task
+    from galley.planning import (
+        FastDownwardError,
+        LimitReached,
+        Limits,
+        MissingExtra,
+        ground,
+        search,
+    )
+
     began = time.perf_counter()
     domain, problem = read_task(arguments.domain, arguments.problem)
     read = time.perf_counter()
@@ -80,9 +124,9 @@ def plan_command(arguments: argparse.Namespace) -> int:
     for action in found.actions:
         print(action)
     print(
-        f"; cost {found.cost:g}, {count(found.expanded, 'state')} expanded, "
+        f"; cost {found.cost:g}, {plural(found.expanded, 'state')} expanded, "
         f"{found.generated} generated, {1e3 * found.seconds:.1f} ms "
-        f"({count(len(task.operators), 'operator')} grounded in "
+        f"({plural(len(task.operators), 'operator')} grounded in "
         f"{1e3 * figures['ground_s']:.1f} ms)"
     )
     return 0
@@ -105,7 +149,7 @@ def _top_k(
         progress.end()
         found.append(plan)
         if not arguments.json:
-            print(f"; plan {len(found)}: cost {plan.cost:g}, {count(len(plan.actions), 'action')}")
+            print(f"; plan {len(found)}: cost {plan.cost:g}, {plural(len(plan.actions), 'action')}")
             for action in plan.actions:
                 print(action)
     progress.end()
@@ -126,7 +170,7 @@ def _top_k(
         _print_json(data | figures)
     else:
         tail = "; there are no more" if all_there_are else ""
-        print(f"; {count(len(found), 'plan')} in {1e3 * spent:.1f} ms{tail}")
+        print(f"; {plural(len(found), 'plan')} in {1e3 * spent:.1f} ms{tail}")
     if limit:
         print(f"limit: {len(found)} of {arguments.top_k} plans; {stopped}", file=sys.stderr)
         return 1
@@ -151,13 +195,10 @@ def _as_json(plan: Plan) -> dict[str, Any]:
     return {"plan": [str(action) for action in plan.actions], "cost": plan.cost}
 
 
-def count(number: int, noun: str) -> str:
-    """A number of things: ``1 state``, ``2 states``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def _memory_mib() -> float | None:
     """Most of the memory that is free now, so that a search ends before the system ends it."""
+    from galley.planning.limits import available_mib, resident_mib
+
     free = available_mib()
     return None if free is None else resident_mib() + _SHARE_OF_MEMORY * free
 
