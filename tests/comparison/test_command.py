@@ -222,7 +222,7 @@ def test_three_films_of_which_one_shows_both(run, tmp_path):
 
 @pytest.mark.slow
 def test_an_interrupt_while_filming_keeps_figures_and_no_half_film(tmp_path):
-    command = [sys.executable, "-m", "galley.cli", "compare", "--out", "out", "--height", "480"]
+    command = [sys.executable, "-m", "galley", "compare", "--out", "out", "--height", "480"]
     process = subprocess.Popen(
         command,
         cwd=tmp_path,

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 from scipy.stats import binomtest
 
-from galley.commands import disturb_study
-from galley.commands.disturb_study import (
+from galley.cli import disturb_study
+from galley.cli.disturb_study import (
     FAULTS,
     KINDS,
     Count,

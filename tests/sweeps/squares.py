@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from galley.commands.progress import Printer
-from galley.commands.study import Study, results_folder
+from galley.cli.progress import Printer
+from galley.cli.study import Study, results_folder
 from galley.sweeps import Lost
 
 

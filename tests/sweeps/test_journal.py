@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from galley.commands import study
+from galley.cli import study
 from galley.domain.errors import BadInput
 from galley.sweeps import Journal, digest
 from galley.tests.sweeps.squares import Job, squares

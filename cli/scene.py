@@ -28,7 +28,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Check the file (and a task's objects against it), print its contents, write the picture."""
-    from galley.commands.progress import Printer
+    from galley.cli.progress import Printer
     from galley.domain.files import check_writable
     from galley.domain.pddl_reader import read_domain, read_problem
     from galley.domain.scene_file import load_scene

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.table import Table
 from rich.text import Text
 
-from galley.commands.arguments import sweep_options
-from galley.commands.study import Study, results_folder
+from galley.cli.arguments import sweep_options
+from galley.cli.study import Study, results_folder
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.sweeps import Lost, digest
 
@@ -87,7 +87,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Run them; exit status 0 only if every outcome is the expected one."""
-    from galley.commands.progress import Printer
+    from galley.cli.progress import Printer
     from galley.domain.files import check_writable
     from galley.scenarios import check, find
     from galley.scenarios.outcome import Job, outcome_of
@@ -172,26 +172,26 @@ class _Suite(Study["Job", "Outcome"]):
     pictures: bool = False
 
     def plain(self, job: Job, result: Outcome | Lost) -> dict[str, Any]:
-        """See ``commands.study``."""
+        """See ``cli.study``."""
         if not isinstance(result, Lost):
             return asdict(result)
         known = {"scenario": job.scenario.name, "seed": job.seed}
         return known | {"lost": result.why, "trace": result.trace}
 
     def restored(self, line: dict[str, Any]) -> Outcome | None:
-        """See ``commands.study``."""
+        """See ``cli.study``."""
         from galley.scenarios.outcome import Outcome
 
         return None if "lost" in line else Outcome(**line)
 
     def about(self, runs: int, workers: int) -> str:
-        """See ``commands.study``."""
+        """See ``cli.study``."""
         where = "Ray" if self.engine == "ray" else "processes"
         how = f" by {workers} at a time ({where})" if workers > 1 else ""
         return f"{runs} run{'s' if runs != 1 else ''}{how}"
 
     def line(self, job: Job, result: Outcome | Lost) -> Text:
-        """See ``commands.study``."""
+        """See ``cli.study``."""
         if isinstance(result, Lost):
             return Text(f"{_name(job)}: lost: {result.why}")
         return Text.assemble(f"{_name(job)}: ", _verdict(result.right), f", {_got(result)}")

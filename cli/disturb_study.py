@@ -13,7 +13,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from galley.commands.study import Study as _Study
+from galley.cli.study import Study as _Study
 from galley.domain.errors import BadInput
 from galley.domain.listener import Listener
 from galley.engine import Options, run
@@ -200,22 +200,22 @@ class Study(_Study[Trial, Result]):
     faults: Sequence[str] = ()
 
     def plain(self, job: Trial, result: Result | Lost) -> dict[str, Any]:
-        """See ``commands.study``."""
+        """See ``cli.study``."""
         if isinstance(result, Result):
             return asdict(result)
         known = {"series": job.series, "amount": job.amount, "seed": job.seed}
         return known | {"status": "lost", "why": result.why}
 
     def restored(self, line: dict[str, Any]) -> Result | None:
-        """See ``commands.study``."""
+        """See ``cli.study``."""
         return None if line["status"] == "lost" else Result(**line)
 
     def about(self, runs: int, workers: int) -> str:
-        """See ``commands.study``."""
+        """See ``cli.study``."""
         return f"{runs} runs under physics, {workers} at a time"
 
     def line(self, job: Trial, result: Result | Lost) -> Text:
-        """See ``commands.study``."""
+        """See ``cli.study``."""
         how = f" {job.amount:g}" if job.amount else ""
         return Text.assemble(f"{job.series}{how}, seed {job.seed}: ", *_words(result))
 

@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from galley.commands.progress import Printer
+from galley.cli.progress import Printer
 from galley.domain.errors import BadInput
 from galley.domain.files import write_whole
 from galley.sweeps import Journal, Lost, MissingRay, cores, sweep

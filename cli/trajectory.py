@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from galley.commands.arguments import index, sample_rate
+from galley.cli.arguments import index, sample_rate
 from galley.domain.errors import BadInput
 from galley.domain.files import check_writable
 from galley.run_folder import REPORT
 
 if TYPE_CHECKING:
-    from galley.commands.progress import Printer
-    from galley.commands.stored import Recorded
+    from galley.cli.progress import Printer
+    from galley.cli.stored import Recorded
     from galley.optimization.torques import TorqueCheck
 
 _SLACK = 1e-3  # share of a limit: what rounding may add
@@ -47,8 +47,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Print the table, write what was asked for; 1 if a motion exceeds a limit."""
-    from galley.commands.progress import Printer
-    from galley.commands.stored import read_recorded
+    from galley.cli.progress import Printer
+    from galley.cli.stored import read_recorded
     from galley.motion.export import CSV_RATE
 
     fault = _unused(arguments)

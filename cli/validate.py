@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from galley.commands.arguments import plural
+from galley.cli.arguments import plural
 
 EPILOG = ""
 

@@ -9,11 +9,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.commands.arguments import plural
+from galley.cli.arguments import plural
 
 if TYPE_CHECKING:
-    from galley.commands.progress import Printer
-    from galley.commands.stored import Stored
+    from galley.cli.progress import Printer
+    from galley.cli.stored import Stored
     from galley.validation import Verdict
 
 _SILENT_S = 2.0  # before anything is said of how far it is
@@ -44,8 +44,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Judge and print; 0 only if nothing is violated and the goal holds, where there is one."""
-    from galley.commands.progress import Printer
-    from galley.commands.stored import read_stored
+    from galley.cli.progress import Printer
+    from galley.cli.stored import read_stored
     from galley.validation import validate_run
 
     stored = read_stored(arguments.run, arguments.scene, arguments.domain, arguments.problem)

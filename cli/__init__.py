@@ -70,7 +70,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if name == command:
-            module = import_module(f"galley.commands.{name}")
+            module = import_module(f"galley.cli.{name}")
             p.epilog = f"{module.EPILOG}\n\n{_EXIT_CODES}".strip()
             module.add_arguments(p)
             p.set_defaults(function=module.command)
@@ -113,7 +113,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from galley.commands.arguments import count, motion_options, positive
-from galley.commands.progress import Printer
+from galley.cli.arguments import count, motion_options, positive
+from galley.cli.progress import Printer
 
 if TYPE_CHECKING:
     from galley.comparison.measures import Measured

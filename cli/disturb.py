@@ -6,7 +6,7 @@ import argparse
 import math
 from pathlib import Path
 
-from galley.commands.arguments import sweep_options
+from galley.cli.arguments import sweep_options
 
 EPILOG = """what is run:
   The task under physics, again and again. For each kind of noise alone, and for all together, with
@@ -72,9 +72,9 @@ def _amount(text: str) -> float:
 
 def command(arguments: argparse.Namespace) -> int:
     """Run the sweep; exit status 0 if all runs were carried out, however they ended."""
-    from galley.commands.disturb_study import FAULTS, SUMMARY, Study, carry_out, trials
-    from galley.commands.progress import Printer
-    from galley.commands.study import results_folder
+    from galley.cli.disturb_study import FAULTS, SUMMARY, Study, carry_out, trials
+    from galley.cli.progress import Printer
+    from galley.cli.study import results_folder
     from galley.domain.pddl_reader import read_domain, read_problem
     from galley.domain.scene_file import load_scene
     from galley.domain.shipped import kitchen_file

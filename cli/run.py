@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.commands.arguments import count, index, motion_options
+from galley.cli.arguments import count, index, motion_options
 
 if TYPE_CHECKING:
-    from galley.commands.progress import Printer
+    from galley.cli.progress import Printer
     from galley.engine import Outcome
 
 EPILOG = """results, in --out:
@@ -105,7 +105,7 @@ def command(arguments: argparse.Namespace) -> int:
         given = "--noise" if arguments.noise else "--fault"
         print(f"galley run: error: {given} needs --execute physics", file=sys.stderr)
         return 2
-    from galley.commands.progress import Printer
+    from galley.cli.progress import Printer
     from galley.domain.shipped import kitchen_file
     from galley.engine import Options, run
     from galley.simulation.noise import parse_noise
