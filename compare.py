@@ -26,9 +26,9 @@ from galley.domain.scene_file import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.motion.planning import PLANNERS_COMPILED
 from galley.optimization.path_timing import TIMING
-from galley.report import versions
+from galley.results.report import versions
+from galley.results.run_folder import RunFolder, check_destination, new_name
 from galley.robots.mobile_panda import mobile_panda
-from galley.run_folder import RunFolder, check_destination, new_name
 from galley.worlds.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
 from galley.worlds.scene_kernel import SceneKernel

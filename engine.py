@@ -41,9 +41,9 @@ from galley.motion.store import save_trajectories
 from galley.motion.thresholds import THRESHOLDS
 from galley.optimization.path_timing import TIMING
 from galley.planning import GroundAction, Plan, ground, replay, validate
-from galley.report import Report
+from galley.results.report import Report
+from galley.results.run_folder import RunFolder, check_destination, digests, new_name
 from galley.robots.mobile_panda import mobile_panda
-from galley.run_folder import RunFolder, check_destination, digests, new_name
 from galley.simulation.faults import Faults
 from galley.simulation.noise import Noise
 from galley.skills import SKILLS, Settings, Skill, Workbench, skill_set

@@ -13,7 +13,7 @@ from galley.cli.arguments import plural
 
 if TYPE_CHECKING:
     from galley.cli.progress import Printer
-    from galley.cli.stored import Stored
+    from galley.results.stored import Stored
     from galley.validation import Verdict
 
 _SILENT_S = 2.0  # before anything is said of how far it is
@@ -45,7 +45,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Judge and print; 0 only if nothing is violated and the goal holds, where there is one."""
     from galley.cli.progress import Printer
-    from galley.cli.stored import read_stored
+    from galley.results.stored import read_stored
     from galley.validation import validate_run
 
     stored = read_stored(arguments.run, arguments.scene, arguments.domain, arguments.problem)

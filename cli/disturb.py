@@ -79,7 +79,7 @@ def command(arguments: argparse.Namespace) -> int:
     from galley.domain.scene_file import load_scene
     from galley.domain.shipped import kitchen_file
     from galley.engine import Options
-    from galley.run_folder import new_name
+    from galley.results.run_folder import new_name
     from galley.simulation.faults import parse_fault
     from galley.sweeps import digest
     from galley.tamp.binding import bind

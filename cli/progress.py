@@ -15,7 +15,7 @@ from rich.text import Text
 from galley.domain.listener import Listener
 
 if TYPE_CHECKING:
-    from galley.report import Report
+    from galley.results.report import Report
 
 _FILE_WIDTH = 140  # columns
 _QUIET_STEP = 0.1  # share of a long step between two lines where there is no terminal

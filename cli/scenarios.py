@@ -150,7 +150,7 @@ def _chosen(scenarios: tuple[Scenario, ...], only: list[str] | None) -> tuple[Sc
 def _folder(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Path, bool]:
     """Where the runs go, and whether that stays: --out, a new folder in runs/ for pictures, or one
     that is thrown away."""
-    from galley.run_folder import new_name
+    from galley.results.run_folder import new_name
 
     if arguments.out is None and not arguments.pictures:
         name = stack.enter_context(tempfile.TemporaryDirectory(prefix="galley-scenarios-"))

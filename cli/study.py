@@ -29,7 +29,7 @@ def results_folder(path: Path, marker: str) -> Path:
     Raises:
         BadInput: it can't be made, or holds something else (no file ``marker``).
     """
-    from galley.run_folder import check_destination
+    from galley.results.run_folder import check_destination
 
     check_destination(path, marker=marker)
     try:

@@ -13,12 +13,12 @@ from rich.table import Table
 from galley.cli.arguments import index, sample_rate
 from galley.domain.errors import BadInput
 from galley.domain.files import check_writable
-from galley.run_folder import REPORT
+from galley.results.run_folder import REPORT
 
 if TYPE_CHECKING:
     from galley.cli.progress import Printer
-    from galley.cli.stored import Recorded
     from galley.optimization.torques import TorqueCheck
+    from galley.results.stored import Recorded
 
 _SLACK = 1e-3  # share of a limit: what rounding may add
 _MOST = 5e6  # samples of one motion: 80 minutes at 1 kHz
@@ -48,8 +48,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Print the table, write what was asked for; 1 if a motion exceeds a limit."""
     from galley.cli.progress import Printer
-    from galley.cli.stored import read_recorded
     from galley.motion.export import CSV_RATE
+    from galley.results.stored import read_recorded
 
     fault = _unused(arguments)
     if fault:

@@ -18,7 +18,7 @@ from galley.domain.scene import Binding, Scene
 from galley.domain.scene_file import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.engine import Options, run
-from galley.report import Report
+from galley.results.report import Report
 from galley.scenarios.scenario import Expectation, Scenario, judge
 
 STATES = "states.npz"

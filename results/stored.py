@@ -30,9 +30,9 @@ from galley.motion.path import Path as JointPath
 from galley.motion.store import load_motions
 from galley.motion.trajectory import Trajectory
 from galley.planning import GroundAction, validate_actions
+from galley.results.run_folder import REPORT
 from galley.robots.mobile_panda import mobile_panda
 from galley.robots.model import RobotModel
-from galley.run_folder import REPORT
 from galley.validation import Goal
 
 STATES, STORE = "states.npz", "trajectories.npz"
