@@ -72,7 +72,14 @@ def _amount(text: str) -> float:
 
 def command(arguments: argparse.Namespace) -> int:
     """Run the sweep; exit status 0 if all runs were carried out, however they ended."""
-    from galley.cli.disturb_study import FAULTS, SUMMARY, Study, carry_out, trials
+    from galley.cli.disturb_study import (
+        FAULTS,
+        SUMMARY,
+        Result,
+        Study,
+        carry_out,
+        trials,
+    )
     from galley.cli.progress import Printer
     from galley.cli.study import results_folder
     from galley.domain.pddl_reader import read_domain, read_problem
@@ -108,6 +115,7 @@ def command(arguments: argparse.Namespace) -> int:
         command="disturb",
         printer=Printer(),
         function=carry_out,
+        outcome=Result,
         jobs=todo,
         names=[f"{t.series} {t.amount}, seed {t.seed}" for t in todo],
         settings=[settings] * len(todo),

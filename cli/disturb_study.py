@@ -199,16 +199,10 @@ class Study(_Study[Trial, Result]):
     amounts: Sequence[float] = ()
     faults: Sequence[str] = ()
 
-    def plain(self, job: Trial, result: Result | Lost) -> dict[str, Any]:
+    def lost(self, job: Trial, result: Lost) -> dict[str, Any]:
         """See ``cli.study``."""
-        if isinstance(result, Result):
-            return asdict(result)
         known = {"series": job.series, "amount": job.amount, "seed": job.seed}
         return known | {"status": "lost", "why": result.why}
-
-    def restored(self, line: dict[str, Any]) -> Result | None:
-        """See ``cli.study``."""
-        return None if line["status"] == "lost" else Result(**line)
 
     def about(self, runs: int, workers: int) -> str:
         """See ``cli.study``."""

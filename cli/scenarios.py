@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -90,7 +90,7 @@ def command(arguments: argparse.Namespace) -> int:
     from galley.cli.progress import Printer
     from galley.domain.files import check_writable
     from galley.scenarios import check, find
-    from galley.scenarios.outcome import Job, outcome_of
+    from galley.scenarios.outcome import Job, Outcome, outcome_of
 
     scenarios = _chosen(find(arguments.path), arguments.only)
     printer = Printer()
@@ -121,6 +121,7 @@ def command(arguments: argparse.Namespace) -> int:
             command="scenarios",
             printer=printer,
             function=outcome_of,
+            outcome=Outcome,
             jobs=jobs,
             names=[_name(job) for job in jobs],
             settings=[settings[job.scenario.name] for job in jobs],
@@ -171,18 +172,10 @@ class _Suite(Study["Job", "Outcome"]):
     kept: bool = False
     pictures: bool = False
 
-    def plain(self, job: Job, result: Outcome | Lost) -> dict[str, Any]:
+    def lost(self, job: Job, result: Lost) -> dict[str, Any]:
         """See ``cli.study``."""
-        if not isinstance(result, Lost):
-            return asdict(result)
         known = {"scenario": job.scenario.name, "seed": job.seed}
         return known | {"lost": result.why, "trace": result.trace}
-
-    def restored(self, line: dict[str, Any]) -> Outcome | None:
-        """See ``cli.study``."""
-        from galley.scenarios.outcome import Outcome
-
-        return None if "lost" in line else Outcome(**line)
 
     def about(self, runs: int, workers: int) -> str:
         """See ``cli.study``."""

@@ -6,9 +6,9 @@ import json
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from rich.live import Live
 from rich.table import Table
@@ -19,6 +19,7 @@ from galley.domain.errors import BadInput
 from galley.domain.files import write_whole
 from galley.sweeps import Journal, Lost, MissingRay, cores, sweep
 
+_LOST = "to_repeat"  # key of a line in the journal: it is no result
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
 
@@ -47,7 +48,8 @@ class Study(ABC, Generic[_Job, _Result]):
 
     Attributes:
         command: its name, for messages. printer: tells.
-        function: a job's result. jobs: all of them.
+        function: a job's result, an ``outcome``, which is a dataclass of plain data.
+        jobs: all of them.
         names: of each job, unique. settings: of each, a digest of what its result depends on.
         folder: of the journal. summaries: files that get the summary.
         jobs_at_a_time: None for one a core. engine: ``process`` or ``ray``.
@@ -63,6 +65,7 @@ class Study(ABC, Generic[_Job, _Result]):
     command: str
     printer: Printer
     function: Callable[[_Job], _Result]
+    outcome: Callable[..., _Result]
     jobs: Sequence[_Job]
     names: Sequence[str]
     settings: Sequence[str]
@@ -76,12 +79,8 @@ class Study(ABC, Generic[_Job, _Result]):
     # -- what a command says of its runs ---------------------------------------------------------
 
     @abstractmethod
-    def plain(self, job: _Job, result: _Result | Lost) -> dict[str, Any]:
-        """A result for summary and journal."""
-
-    @abstractmethod
-    def restored(self, line: dict[str, Any]) -> _Result | None:
-        """The result that ``plain`` wrote; None where the job has to be run again."""
+    def lost(self, job: _Job, result: Lost) -> dict[str, Any]:
+        """What summary and journal have of a job without a result."""
 
     @abstractmethod
     def about(self, runs: int, workers: int) -> str:
@@ -116,6 +115,10 @@ class Study(ABC, Generic[_Job, _Result]):
         """Whether every job has ended."""
         return len(self.found) == len(self.jobs)
 
+    def plain(self, job: _Job, result: _Result | Lost) -> dict[str, Any]:
+        """What summary and journal have of a job."""
+        return self.lost(job, result) if isinstance(result, Lost) else asdict(cast(Any, result))
+
     def results(self) -> list[tuple[_Job, _Result | Lost]]:
         """Those that have ended, in the order of the jobs."""
         return [(self.jobs[index], self.found[index]) for index in sorted(self.found)]
@@ -137,9 +140,8 @@ class Study(ABC, Generic[_Job, _Result]):
         """Take over what an earlier call with the same settings left unfinished."""
         known = self.journal.read(dict(zip(self.names, self.settings, strict=True)))
         for index, name in enumerate(self.names):
-            ended = self.restored(known[name]) if name in known else None
-            if ended is not None:
-                self.found[index] = ended
+            if name in known and not known[name].pop(_LOST):
+                self.found[index] = self.outcome(**known[name])
         say = self.printer.console.print
         if self.found and not self.finished:
             say(f"going on: {len(self.found)} of {len(self.jobs)} runs had ended in {self.folder}")
@@ -186,7 +188,8 @@ class Study(ABC, Generic[_Job, _Result]):
         """One more run has ended: keep it first of all, then tell."""
         self.found[index] = result
         job = self.jobs[index]
-        self.journal.add(self.names[index], self.settings[index], self.plain(job, result))
+        line = {_LOST: isinstance(result, Lost), **self.plain(job, result)}
+        self.journal.add(self.names[index], self.settings[index], line)
         count = f"{len(self.found):4d}/{len(self.jobs)}  "
         self.printer.console.print(Text(count).append_text(self.line(job, result)))
         self.ended(job, result)

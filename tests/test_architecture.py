@@ -301,8 +301,14 @@ def test_symbolic_commands_start_without_heavy_libraries(command, tmp_path):
     assert "heavy []" in done.stdout
 
 
-def test_help_needs_nothing_heavy(tmp_path):
-    done = python("-X", "importtime", "-m", "galley", "--help", cwd=tmp_path)
+COMMANDS = sorted(
+    p.stem for p in (ROOT / "cli").glob("*.py") if "\ndef add_arguments(" in p.read_text()
+)
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=" ".join)
+def test_help_needs_nothing_heavy(command, tmp_path):
+    done = python("-X", "importtime", "-m", "galley", *command, "--help", cwd=tmp_path)
     assert done.returncode == 0
     assert "exit status" in done.stdout
     assert not set(HEAVY) & imported(done.stderr)

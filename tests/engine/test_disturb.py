@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -167,6 +168,51 @@ def test_what_was_finished_is_kept_when_it_is_interrupted(cli, here, pretended):
     assert not summary["finished"]
     assert summary["noise"][0]["runs"] == 2
     assert (here / "out" / "disturb.png").is_file()
+
+
+def test_an_interrupted_sweep_goes_on_if_it_is_called_again(cli, here, pretended):
+    ran = []
+
+    def how(trial):
+        if trial.seed == 2 and len(ran) == 2:
+            raise KeyboardInterrupt
+        ran.append(trial.seed)
+        return result(trial, faults=(f"told {trial.seed}",), motion_s=0.1 + 0.2)
+
+    pretended(how)
+    told = {}
+    for out in ("out", "out", "whole"):
+        done = cli("disturb", "--amounts", 0, "--seeds", 5, "--jobs", 1, "--out", here / out)
+        ran.append("end")
+        told[out] = (done.status, (here / out / "disturb.json").read_bytes())
+    assert ran == [0, 1, "end", 2, 3, 4, "end", 0, 1, 2, 3, 4, "end"]
+    assert told["out"] == told["whole"]
+    assert [line["seed"] for line in lines(here / "out")] == [0, 1, 2, 3, 4]
+
+
+def test_it_begins_anew_where_anything_that_counts_has_changed(cli, here, pretended, near):
+    def how(trial):
+        if trial.seed == 1:
+            raise KeyboardInterrupt
+        return result(trial)
+
+    pretended(how)
+    sweep = ("disturb", "--problem", near, *OUTSIDE, "--amounts", 0, "--out", here / "out")
+    assert cli(*sweep).status == 130
+    for changed in (("--optimize", "none"), ()):
+        near.write_text(near.read_text() + ("" if changed else "; another word\n"))
+        done = cli(*sweep, *changed)
+        assert "had other settings: starting anew" in done.out
+        assert len(lines(here / "out")) == 1
+
+
+def test_without_ray_it_says_how_to_get_it(cli, here, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    done = cli("disturb", "--amounts", 0, "--engine", "ray", "--out", here / "out")
+    assert done.status == 2
+    assert done.err == (
+        "galley disturb: error: --engine ray needs Ray: pip install 'galley-tamp[ray]'\n"
+    )
 
 
 def test_a_second_sweep_replaces_the_first_and_nothing_else(cli, here, pretended):

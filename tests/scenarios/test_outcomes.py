@@ -202,14 +202,24 @@ def test_an_interrupt_keeps_what_was_finished(cli, folder, monkeypatch):
         progress(0, function(jobs[0]))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(study, "sweep", one_and_then_ctrl_c)
-    status, out, err = cli(folder, "--jobs", 1, "--json", "all.json")
+    with monkeypatch.context() as patched:
+        patched.setattr(study, "sweep", one_and_then_ctrl_c)
+        status, out, err = cli(folder, "--jobs", 1, "--json", "all.json", "--out", "kept")
     assert status == 130
     assert err.startswith("interrupted")
     assert "1 of 2 as expected" in out
     told = json.loads((folder.parent / "all.json").read_text())
     assert (told["finished"], told["runs"], len(told["outcomes"])) == (False, 2, 1)
-    assert sorted(p.name for p in folder.parent.iterdir()) == ["all.json", "mine"]
+    assert sorted(p.name for p in folder.parent.iterdir()) == ["all.json", "kept", "mine"]
+    first = told["outcomes"][0]
+
+    status, out, _ = cli(folder, "--jobs", 2, "--json", "all.json", "--out", "kept")
+    assert status == 1
+    assert "going on: 1 of 2 runs had ended in kept" in out
+    assert "right, seed 0: right" not in out, "it is not run again"
+    told = json.loads((folder.parent / "all.json").read_text())
+    assert told["outcomes"][0] == first
+    assert [o["scenario"] for o in told["outcomes"]] == ["right", "wrong"]
 
 
 def test_the_list_runs_nothing(cli):

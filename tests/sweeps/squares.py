@@ -12,7 +12,6 @@ from rich.text import Text
 
 from galley.cli.progress import Printer
 from galley.cli.study import Study, results_folder
-from galley.sweeps import Lost
 
 
 @dataclass(frozen=True)
@@ -25,6 +24,12 @@ class Job:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True)
+class Square:
+    square: int
+    pair: tuple[int, int]
+
+
 def square(job):
     with open(job.runs, "a") as stream:
         stream.write(f"{job.number}\n")
@@ -33,17 +38,14 @@ def square(job):
         os._exit(7)
     if job.number == 3:
         raise ValueError("three is odd")
-    return {"square": job.number**2, "pair": (job.number, job.number)}
+    return Square(job.number**2, (job.number, job.number))
 
 
 class Squares(Study):
     JOURNAL = "squares.jsonl"
 
-    def plain(self, job, result):
-        return {"lost": result.why} if isinstance(result, Lost) else result
-
-    def restored(self, line):
-        return None if "lost" in line else line
+    def lost(self, job, result):
+        return {"lost": result.why}
 
     def about(self, runs, workers):
         return f"{runs} squares"
@@ -73,6 +75,7 @@ def squares(folder, jobs, workers=1, settings="of old", out=sys.stdout):
         command="squares",
         printer=Printer(console),
         function=square,
+        outcome=Square,
         jobs=jobs,
         names=[str(job.number) for job in jobs],
         settings=[settings] * len(jobs),
