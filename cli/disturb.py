@@ -74,6 +74,7 @@ def command(arguments: argparse.Namespace) -> int:
     """Run the sweep; exit status 0 if all runs were carried out, however they ended."""
     from galley.cli.disturb_study import (
         FAULTS,
+        FIGURE,
         SUMMARY,
         Result,
         Study,
@@ -111,6 +112,7 @@ def command(arguments: argparse.Namespace) -> int:
     read = {scene.source, *(file for file, _ in scene.places.values())}
     settings = digest({*read, options.domain, options.problem}, options.optimize)
     folder = results_folder(arguments.out or new_name("disturb"), SUMMARY)
+    (folder / FIGURE).unlink(missing_ok=True)
     return Study(
         command="disturb",
         printer=Printer(),
