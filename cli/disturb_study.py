@@ -150,11 +150,15 @@ def carry_out(trial: Trial) -> Result:
 
 @dataclass(frozen=True)
 class Count:
-    """How many of some runs succeeded, and how many of these after planning anew."""
+    """How many of some runs succeeded, and how many of these after planning anew.
+
+    ``idle`` is the number of runs, not counted, in which the fault had no occasion.
+    """
 
     runs: int
     success: int
     recovered: int = 0
+    idle: int = 0
 
     @property
     def share(self) -> float:
@@ -175,10 +179,12 @@ def wilson(count: Count, z: float = 1.96) -> tuple[float, float]:
     return max(0.0, float(middle - half)), min(1.0, float(middle + half))
 
 
-def counted(results: Sequence[tuple[bool, int]]) -> Count:
-    """The Count of (succeeded, times planned anew)."""
-    good = [again for success, again in results if success]
-    return Count(len(results), len(good), sum(again > 0 for again in good))
+def counted(results: Sequence[Result | Lost]) -> Count:
+    """Of these runs, without those in which the fault did not strike; a lost one is no success."""
+    struck = [result for result in results if isinstance(result, Lost) or result.struck]
+    good = [result for result in struck if isinstance(result, Result) and result.success]
+    recovered = sum(result.recoveries > 0 for result in good)
+    return Count(len(struck), len(good), recovered, len(results) - len(struck))
 
 
 # -- what all come to -----------------------------------------------------------------------------
@@ -223,46 +229,29 @@ class Study(_Study[Trial, Result]):
         missing = len(self.jobs) - len(self.found)
         title = f"{Path(self.jobs[0].options.problem).stem}: {len(self.found)} runs under physics"
         title += f", {missing} missing" if missing else ""
-        disturb_figure(self.folder / FIGURE, title, self._noise(), self._struck())
+        disturb_figure(self.folder / FIGURE, title, self._noise(), self._faults())
         names = f"{SUMMARY}, {LINES}, {FIGURE}"
         self.printer.console.print(f"results: {self.folder}: {names}")
 
-    # -- figures ---------------------------------------------------------------------------------
-
-    def _count(self, series: str, amount: float) -> Count:
-        """Of the runs that have ended, those left out in which the fault did not strike.
-
-        A lost one counts as not succeeded.
-        """
-        rows = []
-        for index, result in self.found.items():
-            trial = self.jobs[index]
-            if isinstance(result, Result) and not result.struck:
-                continue
-            if (trial.series, trial.amount) == (series, amount):
-                good = isinstance(result, Result) and result.success
-                rows.append((good, result.recoveries if isinstance(result, Result) else 0))
-        return counted(rows)
+    def _counts(self) -> dict[tuple[str, float], Count]:
+        """For each series and amount of which a run has ended."""
+        found: dict[tuple[str, float], list[Result | Lost]] = {}
+        for job, result in self.results():
+            found.setdefault((job.series, job.amount), []).append(result)
+        return {series: counted(results) for series, results in found.items()}
 
     def _noise(self) -> dict[str, dict[float, Count]]:
         """For each kind and amount; amount 0 is the same for all."""
-        found = {}
+        counts, found = self._counts(), {}
         for kind in self.kinds:
-            counts = {a: self._count(kind if a else UNDISTURBED, a) for a in self.amounts}
-            found[kind] = {a: count for a, count in counts.items() if count.runs}
-        return {kind: counts for kind, counts in found.items() if counts}
+            known = {a: counts.get((kind if a else UNDISTURBED, a)) for a in self.amounts}
+            found[kind] = {a: count for a, count in known.items() if count is not None}
+        return {kind: known for kind, known in found.items() if known}
 
-    def _struck(self) -> dict[str, Count]:
+    def _faults(self) -> dict[str, Count]:
         """For each fault."""
-        counts = {fault: self._count(fault, 0.0) for fault in self.faults}
-        return {fault: count for fault, count in counts.items() if count.runs or self._vain(fault)}
-
-    def _vain(self, fault: str) -> int:
-        """In how many runs a fault did not strike."""
-        return sum(
-            isinstance(result, Result) and result.series == fault and not result.struck
-            for result in self.found.values()
-        )
+        counts = self._counts()
+        return {fault: counts[fault, 0.0] for fault in self.faults if (fault, 0.0) in counts}
 
     def table(self) -> Table:
         """Successes: a row a kind of noise, a column an amount; then a row a fault."""
@@ -270,19 +259,15 @@ class Study(_Study[Trial, Result]):
         table.add_column("succeeded of those run", no_wrap=True)
         for amount in self.amounts:
             table.add_column(f"x {amount:g}" if amount else "none", justify="right", no_wrap=True)
+        noise, faults = self._noise(), self._faults()
         for kind in self.kinds:
-            table.add_row(kind, *(self._cell(kind if a else UNDISTURBED, a) for a in self.amounts))
+            table.add_row(kind, *(_cell(noise.get(kind, {}).get(a)) for a in self.amounts))
         for fault in self.faults:
-            count = self._count(fault, 0.0)
+            count = faults.get(fault, Count(0, 0))
             again = f", {count.recovered} of them by planning anew" if count.recovered else ""
-            vain = self._vain(fault)
-            idle = f", {vain} without an occasion" if vain else ""
-            table.add_row(f"fault {fault}", f"{self._cell(fault, 0.0)}{again}{idle}")
+            idle = f", {count.idle} without an occasion" if count.idle else ""
+            table.add_row(f"fault {fault}", f"{_cell(count)}{again}{idle}")
         return table
-
-    def _cell(self, series: str, amount: float) -> str:
-        count = self._count(series, amount)
-        return str(count) if count.runs else "-"
 
     def as_json(self) -> dict[str, Any]:
         """The summary: figures for each series, then each run in order."""
@@ -298,11 +283,15 @@ class Study(_Study[Trial, Result]):
             "moderate": asdict(MODERATE),
             "noise": series,
             "faults": [
-                {**_figures(name, None, count), "not_struck": self._vain(name)}
-                for name, count in self._struck().items()
+                {**_figures(name, None, count), "not_struck": count.idle}
+                for name, count in self._faults().items()
             ],
             "trials": [self.plain(job, result) for job, result in self.results()],
         }
+
+
+def _cell(count: Count | None) -> str:
+    return str(count) if count is not None and count.runs else "-"
 
 
 def _figures(series: str, amount: float | None, count: Count) -> Mapping[str, Any]:

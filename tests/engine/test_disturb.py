@@ -21,9 +21,10 @@ from galley.cli.disturb_study import (
     wilson,
 )
 from galley.engine import Options
+from galley.simulation.fault_spec import IN_VAIN, parse_specs
 from galley.simulation.fault_spec import KINDS as FAULT_KINDS
-from galley.simulation.fault_spec import parse_specs
 from galley.simulation.noise import MODERATE, NONE
+from galley.sweeps import Lost
 
 OUTSIDE = ("--domain", "kitchen.pddl", "--jobs", "1")
 
@@ -94,7 +95,11 @@ def test_intervals_are_wilsons(k, n):
 
 
 def test_only_what_succeeded_counts_as_recovered():
-    assert counted([(True, 0), (True, 2), (False, 3)]) == Count(3, 2, 1)
+    runs = [("success", 0), ("success", 2), ("failed", 3)]
+    results = [Result("all", 1.0, k, how, again) for k, (how, again) in enumerate(runs)]
+    assert counted(results) == Count(3, 2, 1)
+    idle = Result("topple", 0.0, 3, "success", faults=(f"topple {IN_VAIN}",))
+    assert counted([*results, Lost("its worker ended"), idle]) == Count(4, 2, 1, 1)
 
 
 def test_two_of_three_are_told_as_such_in_table_json_and_exit_status(cli, here, pretended):
