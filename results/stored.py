@@ -174,9 +174,9 @@ def _file(path: Path, report: dict[str, Any], key: str, given: Path | None) -> P
     """The file given, or the one that the report at ``path`` names; None where it names none."""
     if given is not None:
         return given
-    name = report.get(key)
-    if name is None:
+    if key not in report:
         return None
+    name = report[key]
     if not isinstance(name, str) or not name:
         raise BadInput.one(path, f"'{key}' must be the name of a file; name one: --{key}")
     if not os.path.exists(name):
