@@ -1,4 +1,11 @@
-"""The command line: ``galley`` and ``python engine.py``. Heavy imports wait for their command."""
+"""The command line: ``galley``, ``python -m galley`` and ``python engine.py``.
+
+A file a command, which holds its options (``add_arguments``, ``EPILOG``) and what it does
+(``command``). Only the one that is called is imported, and what is heavy only when it runs.
+
+- ``arguments``: numbers as types, options that many commands have; ``progress``: the terminal
+- ``study``: what the commands that sweep share; ``disturb_study``: the runs of ``galley disturb``
+"""
 
 from __future__ import annotations
 
@@ -35,7 +42,7 @@ _EXAMPLES = """examples:
   galley scenarios                        the scenario suite: what was expected, what came"""
 
 
-# In the order of the help; each in its own module, imported when it is its turn.
+# What each module does, in the order of the help.
 _COMMANDS = {
     "run": "solve a task end to end: plan, motions, execution, video, report (the default command)",
     "plan": "task planning only: print a plan for any PDDL task, or say why there is none",
