@@ -76,7 +76,9 @@ def _tell(printer: Printer, outcome: Outcome) -> int:
     if report.video is not None and "error" in report.video:
         print(f"no film: {report.video['error']}", file=sys.stderr)
     elif report.video is not None:
-        console.print(f"filmed by {report.video['renderer']}: {report.video['reason']}")
+        console.print(
+            f"filmed: {report.video['frames']} pictures in {report.video['seconds']:.1f} s"
+        )
     console.print(f"{report.status}: {outcome.folder}/report.json", soft_wrap=True)
     if report.failure is not None:
         print(f"{report.status}: {report.failure}", file=sys.stderr)

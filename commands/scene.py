@@ -50,8 +50,8 @@ def scene_command(arguments: argparse.Namespace) -> int:
         check_writable(path)
         logging.getLogger("galley").setLevel(logging.ERROR)
         printer.stage("drawing")
-        renderer = draw_scene(scene, robot, path)
-        printer.console.print(f"picture: {path} (drawn by {renderer})")
+        draw_scene(scene, robot, path)
+        printer.console.print(f"picture: {path}")
     return 0
 
 

@@ -208,5 +208,5 @@ def _replay(recorded: Recorded, chosen: tuple[int, ...], path: Path, printer: Pr
         return 1
     finally:
         printer.close()
-    printer.console.print(f"{path}: {info.duration_s:.1f} s, drawn by {info.renderer}")
+    printer.console.print(f"{path}: {info.duration_s:.1f} s")
     return 0

@@ -15,8 +15,13 @@ from galley.motion.path import Path as JointPath
 from galley.robots.kinematics import link0_pose
 from galley.robots.model import RobotModel
 from galley.simulation.kinematic import KinematicExecutor
-from galley.viz.compare_figure import Line, compare_figure
-from galley.viz.distribution_figure import Panel, Sample, distribution_figure
+from galley.viz.compare_figure import (
+    Line,
+    Panel,
+    Sample,
+    compare_figure,
+    distribution_figure,
+)
 from galley.viz.side_by_side import Take, film_side_by_side
 from galley.viz.sightlines import furniture_boxes
 from galley.viz.video import VideoInfo, viewpoint

@@ -36,7 +36,7 @@ MAY_IMPORT = {
     "validation": {"domain", "robots", "worlds"},
     "execution": {"planning", "simulation", "skills", "tamp"} | BELOW_SKILLS,
     "comparison": {"skills", "simulation", "viz"} | BELOW_SKILLS,
-    "viz": {"compiled", "domain", "robots", "worlds", "motion"},
+    "viz": {"compiled", "domain", "robots", "worlds"},
 }
 COMPOSES = {
     "engine",
@@ -52,7 +52,7 @@ COMPOSES = {
 CONFINED = {
     "pybullet": {"worlds", "simulation"},
     "pybullet_data": {"worlds", "simulation", "robots"},  # data files only: no simulator
-    "pydrake": {"worlds", "optimization", "viz"},
+    "pydrake": {"worlds", "optimization"},
     "imageio": {"viz"},
     "imageio_ffmpeg": {"viz"},
     "pddlgym": {"planning"},

@@ -9,5 +9,4 @@ PyBullet validates what was executed.
 - ``pybullet_world``: states and contacts in PyBullet; ``bullet`` imports it without its greeting
 - ``drake_world``: the same in Drake
 - ``scene_check``: is the start free of collision, and within limits?
-- ``pybullet_camera``: pictures where no graphics library is
 """

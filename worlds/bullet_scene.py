@@ -64,7 +64,6 @@ def load_bullet_scene(
     scene: Scene,
     robot: RobotModel,
     folder: Path,
-    visible: bool = False,
     self_collision: bool = False,
     apart: bool = False,
 ) -> BulletScene:
@@ -72,15 +71,12 @@ def load_bullet_scene(
 
     Args:
         folder: for the files that PyBullet reads; may go when this returns.
-        visible: load what pictures need, too.
         self_collision: whether the robot's links collide with each other, allowed pairs aside.
         apart: load what never moves as bodies of their own: dynamics then takes half of the time,
             for in Bullet every contact with a multibody goes through all of its joints.
     """
-    flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_MATERIAL_COLORS_FROM_MTL
+    flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_IGNORE_VISUAL_SHAPES
     flags |= pb.URDF_USE_IMPLICIT_CYLINDER  # else a polygon with a margin of 1 mm all round
-    if not visible:
-        flags |= pb.URDF_IGNORE_VISUAL_SHAPES
 
     def load(name: str, urdf: str, fixed: bool, more: int = 0) -> int:
         path = folder / f"{name}.urdf"

@@ -28,10 +28,9 @@ class PyBulletWorld:
     Args:
         scene: furniture, items and joints.
         robot: any RobotModel.
-        visible: loads what pictures need, too, which takes longer than all the rest.
     """
 
-    def __init__(self, scene: Scene, robot: RobotModel, visible: bool = False) -> None:
+    def __init__(self, scene: Scene, robot: RobotModel) -> None:
         self.scene = scene
         self.robot = robot
         self.client = pb.connect(pb.DIRECT)
@@ -39,12 +38,12 @@ class PyBulletWorld:
         self._active: object = None
         self._q = scene.robot.q
         with tempfile.TemporaryDirectory() as folder, quiet():
-            self._load(Path(folder), visible)
+            self._load(Path(folder))
             self._load_self_collision(Path(folder))
         self.hand_link = self.loaded.link(self.robot_id, robot.palm)
 
-    def _load(self, folder: Path, visible: bool) -> None:
-        loaded = load_bullet_scene(self.client, self.scene, self.robot, folder, visible)
+    def _load(self, folder: Path) -> None:
+        loaded = load_bullet_scene(self.client, self.scene, self.robot, folder)
         self.loaded = loaded
         self.furniture_id, self.robot_id = loaded.furniture_id, loaded.robot_id
         self.item_ids = loaded.item_ids

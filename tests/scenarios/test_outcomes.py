@@ -97,7 +97,7 @@ def test_an_outcome_can_be_sent_and_written(quick):
 def test_the_picture_shows_where_the_log_ends(quick, kitchen, tmp_path):
     """The sugar box, in a log that ends with it elsewhere, leaves the burner in the picture."""
     start, run = tmp_path / "start.png", tmp_path / "run"
-    assert draw_end(quick[0], run, start, renderer="tiny") is False
+    assert draw_end(quick[0], run, start) is False
     run.mkdir()
     items = np.array([to_pose7(item.X_WI) for item in kitchen.items])[None]
     items[0, kitchen.item_index["sugar_box"], 1] += 0.1
@@ -124,7 +124,7 @@ def test_the_picture_shows_where_the_log_ends(quick, kitchen, tmp_path):
         period=1 / 120,
         duration=0.0,
     ).save(run / "states.npz")
-    assert draw_end(quick[0], run, tmp_path / "end.png", renderer="tiny") is True
+    assert draw_end(quick[0], run, tmp_path / "end.png") is True
     before, after = (np.asarray(Image.open(p)) for p in (start, tmp_path / "end.png"))
     assert before.shape == after.shape == (720, 1920, 3)
     assert (before != after).any()

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from galley.bench.contact_sheets import close_cameras, contact_sheets, stills
 from galley.domain.log import Log
 from galley.domain.scene import Scene
 from galley.robots import RobotModel
-from galley.viz.links import TreeLinks
+from galley.viz.camera import TreeLinks
 from galley.viz.sightlines import furniture_boxes
-from galley.viz.stills import close_cameras, contact_sheets, stills
 from galley.viz.view import Camera
 
 

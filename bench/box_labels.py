@@ -1,4 +1,4 @@
-"""Draws the labels of the kitchen's boxes: ``python -m galley.viz.labels FOLDER``.
+"""Draws the labels of the kitchen's boxes: ``python bench/box_labels.py FOLDER``.
 
 Each picture holds six faces in a grid, as ``worlds.textured_box`` lays them out. A face is drawn in
 its true proportions and then squeezed into its cell, so that it comes out straight on the box.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from galley.viz.fonts import font
+from galley.viz.tags import font
 
 Color = tuple[int, int, int]
 _CELL = 256  # pixels a side

@@ -1,7 +1,15 @@
-"""Close-up pictures of the hand at given moments, in one sheet: to look at contacts one by one."""
+"""Close-up pictures of the hand at given moments, in one sheet: to look at contacts one by one.
+
+    python bench/contact_sheets.py RUN FOLDER [--scene FILE]
+
+writes a sheet into FOLDER for each motion of a stored run that grasps, lifts, lowers, pulls, pushes
+or lets go: four pictures, at its start, in the middle, at its end and half a second later. The
+camera follows the hand, all four from one direction.
+"""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,14 +21,14 @@ from galley.domain.files import written_whole
 from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.scene import Scene
+from galley.domain.scene_file import load_scene
+from galley.engine import KITCHEN
+from galley.robots.mobile_panda import mobile_panda
 from galley.robots.model import RobotModel
-from galley.viz.caption_drawing import draw_caption
-from galley.viz.captions import film_captions, recovery
-from galley.viz.frames import sample
-from galley.viz.links import TreeLinks
-from galley.viz.picture import Renderer
-from galley.viz.renderer import open_renderer
-from galley.viz.shots import split_line
+from galley.viz.camera import TreeLinks
+from galley.viz.captions import draw_caption, film_captions, recovery
+from galley.viz.frames import sample, split_line
+from galley.viz.renderer import Renderer
 from galley.viz.sightlines import furniture_boxes, sight
 from galley.viz.view import Camera
 
@@ -67,7 +75,7 @@ def contact_sheets(
         times = (start, 0.5 * (start + end), end, end + _AFTER)
         name = "".join(c if c.isalnum() else "_" for c in phase)
         path = folder / f"{k:02d}_{name}.png"
-        drawer = drawer or open_renderer(scene, robot, width, height, prefer="raster")
+        drawer = drawer or Renderer(scene, robot, width, height)
         stills(
             log,
             scene,
@@ -80,8 +88,6 @@ def contact_sheets(
             drawer=drawer,
         )
         files.append(path)
-    if drawer is not None:
-        drawer.close()
     return tuple(files)
 
 
@@ -109,7 +115,7 @@ def stills(
         width, height: of each picture, pixels.
         columns: pictures in a row.
         camera: takes all of them; None for one that follows the hand, from where it sees it best.
-        drawer: a renderer for pictures of this size, which stays open; None to open one.
+        drawer: a renderer for pictures of this size; None to make one.
 
     Returns:
         The camera of each picture.
@@ -120,15 +126,13 @@ def stills(
     else:
         cameras = close_cameras(frames.q, frames.scene_q, scene, robot, distance)
     words = film_captions(log, frames, robot, 1.0, "")
-    used = drawer or open_renderer(scene, robot, width, height, prefer="raster")
+    used = drawer or Renderer(scene, robot, width, height)
     pictures = []
     for k, (t, view) in enumerate(zip(frames.time, cameras, strict=True)):
         picture = used.render(frames.q[k], frames.scene_q[k], frames.items[k], view)
         # There is no room for the action: the phase and the time say which motion this is.
         caption = replace(words[k], action=words[k].phase, phase="", mode="", clock=f"{t:.2f} s")
         pictures.append(draw_caption(picture, caption))
-    if drawer is None:
-        used.close()
     rows = -(-len(pictures) // columns)
     sheet = np.full((rows * height, columns * width, 3), 255, dtype=np.uint8)
     for k, picture in enumerate(pictures):
@@ -179,3 +183,20 @@ def close_cameras(
     merit = merit / len(q) - 0.5 * np.abs(elevation - np.radians(20.0))
     best = directions[int(merit.argmax())]
     return tuple(Camera(hand + distance * best, hand, _FOV) for hand in hands)
+
+
+def main() -> None:
+    """See the module's docstring."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("run", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--scene", type=Path, default=KITCHEN / "kitchen.yaml")
+    arguments = parser.parse_args()
+    log, scene = Log.load(arguments.run / "states.npz"), load_scene(arguments.scene)
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    for path in contact_sheets(log, scene, mobile_panda(scene.robot.base), arguments.folder):
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

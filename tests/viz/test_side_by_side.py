@@ -7,8 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from galley.viz.side_by_side import joined, middle
-from galley.viz.trace import draw_trace
+from galley.viz.side_by_side import draw_trace, joined, middle
 from galley.viz.view import Camera
 
 CAMERA = Camera([3.0, 0.0, 1.5], [0.0, 0.0, 1.0])
