@@ -14,25 +14,24 @@ if __name__ == "__main__":
         raise SystemExit(130) from None
     raise SystemExit(main())
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from galley.compiled.jit import pending
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.files import write_whole
 from galley.domain.formula import Fact
+from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.pddl import Domain, Problem
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene import Binding, Scene
 from galley.domain.scene_file import load_scene
+from galley.domain.shipped import KITCHEN
 from galley.domain.state import State, initial_state
-from galley.execution.executors import Disturbance
 from galley.execution.loop import Course
-from galley.execution.stage import Listener as StageListener
 from galley.execution.stage import Stage
 from galley.motion.audit import audit
 from galley.motion.motion import FREE, Motion
@@ -40,11 +39,11 @@ from galley.motion.planning import PLANNERS_COMPILED
 from galley.motion.store import save_trajectories
 from galley.motion.thresholds import THRESHOLDS
 from galley.optimization.path_timing import TIMING
-from galley.planning import GroundAction, Plan, ground, replay, validate
-from galley.report import Report
-from galley.robots.mobile_panda import mobile_panda
-from galley.run_folder import RunFolder, check_destination, digests, new_name
-from galley.simulation.faults import Faults
+from galley.planning import GroundAction, replay, validate_actions
+from galley.results.report import Report
+from galley.results.run_folder import RunFolder, check_destination, digests, new_name
+from galley.robots.panda_models import mobile_panda
+from galley.simulation.faults import Faults, parse_fault
 from galley.simulation.noise import Noise
 from galley.skills import SKILLS, Settings, Skill, Workbench, skill_set
 from galley.skills.finish import finish_all
@@ -57,7 +56,6 @@ from galley.worlds.scene_check import check_start
 from galley.worlds.view import KERNEL
 
 COMPILED = (KERNEL, PLANNERS_COMPILED, "inverse kinematics", "the arm's reach", TIMING)
-KITCHEN = Path(__file__).parent / "domain" / "kitchen"
 
 
 @dataclass(frozen=True)
@@ -85,14 +83,6 @@ class Options:
     node_limit: int | None = None
 
 
-class Listener(StageListener, Protocol):
-    """Hears how a run goes on, its searches included: the command line prints it."""
-
-    def motions(self, report: Report) -> None:
-        """All motions are planned."""
-        ...
-
-
 @dataclass(frozen=True)
 class Outcome:
     """How a run ended, and where its folder is."""
@@ -117,8 +107,7 @@ def run(options: Options, listener: Listener) -> Outcome:
     bindings = bind(scene, domain, problem)
     skills = _skills(options.skills)
     check_skills(domain, skills)
-    disturbance = Disturbance(options.noise, options.fault, options.seed)
-    faults = disturbance.faults(scene)
+    faults = None if options.fault is None else parse_fault(options.fault, scene, options.seed)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         check_start(world)
         check_init(scene, initial_state(scene), domain, problem, bindings)
@@ -135,7 +124,6 @@ def run(options: Options, listener: Listener) -> Outcome:
                 problem,
                 bindings,
                 skills,
-                disturbance,
                 faults,
                 world,
                 report,
@@ -185,7 +173,6 @@ class _Run:
     problem: Problem
     bindings: Mapping[str, Binding]
     skills: Mapping[str, Skill]
-    disturbance: Disturbance
     faults: Faults | None
     world: PyBulletWorld
     report: Report
@@ -267,13 +254,12 @@ class _Run:
 
     def _keep_plan(self) -> None:
         text = "".join(f"{line}\n" for line in self.report.plan)
-        _write(self.folder / "plan.txt", text)
+        write_whole(self.folder / "plan.txt", text)
 
     def _replay(self, actions: tuple[GroundAction, ...]) -> Failure | None:
         """The plan checked by our validator, against the user's own domain, and in PDDLGym."""
         self.listener.stage("replaying the plan in PDDLGym")
-        task = ground(self.domain, self.problem)
-        verdict = validate(task, Plan(actions, float(len(actions)), 0, 0, 0.0))
+        verdict = validate_actions(self.domain, self.problem, actions)
         self.facts = verdict.states
         outside = replay(self.domain, self.problem, actions)
         self.report.replay = {
@@ -319,8 +305,9 @@ class _Run:
             self.problem,
             self.bindings,
             self.skills,
-            self.disturbance,
             self.faults,
+            self.options.noise,
+            self.options.seed,
             replace(THRESHOLDS, recoveries=options.recoveries),
             self._finish,
             lambda error: _of_own_skill(options.skills, error),
@@ -386,9 +373,3 @@ class _Run:
         except (RuntimeError, ValueError, OSError) as error:
             self.report.video = {"error": str(error)}
         self.report.timing_s["video"] = time.perf_counter() - began
-
-
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text)
-    os.replace(partial, path)

@@ -17,22 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from galley.engine import KITCHEN, Options, run
-from galley.report import Report
-
-
-class Silent:
-    """A listener that says nothing."""
-
-    def stage(self, text: str) -> None: ...
-
-    def plan(self, actions: tuple[str, ...]) -> None: ...
-
-    def action(self, index: int, total: int, text: str, event: str) -> None: ...
-
-    def motions(self, report: Report) -> None: ...
-
-    def fraction(self, text: str, done: float) -> None: ...
+from galley.domain.listener import Listener
+from galley.domain.shipped import KITCHEN
+from galley.engine import Options, run
 
 
 def main() -> int:
@@ -54,7 +41,7 @@ def main() -> int:
             execute="none",
             video=False,
         )
-        run(warm_up, Silent())
+        run(warm_up, Listener())
         for seed in range(arguments.first, arguments.first + arguments.seeds):
             options = Options(
                 problem=arguments.problem,
@@ -64,7 +51,7 @@ def main() -> int:
                 out=Path(folder) / "run",
                 video=False,
             )
-            report = run(options, Silent()).report
+            report = run(options, Listener()).report
             timing = report.timing_s
             planning = sum(timing.get(k, 0.0) for k in ("task", "motion", "optimization"))
             validation = report.validation

@@ -17,8 +17,8 @@ import numpy as np
 from galley.robots.covering import cover
 from galley.robots.covering_store import SHIPPED, as_text, digest, from_text
 from galley.robots.iiwa import iiwa
-from galley.robots.link_shapes import link_shapes
-from galley.robots.panda_arm import panda_arm
+from galley.robots.panda_models import panda_arm
+from galley.robots.urdf_reader import link_shapes
 
 
 def outside(hull, covering, rng, count=50_000):

@@ -31,15 +31,9 @@ FAULTS += ("stuck-for-good:drawer", "topple:sugar", "topple:spam", "push-base")
 FAULT_SEEDS = 10  # of each fault
 
 
-class _Deaf:
-    """A listener that hears nothing."""
-
-    def __getattr__(self, name: str):
-        return lambda *args: None
-
-
 def job(section: str, seed: int, noise: str | None, fault: str | None) -> dict:
     """One run, in a process of its own or not; plain data."""
+    from galley.domain.listener import Listener
     from galley.engine import Options, run
     from galley.simulation.noise import LEVELS
 
@@ -52,7 +46,7 @@ def job(section: str, seed: int, noise: str | None, fault: str | None) -> dict:
             fault=fault,
         )
         began = time.perf_counter()
-        told = run(options, _Deaf()).report.as_json()
+        told = run(options, Listener()).report.as_json()
         wall = time.perf_counter() - began
     execution, verdict = told["execution"], told["validation"]
     return {
@@ -169,17 +163,19 @@ def tell_releases(rows: list[dict]) -> None:
 
 def speed(film_too: bool) -> None:
     """One run alone: simulated seconds in a second; and its film."""
+    from galley.domain.listener import Listener
     from galley.domain.log import Log
     from galley.domain.scene_file import load_scene
-    from galley.engine import KITCHEN, Options, run
-    from galley.robots.mobile_panda import mobile_panda
+    from galley.domain.shipped import KITCHEN
+    from galley.engine import Options, run
+    from galley.robots.panda_models import mobile_panda
     from galley.viz.video import film
 
     with tempfile.TemporaryDirectory(prefix="galley-bench-") as name:
         folder = Path(name) / "run"
         ratios = []
         for seed in range(3):
-            told = run(Options(seed=seed, out=folder, video=False), _Deaf()).report.as_json()
+            told = run(Options(seed=seed, out=folder, video=False), Listener()).report.as_json()
             log = Log.load(folder / "states.npz")
             ratios.append(log.duration / told["timing_s"]["execution"])
         print(f"d  seconds of simulation a second, 3 seeds: {np.median(ratios):.1f} (median)")

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from motion_python import RRTConnect
 from motion_queries import Query
 
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, frozen, transform
 from galley.domain.scene import WORLD, Body, Scene, Shape
 from galley.domain.state import State, initial_state
-from galley.motion.edges import edge_free
-from galley.motion.rrt_connect import RRTConnect
+from galley.motion.space import edge_free
 from galley.robots.model import RobotModel
 from galley.skills.workbench import Workbench
 from galley.worlds.pybullet_world import PyBulletWorld
@@ -69,12 +69,12 @@ def clutter_queries(scene: Scene, robot: RobotModel, count: int, seed: int = 0) 
     with PyBulletWorld(whole, robot) as world:
         bench = Workbench(whole, robot, world)
         state = initial_state(whole)
-        free = bench.free(state, "arm")
+        space, free = bench.space("arm"), bench.free(state, "arm")
         while len(found) < count:
-            ends = [bench.arm.sample(rng) for _ in range(2)]
-            if not (free(ends[0]) and free(ends[1])) or edge_free(bench.arm, free, *ends):
+            ends = [space.sample(rng) for _ in range(2)]
+            if not (free(ends[0]) and free(ends[1])) or edge_free(space, free, *ends):
                 continue
-            path = RRTConnect(iterations=_BUDGET).plan(bench.arm, free, *ends, rng)
+            path = RRTConnect(iterations=_BUDGET).plan(space, free, *ends, rng)
             if not isinstance(path, Failure):
                 start, goal = frozen(ends[0]), frozen(ends[1])
                 found.append(

@@ -7,6 +7,7 @@ from time import perf_counter
 
 import numpy as np
 from motion_clutter import BOXES, SHOULDER, clutter
+from motion_python import RRTConnect
 from motion_runs import Summary
 from motion_verdicts import FINE
 from planning_runs import note, shown, table
@@ -18,10 +19,8 @@ from galley.domain.scene import Scene
 from galley.domain.state import initial_state
 from galley.motion import plan
 from galley.motion.audit import DEPTH
-from galley.motion.edges import edge_free
 from galley.motion.path import Path
-from galley.motion.rrt_connect import RRTConnect
-from galley.motion.space import arm_space
+from galley.motion.space import edge_free, joint_space
 from galley.robots.iiwa import iiwa
 from galley.robots.model import RobotModel
 from galley.worlds.drake_world import DrakeWorld
@@ -97,7 +96,7 @@ def measure(kitchen: Scene, count: int) -> Section:
 
 def _drawn(robot: RobotModel, checker: PyBulletChecker, count: int) -> list[tuple[Array, Array]]:
     """Pairs of ends that keep the margin in PyBullet, the straight edge between them blocked."""
-    space, rng = arm_space(robot.group("arm")), np.random.default_rng(3)
+    space, rng = joint_space(robot, "arm"), np.random.default_rng(3)
     found: list[tuple[Array, Array]] = []
     while len(found) < count:
         start, goal = space.sample(rng), space.sample(rng)

@@ -27,6 +27,7 @@ from typing import Any
 
 import motion_goals as goals
 import numpy as np
+from motion_python import RRTConnect
 
 import galley
 from galley.domain.failure import Failure
@@ -34,15 +35,14 @@ from galley.domain.frames import Array, frozen, inverse
 from galley.domain.scene import Scene, Stance
 from galley.domain.scene_file import load_scene
 from galley.domain.state import Placement, State, initial_state
-from galley.motion.edges import edge_free
-from galley.motion.rrt_connect import RRTConnect
+from galley.motion.space import edge_free
 from galley.reachability.arm import configurations, joint7_values
-from galley.reachability.stances import sample_stance
+from galley.reachability.stances import sample_stances
 from galley.robots.kinematics import hand_pose
-from galley.robots.mobile_panda import mobile_panda
 from galley.robots.model import RobotModel
 from galley.robots.panda import X_FH
-from galley.skills.reach import grip
+from galley.robots.panda_models import mobile_panda
+from galley.skills.proof import grip
 from galley.skills.workbench import Workbench
 from galley.worlds.pybullet_world import PyBulletWorld
 
@@ -140,10 +140,10 @@ def _draw(
             options = None
         else:
             X_WH, state = next(poses)
-            found = sample_stance(X_WH @ inverse(X_FH), _NEAR, bench.scene.robot.base, rng)
-            if found is None:
+            found = sample_stances(X_WH @ inverse(X_FH), _NEAR, bench.scene.robot.base, 1, rng)
+            if not len(found):
                 continue
-            base = found
+            base = found[0]
             values = joint7_values(12, rng)
             options = configurations(X_WH, base, bench.scene.robot.base, values)
             if not len(options):
@@ -152,12 +152,12 @@ def _draw(
             options = rng.permutation(options[np.lexsort(options.round(6).T)])[:8]
         q = np.concatenate([base, bench.tucked, state.q[10:]])
         state = state.with_robot(q)
-        free = bench.free(state, "arm", grip(bench, state))
+        space, free = bench.space("arm"), bench.free(state, "arm", grip(bench, state))
         tucked = free(bench.tucked)
         if not tucked and state.held is None:
             continue  # no room for the base
         if options is None:
-            options = [bench.arm.sample(rng) for _ in range(20)]
+            options = [space.sample(rng) for _ in range(20)]
         goal = next((each for each in options if free(each)), None)
         if goal is None:
             continue
@@ -167,9 +167,9 @@ def _draw(
             start = _sampled(bench, state, free, rng, outside)
         if start is None or np.linalg.norm(goal - start) < _FAR:
             continue
-        if edge_free(bench.arm, free, start, goal):
+        if edge_free(space, free, start, goal):
             continue
-        planned = RRTConnect(iterations=_BUDGET).plan(bench.arm, free, start, goal, rng)
+        planned = RRTConnect(iterations=_BUDGET).plan(space, free, start, goal, rng)
         if isinstance(planned, Failure):
             continue
         q[3:10] = start
@@ -185,7 +185,7 @@ def _sampled(
 ) -> Array | None:
     """A random free configuration; ``outside``: the hand in front of the furniture."""
     for _ in range(50):
-        arm = bench.arm.sample(rng)
+        arm = bench.space("arm").sample(rng)
         if outside:
             q = np.concatenate([state.q[:3], arm, state.q[10:]])
             if hand_pose(q, bench.scene.robot.base)[0, 3] < _OUTSIDE:

@@ -31,10 +31,10 @@ from galley.motion.compiled_search import SearchOptions
 from galley.motion.path import Path
 from galley.motion.planning import search
 from galley.reachability.arm import configurations, joint7_values
-from galley.reachability.stances import sample_stance
+from galley.reachability.stances import sample_stances
 from galley.robots.model import RobotModel
 from galley.robots.panda import X_FH
-from galley.skills.reach import grip
+from galley.skills.proof import grip
 from galley.skills.workbench import Workbench
 from galley.worlds.pybullet_world import PyBulletWorld
 from galley.worlds.view import View
@@ -148,19 +148,19 @@ def _straight(bench: Workbench, kind: str, k: int, number: int, seed: int) -> Ca
     poses = None if draw is None else draw(bench, resting, rng)
     while True:
         base, state = rng.uniform(NEAR.lower, NEAR.upper), resting
-        ends = np.array([bench.arm.sample(rng) for _ in range(20)])
+        ends = np.array([bench.space("arm").sample(rng) for _ in range(20)])
         if poses is not None:
             X_WH, state = next(poses)
-            found = sample_stance(X_WH @ inverse(X_FH), NEAR, bench.scene.robot.base, rng)
-            if found is None:
+            found = sample_stances(X_WH @ inverse(X_FH), NEAR, bench.scene.robot.base, 1, rng)
+            if not len(found):
                 continue
-            base = found
+            base = found[0]
             values = joint7_values(12, rng)
             ends = configurations(X_WH, base, bench.scene.robot.base, values)
             # In an order of their own, whatever the solver's is.
             ends = rng.permutation(ends[np.lexsort(ends.round(6).T)])[:8]
         # From the folded arm or from anywhere, in turns.
-        start = bench.tucked if number % 2 == 0 else bench.arm.sample(rng)
+        start = bench.tucked if number % 2 == 0 else bench.space("arm").sample(rng)
         q = np.concatenate([base, start, state.q[10:]])
         for end in _ends(bench, state.with_robot(q), start, ends):
             name = f"straight-{kind}-{number}"

@@ -24,12 +24,13 @@ PEERS = Path(__file__).with_name("planning_peers.py")
 FAST_DOWNWARD = {
     "fd-blind": ("--search", "astar(blind())"),
     "fd-lmcut": ("--search", "astar(lmcut())"),
+    "fd-hmax": ("--search", "astar(hmax())"),
     "fd-lama": ("--alias", "lama-first"),
 }
 # Exit codes of its driver; None where it had to be killed.
 STATUS = {
-    0: "solved", 10: "unsolvable", 11: "unsolvable", 20: "memory", 21: "time", 22: "memory",
-    23: "time", None: "time",
+    0: "solved", 10: "unsolvable", 11: "unsolvable", 12: "unsupported", 20: "memory",
+    21: "time", 22: "memory", 23: "time", 34: "unsupported", None: "time",
 }  # fmt: skip
 LONG = 3.0  # seconds; a run that takes longer is not repeated
 
@@ -78,8 +79,8 @@ class Bench:
     def once(self, planner: str, case: Case, plans: int = 20) -> Result:
         """One run: status, expanded, cost, ``search_s``, ``total_s`` (whole process), ``rss_mib``.
 
-        ``status`` is ``solved``, ``unsolvable``, ``time``, ``memory``, ``error`` or ``not
-        installed``.
+        ``status`` is ``solved``, ``unsolvable``, ``unsupported``, ``time``, ``memory``, ``error``
+        or ``not installed``.
         """
         if planner.startswith("pyperplan") and case.domain == KITCHEN_DOMAIN:
             case = replace(case, name=f"{case.name}-positive", domain=POSITIVE_KITCHEN)
@@ -106,6 +107,8 @@ class Bench:
             command += [kind, value, *files] if kind == "--alias" else [*files, kind, value]
             # Its own time limit would make its clock coarse on some systems.
             code, output, total = _process(command, Path(name), self.seconds + 5)
+            plan = Path(name, "plan")
+            text = plan.read_text() if plan.is_file() else ""
 
         def number(pattern: str) -> float | None:
             found = re.findall(pattern, output)
@@ -124,6 +127,8 @@ class Bench:
             "prepared_and_search_s": number(r"Total time: ([\d.e-]+)s"),
             "total_s": total,
             "rss_mib": max(memory, default=None),
+            "plan": text,
+            "axioms": number(r"Translator axioms: (\d+)"),
         }
         if status == "error":
             result["why"] = output[-300:]

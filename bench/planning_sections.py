@@ -12,8 +12,7 @@ from planning_runs import Bench, geometric_mean, outcome, ratio, shown, table, w
 from planning_tasks import Case, blocks, gripper, kitchen, logistics
 
 from galley.domain.pddl_reader import read_domain, read_problem
-from galley.planning.plan_file import GroundAction
-from galley.planning.validation import validate_actions
+from galley.planning.validation import GroundAction, validate_actions
 
 # Tasks of the PDDLGym collection that pyperplan and Fast Downward read, from the smallest to those
 # that take pyperplan seconds.

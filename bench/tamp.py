@@ -30,7 +30,7 @@ from planning_runs import note, shown, table
 from planning_sections import Target
 from tamp_growth import growth
 
-from galley.scenarios.sweep import ENGINES
+from galley.sweeps import ENGINES
 
 FIGURE = Path(__file__).resolve().parent.parent / "docs" / "tamp_growth.png"
 _SECTIONS = "abcde"

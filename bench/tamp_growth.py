@@ -15,7 +15,7 @@ from tamp_runs import SOLVED, Job, Row
 from tamp_scenes import Task
 from tamp_sections import Plan, Section
 
-from galley.scenarios.sweep import Lost, sweep
+from galley.sweeps import Lost, sweep
 
 # Series, label, colour, panel, task of a size, sizes, sizes in a quick run.
 _Maker = Callable[[Path, int], Task]

@@ -12,10 +12,10 @@ from typing import Any
 from galley.domain.failure import Failure
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene_file import load_scene
+from galley.domain.shipped import KITCHEN
 from galley.domain.state import initial_state
-from galley.engine import KITCHEN
 from galley.motion.effects import after
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills import SKILLS, Settings, Workbench
 from galley.skills.finish import finish
 from galley.tamp.binding import bind

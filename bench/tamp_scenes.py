@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from galley.engine import KITCHEN
+from galley.domain.shipped import KITCHEN
 
 Entry = dict[str, Any]
 

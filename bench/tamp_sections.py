@@ -24,7 +24,7 @@ from galley import engine
 from galley.scenarios import Scenario, find
 from galley.scenarios.outcome import Job as ScenarioJob
 from galley.scenarios.outcome import Outcome, outcome_of
-from galley.scenarios.sweep import Lost, sweep
+from galley.sweeps import Lost, sweep
 
 SOLVE_S, SMOOTH_S, FIRST_S, REFUSAL_S = 0.5, 3.0, 1.0, 1.0
 RIGHT = 95.0  # % of the suite's runs

@@ -1,8 +1,9 @@
-"""The five methods, each on the same query from the same seed.
+"""The six methods, each on the same query from the same seed.
 
-``rrt`` is the seed's; ``shortcut`` shortens its path; ``shortest``, the seed's QP, ``smooth`` and
-``time-optimal`` start from one of them. The polygons of the first three are timed by
-``rest_to_rest``: they stop at every corner.
+``rrt`` is the seed's, compiled, and ``rrt-pybullet`` the same in Python on PyBullet's collision
+checks; ``shortcut`` shortens the first's path; ``shortest``, the seed's QP, ``smooth`` and
+``time-optimal`` start from one of these two. The polygons of all but the last two are timed by
+``rest_to_rest``: they stop at every corner. All may use the whole of the robot's limits.
 """
 
 from __future__ import annotations
@@ -10,31 +11,42 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from galley.comparison.query import Query, arm_view
+from galley.comparison.queries import Query, arm_view
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.motion.compiled_search import SearchOptions, plan_rrt, prove, shorten
 from galley.motion.path import Path
 from galley.motion.planning import ask, search
+from galley.motion.rrt import RRT
+from galley.motion.space import joint_space
 from galley.motion.timing import rest_to_rest
 from galley.motion.trajectory import Trajectory
-from galley.worlds.checker import MARGIN
+from galley.robots.model import JointGroup
+from galley.worlds.checker import MARGIN, held_pairs
+from galley.worlds.pybullet_world import PyBulletWorld
 from galley.worlds.scene_kernel import SceneKernel
 from galley.worlds.view import View
 
-METHODS = ("rrt", "shortcut", "shortest", "smooth", "time-optimal")
+if TYPE_CHECKING:  # pydrake loads late
+    from galley.optimization.time_optimal import Optimized
+
+METHODS = ("rrt", "rrt-pybullet", "shortcut", "shortest", "smooth", "time-optimal")
 TITLES = {
     "rrt": "RRT",
+    "rrt-pybullet": "RRT in PyBullet",
     "shortcut": "RRT + shortcut",
     "shortest": "shortest (QP)",
     "smooth": "smooth",
     "time-optimal": "time-optimal",
 }
 DEFAULT = "smooth"
+ITERATIONS, IN_PYBULLET = 20_000, 4000  # of one RRT, and of the one in PyBullet
+_RADIUS = 0.3  # rad, longest edge of an RRT
 _REQUIRED = 0.5 * MARGIN  # m, proven along every planned path
 _ROUNDS = 4  # searches, each after one whose path could not be proven
 _STREAM = 2  # of a seed's random numbers
@@ -43,22 +55,6 @@ _T = TypeVar("_T")
 
 Made = tuple[Trajectory | Failure, Array | None, str, str]
 """A trajectory or why there is none, its waypoints, who made it, and a note."""
-
-
-@dataclass(frozen=True)
-class Effort:
-    """Budgets, in iterations.
-
-    Attributes:
-        radius: longest edge of the RRT's tree, rad. iterations: of one RRT.
-        shortcuts: tries of shortcutting.
-        scale: share of the velocity, acceleration and jerk limits that all methods may use.
-    """
-
-    radius: float = 0.3
-    iterations: int = 20000
-    shortcuts: int = 100
-    scale: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -85,35 +81,33 @@ class Attempt:
 
 def solve(
     kernel: SceneKernel,
+    world: PyBulletWorld,
     query: Query,
     seed: int = 0,
-    effort: Effort = Effort(),
-    progress: Callable[[str], None] = lambda method: None,
+    iterations: int = ITERATIONS,
+    in_pybullet: int = IN_PYBULLET,
 ) -> tuple[Attempt, ...]:
     """All methods on one query, in the order of METHODS.
 
     Args:
-        progress: called with each method's name as it begins.
+        world: any PyBullet world of the same scene; left in another state.
+        iterations: budget of one compiled RRT. in_pybullet: of the RRT in PyBullet.
     """
     view, group = arm_view(kernel, query.state), kernel.robot.group("arm")
-    numbers = np.random.SeedSequence((seed, _STREAM)).generate_state(3)
+    numbers = np.random.SeedSequence((seed, _STREAM)).generate_state(4)
     start = query.start(kernel.robot)
-    options = SearchOptions(
-        radius=effort.radius,
-        iterations=effort.iterations,
-        shortcuts=effort.shortcuts,
-        required=_REQUIRED,
-    )
+    options = SearchOptions(radius=_RADIUS, iterations=iterations, required=_REQUIRED)
 
     def timed(path: Path | Failure) -> Made:
         if isinstance(path, Failure):
             return path, None, "", ""
-        return rest_to_rest(path, group, effort.scale), path.waypoints, "", ""
+        return rest_to_rest(path, group), path.waypoints, "", ""
 
-    progress("rrt")
     raw, spent = _clocked(lambda: _rrt(view, query, start, int(numbers[0]), options))
     attempts = [_attempt("rrt", timed(raw), spent)]
-    progress("shortcut")
+    rng = np.random.default_rng(numbers[3])
+    found, spent = _clocked(lambda: _rrt_in_pybullet(world, query, start, rng, in_pybullet))
+    attempts.append(_attempt("rrt-pybullet", timed(found), spent))
     note = ""
     if isinstance(raw, Failure):
         attempts.append(Attempt("shortcut", reason="there is no RRT path to shorten"))
@@ -122,15 +116,17 @@ def solve(
         path = search(view, start, goals, other, "rrt-connect", SearchOptions(required=_REQUIRED))
         raw, note = path, "from RRT-Connect's path"
     else:
-        path, spent = _clocked(lambda: _shortened(view, raw, int(numbers[1]), options))
+        path, spent = _clocked(lambda: shorten(raw, ask(view), int(numbers[1]), options))
         attempts.append(_attempt("shortcut", timed(path), spent))
-    if isinstance(path, Failure) or isinstance(raw, Failure):
-        gone = f"there is no path to start from: {path}"
-        attempts += [Attempt(method, reason=gone) for method in METHODS[2:]]
-        return tuple(attempts)
-    for method in METHODS[2:]:
-        progress(method)
-        attempts.append(_optimized(method, view, raw, path, kernel, effort, note))
+    makers = (_shortest, _smooth, _time_optimal)
+    for method, make in zip(METHODS[-len(makers) :], makers, strict=True):
+        if isinstance(path, Failure) or isinstance(raw, Failure):
+            attempts.append(Attempt(method, reason=f"there is no path to start from: {path}"))
+            continue
+        made, spent = _clocked(partial(make, view, raw, path, group))
+        trajectory, waypoints, by, said = made
+        said = "; ".join(part for part in (said, note) if part)
+        attempts.append(_attempt(method, (trajectory, waypoints, by, said), spent))
     return tuple(attempts)
 
 
@@ -141,46 +137,32 @@ def _attempt(method: str, made: Made, seconds: float) -> Attempt:
     return Attempt(method, trajectory, waypoints, by or method, note, "", seconds)
 
 
-def _optimized(
-    method: str,
-    view: View,
-    raw: Path,
-    short: Path,
-    kernel: SceneKernel,
-    effort: Effort,
-    note: str,
-) -> Attempt:
-    """One of the three methods that start from a path: the QP from the raw one, as the seed's."""
-    group = kernel.robot.group("arm")
+def _shortest(view: View, raw: Path, short: Path, group: JointGroup) -> Made:
+    """The seed's quadratic program, from the raw path as in the seed."""
+    from galley.optimization.shortest import shortest
 
-    def shortest_path() -> Made:
-        from galley.optimization.shortest import shortest
+    found = shortest(raw)
+    if isinstance(found, Failure):
+        return found, None, "", ""
+    return rest_to_rest(found, group), found.waypoints, "", ""
 
-        found = shortest(raw)
-        if isinstance(found, Failure):
-            return found, None, "", ""
-        return rest_to_rest(found, group, effort.scale), found.waypoints, "", ""
 
-    def smooth_curve() -> Made:
-        from galley.optimization.smooth import smooth
+def _smooth(view: View, raw: Path, short: Path, group: JointGroup) -> Made:
+    from galley.optimization.smooth import smooth
 
-        found = smooth(view, short, group, effort.scale)
-        if isinstance(found, Failure):
-            return found, None, "", ""
-        return found.trajectory, None, found.method, found.note
+    return _optimized(smooth(view, short, group))
 
-    def fast_timing() -> Made:
-        from galley.optimization.time_optimal import time_optimal
 
-        found = time_optimal(view, short, group, effort.scale)
-        if isinstance(found, Failure):
-            return found, None, "", ""
-        return found.trajectory, None, found.method, found.note
+def _time_optimal(view: View, raw: Path, short: Path, group: JointGroup) -> Made:
+    from galley.optimization.time_optimal import time_optimal
 
-    makers = {"shortest": shortest_path, "smooth": smooth_curve, "time-optimal": fast_timing}
-    (trajectory, waypoints, by, said), spent = _clocked(makers[method])
-    said = "; ".join(part for part in (said, note) if part)
-    return _attempt(method, (trajectory, waypoints, by, said), spent)
+    return _optimized(time_optimal(view, short, group))
+
+
+def _optimized(found: Optimized | Failure) -> Made:
+    if isinstance(found, Failure):
+        return found, None, "", ""
+    return found.trajectory, None, found.method, found.note
 
 
 def _rrt(
@@ -209,8 +191,19 @@ def _rrt(
     )
 
 
-def _shortened(view: View, path: Path, seed: int, options: SearchOptions) -> Path:
-    return shorten(path, ask(view), seed, options)
+def _rrt_in_pybullet(
+    world: PyBulletWorld, query: Query, start: Array, rng: np.random.Generator, iterations: int
+) -> Path | Failure:
+    """The seed's RRT in Python, on PyBullet's collision checks at sampled states alone."""
+    checker = world.checker(query.state, held_pairs(world.scene, world.robot, query.state))
+    where, q = world.robot.slice("arm"), query.state.q.copy()
+
+    def free(arm: Array) -> bool:
+        q[where] = arm
+        return checker.free(q)
+
+    rrt, space = RRT(_RADIUS, iterations=iterations), joint_space(world.robot, "arm")
+    return rrt.plan(space, free, start, query.region, query.goals, rng)
 
 
 def _clocked(make: Callable[[], _T]) -> tuple[_T, float]:

@@ -15,23 +15,30 @@ from galley.motion.path import Path as JointPath
 from galley.robots.kinematics import link0_pose
 from galley.robots.model import RobotModel
 from galley.simulation.kinematic import KinematicExecutor
-from galley.viz.compare_figure import Line, compare_figure
-from galley.viz.distribution_figure import Panel, Sample, distribution_figure
+from galley.viz.compare_figure import Line, Panel, Sample, compare_figure, distribution_figure
 from galley.viz.side_by_side import Take, film_side_by_side
 from galley.viz.sightlines import furniture_boxes
-from galley.viz.video import VideoInfo, viewpoint
+from galley.viz.video import film, viewpoint
 from galley.worlds.pybullet_world import PyBulletWorld
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLORS = {
     "rrt": "#D55E00",
+    "rrt-pybullet": "#56B4E9",
     "shortcut": "#E69F00",
     "shortest": "#CC79A7",
     "smooth": "#0072B2",
     "time-optimal": "#009E73",
 }
 # How broad lines are: where they coincide all can be seen.
-_WIDTHS = {"rrt": 1.2, "shortcut": 3.2, "shortest": 5.0, "smooth": 1.6, "time-optimal": 2.4}
+_WIDTHS = {
+    "rrt": 1.2,
+    "rrt-pybullet": 1.2,
+    "shortcut": 3.2,
+    "shortest": 5.0,
+    "smooth": 1.6,
+    "time-optimal": 2.4,
+}
 _PANELS = (
     Panel("duration_s", "duration, s"),
     Panel("joint_length_rad", "joint path length, rad"),
@@ -93,35 +100,58 @@ def film_query(
     folder: Path,
     world: PyBulletWorld,
     result: Result,
-    methods: tuple[str, str],
+    pair: tuple[Attempt, Attempt],
+    qp: Attempt | None,
     *,
     fps: float,
     height: int,
     speed: float,
     progress: Callable[[int, int], None],
-) -> VideoInfo:
-    """``rrt.mp4``, ``opt.mp4`` and ``side_by_side.mp4`` of two methods' trajectories."""
+) -> None:
+    """Films from one place: ``rrt``, ``opt`` and ``side_by_side`` of a pair, and ``qp.mp4``."""
+    scene, robot = world.scene, world.robot
     takes = []
-    for method, name in zip(methods, ("rrt", "opt"), strict=True):
-        attempt, measured = result.row(method)
-        assert measured is not None
-        log = record(world, result, attempt)
-        warning = "" if measured.verdict.free else "COLLIDES"
-        note = f"path {measured.joint_length:.2f} rad"
-        color = _rgb(COLORS[method])
-        takes.append(Take(log, folder / f"{name}.mp4", title_of(attempt), note, color, warning))
-    camera = viewpoint(takes[0].log, world.scene, world.robot)
-    return film_side_by_side(
+    for attempt, name in zip(pair, ("rrt", "opt"), strict=True):
+        title, note, warning = _words(result, attempt)
+        color, log = _rgb(COLORS[attempt.method]), record(world, result, attempt)
+        takes.append(Take(log, folder / f"{name}.mp4", title, note, color, warning))
+    camera = viewpoint(takes[0].log, scene, robot)
+    height = height // 2 * 2
+    film_side_by_side(
         (takes[0], takes[1]),
-        world.scene,
-        world.robot,
+        scene,
+        robot,
         folder / "side_by_side.mp4",
         camera,
         fps=fps,
-        height=height // 2 * 2,
+        height=height,
         speed=speed,
         progress=progress,
     )
+    if qp is not None:
+        title, note, warning = _words(result, qp)
+        film(
+            record(world, result, qp),
+            scene,
+            robot,
+            folder / "qp.mp4",
+            fps=fps,
+            width=height * 16 // 9 // 4 * 4,
+            height=height,
+            speed=speed,
+            title=", ".join(part for part in (f"{title}: {note}", warning) if part),
+            hold=1.5,
+            camera=camera,
+            progress=progress,
+        )
+
+
+def _words(result: Result, attempt: Attempt) -> tuple[str, str, str]:
+    """What a film says of an attempt: title, note and warning."""
+    _, measured = result.row(attempt.method)
+    assert measured is not None
+    warning = "" if measured.verdict.free else "COLLIDES"
+    return title_of(attempt), f"path {measured.joint_length:.2f} rad", warning
 
 
 def record(world: PyBulletWorld, result: Result, attempt: Attempt) -> Log:

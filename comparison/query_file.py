@@ -10,15 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from galley.comparison.query import Query, arm_view, stands_free
+from galley.comparison.queries import Query, arm_view, stands_free
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, frozen
 from galley.domain.scene import HAND, Item
 from galley.domain.scene_shapes import read_pose
 from galley.domain.state import Placement, State, initial_state
 from galley.domain.yaml_reader import Entry, Reader
-from galley.motion.goals import reaching
-from galley.motion.planning import in_collision
+from galley.motion.planning import in_collision, reaching
 from galley.robots.model import JointGroup, RobotModel
 from galley.skills.grasps import grasps_of, item_in_hand
 from galley.worlds.scene_kernel import SceneKernel

@@ -1,16 +1,25 @@
-"""What many queries say together: for each method medians, 95th percentiles, success rates."""
+"""Results: which are shown, what is expected, medians over many, and all as plain data.
+
+The plain data is what ``compare.json`` holds (schema in docs/comparison.md).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from galley.comparison.measures import Measured
-from galley.comparison.methods import METHODS, Attempt
-from galley.comparison.query import Query
+from galley.comparison.measures import Collisions, Measured
+from galley.comparison.methods import DEFAULT, METHODS, Attempt
+from galley.comparison.queries import Query
+from galley.domain.scene import Scene
+from galley.robots.model import RobotModel
 
+SCHEMA_VERSION = 2
+_DIGITS = 7  # significant; more would be noise
+_SUBSTITUTES = ("time-optimal", "shortcut")  # where the default method has nothing
 FIGURES = (
     "joint_length_rad",
     "hand_length_m",
@@ -133,3 +142,117 @@ def spread_of(name: str, values: Sequence[float]) -> Spread:
 def tail_percent(name: str) -> int:
     """Which percentile is the bad end of one of FIGURES."""
     return 5 if name == "min_clearance_m" else 95
+
+
+def raw(result: Result) -> Attempt | None:
+    """The RRT's attempt, if it has a trajectory."""
+    attempt, measured = result.row("rrt")
+    return None if measured is None else attempt
+
+
+def qp(result: Result) -> Attempt | None:
+    """The attempt of the seed's quadratic program, if it has a trajectory."""
+    attempt, measured = result.row("shortest")
+    return None if measured is None else attempt
+
+
+def best(result: Result) -> Attempt | None:
+    """The default method's attempt, or that of the next best method that has one."""
+    for method in (DEFAULT, *_SUBSTITUTES):
+        attempt, measured = result.row(method)
+        if measured is not None:
+            return attempt
+    return None
+
+
+def to_show(results: Sequence[Result]) -> Result:
+    """The result that is drawn and filmed: the first that has both, or else the first."""
+    both = (r for r in results if raw(r) is not None and best(r) is not None)
+    return next(both, results[0])
+
+
+def fault(result: Result) -> str:
+    """What is not as expected: the default method must be free and within the limits."""
+    attempt, measured = result.row(DEFAULT)
+    if is_good(measured):
+        return ""
+    what = f"{result.query.name}: {DEFAULT}"
+    if measured is None:
+        return f"{what} has no trajectory: {attempt.reason}"
+    hit = measured.verdict.first
+    if hit is not None:
+        return f"{what} collides: {hit.pair[0]} and {hit.pair[1]} after {hit.time:.2f} s"
+    return f"{what} exceeds the limits, by a factor of {max(measured.peaks):.4f}"
+
+
+def result_record(result: Result, scene: Scene, robot: RobotModel) -> dict[str, Any]:
+    """One query with all its rows."""
+    state = result.query.state
+    return {
+        "query": result.query.name,
+        "about": result.query.about,
+        "base": state.q[robot.slice("base")].tolist(),
+        "start": result.query.start(robot).tolist(),
+        "joints": {j.name: float(v) for j, v in zip(scene.joints, state.scene_q, strict=True)},
+        "held": None if state.held is None else scene.items[state.held].name,
+        "solutions": [_row(attempt, measured) for attempt, measured in result.rows],
+    }
+
+
+def summary_record(summaries: Sequence[MethodSummary]) -> list[dict[str, Any]]:
+    """Medians, 95th percentiles and counts for each method."""
+    return [
+        {
+            "method": s.method,
+            "queries": s.queries,
+            "found": s.found,
+            "free": s.free,
+            "within_limits": s.within,
+            "good": s.good,
+            "by_itself": s.itself,
+            "success_rate": s.good / s.queries if s.queries else None,
+            "duration_over_shortcut": s.against_shortcut,
+            **{
+                name: {
+                    "median": _short(spread.median),
+                    f"p{tail_percent(name):02d}": _short(spread.tail),
+                }
+                for name, spread in s.spreads.items()
+            },
+        }
+        for s in summaries
+    ]
+
+
+def _row(attempt: Attempt, measured: Measured | None) -> dict[str, Any]:
+    told: dict[str, Any] = {"method": attempt.method, "found": measured is not None}
+    if measured is None:
+        return told | {"reason": attempt.reason, "solve_ms": _short(1e3 * attempt.seconds)}
+    told |= {"made_by": attempt.by, "note": attempt.note or None}
+    told |= {name: _short(value) for name, value in figures(attempt, measured).items()}
+    if attempt.waypoints is not None:
+        told["waypoints"] = len(attempt.waypoints)
+    told["exact_peaks"] = [_short(peak) for peak in measured.peaks]
+    told["within_limits"] = measured.within_limits
+    return told | _verdict(measured.verdict) | {"good": is_good(measured)}
+
+
+def _verdict(verdict: Collisions) -> dict[str, Any]:
+    return {
+        "free": verdict.free,
+        "proven": verdict.proven,
+        "pybullet_states": verdict.states,
+        "collisions": [
+            {
+                "engine": hit.engine,
+                "time_s": _short(hit.time),
+                "pair": list(hit.pair),
+                "depth_m": _short(hit.depth),
+            }
+            for hit in verdict.hits
+        ],
+    }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Any
@@ -48,14 +48,7 @@ class Failure:
 
     def within(self, *step: str) -> Failure:
         """The same failure, seen from the enclosing step ``step``."""
-        return Failure(
-            self.kind,
-            self.message,
-            self.objects,
-            self.numbers,
-            self.certificate,
-            (*step, *self.step),
-        )
+        return replace(self, step=(*step, *self.step))
 
     def as_json(self) -> dict[str, Any]:
         """The report's form: plain dicts, lists, strings and numbers."""

@@ -38,6 +38,16 @@ def written_whole(path: Path | str, ending: str = "") -> Iterator[Path]:
             os.unlink(partial)
 
 
+def write_whole(path: Path | str, data: str | bytes) -> None:
+    """Write a file in one go, whole or not at all.
+
+    Raises:
+        BadInput: ``path`` can't be written.
+    """
+    with written_whole(path) as partial:
+        partial.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
 def check_writable(path: Path | str, ending: str = "") -> None:
     """Find out now whether ``written_whole`` could begin; nothing is left behind.
 

@@ -11,31 +11,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from galley.domain.formula import (
-    EQUALITY,
     OBJECT,
     Effect,
     Fact,
     Formula,
     FunctionTerm,
-    Literal,
     Variable,
 )
-
-__all__ = [
-    "EQUALITY",
-    "OBJECT",
-    "TOTAL_COST",
-    "ActionSchema",
-    "Domain",
-    "Fact",
-    "Function",
-    "Literal",
-    "Object",
-    "Predicate",
-    "Problem",
-    "Type",
-    "Variable",
-]
 
 TOTAL_COST = "total-cost"
 

@@ -1,17 +1,25 @@
-"""Actions of a PDDL domain."""
+"""Actions of a PDDL domain: their parameters, conditions, effects and costs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from galley.domain.errors import closest
-from galley.domain.pddl import ActionSchema, Domain, Variable
-from galley.domain.pddl_effects import read_effect
-from galley.domain.pddl_faults import Faults, short
-from galley.domain.pddl_formula import read_condition
-from galley.domain.pddl_lists import read_variables
-from galley.domain.pddl_scope import Scope, object_types
-from galley.domain.pddl_syntax import Definition, Section, read_name
+from galley.domain.formula import EQUALITY, Effect, ForEach, FunctionTerm, Literal, Variable, When
+from galley.domain.pddl import TOTAL_COST, ActionSchema, Domain
+from galley.domain.pddl_declarations import read_variables
+from galley.domain.pddl_formula import (
+    Scope,
+    check_amount,
+    is_total_cost,
+    object_types,
+    read_condition,
+    read_literal,
+    read_number,
+    read_term,
+)
+from galley.domain.pddl_syntax import CONNECTIVES, Definition, Faults, Section, read_name, short
 from galley.domain.sexpr import Atom, Node, SList
 
 _ACTION_KEYS = (":parameters", ":precondition", ":effect")
@@ -60,7 +68,7 @@ def _read_action(
     variables = {each.name: each.types for each in parameters}
     scope = Scope(domain, constants, variables, f"action '{name}'", faults)
     pre = read_condition(fields[":precondition"], scope) if ":precondition" in fields else ()
-    effect, cost = read_effect(fields[":effect"], scope) if ":effect" in fields else ((), ())
+    effect, cost = _read_effect(fields[":effect"], scope) if ":effect" in fields else ((), ())
     if name is None:
         return None
     return ActionSchema(name, parameters, pre, effect, cost, line=title.line, column=title.column)
@@ -102,3 +110,106 @@ def _read_fields(nodes: Sequence[Node], faults: Faults) -> dict[str, Node]:
         else:
             fields[key.text] = value
     return fields
+
+
+@dataclass
+class _Costs:
+    """What an action adds to the plan's cost, and where in its effect the reader is."""
+
+    terms: list[float | FunctionTerm] = field(default_factory=list)
+    inside: str = ""  # the `when` or `forall` around, where a cost may not stand
+
+
+def _read_effect(
+    node: Node, scope: Scope
+) -> tuple[tuple[Effect, ...], tuple[float | FunctionTerm, ...]]:
+    """An effect, its conjunctions flattened, and the action's cost."""
+    costs = _Costs()
+    effects = tuple(dict.fromkeys(_effects(node, scope, costs)))
+    return effects, tuple(costs.terms)
+
+
+def _effects(node: Node, scope: Scope, costs: _Costs) -> Iterator[Effect]:
+    if isinstance(node, SList) and not node.items:
+        return
+    head = node.head if isinstance(node, SList) else ""
+    found: Effect | None = None
+    if not isinstance(node, SList) or not head:
+        what = f"expected an effect such as (predicate ...), got '{short(node)}'"
+        scope.faults.add(node, what)
+    elif head == "and":
+        for each in node.items[1:]:
+            yield from _effects(each, scope, costs)
+    elif head == "when":
+        found = _read_when(node, scope, costs)
+    elif head == "forall":
+        variables, body, inner = scope.within(node)
+        if body is not None:
+            found = ForEach(variables, _inside("forall", body, inner, costs))
+    elif head == "increase" and costs.inside:
+        what = f"'increase' inside '{costs.inside}' (a cost that depends on the state) is not "
+        scope.faults.add(node, what + "supported; an action's cost must be fixed by its parameters")
+    elif head == "increase":
+        term = _read_cost(node, scope)
+        if term is not None:
+            costs.terms.append(term)
+    else:
+        found = _read_simple(node, scope)
+    if found is not None:
+        yield found
+
+
+def _inside(what: str, body: Node, scope: Scope, costs: _Costs) -> tuple[Effect, ...]:
+    return tuple(dict.fromkeys(_effects(body, scope, replace(costs, inside=what))))
+
+
+def _read_when(node: SList, scope: Scope, costs: _Costs) -> When | None:
+    if len(node.items) != 3:
+        count = len(node.items) - 1
+        scope.faults.add(node, f"'when' takes a condition and an effect, got {count} parts")
+        return None
+    condition = read_condition(node.items[1], scope)
+    return When(condition, _inside("when", node.items[2], scope, costs))
+
+
+def _read_simple(node: SList, scope: Scope) -> Literal | None:
+    """A fact to add or, under ``not``, to delete."""
+    fact: Node = node
+    if node.head == "not":
+        inner = node.items[1] if len(node.items) == 2 else None
+        if not isinstance(inner, SList) or inner.head in (*CONNECTIVES, "when", "increase"):
+            what = "an effect can make single facts false only: (not (predicate ...))"
+            scope.faults.add(node, what)
+            return None
+        fact = inner
+    elif node.head in CONNECTIVES:
+        what = f"'{node.head}' is a condition and can't stand in an effect"
+        hint = "; put it into the action's precondition or a 'when'"
+        scope.faults.add(node, what + hint)
+        return None
+    literal = read_literal(fact, scope)
+    if literal is None:
+        return None
+    if literal.predicate == EQUALITY:
+        scope.faults.add(fact, "an effect can't make objects equal")
+        return None
+    return replace(literal, positive=node is fact)
+
+
+def _read_cost(node: SList, scope: Scope) -> float | FunctionTerm | None:
+    """What ``(increase (total-cost) ...)`` adds; None after noting what is wrong with it."""
+    if len(node.items) != 3:
+        scope.faults.add(node, f"expected (increase ({TOTAL_COST}) amount), got '{short(node)}'")
+        return None
+    target, amount = node.items[1:]
+    if not is_total_cost(target):
+        what = f"'increase' of '{short(target)}' (a numeric fluent) is not supported; only "
+        scope.faults.add(node, what + f"({TOTAL_COST}) can be increased")
+        return None
+    if scope.domain.function(TOTAL_COST) is None:
+        what = f"function '{TOTAL_COST}' is not declared; add (:functions ({TOTAL_COST}) - number)"
+        scope.faults.add_once(target, what)
+    number = read_number(amount)
+    if number is not None:
+        return number if check_amount(number, amount, scope.faults) else None
+    return read_term(amount, scope)

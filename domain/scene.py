@@ -15,12 +15,40 @@ from typing import TypeVar
 
 import numpy as np
 
+from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.errors import InputError, Place
 from galley.domain.frames import Array, inverse, rotation_about, transform
-from galley.domain.scene_settings import Physics, RobotSpec
 
 WORLD = "world"
 HAND = "hand"
+
+
+@dataclass(frozen=True)
+class RobotSpec:
+    """The robot and its configuration at the start.
+
+    Attributes:
+        model: ``mobile_panda``.
+        q: start configuration: base (3), arm (7), fingers (2).
+    """
+
+    name: str
+    model: str
+    base: MobileBaseSpec
+    q: Array
+
+
+@dataclass(frozen=True)
+class Physics:
+    """gravity: (3,) m/s^2. friction, restitution: defaults of surfaces. time_step: s.
+    finger_force: N. finger_friction: of the finger pads."""
+
+    gravity: Array
+    friction: float
+    restitution: float
+    time_step: float
+    finger_force: float
+    finger_friction: float
 
 
 @dataclass(frozen=True)
@@ -45,6 +73,12 @@ class Shape:
     collision: bool = True
     mesh: Path | None = None
     texture: Path | None = None
+
+    def bounds(self, X: Array) -> tuple[Array, Array]:
+        """Lowest and highest corner (3,) of the box around it, its body at X (4, 4); no mesh."""
+        X_S = X @ self.X_BS
+        half = np.abs(X_S[:3, :3]) @ self.half_extents
+        return X_S[:3, 3] - half, X_S[:3, 3] + half
 
     @property
     def half_extents(self) -> Array:

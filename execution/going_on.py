@@ -10,6 +10,7 @@ import numpy as np
 from galley.domain.failure import Failure
 from galley.domain.formula import Fact
 from galley.domain.frames import wrap
+from galley.domain.listener import Listener
 from galley.domain.pddl import Domain, Problem
 from galley.domain.scene import Binding
 from galley.domain.state import State
@@ -22,7 +23,7 @@ from galley.skills.escape import escape
 from galley.skills.skill import Role
 from galley.tamp.binding import bind_plan
 from galley.tamp.refine import Refined, Refinement
-from galley.tamp.search import Listener, Search, Silent
+from galley.tamp.search import Search
 
 Facts = frozenset[Fact]
 
@@ -46,7 +47,6 @@ class Continuation:
         facts: before each action, and after the last one. Where the first action is resumed, what
             it needs at its beginning need not hold before it.
         how: ``resumed``, ``planned anew`` or ``nothing left to do``.
-        escaped: how many of the motions lead out of contact.
     """
 
     plan: tuple[GroundAction, ...]
@@ -55,7 +55,6 @@ class Continuation:
     task: ObservedTask
     facts: tuple[Facts, ...]
     how: str
-    escaped: int
 
     @property
     def problem(self) -> Problem:
@@ -115,7 +114,7 @@ def go_on(
         A Failure where there is no way out of contact, or as the search over plans and motions
         gives it, with what it proves.
     """
-    listener = Silent() if listener is None else listener
+    listener = Listener() if listener is None else listener
     bench = bench.anew(recovery)
     state = within_limits(bench, state)
     out = escape(bench, state, under_way.motion)
@@ -129,18 +128,18 @@ def go_on(
     task = observed_task(bench, domain, problem, bindings, skills, clear, under_way.facts, prefer)
     bench = bench.anew(recovery, task.stances)
     if validate_actions(domain, task.problem, ()).valid:
-        return Continuation((), out, state, task, (task.facts,), NOTHING_LEFT, len(out))
+        return Continuation((), out, state, task, (task.facts,), NOTHING_LEFT)
     for plan, facts in _resumable(bench, domain, task, skills, left, clear):
         found = _refined(bench, plan, task, skills, clear, listener)
         if found is not None:
-            return Continuation(plan, out + found.motions, state, task, facts, RESUMED, len(out))
+            return Continuation(plan, out + found.motions, state, task, facts, RESUMED)
     search = Search(bench, domain, task.problem, task.bindings, skills, clear, listener, node_limit)
     solved = search.solve()
     if isinstance(solved, Failure):
         return solved
     states = validate_actions(domain, task.problem, solved.plan).states
     motions = out + solved.refined.motions
-    return Continuation(solved.plan, motions, state, task, states, PLANNED_ANEW, len(out))
+    return Continuation(solved.plan, motions, state, task, states, PLANNED_ANEW)
 
 
 def within_limits(bench: Workbench, state: State) -> State:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.formula import Fact
+from galley.domain.frames import Array, frozen, transform
+from galley.domain.listener import Listener
 from galley.domain.scene import Scene
-from galley.domain.state import State, item_pose
+from galley.domain.state import Placement, State, item_pose
 from galley.execution.going_on import Continuation, UnderWay
-from galley.execution.looking import look_well
 from galley.motion.effects import outcome
 from galley.motion.motion import Motion
 from galley.motion.thresholds import Thresholds
@@ -24,6 +24,7 @@ from galley.robots.model import RobotModel
 from galley.simulation.deviations import Deviation, apart, deviations
 from galley.simulation.executor import Executor, Observation
 
+LOOKS = 10  # at once, whose mean is taken: a third of the noise of one
 _BETWEEN = 0.25  # s between two looks that are to tell whether everything is at rest
 _STILL = 0.002  # m that nothing may have moved by meanwhile: noise of looking included
 _LOOKS_AT_REST = 8
@@ -37,18 +38,6 @@ Finish = Callable[[tuple[Motion, ...], State], tuple[Motion, ...] | Failure]
 """Final trajectories of motions that begin in a State, audited."""
 Missing = Callable[[State, Facts], tuple[str, ...]]
 """What of the goal does not hold, in words."""
-
-
-class Listener(Protocol):
-    """Hears how it goes."""
-
-    def stage(self, text: str) -> None:
-        """Something new begins."""
-        ...
-
-    def fraction(self, text: str, done: float) -> None:
-        """A long step is done to this share, in [0, 1]."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -275,3 +264,45 @@ class _Break:
     time: float
     noticed: tuple[Deviation, ...]
     state: State
+
+
+def look_well(executor: Executor, first: State | None = None) -> State:
+    """The mean of several looks at the world; one is enough where two give the same.
+
+    Positions are averaged, rotations by the nearest rotation to their mean (Horn 1987). An item
+    that isn't seen with the same parent each time counts as it was seen last.
+    """
+    states = [executor.observe() if first is None else first]
+    for _ in range(LOOKS - 1):
+        state = executor.observe()
+        if len(states) == 1 and _same(state, states[0]):
+            return state
+        states.append(state)
+    latest = states[-1]
+    items = []
+    for index, placement in enumerate(latest.items):
+        poses = [s.items[index].X_PI for s in states if s.items[index].parent == placement.parent]
+        items.append(Placement(placement.parent, frozen(_mean(np.array(poses)))))
+    return State(
+        frozen(np.mean([s.q for s in states], axis=0)),
+        frozen(np.mean([s.scene_q for s in states], axis=0)),
+        tuple(items),
+    )
+
+
+def _same(a: State, b: State) -> bool:
+    return (
+        np.array_equal(a.q, b.q)
+        and np.array_equal(a.scene_q, b.scene_q)
+        and all(
+            x.parent == y.parent and np.array_equal(x.X_PI, y.X_PI)
+            for x, y in zip(a.items, b.items, strict=True)
+        )
+    )
+
+
+def _mean(poses: Array) -> Array:
+    """Of poses (m, 4, 4) near each other."""
+    U, _, Vt = np.linalg.svd(poses[:, :3, :3].mean(axis=0))
+    turn = np.diag([1.0, 1.0, np.sign(np.linalg.det(U @ Vt))])
+    return transform(U @ turn @ Vt, poses[:, :3, 3].mean(axis=0))

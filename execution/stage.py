@@ -6,27 +6,26 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from galley.domain.failure import Failure
 from galley.domain.formula import Fact
+from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.pddl import Domain, Problem
 from galley.domain.scene import Binding
-from galley.domain.state import State
-from galley.execution.executors import Disturbance, executor_for
+from galley.domain.state import State, initial_state
 from galley.execution.going_on import Continuation, UnderWay, go_on
 from galley.execution.loop import Course, Finish, Loop
-from galley.execution.loop import Listener as LoopListener
 from galley.motion.thresholds import Thresholds
+from galley.simulation.executor import Executor
 from galley.simulation.faults import Faults
+from galley.simulation.kinematic import KinematicExecutor
+from galley.simulation.noise import Noise, stream
+from galley.simulation.physics import PhysicsExecutor
 from galley.skills import Skill, Workbench
 from galley.tamp.goal import GoalJudge
-from galley.tamp.search import Listener as SearchListener
 
-
-class Listener(SearchListener, LoopListener, Protocol):
-    """Hears how execution goes, and the searches that it takes."""
+ROBOT_FILES = "robot"  # folder in a run's folder
 
 
 @dataclass
@@ -36,7 +35,8 @@ class Stage:
     Attributes:
         bench: scene, robot, world, settings.
         domain, problem, bindings, skills: the task.
-        disturbance, faults: what goes wrong on purpose.
+        faults: what goes wrong on purpose, or None. noise: how the true world differs from the
+            scene, and what is seen of it; or None. seed: of the noise.
         limits: thresholds.
         finish: makes final trajectories, audited.
         excuse: the Failure that an exception of a user's skill is; raises any other.
@@ -51,8 +51,9 @@ class Stage:
     problem: Problem
     bindings: Mapping[str, Binding]
     skills: Mapping[str, Skill]
-    disturbance: Disturbance
     faults: Faults | None
+    noise: Noise | None
+    seed: int
     limits: Thresholds
     finish: Finish
     excuse: Callable[[Exception], Failure]
@@ -68,9 +69,7 @@ class Stage:
             kind: ``physics``, ``kinematic`` or ``files``.
         """
         bench = self.bench
-        executor = executor_for(
-            kind, bench.scene, bench.robot, bench.world, folder, self.disturbance, self.faults
-        )
+        executor = self._executor(kind, folder)
         self.loop = Loop(
             executor,
             bench.scene,
@@ -88,6 +87,26 @@ class Stage:
             executor.close()
             log.save(folder / "states.npz")
         return log, failed
+
+    def _executor(self, kind: str, folder: Path) -> Executor:
+        """An executor of a kind that begins as the scene says, or as noise has it."""
+        scene, robot, noise = self.bench.scene, self.bench.robot, self.noise
+        start = initial_state(scene)
+        if kind == "physics":
+            if noise is None:
+                return PhysicsExecutor(scene, robot, start, fault=self.faults)
+            true, looks = noise.world(scene, stream(self.seed, "world")), stream(self.seed, "looks")
+
+            def eye(state: State) -> State:
+                return noise.seen(true, state, looks)
+
+            return PhysicsExecutor(true, robot, initial_state(true), fault=self.faults, eye=eye)
+        if kind == "files":
+            from galley.simulation.files import FileExecutor
+
+            inner = KinematicExecutor(self.bench.world, start, "files")
+            return FileExecutor(inner, scene, robot, folder / ROBOT_FILES)
+        return KinematicExecutor(self.bench.world, start)
 
     def _go_on(self, broken: UnderWay, state: State, number: int) -> Continuation | Failure:
         """How to reach the goal from what is seen."""

@@ -1,13 +1,11 @@
 """How to get there without hitting anything: paths, trajectories, planners. PDDL is not seen here.
 
-- ``planning``: ``plan``, the library's way in; ``goals``: a pose as goal
+- ``planning``: ``plan``, the library's way in; a pose as goal
 - ``compiled_search``, ``kernel``: the planners, compiled end to end, and their Python side
 - ``path``, ``trajectory``, ``motion``: what is planned; ``effects``: what a motion does to a State
-- ``space``, ``edges``: where planners search, and how edges are checked
-- ``rrt``, ``rrt_connect``, ``shortcut``: the planners for any ``Checker``, in Python
+- ``space``: where planners search, and how edges are checked; ``rrt``: the seed's RRT, in Python
 - ``certify``: proof that a path is free between its checked states; ``audit``: Drake's opinion
-- ``timing``: from a path to a trajectory within limits; ``averaging``: less jerk
-- ``polynomials``: what ``trajectory`` computes with
+- ``timing``: from a path to a trajectory within limits; less jerk by averaging
 - ``archive``, ``store``: trajectories on disk; ``export``: for a real arm
 
 For use as a library::

@@ -6,17 +6,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from galley.domain.errors import BadInput
-from galley.domain.files import written_whole
-from galley.domain.frames import Array
+from galley.domain.files import write_whole
 from galley.motion.trajectory import Samples, Trajectory
 from galley.robots.model import JointGroup
 
@@ -60,28 +56,8 @@ def write_csv(path: Path, trajectory: Trajectory, group: JointGroup, rate: float
         table[:, 1 + k :: 3] = values
     lines = [",".join(_quoted(name) for name in names)]
     lines += [",".join(map(repr, row)) for row in table.tolist()]
-    _write(Path(path), "\n".join(lines) + "\n")
+    write_whole(Path(path), "\n".join(lines) + "\n")
     return len(table)
-
-
-def read_csv(path: Path | str) -> tuple[tuple[str, ...], Samples]:
-    """Joint names and samples that ``write_csv`` wrote, bit for bit.
-
-    Raises:
-        BadInput: no such file, or not one of these.
-    """
-    try:
-        with open(path, newline="") as stream:
-            names, *rows = csv.reader(stream)
-        if names[:1] != ["time [s]"] or len(names) % 3 != 1:
-            raise ValueError("the header is another one")
-        table = np.array(rows, dtype=np.float64).reshape(-1, len(names))
-    except FileNotFoundError:
-        raise BadInput.one(path, "no such file") from None
-    except (OSError, ValueError, csv.Error) as error:
-        raise BadInput.one(path, f"is no exported trajectory ({error})") from None
-    joints = tuple(name.split(" position ")[0] for name in names[1::3])
-    return joints, Samples(table[:, 0], table[:, 1::3], table[:, 2::3], table[:, 3::3])
 
 
 def ros_message(
@@ -135,29 +111,8 @@ def write_ros(
         BadInput: ``path`` can't be written.
     """
     message = ros_message(trajectory, group, rate, frame)
-    _write(Path(path), json.dumps(message, indent=1) + "\n")
+    write_whole(Path(path), json.dumps(message, indent=1) + "\n")
     return len(message["points"])
-
-
-def read_ros(path: Path | str) -> tuple[tuple[str, ...], Samples]:
-    """Joint names and samples of a file that ``write_ros`` wrote; times to the nanosecond.
-
-    Raises:
-        BadInput: no such file, or not one of these.
-    """
-    try:
-        message = json.loads(Path(path).read_text())
-        points = message["points"]
-        stamps = [p["time_from_start"] for p in points]
-        times = np.array([s["sec"] + s["nanosec"] / _NANO for s in stamps])
-        fields = ("positions", "velocities", "accelerations")
-        q, v, a = (_column([p[field] for p in points]) for field in fields)
-        joints = tuple(str(name) for name in message["joint_names"])
-    except FileNotFoundError:
-        raise BadInput.one(path, "no such file") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadInput.one(path, f"is no JointTrajectory ({error})") from None
-    return joints, Samples(times, q, v, a)
 
 
 def _sampled(trajectory: Trajectory, group: JointGroup, rate: float) -> Samples:
@@ -174,15 +129,6 @@ def _duration(nanoseconds: int) -> dict[str, int]:
     return {"sec": whole, "nanosec": rest}
 
 
-def _column(rows: Sequence[Sequence[float]]) -> Array:
-    return np.array(rows, dtype=np.float64)
-
-
 def _quoted(name: str) -> str:
     """A field of CSV; joint names may hold anything."""
     return '"' + name.replace('"', '""') + '"' if set(name) & set(',"\n') else name
-
-
-def _write(path: Path, text: str) -> None:
-    with written_whole(path) as partial:
-        partial.write_text(text)

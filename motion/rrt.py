@@ -14,9 +14,8 @@ import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, angle_between
-from galley.motion.edges import Free, edge_free
 from galley.motion.path import Path
-from galley.motion.space import Space
+from galley.motion.space import Free, Space, edge_free
 
 
 @dataclass(frozen=True)

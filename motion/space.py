@@ -1,16 +1,20 @@
-"""The space a planner searches: a joint group's box, a metric, and the fineness of its edges."""
+"""The space a planner searches: a joint group's box, a metric, and how edges in it are checked."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from galley.domain.frames import Array, frozen
-from galley.robots.model import JointGroup
+from galley.motion.path import Path
+from galley.robots.model import RobotModel
+from galley.worlds.collision_world import metric
 
-ARM_RESOLUTION = 0.05  # rad between checked states on an edge, the largest joint counts
-BASE_RESOLUTION = (0.02, 0.02, 0.03)  # m, m, rad
+Free = Callable[[Array], bool]
+"""Whether a configuration (k,) of the group is free of collision."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +61,37 @@ class Space:
         return np.asarray((1.0 - s) * a + s * b)  # exactly b at s = 1
 
 
-def arm_space(group: JointGroup) -> Space:
-    """All joints count alike; edges are checked every 0.05 rad."""
-    return Space(
-        group.name,
-        group.lower,
-        group.upper,
-        frozen(np.full(group.size, ARM_RESOLUTION)),
-        frozen(np.ones(group.size)),
-    )
+def joint_space(robot: RobotModel, group: str) -> Space:
+    """The space of ``arm``, ``base`` or ``base+arm``, as the kernel's views have it."""
+    rows = np.array([row for name in group.split("+") for row in metric(robot, name)])
+    lower, upper, weights, resolution = map(frozen, rows.T)
+    return Space(group, lower, upper, resolution, weights)
 
 
-def base_space(group: JointGroup) -> Space:
-    """(x, y, heading): a radian of turning counts like 0.4 m, about the chassis' half length."""
-    return Space(
-        group.name, group.lower, group.upper, frozen(BASE_RESOLUTION), frozen((1.0, 1.0, 0.4))
-    )
+def bisection_order(n: int) -> list[int]:
+    """0..n-1 with the last first, then middles of ever smaller gaps: collisions show early."""
+    if n == 0:
+        return []
+    order, seen = [n - 1], {n - 1}
+    stride = n
+    while len(order) < n:
+        stride = max(1, stride // 2)
+        for k in range(stride - 1, n, stride):
+            if k not in seen:
+                seen.add(k)
+                order.append(k)
+    return order
+
+
+def edge_free(space: Space, free: Free, a: Array, b: Array) -> bool:
+    """Whether all checked states on the edge from a to b are free; a counts as checked already."""
+    states = space.edge(a, b)
+    return all(free(states[k]) for k in bisection_order(len(states)))
+
+
+def path_free(space: Space, free: Free, path: Path) -> bool:
+    """Whether the whole path, ends included, is free at the space's resolution."""
+    points = path.waypoints
+    if not free(points[0]):
+        return False
+    return all(edge_free(space, free, a, b) for a, b in itertools.pairwise(points))

@@ -44,15 +44,6 @@ def save_trajectories(path: Path, motions: tuple[Motion, ...]) -> None:
     write_archive(path, curves, more)
 
 
-def load_trajectories(path: Path) -> tuple[Trajectory, ...]:
-    """The trajectories of a file that ``save_trajectories`` or ``Trajectory.save`` wrote, in order.
-
-    Raises:
-        BadInput: no such file, or not one of these.
-    """
-    return tuple(Trajectory(*curve) for curve in read_archive(path).curves)
-
-
 def load_motions(path: Path) -> tuple[Motion, ...]:
     """The motions that ``save_trajectories`` wrote, in order, without guards and figures.
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from time import perf_counter
 
 import numpy as np
 
@@ -22,9 +21,8 @@ from galley.motion.path import Path
 from galley.motion.timing import corners
 from galley.motion.trajectory import Trajectory, limit_ratios, slowed
 from galley.optimization.program import Weights, build, solve
-from galley.optimization.result import Optimized
 from galley.optimization.spline import FIXED, SplineSpace, spline_space
-from galley.optimization.time_optimal import time_optimal
+from galley.optimization.time_optimal import Optimized, time_optimal
 from galley.optimization.verdict import judge, planned_clearance
 from galley.robots.model import JointGroup
 from galley.worlds.view import View
@@ -101,7 +99,6 @@ def smooth(
     Raises:
         ValueError: a path that isn't the group's, or a scale out of range.
     """
-    began = perf_counter()
     options = options or SmoothOptions()
     if path.waypoints.shape[1] != group.size:
         raise ValueError(
@@ -116,15 +113,13 @@ def smooth(
     kept = _kept(view, points) if required is None else required
     found, rounds, reason = _search(view, points, group, scale, kept, options)
     if found is not None:
-        spent = 1e3 * (perf_counter() - began)
-        return Optimized(found, METHOD, "", rounds, spent)
+        return Optimized(found, METHOD, "", rounds)
     driven = time_optimal(view, path, group, scale, required)
     if isinstance(driven, Failure):
         return driven
     note = f"no spline passed in {rounds} rounds: {reason}"
     note = f"{note}; {driven.note}" if driven.note else note
-    spent = 1e3 * (perf_counter() - began)
-    return replace(driven, note=note, rounds=rounds + driven.rounds, milliseconds=spent)
+    return replace(driven, note=note, rounds=rounds + driven.rounds)
 
 
 def _kept(view: View, points: Array) -> float:

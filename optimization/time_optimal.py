@@ -2,7 +2,7 @@
 
 1. Corners become parabolas inside the free space (``rounding``).
 2. The fastest time law within velocity and acceleration limits (``path_timing``, TOPP-RA).
-3. The moving average over a few milliseconds, which bounds the jerk (``motion.averaging``).
+3. The moving average over a few milliseconds, which bounds the jerk (``motion.timing``).
 4. The check of what came out. The average moves the curve where it isn't straight, by at most
    a w^2 / 24: micrometres for an arm. A corner where it can't be proven any more is cut less, and
    in the end not at all; there the motion stops. Straight pieces between stops are kept exactly.
@@ -11,19 +11,16 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
-from time import perf_counter
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
-from galley.motion.averaging import jerk_limited
 from galley.motion.path import Path
-from galley.motion.timing import rest_to_rest
+from galley.motion.timing import jerk_limited, rest_to_rest
 from galley.motion.trajectory import Trajectory, slowed
 from galley.optimization.path_timing import TimeLaw, along, fastest
-from galley.optimization.result import Optimized
 from galley.optimization.rounding import (
     DEVIATION,
     RoundedPath,
@@ -43,6 +40,23 @@ _GENTLER, _GENTLEST = 0.8, 16
 _BESIDE = 1e-6  # s
 _SLOW = 1e-3  # share of the limits below which speeding up takes no time to speak of
 _LEAST = 1 / 128  # share of a useful cut; below it the motion stops at the corner instead
+
+
+@dataclass(frozen=True)
+class Optimized:
+    """A trajectory that has passed the check, and how it came about.
+
+    Attributes:
+        trajectory: within the limits, proven to keep its distance at all times.
+        method: which method made it: ``smooth`` or ``time-optimal``.
+        note: why it isn't the method that was asked for; empty if it is.
+        rounds: how many programs were solved.
+    """
+
+    trajectory: Trajectory
+    method: str
+    note: str = ""
+    rounds: int = 0
 
 
 def time_optimal(
@@ -69,7 +83,6 @@ def time_optimal(
     Raises:
         ValueError: a path that isn't the group's, or a scale out of range.
     """
-    began = perf_counter()
     if path.waypoints.shape[1] != group.size:
         raise ValueError(
             f"the path has {path.waypoints.shape[1]} joints, group '{group.name}' {group.size}"
@@ -92,7 +105,7 @@ def time_optimal(
             if verdict.passed:
                 stops = int((cuts == 0.0).sum())
                 note = f"stops at {stops} of {len(cuts)} corners" if stops else ""
-                return Optimized(trajectory, METHOD, note, rounds, _since(began))
+                return Optimized(trajectory, METHOD, note, rounds)
             smaller = _shrunk(cuts, useful, spans, verdict.unproven)
             if smaller is None:
                 break
@@ -102,7 +115,7 @@ def time_optimal(
     if not verdict.passed:
         return Failure(FailureKind.BUDGET, f"the path itself doesn't pass: {verdict.reason}")
     note = "stops at every corner" if len(points) > 2 else ""
-    return Optimized(trajectory, METHOD, note, rounds + 1, _since(began))
+    return Optimized(trajectory, METHOD, note, rounds + 1)
 
 
 def _timed(
@@ -164,7 +177,3 @@ def _shrunk(cuts: Array, useful: Array, spans: Array, where: float | None) -> Ar
         return None
     smaller = np.where(away <= _BESIDE, 0.5 * cuts, cuts)
     return np.where(smaller < _LEAST * useful, 0.0, smaller)
-
-
-def _since(began: float) -> float:
-    return 1e3 * (perf_counter() - began)

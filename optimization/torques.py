@@ -21,7 +21,7 @@ from galley.domain.frames import Array, frozen, rpy
 from galley.domain.scene import Item
 from galley.motion.trajectory import Trajectory, slowed
 from galley.robots.model import RobotModel
-from galley.robots.panda_inertials import set_identified
+from galley.robots.panda_urdf import set_identified
 from galley.worlds.urdf import item_urdf
 
 RATE = 1000.0  # Hz, of the samples: the Panda's control period
@@ -86,7 +86,7 @@ class TorqueModel:
     Args:
         robot: its URDF says masses, inertias and effort limits.
         held: what is in the hand; part of the hand then, its mass spread over its shapes.
-        inertials: ``identified``: published figures for a Panda's links (``panda_inertials``), the
+        inertials: ``identified``: published figures for a Panda's links (``panda_urdf``), the
             URDF's for all others; ``urdf``: the URDF's for all.
 
     Raises:
@@ -143,16 +143,6 @@ class TorqueModel:
             plant.CalcForceElementsContribution(context, self._forces)  # gravity
             found[k] = plant.CalcInverseDynamics(context, second, self._forces)[self._at_v]
         return found
-
-    def energy(self, q: Array, velocity: Array) -> tuple[float, float]:
-        """Kinetic and potential energy (J) at q (n,) and velocity (n,)."""
-        plant, context = self._plant, self._context
-        positions, rates = self._zeros()
-        positions[self._at_q], rates[self._at_v] = q, velocity
-        plant.SetPositions(context, positions)
-        plant.SetVelocities(context, rates)
-        kinetic = plant.CalcKineticEnergy(context)
-        return float(kinetic), float(plant.CalcPotentialEnergy(context))
 
     def _zeros(self) -> tuple[Any, Any]:
         """The plant's positions as it was made, velocities 0; the stubs' types fit nothing."""

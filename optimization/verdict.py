@@ -22,14 +22,10 @@ class Verdict:
 
     Attributes:
         reason: what speaks against it, in one sentence; empty if nothing does.
-        velocity, acceleration, jerk: largest shares of the (scaled) limits, exactly.
         unproven: seconds after which a state could not be proven to keep its distance, or None.
     """
 
     reason: str
-    velocity: float
-    acceleration: float
-    jerk: float
     unproven: float | None
 
     @property
@@ -66,7 +62,7 @@ def judge(
         unproven = view.curve_unproven(trajectory.breaks, trajectory.coefficients, wanted)
         if unproven is not None:
             reason = f"after {unproven:.3f} s it can't be proven to keep {1e3 * wanted:.1f} mm"
-    return Verdict(reason, ratios[0], ratios[1], ratios[2], unproven)
+    return Verdict(reason, unproven)
 
 
 def _out_of_limits(trajectory: Trajectory, group: JointGroup, ratios: list[float]) -> str:

@@ -2,91 +2,54 @@
 
 From PDDL to a ground task:
 
-* ``task`` - the ground task, and how it changes: ``forbid``, ``with_facts``, ``with_goal``.
-* ``operators`` - facts as bits, actions as masks.
-* ``normal_form``, ``schemas``, ``relaxation``, ``masks`` - how it is made; ``naming`` reads what
-  callers write; ``limits`` says when to give up.
+* ``normal_form``, ``schemas``, ``relaxation`` - actions and conditions on facts, as far as they
+  can be reached.
+* ``operators``, ``task`` - facts as bits, actions as masks; plans of them.
+* ``limits`` - when to give up.
 
 From a task to a plan:
 
-* ``mutex``, ``relevance``, ``packing``, ``space`` - states as small integers.
-* ``decision``, ``codegen`` - their successors as compiled Python.
+* ``mutex``, ``packing``, ``space`` - states as small integers.
+* ``codegen`` - their successors as compiled Python.
 * ``searches`` - the searches, behind one function; the best plans one after the other.
-* ``pddl_writer``, ``fast_downward_dialect``, ``fast_downward_costs``, ``fast_downward_effects``,
-  ``fast_downward``, ``extras`` - the optional peer.
 
 When there is none, and whether it is one:
 
-* ``unreachable``, ``contradiction``, ``explain``, ``conflict`` - why there is no plan.
-* ``plan_file``, ``semantics``, ``validation`` - reads a plan, and checks it against the PDDL.
-* ``gym_limits``, ``gym_replay`` - the same check by PDDLGym, loaded when it is called.
+* ``unreachable``, ``contradiction``, ``explain`` - why there is no plan.
+* ``semantics``, ``validation`` - reads a plan, and checks it against the PDDL.
+* ``gym_replay`` - the same check by PDDLGym, loaded when it is called.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from galley.planning.extras import FastDownwardError, MissingExtra
-    from galley.planning.gym_replay import Replay, ReplayStatus, replay
-    from galley.planning.limits import LimitReached, Limits
-    from galley.planning.operators import GroundAction, Operator
-    from galley.planning.plan_file import read_plan
-    from galley.planning.searches.methods import METHODS, search
-    from galley.planning.searches.result import Plan
-    from galley.planning.searches.top_k import PlanIterator, plans
-    from galley.planning.semantics import Semantics
-    from galley.planning.task import Task, ground
-    from galley.planning.validation import Validation, validate, validate_actions
+    from galley.planning.gym_replay import replay as replay
+    from galley.planning.limits import LimitReached as LimitReached
+    from galley.planning.limits import Limits as Limits
+    from galley.planning.operators import GroundAction as GroundAction
+    from galley.planning.operators import Plan as Plan
+    from galley.planning.searches.methods import search as search
+    from galley.planning.searches.top_k import plans as plans
+    from galley.planning.semantics import Semantics as Semantics
+    from galley.planning.task import Task as Task
+    from galley.planning.task import ground as ground
+    from galley.planning.validation import Validation as Validation
+    from galley.planning.validation import read_plan as read_plan
+    from galley.planning.validation import validate_actions as validate_actions
 
 # Where each name is, to be imported when it is first used: a plan for a small task should not wait
 # for the parts that it doesn't need.
 _HOMES = {
-    "METHODS": "searches.methods",
-    "FastDownwardError": "extras",
-    "GroundAction": "operators",
-    "LimitReached": "limits",
-    "Limits": "limits",
-    "MissingExtra": "extras",
-    "Operator": "operators",
-    "Plan": "searches.result",
-    "PlanIterator": "searches.top_k",
-    "Replay": "gym_replay",
-    "ReplayStatus": "gym_replay",
-    "Semantics": "semantics",
-    "Task": "task",
-    "Validation": "validation",
-    "ground": "task",
-    "plans": "searches.top_k",
-    "read_plan": "plan_file",
     "replay": "gym_replay",
+    **dict.fromkeys(("LimitReached", "Limits"), "limits"),
+    **dict.fromkeys(("GroundAction", "Plan"), "operators"),
     "search": "searches.methods",
-    "validate": "validation",
-    "validate_actions": "validation",
+    "plans": "searches.top_k",
+    "Semantics": "semantics",
+    **dict.fromkeys(("Task", "ground"), "task"),
+    **dict.fromkeys(("Validation", "read_plan", "validate_actions"), "validation"),
 }
-
-__all__ = [
-    "METHODS",
-    "FastDownwardError",
-    "GroundAction",
-    "LimitReached",
-    "Limits",
-    "MissingExtra",
-    "Operator",
-    "Plan",
-    "PlanIterator",
-    "Replay",
-    "ReplayStatus",
-    "Semantics",
-    "Task",
-    "Validation",
-    "ground",
-    "plans",
-    "read_plan",
-    "replay",
-    "search",
-    "validate",
-    "validate_actions",
-]
 
 
 def __getattr__(name: str) -> object:

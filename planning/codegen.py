@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from galley.planning.decision import Decisions, split
 from galley.planning.packing import Move, Test, Variable
 
 Expand = Callable[[Iterable[int], Callable[[int], object]], None]
@@ -19,6 +18,43 @@ IsGoal = Callable[[int], bool]
 
 _MAX_DEPTH = 60  # Python refuses a hundred levels of indentation
 _LINEAR = 3  # values of a variable that are tried one after the other rather than by halving
+
+
+class Decisions:
+    """Splits moves by a variable that many of them test."""
+
+    def __init__(self, moves: Sequence[Move], variables: Sequence[Variable]) -> None:
+        fields = [each.field for each in variables]
+        self._tested = {
+            move.index: [field for field in fields if move.test.mask & field] for move in moves
+        }
+
+    def best_field(self, moves: Sequence[Move], known: int) -> int:
+        """The variable that most of ``moves`` test, as its bits of a state.
+
+        It is 0 where testing them one by one is as good; the bits ``known`` are decided already.
+        """
+        counts: dict[int, int] = {}
+        for move in moves:
+            for field in self._tested[move.index]:
+                counts[field] = counts.get(field, 0) + 1
+        best, most = 0, 1
+        for field, count in counts.items():
+            if count > most and not known & field:
+                best, most = field, count
+        return best
+
+
+def split(moves: Sequence[Move], field: int) -> tuple[dict[int, list[Move]], list[Move]]:
+    """Those that test ``field`` by the value they want there; and the others."""
+    branches: dict[int, list[Move]] = {}
+    others = []
+    for move in moves:
+        if move.test.mask & field:
+            branches.setdefault(move.test.value & field, []).append(move)
+        else:
+            others.append(move)
+    return branches, others
 
 
 def compile_expand(moves: Sequence[Move], variables: Sequence[Variable]) -> Expand:

@@ -4,6 +4,11 @@ PDDLGym (Silver and Chitnis, 2020) reads the original files with a parser of its
 actions with an inference engine of its own, so agreement means more than agreeing with ourselves.
 The domain and problem are registered as a Gym environment for the time of the replay.
 
+The parser of version 0.0.7 takes more than its engine can execute: disjunctions and quantifiers in
+conditions are handed to SWI-Prolog, objects of subtypes, or in no fact, being left out; a fact
+about constants alone is never checked. Other constructs it fails on with an exception that says
+little. Each is refused here by name, from our own reading, before PDDLGym sees a file.
+
 This is the only module that imports pddlgym, and only when a replay is asked for: the import takes
 seconds, loads matplotlib, and prints to stderr.
 """
@@ -13,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import io
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -21,10 +26,25 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from galley.domain.errors import BadInput, read_text
-from galley.domain.pddl import EQUALITY, OBJECT, Domain, Fact, Problem
-from galley.planning.gym_limits import beyond_pddlgym
+from galley.domain.formula import (
+    EQUALITY,
+    OBJECT,
+    And,
+    Effect,
+    Exists,
+    Fact,
+    Forall,
+    ForEach,
+    Formula,
+    Imply,
+    Literal,
+    Or,
+    When,
+)
+from galley.domain.pddl import ActionSchema, Domain, Problem
 from galley.planning.operators import GroundAction
-from galley.planning.validation import State, validate_actions
+from galley.planning.semantics import State
+from galley.planning.validation import validate_actions
 
 _ENVIRONMENT = "GalleyReplay-v0"
 
@@ -252,3 +272,77 @@ def _goal_reached(environment: Any) -> bool:
     with _translated("PDDLGym can't check the goal"):
         reached = bool(check_goal(state, state.goal))
     return reached
+
+
+def beyond_pddlgym(domain: Domain, problem: Problem, actions: Iterable[GroundAction]) -> str:
+    """Why PDDLGym can't judge a plan, in one line; empty where nothing is known against it.
+
+    Args:
+        domain: the domain.
+        problem: the problem.
+        actions: the plan; what can be read but not executed does no harm in other actions.
+    """
+    used = {each.name for each in actions}
+    found = list(_in_declarations(domain))
+    for schema in domain.actions:
+        found += (f"{what} in action '{schema.name}'" for what in _in_action(domain, schema))
+        if schema.name in used:
+            found += (f"{what} of action '{schema.name}'" for what in _unchecked(schema))
+    found += (f"{what} in the goal" for what in _in_conditions(problem.goal))
+    if problem.metric or problem.values:
+        found.append("action costs in the problem")
+    return f"PDDLGym can't represent {found[0]}" if found else ""
+
+
+def _in_declarations(domain: Domain) -> Iterator[str]:
+    for predicate in domain.predicates:
+        if predicate.name == "probabilistic":  # it would read the fact as an effect of chance
+            yield "a predicate named 'probabilistic'"
+        for variable in predicate.parameters:
+            if len(variable.types) > 1:
+                yield f"'either' in predicate '{predicate.name}'"
+    names = {each.name for each in domain.predicates}
+    for action in domain.actions:
+        if action.name in names:
+            yield f"a predicate and an action of one name, '{action.name}'"
+
+
+def _in_action(domain: Domain, schema: ActionSchema) -> Iterator[str]:
+    """What it fails on in an action that it reads, whether or not the plan has it."""
+    for parameter in schema.parameters:
+        if len(parameter.types) > 1:
+            yield "'either'"
+        if domain.types and "-" in parameter.name:
+            yield f"the dash in '{parameter.name}'"
+    if schema.cost:
+        yield "action costs"
+    yield from _in_conditions(schema.precondition)
+    yield from _in_effects(schema.effect)
+
+
+def _in_conditions(formulas: Iterable[Formula]) -> Iterator[str]:
+    names = {Or: "a disjunction", Imply: "an implication", Exists: "'exists'", Forall: "'forall'"}
+    for formula in formulas:
+        if isinstance(formula, And):
+            yield from _in_conditions(formula.parts)
+        elif not isinstance(formula, Literal):
+            yield names.get(type(formula), "a negated formula")
+
+
+def _in_effects(effects: Iterable[Effect]) -> Iterator[str]:
+    for effect in effects:
+        if isinstance(effect, When):
+            yield "a conditional effect"
+        elif isinstance(effect, ForEach):
+            yield "a universal effect"
+
+
+def _unchecked(schema: ActionSchema) -> Iterator[str]:
+    """Preconditions on which its inference gives up, or which it passes over."""
+    for literal in schema.precondition:
+        if not isinstance(literal, Literal) or not literal.args:
+            continue
+        if len(set(literal.args)) < len(literal.args):
+            yield f"the repeated argument in precondition {literal}"
+        elif not any(arg.startswith("?") for arg in literal.args):
+            yield f"precondition {literal}, about constants alone,"

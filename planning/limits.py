@@ -40,13 +40,9 @@ class Limits:
             if value is not None and not value >= 0:
                 raise ValueError(f"{name} must be 0 or more, got {value}")
 
-    def start(self) -> Meter:
-        """A meter that runs from now on."""
-        return Meter(self)
-
 
 class Meter:
-    """Holds one search against its limits."""
+    """Holds one search against its limits, from now on."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -102,6 +98,23 @@ class Meter:
             return f"memory limit of {limits.memory_mib:g} MiB"
         return None
 
+    def failure(self, reached: str, *, expanded: int, generated: int) -> Failure:
+        """The failure of a search that stopped at a limit: an honest "don't know".
+
+        Args:
+            reached: which limit, such as ``"node limit of 1000"``.
+            expanded: states whose successors were computed.
+            generated: distinct states seen.
+        """
+        seconds = self.seconds
+        return Failure(
+            FailureKind.BUDGET,
+            f"no plan found before the {reached} was reached ({expanded} "
+            f"state{'' if expanded == 1 else 's'} expanded, {seconds:.1f} s); there may be one "
+            "beyond",
+            numbers={"expanded": expanded, "generated": generated, "seconds": seconds},
+        )
+
 
 class LimitReached(RuntimeError):
     """Grounding has stopped at a limit; ``failure`` says at which."""
@@ -115,10 +128,6 @@ class Allowance:
     """Holds grounding against limits: combinations of objects are counted, whatever for."""
 
     def __init__(self, limits: Limits) -> None:
-        self.renew(limits)
-
-    def renew(self, limits: Limits) -> None:
-        """Counts from 0 again, against ``limits`` from now on."""
         self._meter = Meter(limits)
         self._spent = 0
         self._next_look = _LOOK_EVERY

@@ -26,7 +26,7 @@ from galley.domain.formula import (
     When,
 )
 from galley.domain.pddl import Domain, Problem
-from galley.planning.limits import Allowance, Limits
+from galley.planning.limits import Allowance
 
 Binding = Mapping[str, str]
 
@@ -54,10 +54,8 @@ TRUE = FactCondition()
 class Objects:
     """The objects of a problem by type; quantifiers and parameters range over them."""
 
-    def __init__(
-        self, domain: Domain, problem: Problem, allowance: Allowance | None = None
-    ) -> None:
-        self.allowance = allowance or Allowance(Limits())
+    def __init__(self, domain: Domain, problem: Problem, allowance: Allowance) -> None:
+        self.allowance = allowance
         self._domain = domain
         self._objects = problem.objects
         self.of = lru_cache(maxsize=None)(self._of)

@@ -1,9 +1,13 @@
-"""Ground actions as operators on sets of facts: a state is an integer, one bit a fact."""
+"""Ground actions as operators on sets of facts, and plans of them.
+
+A state is an integer, one bit a fact.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import fsum
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -106,6 +110,12 @@ class Operator:
                 delete |= effect.delete
         return state & ~delete | add
 
+    def changes(self, facts: int) -> bool:
+        """Whether it may change one of ``facts``."""
+        if (self.add | self.delete) & facts:
+            return True
+        return any((effect.add | effect.delete) & facts for effect in self.conditional)
+
 
 def bits_of(mask: int) -> list[int]:
     """The bits of ``mask``, lowest first."""
@@ -115,3 +125,38 @@ def bits_of(mask: int) -> list[int]:
         bits.append(lowest)
         mask ^= lowest
     return bits
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan that a search found.
+
+    Attributes:
+        actions: the actions in order; empty where the goal holds already.
+        cost: the sum of the actions' costs.
+        expanded: states whose successors were computed.
+        generated: distinct states seen, the initial one included.
+        seconds: wall time of the search in seconds, its preparations included, without grounding.
+    """
+
+    actions: tuple[GroundAction, ...]
+    cost: float
+    expanded: int
+    generated: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.actions))
+
+
+def plan_of(
+    operators: Sequence[Operator], *, expanded: int, generated: int, seconds: float
+) -> Plan:
+    """The plan that ``operators`` are."""
+    return Plan(
+        tuple(each.action for each in operators),
+        round(fsum(each.cost for each in operators), COST_DECIMALS),
+        expanded,
+        generated,
+        seconds,
+    )

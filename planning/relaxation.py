@@ -6,8 +6,8 @@ joining each newly reached fact with those reached before (semi-naive evaluation
 Helmert, "Concise finite-domain representations for PDDL planning tasks", 2009, section 6), so the
 work follows the actions that are reachable, not all combinations of objects.
 
-The fixpoint only ever grows. So what becomes reachable from further initial facts is found by
-letting it go on from where it stands.
+The fixpoint only ever grows. So what would become reachable from further initial facts, which an
+explanation may suggest, is found by letting it go on from where it stands.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass
 from itertools import product
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from galley.domain.formula import Fact
 from galley.domain.pddl import Domain, Problem
@@ -31,24 +31,8 @@ _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 
-class Reached(Protocol):
-    """What has been reached; see Reach for the sets."""
-
-    @property
-    def init(self) -> AbstractSet[Fact]:
-        """Initial facts."""
-
-    @property
-    def true(self) -> AbstractSet[Fact]:
-        """Facts that may be true."""
-
-    @property
-    def falsified(self) -> AbstractSet[Fact]:
-        """Initial facts that may be false."""
-
-
 def impossible_parts(
-    condition: FactCondition, reached: Reached
+    condition: FactCondition, reached: Reach | _Rules
 ) -> Iterator[tuple[tuple[Fact, bool], ...]]:
     """The parts of ``condition`` that can't hold.
 
@@ -120,9 +104,7 @@ class _Rules:
 
     def add(self, instance: Instance) -> None:
         """Adds an action to those that may become applicable."""
-        self._ready.append(
-            _Rule(instance.condition, instance.add, instance.delete, instance),
-        )
+        self._ready.append(_Rule(instance.condition, instance.add, instance.delete, instance))
 
     def run(self) -> None:
         """Draws all consequences."""
@@ -199,9 +181,14 @@ class Fixpoint(_Rules):
 
     def reach(self) -> Reach:
         """What is reached."""
-        instances = sorted(self.instances.values(), key=self._place)
+        return self._reached(self)
+
+    def _reached(self, rules: _Rules) -> Reach:
         return Reach(
-            frozenset(self.init), frozenset(self.true), frozenset(self.falsified), tuple(instances)
+            frozenset(rules.init),
+            frozenset(rules.true),
+            frozenset(rules.falsified),
+            tuple(sorted(rules.instances.values(), key=self._place)),
         )
 
     def extended(self, facts: Iterable[Fact], removed: Iterable[Fact]) -> Fixpoint:
@@ -230,13 +217,7 @@ class Fixpoint(_Rules):
             if instance.action not in forbidden:
                 rules.add(instance)
         rules.run()
-        instances = sorted(rules.instances.values(), key=self._place)
-        return Reach(
-            frozenset(rules.init),
-            frozenset(rules.true),
-            frozenset(rules.falsified),
-            tuple(instances),
-        )
+        return self._reached(rules)
 
     def _settle(self, fact: Fact) -> None:
         self._by_predicate[fact.predicate].append(fact)

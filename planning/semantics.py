@@ -7,7 +7,7 @@ compiled representation is checked against, so it stays close to the text of the
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from galley.domain.formula import (
@@ -156,9 +156,8 @@ class Semantics:
 def instantiate(formula: Formula, binding: Binding) -> Formula:
     """``formula`` with objects in place of its free variables."""
     match formula:
-        case Literal(_, _, positive, line, column):
-            fact = formula.ground(binding)
-            return Literal(fact.predicate, fact.args, positive, line, column)
+        case Literal():
+            return replace(formula, args=formula.ground(binding).args)
         case And(parts):
             return And(tuple(instantiate(each, binding) for each in parts))
         case Or(parts):
@@ -189,7 +188,5 @@ def _without(binding: Binding, variables: tuple[Variable, ...]) -> Binding:
 
 def _negation(formula: Formula) -> Formula:
     if isinstance(formula, Literal):
-        return Literal(
-            formula.predicate, formula.args, not formula.positive, formula.line, formula.column
-        )
+        return replace(formula, positive=not formula.positive)
     return Not(formula)

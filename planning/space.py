@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,9 +16,10 @@ from galley.planning.codegen import (
     compile_test,
 )
 from galley.planning.operators import Operator
-from galley.planning.packing import Move, Packing, Test, Variable
-from galley.planning.relevance import changes, relevant_facts
+from galley.planning.packing import Move, Packing, Test
 from galley.planning.task import Task
+
+Layer = Sequence[int]  # states: a set's in any order, or a sorted array of 64-bit integers
 
 
 @dataclass(frozen=True)
@@ -43,20 +44,15 @@ class StateSpace:
     init: int
     goal: Test | None
 
-    @property
-    def variables(self) -> tuple[Variable, ...]:
-        """The variables of a state."""
-        return self.packing.variables
-
     @cached_property
     def expand(self) -> Expand:
         """``expand(states, add)`` calls ``add`` with each successor of each state."""
-        return compile_expand(self.moves, self.variables)
+        return compile_expand(self.moves, self.packing.variables)
 
     @cached_property
     def successors(self) -> Successors:
         """``successors(state)``: pairs of a place in ``operators`` and the state that follows."""
-        return compile_successors(self.moves, self.variables)
+        return compile_successors(self.moves, self.packing.variables)
 
     @cached_property
     def is_goal(self) -> IsGoal:
@@ -75,14 +71,10 @@ class StateSpace:
         for _, condition in self.task.goals:
             read |= condition.read()
         fields = 0
-        for variable in self.variables:
+        for variable in self.packing.variables:
             if variable.all_facts & read:
                 fields |= variable.field
         return fields
-
-    def decode(self, state: int) -> int:
-        """The task's facts that hold in a packed state."""
-        return self.packing.decode(state)
 
 
 def state_space(task: Task, *, prune: bool = True) -> StateSpace:
@@ -108,8 +100,8 @@ def _built(task: Task, prune: bool) -> StateSpace:
     facts = (1 << len(task.facts)) - 1
     operators = task.operators
     if prune:
-        facts = relevant_facts(task)
-        operators = tuple(each for each in operators if changes(each, facts))
+        facts = task.relevant
+        operators = tuple(each for each in operators if each.changes(facts))
     packing = Packing(task, facts)
     moves = []
     cheapest: dict[tuple[object, ...], Move] = {}

@@ -11,7 +11,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,11 +22,17 @@ from galley.domain.collection import paused_collection
 from galley.domain.formula import EQUALITY, Fact, Formula, Literal
 from galley.domain.pddl import Domain, Problem
 from galley.planning.limits import Allowance, Limits
-from galley.planning.masks import Masks
-from galley.planning.naming import action_of, fact_of, goal_of
 from galley.planning.normal_form import FactCondition, conjunction
-from galley.planning.operators import NEVER, Condition, GroundAction, Operator, all_of
+from galley.planning.operators import (
+    NEVER,
+    Condition,
+    ConditionalEffect,
+    GroundAction,
+    Operator,
+    all_of,
+)
 from galley.planning.relaxation import Fixpoint, Reach, impossible_parts
+from galley.planning.schemas import Instance
 
 
 def ground(domain: Domain, problem: Problem, limits: Limits | None = None) -> Task:
@@ -45,7 +53,28 @@ def ground(domain: Domain, problem: Problem, limits: Limits | None = None) -> Ta
     """
     with paused_collection():
         fixpoint = Fixpoint(domain, problem, Allowance(limits or Limits()))
-        return _assemble(domain, problem, fixpoint, fixpoint.reach(), frozenset())
+        reach = fixpoint.reach()
+        wishes = tuple((each, conjunction((each,), {}, fixpoint.objects)) for each in problem.goal)
+        facts = _facts_with_bits(reach, problem.goal)
+        masks = _Masks({fact: 1 << position for position, fact in enumerate(facts)}, reach.init)
+        operators = [
+            masks.operator(each, fixpoint.schemas[each.action.name].cost(each.action.args))
+            for each in reach.instances
+        ]
+        goals = tuple((formula, masks.condition(wish)) for formula, wish in wishes)
+        return Task(
+            domain,
+            problem,
+            facts,
+            # Each part of a condition may hold by itself, and yet not all of it at once.
+            tuple(each for each in operators if each.condition != NEVER),
+            init=masks.of(problem.init),
+            goal=all_of(condition for _, condition in goals),
+            goals=goals,
+            wishes=wishes,
+            reach=reach,
+            fixpoint=fixpoint,
+        )
 
 
 class ImpossibleGoal(NamedTuple):
@@ -66,9 +95,6 @@ class ImpossibleGoal(NamedTuple):
 class Task:
     """What a search needs, and the domain and problem it stands for.
 
-    ``forbid``, ``with_facts`` and ``with_goal`` make a changed task out of this one without
-    grounding anew; ``problem`` always says what the task now is.
-
     Attributes:
         domain: the lifted domain.
         problem: the lifted problem.
@@ -80,8 +106,8 @@ class Task:
         goals: the same by parts: each formula of ``problem.goal`` as a condition.
         wishes: the same on facts; None where a formula contradicts itself.
         forbidden: actions that no plan may hold; ``operators`` has none of them.
-        reach: what is relaxed-reachable from its initial state.
-        fixpoint: the computation behind it, which goes on where a changed task has more facts.
+        reach: what is relaxed-reachable, forbidden actions included.
+        fixpoint: the computation behind it, which can go on from further facts.
         prepared: what searches have prepared, for the next one; a changed task begins with none.
     """
 
@@ -100,25 +126,9 @@ class Task:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    @cached_property
-    def bits(self) -> Mapping[Fact, int]:
-        """The mask of each fact; the inverse of ``facts``."""
-        return {fact: 1 << position for position, fact in enumerate(self.facts)}
-
     def is_goal(self, state: int) -> bool:
         """Whether the goal holds in ``state``."""
         return self.goal.holds(state)
-
-    def holding(self, state: int) -> frozenset[Fact]:
-        """The facts of ``state`` that have a bit."""
-        return frozenset(fact for i, fact in enumerate(self.facts) if state >> i & 1)
-
-    def mask(self, facts: Iterable[Fact]) -> int:
-        """The set of those ``facts`` that have a bit."""
-        found = 0
-        for fact in facts:
-            found |= self.bits.get(fact, 0)
-        return found
 
     @cached_property
     def allowed_reach(self) -> Reach:
@@ -137,94 +147,59 @@ class Task:
                 return ImpossibleGoal(formula, condition, missing)
         return None
 
-    def forbid(self, *actions: GroundAction | str) -> Task:
-        """The same task without ``actions``.
+    @cached_property
+    def relevant(self) -> int:
+        """The facts on which reaching the goal may depend, as a mask over ``facts``.
 
-        Args:
-            actions: ground actions, or their text: ``"(pick sugar burner h1)"``.
+        These are the facts that the goal speaks of, and what the conditions speak of under which
+        an operator changes such a fact. Leaving out the others neither adds nor takes away a plan,
+        except for actions that change nothing that matters.
+        """
+        changers: dict[int, list[int]] = defaultdict(list)  # by fact
+        reads: list[int] = []  # what must be known where an effect matters
+        for operator in self.operators:
+            precondition = operator.condition.read()
+            _index(changers, reads, operator.add | operator.delete, precondition)
+            for effect in operator.conditional:
+                read = precondition | effect.condition.read()
+                _index(changers, reads, effect.add | effect.delete, read)
+        relevant = 0
+        open_facts = self.goal.read()
+        # Where its parts contradict each other the goal as a whole reads nothing; the parts matter
+        # still, to say which of them do.
+        for _, part in self.goals:
+            open_facts |= part.read()
+        while open_facts:
+            fact = open_facts & -open_facts
+            relevant |= fact
+            # Each effect's conditions are looked at once for each fact it changes.
+            for place in changers.pop(fact, ()):
+                open_facts |= reads[place]
+            open_facts &= ~relevant
+        return relevant
+
+    def forbid(self, *actions: GroundAction) -> Task:
+        """The same task without ``actions``; it is not ground anew.
 
         Raises:
             ValueError: the domain has no such action, or the problem no such object.
         """
-        named = frozenset(action_of(self.domain, self.problem, each) for each in actions)
+        for each in actions:
+            schema = self.domain.action(each.name)
+            known = schema is not None and len(each.args) == len(schema.parameters)
+            if not known or not all(map(self.problem.object, each.args)):
+                raise ValueError(f"the task has no action {each}")
+        named = frozenset(actions)
         kept = tuple(each for each in self.operators if each.action not in named)
         return replace(self, operators=kept, forbidden=self.forbidden | named)
 
-    def with_facts(
-        self, *facts: Fact | str, without: Iterable[Fact | str] | Fact | str = ()
-    ) -> Task:
-        """The same task from an initial state with ``facts`` added.
 
-        Args:
-            facts: facts, or their text: ``"(blocked-by spam sugar)"``.
-            without: facts that no longer hold at the start.
-
-        Raises:
-            ValueError: the domain has no such predicate, the problem no such object, an object
-                is of another type, or a fact is to be added and removed.
-            LimitReached: what becomes reachable has too many combinations of objects.
-        """
-        without = (without,) if isinstance(without, str | Fact) else without
-        added = [fact_of(self.domain, self.problem, each) for each in facts]
-        removed = [fact_of(self.domain, self.problem, each) for each in without]
-        for both in set(added) & set(removed):
-            raise ValueError(f"{both} is both added and removed")
-        gone = set(removed)
-        places = dict(zip(self.problem.init, self.problem.init_places, strict=False))
-        kept = {fact: places.get(fact, (0, 0)) for fact in self.problem.init if fact not in gone}
-        kept.update({fact: (0, 0) for fact in added if fact not in kept})
-        problem = replace(self.problem, init=tuple(kept), init_places=tuple(kept.values()))
-        self.fixpoint.objects.allowance.renew(Limits())
-        fixpoint = self.fixpoint.extended(kept, gone)
-        reach = fixpoint.reach_from(kept)
-        return _assemble(self.domain, problem, fixpoint, reach, self.forbidden)
-
-    def with_goal(self, *goal: Formula | Fact | str) -> Task:
-        """The same task with another goal: all of ``goal`` must hold.
-
-        Args:
-            goal: formulas without free variables, facts, or the text of either.
-
-        Raises:
-            ValueError: a name in it is not declared, or it asks for a fact and its negation.
-            LimitReached: its quantifiers have too many instances.
-        """
-        problem = replace(self.problem, goal=goal_of(self.domain, self.problem, goal))
-        self.fixpoint.objects.allowance.renew(Limits())
-        return _assemble(self.domain, problem, self.fixpoint, self.reach, self.forbidden)
-
-
-def _assemble(
-    domain: Domain,
-    problem: Problem,
-    fixpoint: Fixpoint,
-    reach: Reach,
-    forbidden: frozenset[GroundAction],
-) -> Task:
-    objects = fixpoint.objects
-    wishes = tuple((each, conjunction((each,), {}, objects)) for each in problem.goal)
-    facts = _facts_with_bits(reach, problem.goal)
-    masks = Masks({fact: 1 << position for position, fact in enumerate(facts)}, reach.init)
-    operators = [
-        masks.operator(instance, fixpoint.schemas[instance.action.name].cost(instance.action.args))
-        for instance in reach.instances
-        if instance.action not in forbidden
-    ]
-    goals = tuple((formula, masks.condition(wish)) for formula, wish in wishes)
-    return Task(
-        domain,
-        problem,
-        facts,
-        # Each part of a condition may hold by itself, and yet not all of it at once.
-        tuple(each for each in operators if each.condition != NEVER),
-        init=masks.of(problem.init),
-        goal=all_of(condition for _, condition in goals),
-        goals=goals,
-        wishes=wishes,
-        reach=reach,
-        fixpoint=fixpoint,
-        forbidden=forbidden,
-    )
+def _index(changers: dict[int, list[int]], reads: list[int], changed: int, read: int) -> None:
+    reads.append(read)
+    while changed:
+        fact = changed & -changed
+        changers[fact].append(len(reads) - 1)
+        changed ^= fact
 
 
 def _facts_with_bits(reach: Reach, goal: tuple[Formula, ...]) -> tuple[Fact, ...]:
@@ -235,3 +210,77 @@ def _facts_with_bits(reach: Reach, goal: tuple[Formula, ...]) -> tuple[Fact, ...
     changing = (reach.true - reach.init) | reach.falsified
     literals = (each for each in goal if isinstance(each, Literal) and each.predicate != EQUALITY)
     return tuple(sorted(changing | {each.fact for each in literals}))
+
+
+class _Masks:
+    """Turns facts into bits, and evaluates those without a bit: they never change."""
+
+    def __init__(self, bits: Mapping[Fact, int], init: AbstractSet[Fact]) -> None:
+        self.bits = bits
+        self.init = init
+
+    def of(self, facts: Iterable[Fact]) -> int:
+        """The set of those ``facts`` that have a bit."""
+        bits = self.bits
+        found = 0
+        for fact in facts:
+            found |= bits.get(fact, 0)
+        return found
+
+    def condition(self, condition: FactCondition | None) -> Condition:
+        """The condition over bits; NEVER where a fact without a bit forbids it."""
+        if condition is None:
+            return NEVER
+        bits, init = self.bits, self.init
+        pre = neg = 0
+        for fact in condition.pre:
+            bit = bits.get(fact)
+            if bit is not None:
+                pre |= bit
+            elif fact not in init:
+                return NEVER
+        for fact in condition.neg:
+            bit = bits.get(fact)
+            if bit is not None:
+                neg |= bit
+            elif fact in init:
+                return NEVER
+        any_of: list[tuple[Condition, ...]] = []
+        for choice in condition.any_of:
+            parts = [self.condition(part) for part in choice]
+            parts = [part for part in dict.fromkeys(parts) if part != NEVER]
+            if not parts:
+                return NEVER
+            if Condition() in parts:
+                continue
+            if len(parts) == 1:
+                (part,) = parts
+                pre, neg = pre | part.pre, neg | part.neg
+                any_of += part.any_of
+            else:
+                any_of.append(tuple(parts))
+        if pre & neg:
+            return NEVER
+        return Condition(pre, neg, tuple(dict.fromkeys(any_of)))
+
+    def operator(self, instance: Instance, cost: float) -> Operator:
+        """An action as masks; its condition is NEVER where it contradicts itself."""
+        add, delete = self.of(instance.add), self.of(instance.delete)
+        conditional = []
+        for effect in instance.conditional:
+            condition = self.condition(effect.condition)
+            more, less = self.of(effect.add), self.of(effect.delete)
+            if condition == NEVER or not (more | less):
+                continue
+            if condition == Condition():
+                add, delete = add | more, delete | less
+            else:
+                conditional.append(ConditionalEffect(condition, more, less))
+        return Operator(
+            instance.action,
+            self.condition(instance.condition),
+            add=add,
+            delete=delete & ~add,
+            conditional=tuple(conditional),
+            cost=cost,
+        )

@@ -1,4 +1,4 @@
-"""Checks a plan against the lifted domain, sharing nothing with grounding and search.
+"""Reads a plan and checks it against the lifted domain, sharing nothing with grounding and search.
 
 It substitutes objects into schemas and works on sets of facts, so a mistake in the compiled
 representation can't confirm itself here.
@@ -8,43 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
 
-from galley.domain.errors import did_you_mean
+from galley.domain.errors import did_you_mean, read_text
 from galley.domain.formula import Exists, Formula, FunctionTerm
 from galley.domain.pddl import ActionSchema, Domain, Problem
+from galley.domain.pddl_syntax import Faults, read_name
+from galley.domain.sexpr import SList, parse_sexprs
 from galley.planning.operators import COST_DECIMALS, GroundAction
 from galley.planning.semantics import Binding, Semantics, State, instantiate, kinds
-
-__all__ = ["State", "Validation", "validate", "validate_actions"]
-
-
-class Planned(Protocol):
-    """What a plan is for; ``planning.task.Task`` is one."""
-
-    @property
-    def domain(self) -> Domain:
-        """The lifted domain."""
-        ...
-
-    @property
-    def problem(self) -> Problem:
-        """The lifted problem."""
-        ...
-
-    @property
-    def forbidden(self) -> frozenset[GroundAction]:
-        """Actions that the plan may not contain."""
-        ...
-
-
-class Actions(Protocol):
-    """A plan: it has actions."""
-
-    @property
-    def actions(self) -> Iterable[GroundAction]:
-        """The actions in order."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -72,37 +44,21 @@ class Validation:
     cost: float
 
 
-def validate(task: Planned, plan: Actions | Iterable[GroundAction]) -> Validation:
-    """Executes a plan for ``task`` from the initial state, up to the first action that can't be.
-
-    Args:
-        task: what the plan is for.
-        plan: the actions, or something that has them.
-    """
-    actions = plan if isinstance(plan, Iterable) else plan.actions
-    return _execute(task.domain, task.problem, actions, task.forbidden)
-
-
 def validate_actions(
     domain: Domain, problem: Problem, actions: Iterable[GroundAction]
 ) -> Validation:
-    """The same without a task: no action is forbidden."""
-    return _execute(domain, problem, actions, frozenset())
+    """Executes a plan from the initial state, up to the first action that can't be.
 
-
-def _execute(
-    domain: Domain,
-    problem: Problem,
-    actions: Iterable[GroundAction],
-    forbidden: frozenset[GroundAction],
-) -> Validation:
+    Args:
+        domain: the domain.
+        problem: a problem of that domain.
+        actions: the plan.
+    """
     semantics = Semantics(domain, problem)
     states: list[State] = [frozenset(problem.init)]
     cost = 0.0
     for step, action in enumerate(actions):
         what, missing = _fault(semantics, states[-1], action)
-        if not what and action in forbidden:
-            what = "the task forbids it"
         if what:
             message = f"step {step + 1}, {action}: {what}"
             return Validation(False, message, step, action, missing, tuple(states), cost)
@@ -212,3 +168,27 @@ def _cost(schema: ActionSchema, binding: Binding, problem: Problem) -> float:
         for each in schema.cost
     )
     return float(sum(terms))
+
+
+def read_plan(path: str | Path) -> tuple[GroundAction, ...]:
+    """The actions of a plan file: one ``(pick sugar burner h1)`` a line, ``;`` begins a comment.
+
+    An empty file is the empty plan. Only the form is checked here; whether actions and objects
+    exist is for ``validate_actions`` to say.
+
+    Raises:
+        BadInput: every fault of the file, with line and column.
+    """
+    faults = Faults(str(path))
+    actions: list[GroundAction] = []
+    for node in parse_sexprs(read_text(path), faults.file):
+        if not isinstance(node, SList):
+            faults.add(node, f"expected an action such as (name object ...), got '{node}'")
+        elif not node.items:
+            faults.add(node, "an action needs a name")
+        else:
+            name = read_name(node.items[0], "an action's name", faults)
+            args = [read_name(each, "an object", faults) for each in node.items[1:]]
+            actions.append(GroundAction(name or "", tuple(each or "" for each in args)))
+    faults.raise_if_any()
+    return tuple(actions)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from galley.compiled.jit import first_use
 from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.frames import Array, inverse
-from galley.robots.kinematics import link0_pose
-from galley.robots.panda import LIMITS, X_FH, as_input, limit_table
+from galley.robots.panda import X_FH, as_input, limit_table
+from galley.robots.panda_ik import LIMITS
 
 _X_HF = inverse(X_FH)
 _JUMP = 0.15  # rad, the most a joint may move between two poses of a line
@@ -21,11 +21,6 @@ _JUMP = 0.15  # rad, the most a joint may move between two poses of a line
 _INSET = 0.01
 _INNER = replace(LIMITS, lower=LIMITS.lower + _INSET, upper=LIMITS.upper - _INSET)
 _DRIFT = np.array([0.03, -0.03, 0.08, -0.08])  # rad, how joint 7 may drift between poses
-
-
-def flange_pose(X_WH: Array, base: Array, spec: MobileBaseSpec) -> Array:
-    """X_AF (..., 4, 4): the flange in ``panda_link0`` for hand poses X_WH and a base (3,)."""
-    return np.asarray(inverse(link0_pose(base, spec)) @ X_WH @ _X_HF)
 
 
 def configurations(X_WH: Array, base: Array, spec: MobileBaseSpec, q7: Array) -> Array:
@@ -38,11 +33,6 @@ def configurations(X_WH: Array, base: Array, spec: MobileBaseSpec, q7: Array) ->
         as_input(X_WH), as_input(base), _mount(spec.p_BA), *_constants(), as_input(q7)
     )
     return found
-
-
-def reachable(X_WH: Array, base: Array, spec: MobileBaseSpec, q7: Array) -> bool:
-    """Whether ``configurations`` would find any; stops at the first."""
-    return bool(reachable_bases(X_WH, np.asarray(base)[None], spec, q7)[0])
 
 
 def reachable_bases(

@@ -9,18 +9,10 @@ import numpy as np
 from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.frames import Array, wrap
 from galley.domain.scene import Stance
-from galley.robots.panda import A7, D1, DF
-from galley.robots.panda_reach import stretch
+from galley.robots.panda import stretch
+from galley.robots.panda_ik import A7, D1, DF
 
 _CLOSEST = 0.2  # m, horizontally from the arm's axis to the wrist: nearer, it is in its own way
-
-
-def sample_stance(
-    X_WF: Array, stance: Stance, spec: MobileBaseSpec, rng: np.random.Generator
-) -> Array | None:
-    """One of ``sample_stances`` (3,), or None if it falls outside."""
-    found = sample_stances(X_WF, stance, spec, 1, rng)
-    return found[0] if len(found) else None
 
 
 def sample_stances(

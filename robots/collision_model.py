@@ -6,21 +6,30 @@ spheres of the URDF stay what they are. A link that has both makes two parts of 
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import io
+import xml.etree.ElementTree as ET
+import zipfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen
-from galley.robots.covering import Covering
+from galley.robots.covering import VERSION, Covering
 from galley.robots.covering_store import covering_of
-from galley.robots.link_shapes import LinkShape, link_shapes
+from galley.robots.files import cache_folder, keep
 from galley.robots.model import RobotModel
-from galley.robots.model_store import Arrays, kept
-from galley.robots.tree import Ints, Tree, read_tree
+from galley.robots.urdf_reader import Ints, LinkShape, Tree, link_shapes, read_tree
 
+Arrays = Mapping[str, Any]
 _ROUNDED = 1e-5  # m
+_LAYOUT = 2  # of the arrays that are kept: changes with their names
 
 
 @dataclass(frozen=True)
@@ -92,7 +101,7 @@ def _model(
     excess: tuple[tuple[str, float], ...],
 ) -> CollisionModel:
     tree = read_tree(urdf, joints)
-    arrays = kept(urdf, joints, excess, lambda: _covered(urdf, tree, dict(excess)))
+    arrays = _kept(urdf, joints, excess, lambda: _covered(urdf, tree, dict(excess)))
     plain: dict[str, list[LinkShape]] = {}
     for shape in link_shapes(urdf, meshes=False):
         plain.setdefault(shape.link, []).append(shape)
@@ -121,6 +130,42 @@ def _model(
         _checked(names, tree, allowed),
         _carries(tree),
     )
+
+
+def _kept(
+    urdf: str,
+    joints: tuple[str, ...],
+    excess: tuple[tuple[str, float], ...],
+    make: Callable[[], Arrays],
+) -> Arrays:
+    """The arrays that ``make`` gives, from disk where they were made for the same robot before.
+
+    So that a later start needs no mesh and no hull. A file is named by a digest of the URDF, the
+    joints, the excess and of each mesh file's size and time of change.
+    """
+    folder = cache_folder("spheres")
+    if folder is None:
+        return make()
+    path = folder / f"robot-{_robot_digest(urdf, joints, excess)}.npz"
+    damaged = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
+    with contextlib.suppress(*damaged), np.load(path, allow_pickle=False) as file:
+        return dict(file)
+    made = make()
+    with contextlib.suppress(OSError):
+        stream = io.BytesIO()
+        np.savez(stream, **dict(made))
+        keep(path, stream.getvalue())
+    return made
+
+
+def _robot_digest(urdf: str, joints: tuple[str, ...], excess: tuple[tuple[str, float], ...]) -> str:
+    found = hashlib.sha256(f"{_LAYOUT} {VERSION} {joints} {excess} {urdf}".encode())
+    for mesh in ET.fromstring(urdf).iter("mesh"):
+        file = Path(mesh.get("filename", "").removeprefix("file://"))
+        with contextlib.suppress(OSError):
+            about = file.stat()
+            found.update(f"{about.st_size} {about.st_mtime_ns}".encode())
+    return found.hexdigest()[:20]
 
 
 def _covered(urdf: str, tree: Tree, excess: dict[str, float]) -> Arrays:

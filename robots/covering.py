@@ -18,26 +18,25 @@ The power diagram: F. Aurenhammer, Power diagrams, SIAM J. Computing 16 (1987).
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen
-from galley.robots.hull import Hull
-from galley.robots.sphere_clusters import clusters
+from galley.robots.meshes import Hull
 
 VERSION = 1
 """Of the algorithm: coverings kept on disk are made anew where it differs."""
 
-_log = logging.getLogger(__name__)
 _SLACK = 1e-6  # m: every corner is at least this far inside its sphere; far above rounding
 _SPACING = 0.6  # of sample points on the surface, as a fraction of the excess
 _SAMPLES = (2000, 12000)  # at least and at most; and a third as many inside
 _CANDIDATES = 4000
 _NEIGHBOURS = 9  # spheres that are fitted to make up for one left out
 _HELD_BACK = 0.05  # fraction of the excess that only the proof uses: for what samples don't show
+_LARGEST = 8  # spheres in a cluster
+_STEPS = 2000  # towards the smallest sphere around a cluster
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def needed_radii(hull: Hull, centres: Array, radii: Array) -> tuple[Array, float
     Raises:
         RuntimeError: a part has too many corners to prove anything.
     """
-    from galley.robots.power_cell_kernel import needed
+    from galley.robots.covering_kernel import needed
 
     need, worst = np.zeros(len(radii)), np.zeros(3)
     out = needed(_triangles(hull), _planes(hull), centres, radii, need, worst)
@@ -122,9 +121,9 @@ class _Search:
     """Centres, the points that they are fitted to, and what is done with them."""
 
     def __init__(self, hull: Hull, excess: float) -> None:
-        from galley.robots import covering_kernel, power_cell_kernel
+        from galley.robots import covering_kernel
 
-        self.kernel, self.cells = covering_kernel, power_cell_kernel
+        self.kernel = covering_kernel
         self.hull = hull
         self.planes, self.triangles = _planes(hull), _triangles(hull)
         self.allowed = excess - _SLACK
@@ -199,7 +198,7 @@ class _Search:
         """Mend the cover until it is proved to be one; its radii (k,), as small as may be."""
         goal = -2.0 * _SLACK
         for _ in range(300):
-            self.cells.polish(
+            self.kernel.polish(
                 self.triangles, self.planes, self.allowed, self.centres, 100, 15, goal
             )
             radii = np.asarray(self.allowed - self.hull.distance(self.centres))
@@ -218,7 +217,7 @@ class _Search:
         self.centres = self.centres[order]
         while k < len(self.centres) > 1:
             others = np.delete(self.centres, k, axis=0)
-            out = self.cells.polish(
+            out = self.kernel.polish(
                 self.triangles, self.planes, self.allowed, others, 25, 4, -2.0 * _SLACK
             )
             if out <= -2.0 * _SLACK:
@@ -236,9 +235,7 @@ def _squares(points: Array, centres: Array) -> Array:
 
 def _surface_points(hull: Hull, spacing: float, rng: np.random.Generator) -> Array:
     """Points on the surface (n, 3), uniform by area, one for each square of ``spacing`` metres."""
-    from scipy.spatial import ConvexHull
-
-    triangles = hull.vertices[ConvexHull(hull.vertices).simplices]
+    triangles = _triangles(hull)
     a, b = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
     area = np.linalg.norm(np.cross(a, b), axis=1)
     count = int(np.clip(0.5 * area.sum() / spacing**2, *_SAMPLES))
@@ -270,3 +267,49 @@ def _deepened(hull: Hull, points: Array) -> Array:
         x -= step * hull.normals[facet]
         step *= 0.97
     return np.asarray(x[hull.distance(x) < 0.0])
+
+
+def clusters(
+    centres: Array, radii: Array
+) -> tuple[NDArray[np.intp], NDArray[np.int64], Array, Array]:
+    """Spheres (k, 3), (k,) in groups of at most eight, by repeated halving across the long axis.
+
+    Returns:
+        The order (k,) that makes clusters contiguous, each sphere's cluster in that order (k,),
+        and a sphere around each cluster, (c, 3) and (c,).
+    """
+    groups = _halved(np.arange(len(centres)), centres, radii)
+    order = np.concatenate(groups)
+    cluster = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    around = [enclosing(centres[group], radii[group]) for group in groups]
+    about = np.array([centre for centre, _ in around])
+    return order, cluster.astype(np.int64), about, np.array([radius for _, radius in around])
+
+
+def enclosing(centres: Array, radii: Array) -> tuple[Array, float]:
+    """A small sphere, centre (3,) and radius, that contains the spheres (k, 3), (k,).
+
+    Steps of 1/i towards the farthest one converge to the smallest (Badoiu and Clarkson, 2003).
+    """
+    x = centres[np.argmax(radii)].copy()
+    best, at = np.inf, x.copy()
+    for step in range(1, _STEPS):
+        reach = np.linalg.norm(centres - x, axis=1) + radii
+        far = int(reach.argmax())
+        if reach[far] < best:
+            best, at = float(reach[far]), x.copy()
+        x += (centres[far] - x) / (step + 1)
+    return at, float((np.linalg.norm(centres - at, axis=1) + radii).max()) + 1e-9
+
+
+def _halved(members: NDArray[np.intp], centres: Array, radii: Array) -> list[NDArray[np.intp]]:
+    if len(members) <= _LARGEST:
+        return [members]
+    x = centres[members]
+    axis = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)[2][0]
+    axis = axis * np.sign(axis[np.argmax(np.abs(axis))])  # the sign of a singular vector is free
+    ranked = members[np.argsort(x @ axis, kind="stable")]
+    # Not always in the middle: halves that fill clusters of eight make fewer clusters.
+    parts = -(-len(members) // _LARGEST)
+    cut = round(len(members) * (parts // 2) / parts)
+    return _halved(ranked[:cut], centres, radii) + _halved(ranked[cut:], centres, radii)

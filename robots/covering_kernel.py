@@ -1,8 +1,14 @@
-"""The inner loops of ``covering``: spheres inside a grown hull, fitted to the points they cover.
+"""The inner loops of ``covering``: spheres inside a grown hull, fitted to what they cover.
 
 A sphere about c may have the radius r(c) = excess + depth(c), depth(c) = min_j (o_j - n_j . c).
 For a fixed set of points, the least slack f(c) = min_x (r(c) - |x - c|) is concave in c: depth is a
 minimum of linear functions, and a distance is convex. So a subgradient ascent finds the best c.
+
+Points are samples of the hull first (``fit``), then the corners of its parts in the cells of the
+spheres' power diagram (``polish``). The cell of sphere k holds the points whose |x - c|^2 - r^2 is
+least for k; planes bound it. Every corner of the polytope's part in it lies on a triangle of the
+surface, or on one of those planes. So clipping each triangle, and a square on each plane, against
+all other planes gives all corners.
 """
 
 from __future__ import annotations
@@ -14,6 +20,7 @@ from galley.compiled.jit import fast_kernel, kernel
 from galley.domain.frames import Array
 
 Ints = NDArray[np.int64]
+_STEPS = 24  # of an ascent
 
 
 @fast_kernel
@@ -66,9 +73,7 @@ def assign(points: Array, centres: Array, radii: Array, owner: Ints) -> float:
 
 
 @kernel
-def recentre(
-    points: Array, planes: Array, excess: float, centre: Array, step: float, steps: int
-) -> float:
+def recentre(points: Array, planes: Array, excess: float, centre: Array, step: float) -> float:
     """Move a centre (3,), in place, to where its least slack over its points is largest.
 
     Args:
@@ -77,14 +82,13 @@ def recentre(
         excess: how far the sphere may reach beyond the hull, m.
         centre: where to start, inside the hull.
         step: length of the first step, m; the later ones shrink by a constant factor.
-        steps: how many.
 
     Returns:
         The slack there, m; negative where the sphere can't cover its points.
     """
     x, y, z = centre[0], centre[1], centre[2]
     best = -1e9
-    for _ in range(steps):
+    for _ in range(_STEPS):
         inside = depth(planes, x, y, z)
         square = farthest(points, x, y, z)
         far = np.sqrt(square)
@@ -163,7 +167,262 @@ def fit(
                 for i in range(end - start):
                     for axis in range(3):
                         own[axis, i] = points[order[start + i], axis]
-                recentre(own, planes, excess, centres[k], step, 24)
+                recentre(own, planes, excess, centres[k], step)
             start = end
     centres[:] = kept
     return least, kept_radii
+
+
+@kernel
+def clip(polygon: Array, count: int, a: float, b: float, c: float, o: float, out: Array) -> int:
+    """The part of a convex polygon where a x + b y + c z <= o (Sutherland and Hodgman, 1974).
+
+    It has at most one corner more. Returns how many; -1 where ``out`` is too small.
+    """
+    made = 0
+    for i in range(count):
+        j = i + 1 if i + 1 < count else 0
+        here = a * polygon[i, 0] + b * polygon[i, 1] + c * polygon[i, 2] - o
+        there = a * polygon[j, 0] + b * polygon[j, 1] + c * polygon[j, 2] - o
+        if here <= 0.0:
+            out[made] = polygon[i]
+            made += 1
+        if (here < 0.0 < there) or (there < 0.0 < here):
+            share = here / (here - there)
+            for axis in range(3):
+                out[made, axis] = polygon[i, axis] + share * (polygon[j, axis] - polygon[i, axis])
+            made += 1
+        if made + 2 > len(out):  # rounding has bent a polygon: no proof comes of that
+            return -1
+    return made
+
+
+@kernel
+def _cuts(polygon: Array, count: int, a: float, b: float, c: float, o: float) -> bool:
+    """Whether a plane cuts anything off a polygon."""
+    most = o
+    for i in range(count):
+        most = max(most, a * polygon[i, 0] + b * polygon[i, 1] + c * polygon[i, 2])
+    return most > o
+
+
+@kernel
+def _bisectors(centres: Array, radii: Array, k: int, cuts: Array) -> int:
+    """Planes (count, 4) around the cell of sphere k; returns -1 where a concentric one hides it."""
+    count = 0
+    gap = np.empty(len(centres))
+    for j in range(len(centres)):
+        if j == k:
+            continue
+        nx = centres[j, 0] - centres[k, 0]
+        ny = centres[j, 1] - centres[k, 1]
+        nz = centres[j, 2] - centres[k, 2]
+        size = np.sqrt(nx * nx + ny * ny + nz * nz)
+        power = 0.0
+        for axis in range(3):
+            power += centres[j, axis] ** 2 - centres[k, axis] ** 2
+        power = 0.5 * (power - radii[j] ** 2 + radii[k] ** 2)
+        if size < 1e-12:
+            if radii[j] > radii[k] or (radii[j] == radii[k] and j < k):
+                return -1
+            continue
+        cuts[count, 0] = nx / size
+        cuts[count, 1] = ny / size
+        cuts[count, 2] = nz / size
+        cuts[count, 3] = power / size
+        gap[count] = cuts[count, 3]
+        for axis in range(3):
+            gap[count] -= cuts[count, axis] * centres[k, axis]
+        count += 1
+    # The nearest first: they cut off most, and what is cut off needs no further cuts.
+    cuts[:count] = cuts[:count][np.argsort(gap[:count])]
+    return count
+
+
+@kernel
+def cell_corners(
+    triangles: Array, planes: Array, centres: Array, radii: Array, k: int, out: Array
+) -> int:
+    """Corners of a polytope's part in the cell of sphere k, some of them several times.
+
+    Args:
+        triangles: the polytope's surface (t, 3, 3), m.
+        planes: its facets (4, m), rows n_x, n_y, n_z, o.
+        centres, radii: of the spheres (n, 3), (n,), m.
+        k: which one.
+        out: room for corners (N, 3).
+
+    Returns:
+        How many corners were written; -1 where ``out`` is too small.
+    """
+    cuts = np.empty((len(centres), 4))
+    count = _bisectors(centres, radii, k, cuts)
+    if count < 0:
+        return 0
+    largest = 8 + count + planes.shape[1]  # each cut adds one corner at most
+    first, second = np.empty((largest, 3)), np.empty((largest, 3))
+    size = _size(triangles)
+    made = 0
+    for t in range(len(triangles) + count):
+        own = t - len(triangles)
+        if own < 0:
+            first[:3] = triangles[t]
+            corners = 3
+        else:
+            corners = _square(cuts[own], triangles, size, first)
+        for j in range(count):
+            x, y, z, o = cuts[j, 0], cuts[j, 1], cuts[j, 2], cuts[j, 3]
+            if j != own and _cuts(first, corners, x, y, z, o):
+                corners = clip(first, corners, x, y, z, o, second)
+                first, second = second, first
+                if corners <= 0:
+                    break
+        if own >= 0 and corners > 0:
+            for j in range(planes.shape[1]):
+                x, y, z, o = planes[0, j], planes[1, j], planes[2, j], planes[3, j]
+                if _cuts(first, corners, x, y, z, o):
+                    corners = clip(first, corners, x, y, z, o, second)
+                    first, second = second, first
+                    if corners <= 0:
+                        break
+        if corners < 0 or made + corners > len(out):
+            return -1
+        out[made : made + corners] = first[:corners]
+        made += corners
+    return made
+
+
+@kernel
+def _size(triangles: Array) -> float:
+    """Twice the largest distance of a corner from the first one."""
+    x, y, z = triangles[0, 0, 0], triangles[0, 0, 1], triangles[0, 0, 2]
+    square = 0.0
+    for t in range(len(triangles)):
+        for i in range(3):
+            dx, dy, dz = triangles[t, i, 0] - x, triangles[t, i, 1] - y, triangles[t, i, 2] - z
+            square = max(square, dx * dx + dy * dy + dz * dz)
+    return float(2.0 * np.sqrt(square))
+
+
+@kernel
+def _square(plane: Array, triangles: Array, size: float, out: Array) -> int:
+    """A square on a plane (4,), of the polytope's ``_size`` and across from its first corner."""
+    x, y, z = triangles[0, 0, 0], triangles[0, 0, 1], triangles[0, 0, 2]
+    a, b, c = plane[0], plane[1], plane[2]
+    off = a * x + b * y + c * z - plane[3]
+    if off > size or off < -size:
+        return 0
+    # Two directions in the plane, from the axis that is most across it.
+    if abs(a) <= abs(b) and abs(a) <= abs(c):
+        ux, uy, uz = 0.0, -c, b
+    elif abs(b) <= abs(c):
+        ux, uy, uz = c, 0.0, -a
+    else:
+        ux, uy, uz = -b, a, 0.0
+    length = np.sqrt(ux * ux + uy * uy + uz * uz) / size
+    ux, uy, uz = ux / length, uy / length, uz / length
+    vx, vy, vz = b * uz - c * uy, c * ux - a * uz, a * uy - b * ux
+    x, y, z = x - off * a, y - off * b, z - off * c
+    for i in range(4):
+        s = 1.0 if i == 0 or i == 3 else -1.0
+        t = 1.0 if i < 2 else -1.0
+        out[i, 0] = x + s * ux + t * vx
+        out[i, 1] = y + s * uy + t * vy
+        out[i, 2] = z + s * uz + t * vz
+    return 4
+
+
+@kernel
+def needed(
+    triangles: Array, planes: Array, centres: Array, radii: Array, need: Array, worst: Array
+) -> float:
+    """For each sphere the distance of its farthest corner, m; 0 where its cell is empty.
+
+    Args:
+        triangles, planes, centres, radii: as in ``cell_corners``.
+        need: where the distances are written (n,).
+        worst: where the corner farthest outside its sphere is written (3,).
+
+    Returns:
+        How far that corner is outside, m (negative: all are inside, and the polytope is covered);
+        1e9 where there was no room for the corners.
+    """
+    out = np.empty((40 * (len(triangles) + len(centres)), 3))
+    most = -1e9
+    for k in range(len(centres)):
+        count = cell_corners(triangles, planes, centres, radii, k, out)
+        if count < 0:
+            return 1e9
+        need[k] = 0.0
+        for i in range(count):
+            dx = out[i, 0] - centres[k, 0]
+            dy = out[i, 1] - centres[k, 1]
+            dz = out[i, 2] - centres[k, 2]
+            distance = np.sqrt(dx * dx + dy * dy + dz * dz)
+            need[k] = max(need[k], distance)
+            if distance - radii[k] > most:
+                most = distance - radii[k]
+                worst[:] = out[i]
+    return most
+
+
+@kernel
+def polish(
+    triangles: Array,
+    planes: Array,
+    excess: float,
+    centres: Array,
+    sweeps: int,
+    patience: int,
+    goal: float,
+) -> float:
+    """Lloyd's alternation with the cells' own corners in place of sample points.
+
+    Args:
+        triangles, planes: as in ``cell_corners``.
+        excess: how far a sphere may reach beyond the polytope, m.
+        centres: start (n, 3), changed in place to the best found.
+        sweeps: how often, at most.
+        patience: stop after so many sweeps without progress.
+        goal: stop where no corner is further outside its sphere than this, m.
+
+    Returns:
+        How far the worst corner is outside its sphere, m; negative: all are inside.
+    """
+    count = len(centres)
+    radii = np.empty(count)
+    corners = np.empty((40 * (len(triangles) + count), 3))
+    kept, moved = centres.copy(), centres.copy()
+    least = 1e9
+    stale = 0
+    for sweep in range(sweeps):
+        step = excess * max(0.02, 0.9**sweep)
+        for k in range(count):
+            radii[k] = excess + depth(planes, centres[k, 0], centres[k, 1], centres[k, 2])
+        worst = -1e9
+        for k in range(count):
+            found = cell_corners(triangles, planes, centres, radii, k, corners)
+            moved[k] = centres[k]
+            if found <= 0:
+                continue
+            own = np.empty((3, found))
+            far = 0.0
+            for i in range(found):
+                square = 0.0
+                for axis in range(3):
+                    own[axis, i] = corners[i, axis]
+                    square += (corners[i, axis] - centres[k, axis]) ** 2
+                far = max(far, square)
+            worst = max(worst, np.sqrt(far) - radii[k])
+            recentre(own, planes, excess, moved[k], step)
+        stale += 1
+        if worst < least - 0.002 * excess:
+            stale = 0
+        if worst < least:
+            least = worst
+            kept[:] = centres
+        if least <= goal or stale > patience:
+            break
+        centres[:] = moved
+    centres[:] = kept
+    return least

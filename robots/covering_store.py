@@ -11,8 +11,6 @@ import contextlib
 import hashlib
 import json
 import logging
-import os
-import tempfile
 import time
 from pathlib import Path
 
@@ -20,7 +18,8 @@ import numpy as np
 
 from galley.domain.frames import Array, frozen
 from galley.robots.covering import VERSION, Covering, cover
-from galley.robots.hull import Hull
+from galley.robots.files import cache_folder, keep
+from galley.robots.meshes import Hull
 
 SHIPPED = Path(__file__).parent / "spheres"
 """The folder of the coverings that come with the package."""
@@ -40,7 +39,7 @@ def covering_of(hull: Hull, excess: float, name: str = "a link") -> Covering:
         name: whose hull it is, for the log.
     """
     key = digest(hull, excess)
-    folder = cache_folder()
+    folder = cache_folder("spheres")
     for place in (SHIPPED, folder):
         if place is not None and (found := read(place / f"{key}.json")) is not None:
             return found
@@ -51,7 +50,7 @@ def covering_of(hull: Hull, excess: float, name: str = "a link") -> Covering:
     text = as_text(made, name)
     if folder is not None:
         with contextlib.suppress(OSError):
-            _write(folder / f"{key}.json", text)
+            keep(folder / f"{key}.json", text.encode())
     return from_text(text)  # so that the first run has the numbers of the later ones
 
 
@@ -62,15 +61,6 @@ def digest(hull: Hull, excess: float) -> str:
     found = hashlib.sha256(corners.astype("<f8").tobytes())
     found.update(f"excess {excess:.9f} version {VERSION}".encode())
     return found.hexdigest()[:20]
-
-
-def cache_folder() -> Path | None:
-    """Where coverings of the user's own robots are kept; None where there is no home."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    try:
-        return (Path(base) if base else Path.home() / ".cache") / "galley" / "spheres"
-    except RuntimeError:
-        return None
 
 
 def read(path: Path) -> Covering | None:
@@ -124,12 +114,3 @@ def _rows(centres: Array, radii: Array) -> list[list[int]]:
     x = np.round(centres * _MICRO).astype(int).tolist()
     r = (np.ceil(radii * _MICRO) + 1.0).astype(int).tolist()
     return [[*centre, radius] for centre, radius in zip(x, r, strict=True)]
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all, whoever else writes it at the same time."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    Path(temporary).replace(path)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-from pathlib import Path
-
 import numpy as np
 
 from galley.domain.frames import Array
+from galley.robots.files import pybullet_data_file
 from galley.robots.model import RobotModel
 from galley.robots.urdf_arm import arm_from_urdf
 
@@ -28,17 +26,9 @@ def iiwa(X_WB: Array | None = None) -> RobotModel:
         FileNotFoundError: pybullet_data, which has the URDF and its meshes, is not installed.
     """
     return arm_from_urdf(
-        _file(), name="iiwa", velocity=VELOCITY, X_WB=X_WB, sphere_excess=(("*", 0.012),)
-    )
-
-
-def _file() -> Path:
-    spec = find_spec("pybullet_data")
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        file = Path(place).resolve() / "kuka_iiwa" / "model.urdf"
-        if file.is_file():
-            return file
-    raise FileNotFoundError(
-        "kuka_iiwa/model.urdf: the robot comes with the package pybullet_data, which was not"
-        " found; install pybullet"
+        pybullet_data_file("kuka_iiwa/model.urdf"),
+        name="iiwa",
+        velocity=VELOCITY,
+        X_WB=X_WB,
+        sphere_excess=(("*", 0.012),),
     )

@@ -1,8 +1,8 @@
-"""The Franka Emika Panda: its kinematics, forward and inverse, its limits, its hand.
+"""The Franka Emika Panda: its kinematics, forward and inverse, how far it reaches, its hand.
 
 Frames: A is ``panda_link0`` (the arm's base), F the flange ``panda_link8``, H ``panda_hand``, T the
-grasp centre between the fingertips. The kinematics are compiled by the first call; the lengths and
-the derivation stand in ``panda_ik``.
+grasp centre between the fingertips. The kinematics are compiled by the first call; the lengths, the
+limits and the derivation stand in ``panda_ik``.
 """
 
 from __future__ import annotations
@@ -16,47 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from galley.compiled.jit import first_use
 from galley.domain.frames import Array, frozen, rotation_z, transform
-from galley.robots.panda_ik import (
-    A4,
-    A7,
-    ANGLE_AT_ZERO,
-    D1,
-    D3,
-    D5,
-    DF,
-    DH,
-    FORE,
-    LIMITS,
-    UPPER,
-    Limits,
-)
-
-__all__ = [
-    "A4",
-    "A7",
-    "ANGLE_AT_ZERO",
-    "D1",
-    "D3",
-    "D5",
-    "DF",
-    "DH",
-    "FINGER_HEIGHT",
-    "FINGER_STROKE",
-    "FORE",
-    "JOINTS",
-    "LIMITS",
-    "UPPER",
-    "X_FH",
-    "Limits",
-    "Solutions",
-    "as_input",
-    "forward",
-    "inverse",
-    "inverse_batch",
-    "limit_table",
-    "link_frames",
-    "p_HT",
-]
+from galley.robots.panda_ik import A7, ANGLE_AT_ZERO, D1, DF, FORE, LIMITS, UPPER, Limits
 
 JOINTS = tuple(f"panda_joint{k}" for k in range(1, 8))
 
@@ -74,6 +34,8 @@ p_HT: Array = frozen([0.0, 0.0, 0.1034])
 their middle, and the finger frames stand 58.4 mm from the hand's. They slide along H's y axis."""
 
 Indices = NDArray[np.int64]
+# Less than this (m) is rounding, and within what the inverse kinematics still accepts as stretched.
+_ROUNDING = 1e-9
 
 
 class Solutions(NamedTuple):
@@ -193,3 +155,47 @@ def _link_frames() -> Callable[[Array], Array]:
 
         link_frames(np.zeros((1, 7)))
     return link_frames
+
+
+def stretch(limits: Limits = LIMITS) -> tuple[float, float]:
+    """Least and greatest distance from shoulder S to wrist centre W, metres.
+
+    |SW| depends on q4 alone: |SW|^2 = u^2 + f^2 - 2 u f cos(q4 + c), by the law of cosines in the
+    triangle of shoulder, joint 4 and wrist centre. Its extremes are at the ends of joint 4's range,
+    or where the angle passes 0 (folded) or pi (stretched).
+    """
+    low, high = limits.lower[3] + ANGLE_AT_ZERO, limits.upper[3] + ANGLE_AT_ZERO
+    angles = [low, high]
+    angles += [k * np.pi for k in range(-2, 3) if low < k * np.pi < high]
+    squares = UPPER**2 + FORE**2 - 2.0 * UPPER * FORE * np.cos(angles)
+    return float(np.sqrt(squares.min())), float(np.sqrt(squares.max()))
+
+
+def reach_shortfall(X: Array, limits: Limits = LIMITS) -> float:
+    """Lower bound on how far the flange must be moved, without turning it, to be reachable.
+
+    Whatever q7 is, the wrist centre lies on a circle of radius 88 mm about the point 107 mm behind
+    the flange, in the plane across the flange's z axis. A configuration exists only if that circle
+    meets the shell of the distances that the elbow allows around the shoulder. The gap between
+    circle and shell changes by at most d when the pose is shifted by d, so it bounds the shift from
+    below.
+
+    The converse does not hold: 0 promises nothing, since the bound ignores all limits but joint
+        4's.
+
+    Args:
+        X: pose of the flange in ``panda_link0``, X_AF (4, 4).
+        limits: position limits; joint 4's range is used.
+
+    Returns:
+        Metres, >= 0; 0 where the bound proves nothing.
+    """
+    z = X[:3, 2]
+    p_CS = np.array([0.0, 0.0, D1]) - (X[:3, 3] - DF * z)  # C: centre of the circle
+    height = float(p_CS @ z)
+    radius = float(np.linalg.norm(p_CS - height * z))
+    nearest = np.hypot(height, radius - A7)
+    farthest = np.hypot(height, radius + A7)
+    least, greatest = stretch(limits)
+    gap = float(max(nearest - greatest, least - farthest))
+    return gap if gap > _ROUNDING else 0.0

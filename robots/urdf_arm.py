@@ -1,7 +1,13 @@
-"""Any arm with a fixed base as a RobotModel, from its URDF file."""
+"""Any arm with a fixed base as a RobotModel, from its URDF file.
+
+Pairs of links that are not worth checking are neighbours, and pairs that overlap wherever the arm
+is: as MoveIt's setup assistant finds them, but only pairs that *touch*. A pair that no sample sees
+touching stays checked.
+"""
 
 from __future__ import annotations
 
+import itertools
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,11 +15,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from galley.domain.frames import Array, frozen, rpy
-from galley.robots.always_touching import neighbours_and_always_touching
-from galley.robots.mesh_files import as_obj
+from galley.domain.frames import Array, frozen, inverse, rpy
+from galley.robots.meshes import Hull, as_obj, hull
 from galley.robots.model import InverseKinematics, JointGroup, RobotModel
+from galley.robots.urdf_reader import LinkShape, Tree, joined_link, link_shapes, read_tree
 
+SAMPLES = 200
+"""Random configurations in which links are looked at for overlap."""
+ALWAYS = 0.95
+"""Fraction of the sampled configurations in which a pair that is let off overlaps."""
 MOVABLE = ("revolute", "continuous", "prismatic")
 DEFAULT_VELOCITY = {"rad": 1.0, "m": 0.1}
 """rad/s and m/s, for joints whose URDF states none."""
@@ -56,7 +66,8 @@ def arm_from_urdf(
         acceleration, jerk: limits (n,), per s^2 and s^3. If omitted, full speed is reached within
             ``RISE_TIME`` and full acceleration within ``JERK_TIME``.
         allowed_self_collisions: pairs of links never checked. If omitted: neighbours, and pairs
-            that touch in nearly all of a sample of configurations (see ``always_touching``).
+            that touch in nearly all of a sample of configurations (see
+            ``neighbours_and_always_touching``).
         X_WB: where the URDF's root stands in the world (4, 4).
         ik: closed-form inverse kinematics, if there is one.
         sphere_excess: see ``RobotModel``.
@@ -117,13 +128,6 @@ def _parse(path: Path) -> ET.Element:
     return root
 
 
-def _end(joint: ET.Element, role: str) -> str:
-    element = joint.find(role)
-    if element is None:
-        raise ValueError(f"joint '{joint.get('name')}' has no <{role}>")
-    return str(element.get("link"))
-
-
 def _chain(
     root: ET.Element,
     table: dict[str, ET.Element],
@@ -135,11 +139,11 @@ def _chain(
     if unknown:
         raise ValueError(f"no joints {unknown}, there are {list(table)}")
     links = [str(e.get("name")) for e in root.findall("link")]
-    above = {_end(element, "child"): element for element in table.values()}
+    above = {joined_link(element, "child"): element for element in table.values()}
     if tool_link is None and joints:
-        tool_link = _end(table[joints[-1]], "child")
+        tool_link = joined_link(table[joints[-1]], "child")
     elif tool_link is None:
-        carriers = {_end(element, "parent") for element in table.values()}
+        carriers = {joined_link(element, "parent") for element in table.values()}
         ends = [link for link in links if link not in carriers]
         if len(ends) != 1:
             raise ValueError(f"the robot branches: choose tool_link, among its ends are {ends}")
@@ -152,7 +156,7 @@ def _chain(
         element = above[link]
         if element.get("type") in MOVABLE:
             way.insert(0, str(element.get("name")))
-        link = _end(element, "parent")
+        link = joined_link(element, "parent")
     if joints is None:
         joints = [joint for joint in way if table[joint].find("mimic") is None]
     astray = [joint for joint in joints if joint not in way]
@@ -232,7 +236,7 @@ def _after(package_path: str) -> str:
 
 def _stand_in_world(root: ET.Element, table: dict[str, ET.Element], X_WB: Array) -> None:
     """Puts a root link without shape under the URDF's root, fixed to it at X_WB."""
-    moved = {_end(element, "child") for element in table.values()}
+    moved = {joined_link(element, "child") for element in table.values()}
     links = {str(e.get("name")) for e in root.findall("link")}
     bases = [link for link in links if link not in moved]
     if len(bases) != 1:
@@ -255,3 +259,79 @@ def _stand_in_world(root: ET.Element, table: dict[str, ET.Element], X_WB: Array)
     ET.SubElement(joint, "child", link=bases[0])
     root.insert(0, joint)
     root.insert(0, ET.Element("link", name=world))
+
+
+def neighbours_and_always_touching(urdf: str, group: JointGroup) -> frozenset[tuple[str, str]]:
+    """Pairs of links (first < second) that need no check, out of those with a collision shape.
+
+    Neighbours are links on one frame (joined by fixed joints) and on frames one joint apart. Two
+    other links are let off where points of one were inside the other in at least ``ALWAYS`` of
+    ``SAMPLES`` random configurations: they overlap by construction.
+    """
+    tree = read_tree(urdf, group.joints)
+    shapes: dict[str, list[tuple[Hull, Array]]] = {}
+    for shape in link_shapes(urdf):
+        shapes.setdefault(shape.link, []).append((hull_of(shape), shape.X_LS))
+    frame = {link: tree.link(link)[0] for link in shapes}
+    found = {
+        (min(a, b), max(a, b))
+        for a, b in itertools.combinations(shapes, 2)
+        if _adjacent(tree, frame[a], frame[b])
+    }
+    open_pairs = [p for p in itertools.combinations(sorted(shapes), 2) if p not in found]
+    misses = dict.fromkeys(open_pairs, 0)
+    rng = np.random.default_rng(0)
+    for q in rng.uniform(group.lower, group.upper, (SAMPLES, group.size)):
+        poses = tree.poses(q)
+        X_WL = {link: poses[frame[link]] @ tree.link(link)[1] for link in shapes}
+        for a, b in open_pairs:
+            misses[a, b] += not any(
+                _overlap(A, X_WL[a] @ X_A, B, X_WL[b] @ X_B)
+                for A, X_A in shapes[a]
+                for B, X_B in shapes[b]
+            )
+        open_pairs = [p for p in open_pairs if misses[p] <= (1.0 - ALWAYS) * SAMPLES]
+    return frozenset(found | set(open_pairs))
+
+
+def hull_of(shape: LinkShape) -> Hull:
+    """A shape's convex hull in its own frame; round ones as polyhedra inside them."""
+    if shape.hull is not None:
+        return shape.hull
+    if shape.kind == "box":
+        signs = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
+        return hull(signs * shape.size)
+    angle = np.arange(24) * (2.0 * np.pi / 24)
+    ring = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
+    if shape.kind == "cylinder":
+        radius, length = shape.size
+        ends = [radius * ring + [0.0, 0.0, z] for z in (-0.5 * length, 0.5 * length)]
+        return hull(np.vstack(ends))
+    height = np.linspace(-1.0, 1.0, 13)
+    rings = [np.sqrt(1.0 - z * z) * ring + [0.0, 0.0, z] for z in height[1:-1]]
+    return hull(shape.size[0] * np.vstack([*rings, [[0, 0, -1], [0, 0, 1]]]))
+
+
+def _adjacent(tree: Tree, i: int, j: int) -> bool:
+    """Whether two frames are the same, or one joint apart."""
+    if i == j:
+        return True
+    return (i > 0 and tree.parent[i - 1] == j) or (j > 0 and tree.parent[j - 1] == i)
+
+
+def _overlap(A: Hull, X_WA: Array, B: Hull, X_WB: Array) -> bool:
+    """Whether a corner of one hull, or a point halfway to its middle, is inside the other."""
+    apart = np.linalg.norm((X_WA - X_WB)[:3, 3] + X_WA[:3, :3] @ A.centre - X_WB[:3, :3] @ B.centre)
+    if apart > _reach(A) + _reach(B):
+        return False
+    return _enters(A, inverse(X_WB) @ X_WA, B) or _enters(B, inverse(X_WA) @ X_WB, A)
+
+
+def _enters(A: Hull, X_BA: Array, B: Hull) -> bool:
+    points = np.vstack([A.vertices, 0.5 * (A.vertices + A.centre), A.centre])
+    return bool((B.distance(points @ X_BA[:3, :3].T + X_BA[:3, 3]) < 0.0).any())
+
+
+def _reach(body: Hull) -> float:
+    """Largest distance of a corner from the hull's middle, m."""
+    return float(np.linalg.norm(body.vertices - body.centre, axis=1).max())

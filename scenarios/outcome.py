@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from galley.domain.errors import BadInput
+from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.scene import Binding, Scene
 from galley.domain.scene_file import load_scene
+from galley.domain.shipped import KITCHEN
 from galley.engine import Options, run
-from galley.report import Report
-from galley.scenarios.expectation import judge
-from galley.scenarios.scenario import Scenario
+from galley.scenarios.scenario import Expectation, Scenario, judge
 
 STATES = "states.npz"
 
@@ -81,24 +80,13 @@ class Outcome:
     wall_s: float = 0.0
     late: bool = False
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain dicts, lists, strings and numbers."""
-        return asdict(self)
 
-    def untimed(self) -> Outcome:
-        """The same without what depends on how fast the machine is."""
-        return replace(self, planning_s=0.0, optimization_s=0.0, wall_s=0.0, late=False)
-
-
-class _Ear:
-    """Hears a run, keeps what it tried and learned, and says nothing. An ``engine.Listener``."""
+class _Ear(Listener):
+    """Keeps what a run tried and learned."""
 
     def __init__(self) -> None:
         self.skeletons = 0
         self.lessons: list[str] = []
-
-    def stage(self, text: str) -> None:
-        """Not kept."""
 
     def skeleton(self, actions: tuple[str, ...]) -> None:
         """One more plan is tried."""
@@ -108,50 +96,55 @@ class _Ear:
         """Geometry taught something."""
         self.lessons.append(text)
 
-    def action(self, index: int, total: int, text: str, event: str) -> None:
-        """Not kept."""
-
-    def motions(self, report: Report) -> None:
-        """Not kept: the report has them."""
-
-    def fraction(self, text: str, done: float) -> None:
-        """Not kept."""
-
 
 def outcome_of(job: Job) -> Outcome:
     """Run one scenario through the engine and judge what comes of it.
 
     Bad input is an outcome too, with the faults as its message: the other runs of a sweep go on.
     """
-    scenario = job.scenario
+    scenario, expect = job.scenario, job.scenario.expect
+    known: dict[str, Any] = {"scenario": scenario.name, "seed": job.seed, "expected": str(expect)}
     began, ear = time.perf_counter(), _Ear()
-    with contextlib.ExitStack() as stack:
-        folder = job.folder
-        if folder is None:
-            above = stack.enter_context(tempfile.TemporaryDirectory(prefix="galley-scenario-"))
-            folder = Path(above) / "run"
+    with tempfile.TemporaryDirectory(prefix="galley-scenario-") as above:
+        folder = job.folder or Path(above) / "run"
         try:
             report = run(_options(job, folder), ear).report
             scene = load_scene(scenario.scene)
         except BadInput as error:
             return Outcome(
-                scenario.name,
-                job.seed,
-                str(scenario.expect),
+                **known,
                 status="bad-input",
                 kind="bad-input",
                 message=str(error),
-                wrong=(f"bad-input instead of {scenario.expect.status}",),
+                wrong=(f"bad-input instead of {expect.status}",),
                 wall_s=time.perf_counter() - began,
             )
         fingerprint = _fingerprint(folder / STATES)
-    found = _outcome(job, report, scene)
-    return replace(
-        found,
+    told = report.as_json()
+    failure, timing = told["failure"] or {}, told["timing_s"]
+    wrong = judge(expect, told, _aliases(scene))
+    planning_s = float(timing["task"] + timing["motion"])
+    judged = report.validation.goal_facts if report.validation is not None else ()
+    limit = expect.within_s
+    return Outcome(
+        **known,
+        status=told["status"],
+        kind=failure.get("kind", ""),
+        message=failure.get("message", ""),
+        objects=tuple(failure.get("objects", ())),
+        plan=tuple(told["plan"]),
+        right=not wrong,
+        wrong=wrong,
+        goal_facts=tuple((f.fact, f.holds, f.why) for f in judged),
         skeletons=ear.skeletons,
+        refinements=int(told["refinements"]),
         lessons=tuple(ear.lessons),
+        motion_s=float(sum(motion["duration_s"] for motion in told["motions"])),
         fingerprint=fingerprint,
+        planning_s=planning_s,
+        optimization_s=float(timing["optimization"]),
         wall_s=time.perf_counter() - began,
+        late=limit is not None and told["status"] != "success" and planning_s > limit,
     )
 
 
@@ -168,35 +161,6 @@ def _options(job: Job, folder: Path) -> Options:
         out=folder,
         video=False,
         **more,
-    )
-
-
-def _outcome(job: Job, report: Report, scene: Scene) -> Outcome:
-    expect = job.scenario.expect
-    told = report.as_json()
-    failure, timing = told["failure"] or {}, told["timing_s"]
-    wrong = judge(expect, told, _aliases(scene))
-    planning_s = float(timing["task"] + timing["motion"])
-    judged = report.validation.goal_facts if report.validation is not None else ()
-    facts = tuple((f.fact, f.holds, f.why) for f in judged)
-    limit = expect.within_s
-    return Outcome(
-        job.scenario.name,
-        job.seed,
-        str(expect),
-        status=told["status"],
-        kind=failure.get("kind", ""),
-        message=failure.get("message", ""),
-        objects=tuple(failure.get("objects", ())),
-        plan=tuple(told["plan"]),
-        right=not wrong,
-        wrong=wrong,
-        goal_facts=facts,
-        refinements=int(told["refinements"]),
-        motion_s=float(sum(motion["duration_s"] for motion in told["motions"])),
-        planning_s=planning_s,
-        optimization_s=float(timing["optimization"]),
-        late=limit is not None and told["status"] != "success" and planning_s > limit,
     )
 
 
@@ -228,3 +192,10 @@ def _fingerprint(path: Path) -> str:
     for rows in (log.time, log.q, log.scene_q, log.items, log.held):
         found.update(rows.tobytes())
     return found.hexdigest()[:16]
+
+
+def warm_up() -> None:
+    """Plan an errand in the kitchen: compiles what is not yet compiled."""
+    files = (KITCHEN / "kitchen.yaml", KITCHEN / "kitchen.pddl", KITCHEN / "sugar_only.pddl")
+    errand = Scenario("warm-up", "", *files, Expectation("success"), None, Path("warm-up"))
+    outcome_of(Job(errand, options=(("execute", "none"),)))

@@ -12,11 +12,11 @@ from galley.domain.frames import Array, to_pose7
 from galley.domain.log import Log
 from galley.domain.scene import Scene
 from galley.domain.scene_file import load_scene
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.scenarios.outcome import STATES
 from galley.scenarios.scenario import Scenario
-from galley.viz.label_layout import Tag, draw_tags
-from galley.viz.renderer import open_renderer
+from galley.viz.renderer import Renderer
+from galley.viz.tags import Tag, draw_tags
 from galley.viz.view import Camera
 
 _WIDTH, _HEIGHT = 960, 720  # of each of the two views
@@ -25,14 +25,13 @@ _NEAREST = 1.3  # m from the items
 _COLOR = (255, 206, 84)
 
 
-def draw_end(scenario: Scenario, folder: Path, path: Path, renderer: str = "vtk") -> bool:
+def draw_end(scenario: Scenario, folder: Path, path: Path) -> bool:
     """Write a picture of a run's last state as PNG; of the start where nothing was executed.
 
     Args:
         scenario: what was run.
         folder: the run's folder.
         path: of the PNG; it appears whole or not at all.
-        renderer: preferred one, see ``galley.viz.renderer.open_renderer``.
 
     Returns:
         Whether it shows the end of a run.
@@ -50,17 +49,12 @@ def draw_end(scenario: Scenario, folder: Path, path: Path, renderer: str = "vtk"
         q = scene.robot.q
         scene_q = np.array([joint.start for joint in scene.joints], dtype=np.float64)
         items = np.array([to_pose7(item.X_WI) for item in scene.items]).reshape(-1, 7)
-    drawer = open_renderer(
-        scene, mobile_panda(scene.robot.base), _WIDTH, _HEIGHT, prefer=renderer, fine=True
-    )
+    drawer = Renderer(scene, mobile_panda(scene.robot.base), _WIDTH, _HEIGHT)
     sheet = PilImage.new("RGB", (2 * _WIDTH, _HEIGHT))
-    try:
-        for k, camera in enumerate(_cameras(scene, items[:, :3])):
-            view = PilImage.fromarray(drawer.render(q, scene_q, items, camera)).convert("RGB")
-            draw_tags(view, _tags(scene, items[:, :3], camera), 13)
-            sheet.paste(view, (k * _WIDTH, 0))
-    finally:
-        drawer.close()
+    for k, camera in enumerate(_cameras(scene, items[:, :3])):
+        view = PilImage.fromarray(drawer.still(q, scene_q, items, camera))
+        draw_tags(view, _tags(scene, items[:, :3], camera), 13)
+        sheet.paste(view, (k * _WIDTH, 0))
     with written_whole(path) as partial:
         sheet.save(partial, format="PNG")
     return executed

@@ -1,11 +1,13 @@
-"""A scenario: a scene, a task in it, and the outcome that is right. One YAML file each."""
+"""A scenario: a scene, a task in it, and the outcome that is right; one YAML file each."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -15,15 +17,41 @@ from galley.domain.pddl import Domain
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene import Scene
 from galley.domain.scene_file import load_scene
+from galley.domain.shipped import KITCHEN, SCENARIOS
 from galley.domain.yaml_reader import Entry, Reader
-from galley.scenarios.expectation import STATUSES, Expectation, words
 
 VERSION = 1
-_DOMAIN = Path(__file__).parent.parent / "domain"
-KITCHEN = _DOMAIN / "kitchen"  # its files are found by their bare names
-SHIPPED = _DOMAIN / "scenarios"
+STATUSES = ("success", "refused", "budget")
 _KINDS = tuple(kind.value for kind in FailureKind if kind is not FailureKind.BAD_INPUT)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """The outcome that is right.
+
+    Attributes:
+        status: ``success``, ``refused`` or ``budget``.
+        kind: of the failure (``blocked``, ...); None for any.
+        names: objects that the failure must name.
+        within_s: seconds in which a refusal should be found. Reported, never a reason to be wrong:
+            it depends on the machine.
+        plan_has: patterns of actions that the plan must contain, see ``matches``.
+        plan_lacks: patterns of actions that it must not contain.
+        plan_at_most: actions that the plan may have; None for any number.
+    """
+
+    status: str
+    kind: str | None = None
+    names: tuple[str, ...] = ()
+    within_s: float | None = None
+    plan_has: tuple[str, ...] = ()
+    plan_lacks: tuple[str, ...] = ()
+    plan_at_most: int | None = None
+
+    def __str__(self) -> str:
+        kind = f" {self.kind}" if self.kind else ""
+        return self.status + kind + (f": {', '.join(self.names)}" if self.names else "")
 
 
 @dataclass(frozen=True)
@@ -149,7 +177,7 @@ def find(paths: Sequence[str | Path] = ()) -> tuple[Scenario, ...]:
     """
     found: dict[str, Scenario] = {}
     faults: list[InputError] = []
-    for path in _files(paths or (SHIPPED,), faults):
+    for path in _files(paths or (SCENARIOS,), faults):
         try:
             scenario = read_scenario(path)
         except BadInput as error:
@@ -191,8 +219,11 @@ def _is_scenario(path: Path) -> bool:
     return any(key.value == "galley_scenario" for key, _ in data.value)
 
 
-def check(scenario: Scenario) -> None:
+def check(scenario: Scenario) -> frozenset[str]:
     """Read a scenario's scene and task too; what it expects must be of this world.
+
+    Returns:
+        All files that were read, the scenario's own and its skills among them.
 
     Raises:
         BadInput: with the faults of the first file that has any.
@@ -211,6 +242,9 @@ def check(scenario: Scenario) -> None:
     faults += _unknown_actions(scenario, domain)
     if faults:
         raise BadInput(faults)
+    files = (scenario.file, scenario.skills, scenario.domain, scenario.problem, scene.source)
+    places = {file for file, _ in scene.places.values()}
+    return frozenset(places | {str(file) for file in files if file is not None})
 
 
 def _names(scene: Scene) -> frozenset[str]:
@@ -232,3 +266,68 @@ def _unknown_actions(scenario: Scenario, domain: Domain) -> list[InputError]:
                 hint = did_you_mean(name, known)
                 found.append(scenario.fault(f"expect.{key}[{k}]", f"no action '{name}'{hint}"))
     return found
+
+
+# -- whether a run's outcome is the expected one ---------------------------------------------------
+
+
+def words(action: str) -> list[str]:
+    """The words of ``(pick sugar burner h1)``; the brackets may be missing."""
+    return action.strip().removeprefix("(").removesuffix(")").lower().split()
+
+
+def matches(pattern: str, action: str) -> bool:
+    """Whether an action begins with the pattern's words; ``*`` and ``?`` in them are wildcards.
+
+    ``pick sugar`` matches ``(pick sugar burner h1)``, and so does ``(pick * burner)``.
+    """
+    wanted, got = words(pattern), words(action)
+    return len(wanted) <= len(got) and all(
+        fnmatchcase(there, each) for there, each in zip(got, wanted, strict=False)
+    )
+
+
+def judge(
+    expected: Expectation,
+    report: Mapping[str, Any],
+    aliases: Mapping[str, Set[str]] | None = None,
+) -> tuple[str, ...]:
+    """Why a run's outcome is not the expected one; empty if it is.
+
+    Args:
+        expected: what is right.
+        report: the run's ``report.json``.
+        aliases: other names under which a failure may speak of an object.
+    """
+    wrong = []
+    status, failure = report["status"], report["failure"] or {}
+    if status != expected.status:
+        wrong.append(f"{status} instead of {expected.status}")
+    elif expected.kind is not None and failure.get("kind") != expected.kind:
+        wrong.append(f"refused as {failure.get('kind')} instead of {expected.kind}")
+    if status == expected.status:
+        for name in expected.names:
+            if not _named({name, *(aliases or {}).get(name, ())}, failure):
+                wrong.append(f"the failure does not name {name}")
+    wrong += _about_plan(expected, report["plan"])
+    return tuple(wrong)
+
+
+def _named(names: Set[str], failure: Mapping[str, Any]) -> bool:
+    said = set(failure.get("objects", ())) | set(re.split(r"[^\w-]+", failure.get("message", "")))
+    return not names.isdisjoint(said)
+
+
+def _about_plan(expected: Expectation, plan: Sequence[str]) -> list[str]:
+    wrong = [
+        f"no action of the plan is {pattern}"
+        for pattern in expected.plan_has
+        if not any(matches(pattern, action) for action in plan)
+    ]
+    for pattern in expected.plan_lacks:
+        found = next((action for action in plan if matches(pattern, action)), None)
+        if found is not None:
+            wrong.append(f"the plan has {found}")
+    if expected.plan_at_most is not None and len(plan) > expected.plan_at_most:
+        wrong.append(f"the plan has {len(plan)} actions, at most {expected.plan_at_most} expected")
+    return wrong

@@ -1,26 +1,116 @@
 """What a fault is: it waits for its motion, strikes by forces, and tells what it did.
 
+What ``--fault`` says of it comes first: which fault, of what, and when.
+
 Faults never set a state. They push with external forces, change what surfaces and joints resist
 with, or switch a motor off; what comes of it is up to the physics.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from galley.domain.errors import BadInput, did_you_mean
 from galley.domain.frames import Array
 from galley.domain.scene import Scene
 from galley.motion.motion import Motion
-from galley.robots.kinematics import hand_pose
-from galley.simulation.fault_spec import Spec, target
-from galley.worlds.bullet import pybullet as pb
 
 if TYPE_CHECKING:
     from galley.simulation.physics_world import PhysicsWorld
 
-NEAR = 0.12  # m from the grasp centre to an item's box at the end of a reach, at most
+FLAG = "--fault"
+SYNTAX = "KIND[:NAME][@N]"
+IN_VAIN = " did not strike: "  # stands in what is told of a fault that had no occasion
+
+KINDS = {
+    "nudge": "an item is pushed 2 to 4 cm aside while the hand is on its way to it",
+    "topple": "an item is knocked over while the hand is on its way to it",
+    "slippery": "an item loses its friction while it is carried, until it has left the hand",
+    "stuck": "a drawer stops 5 to 20 cm open while it is pulled, and lets go afterwards",
+    "stuck-for-good": "a drawer stops 5 to 20 cm open while it is pulled, for the rest of the run",
+    "push-base": "the base is shoved 3 to 8 cm and 1 to 5 degrees during a motion of base or arm",
+}
+OF_ITEMS = ("nudge", "topple", "slippery")
+OF_DRAWERS = ("stuck", "stuck-for-good")
+DURING = ("drive", "arm")  # the names that push-base knows
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One fault as it was asked for.
+
+    Attributes:
+        kind: of ``KINDS``. name: as it was written, or empty: the first that comes.
+        occurrence: it strikes at the N-th motion that it could strike at, from 1.
+    """
+
+    kind: str
+    name: str = ""
+    occurrence: int = 1
+
+    def __str__(self) -> str:
+        text = self.kind + (f":{self.name}" if self.name else "")
+        return text + (f"@{self.occurrence}" if self.occurrence != 1 else "")
+
+
+def parse_specs(text: str) -> tuple[Spec, ...]:
+    """The faults in ``topple:sugar,stuck:drawer@2``.
+
+    Raises:
+        BadInput: in one line.
+    """
+    return tuple(_spec(part.strip()) for part in text.split(","))
+
+
+def _spec(text: str) -> Spec:
+    head, at, number = text.partition("@")
+    kind, colon, name = (word.strip() for word in head.partition(":"))
+    if kind not in KINDS:
+        there = f"there are {', '.join(KINDS)}, as {SYNTAX}"
+        raise BadInput.one(FLAG, f"no fault '{kind}'{did_you_mean(kind, tuple(KINDS))}; {there}")
+    if colon and not name:
+        raise BadInput.one(FLAG, f"'{text}' names nothing after the colon")
+    if at and not (number.isascii() and number.isdigit() and int(number) >= 1):
+        raise BadInput.one(FLAG, f"'{text}': after @ comes a whole number from 1")
+    return Spec(kind, name, int(number) if at else 1)
+
+
+def target(spec: Spec, scene: Scene) -> str:
+    """The scene's own name of what a fault strikes: an item or a scene joint; ``drive`` or
+    ``arm``; empty where none was named.
+
+    Raises:
+        BadInput: nothing is called so; the line says what there is.
+    """
+    if not spec.name:
+        return ""
+    if spec.kind in OF_ITEMS:
+        known = {item.name: item.name for item in scene.items}
+        known |= {b.object: b.target for b in scene.bindings if b.kind == "item"}
+    elif spec.kind in OF_DRAWERS:
+        known = _drawers(scene)
+    else:
+        known = {name: name for name in DURING}
+    if spec.name not in known:
+        what = "an item" if spec.kind in OF_ITEMS else "a drawer"
+        what = what if spec.kind in OF_ITEMS + OF_DRAWERS else "drive or arm"
+        hint = did_you_mean(spec.name, tuple(known)) or f"; there are {', '.join(known)}"
+        raise BadInput.one(FLAG, f"{spec.kind} needs {what}, and there is no '{spec.name}'{hint}")
+    return known[spec.name]
+
+
+def _drawers(scene: Scene) -> dict[str, str]:
+    """The joint of everything that names a drawer or a door: object, body, handle or joint."""
+    known = {}
+    for binding in scene.bindings:
+        if binding.handle is not None:
+            known[binding.object] = scene.handle(binding.handle).joint
+    known |= {body.name: body.joint for body in scene.bodies if body.joint is not None}
+    known |= {handle.name: handle.joint for handle in scene.handles}
+    return known | {joint.name: joint.name for joint in scene.joints}
 
 
 class Fault:
@@ -73,14 +163,7 @@ class Fault:
     def push_item(self, world: PhysicsWorld, index: int, force: Array, point: Array) -> None:
         """A force (3,) in N on an item at a point (3,), both in the world, during the next step."""
         self.pushed(world.scene.items[index].name, force)
-        pb.applyExternalForce(
-            world.item_ids[index],
-            -1,
-            force.tolist(),
-            point.tolist(),
-            pb.WORLD_FRAME,
-            physicsClientId=world.client,
-        )
+        world.push_item(index, force, point)
 
     def pushed(self, name: str, force: Array) -> None:
         """Remember a force (3,) from outside on what is called ``name``."""
@@ -103,64 +186,3 @@ class Fault:
     def left(self, world: PhysicsWorld) -> None:
         """The motion in which it was active is over, and another begins."""
         self.active = False
-
-
-def bump(t: float, duration: float, distance: float) -> tuple[float, float]:
-    """Speed and acceleration at ``t`` of a push over ``distance``: half a sine wave of speed.
-
-    v = d pi / (2 T) sin(pi t / T), which integrates to d over T.
-    """
-    rate = np.pi / duration
-    peak = 0.5 * distance * rate
-    return float(peak * np.sin(rate * t)), float(peak * rate * np.cos(rate * t))
-
-
-def reached(world: PhysicsWorld, motion: Motion) -> int | None:
-    """The item that an empty hand is on its way to in a free motion, by its index."""
-    if "arm" not in motion.group.split("+") or motion.attachments or motion.allowed:
-        return None
-    q = world.q()
-    q[world.robot.slice(motion.group)] = motion.path.end
-    X_WH = hand_pose(q, world.scene.robot.base)
-    p_WT = X_WH[:3, :3] @ world.robot.p_HT + X_WH[:3, 3]
-    away = []
-    for index, item in enumerate(world.scene.items):
-        X_WI = world.item_pose(index)
-        p_IT = X_WI[:3, :3].T @ (p_WT - X_WI[:3, 3])
-        away.append(float(np.linalg.norm(np.maximum(np.abs(p_IT) - item.size / 2.0, 0.0))))
-    nearest = int(np.argmin(away)) if away else -1
-    return nearest if away and away[nearest] <= NEAR else None
-
-
-def ground_friction(world: PhysicsWorld, index: int) -> float:
-    """The friction coefficient between an item and what it stands on; Bullet multiplies both.
-
-    Where it touches nothing, with a surface as the scene has it by default.
-    """
-    body, client = world.item_ids[index], world.client
-    own = _friction(body, -1, client)
-    under = [
-        _friction(point[2], point[4], client)
-        for point in pb.getContactPoints(bodyA=body, physicsClientId=client)
-        if point[2] != world.robot_id
-    ]
-    return own * (max(under) if under else world.scene.physics.friction)
-
-
-def _friction(body: int, link: int, client: int) -> float:
-    return float(pb.getDynamicsInfo(body, link, physicsClientId=client)[1])
-
-
-def item_velocity(world: PhysicsWorld, index: int) -> Array:
-    """Linear velocity (3,) of an item, m/s."""
-    return np.array(pb.getBaseVelocity(world.item_ids[index], physicsClientId=world.client)[0])
-
-
-def gravity(world: PhysicsWorld) -> float:
-    """m/s^2, a magnitude."""
-    return float(np.linalg.norm(world.scene.physics.gravity))
-
-
-def mm(way: Array) -> str:
-    """The length of a way (k,), metres, in words."""
-    return f"{1e3 * float(np.linalg.norm(way)):.0f} mm"

@@ -10,11 +10,8 @@ import numpy as np
 
 from galley.domain.scene import Scene
 from galley.motion.motion import Motion
-from galley.simulation.fault import Fault
-from galley.simulation.fault_base import PushBase
-from galley.simulation.fault_friction import Slippery, Stuck
-from galley.simulation.fault_items import Nudge, Topple
-from galley.simulation.fault_spec import IN_VAIN, parse_specs
+from galley.simulation.fault import IN_VAIN, Fault, parse_specs
+from galley.simulation.fault_kinds import Nudge, PushBase, Slippery, Stuck, Topple
 from galley.simulation.noise import stream
 
 if TYPE_CHECKING:
@@ -66,11 +63,6 @@ class Faults:
         return found
 
     @property
-    def struck(self) -> bool:
-        """Whether all of them have struck."""
-        return all(fault.struck for fault in self.each)
-
-    @property
     def told(self) -> tuple[str, ...]:
         """A sentence for each: what it did and when, or that it did not strike."""
         return tuple(
@@ -83,7 +75,7 @@ def parse_fault(text: str, scene: Scene, seed: int) -> Faults:
     """The faults that a text asks for: ``nudge:sugar_box``, ``topple,stuck:drawer@2``.
 
     Args:
-        text: ``KIND[:NAME][@N]``, several with commas between; see ``fault_spec``.
+        text: ``KIND[:NAME][@N]``, several with commas between; see ``fault``.
         scene: in which the names stand: an item, a drawer, or their PDDL objects.
         seed: of their times, strengths and directions.
 

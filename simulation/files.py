@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from galley.domain.errors import BadInput
-from galley.domain.files import written_whole
+from galley.domain.files import write_whole
 from galley.domain.frames import inverse, to_pose7
 from galley.domain.log import Log
 from galley.domain.scene import Scene
@@ -28,7 +28,6 @@ from galley.motion.thresholds import THRESHOLDS, Thresholds
 from galley.robots.kinematics import hand_pose, link0_pose
 from galley.robots.model import RobotModel
 from galley.simulation.executor import Executor, Observation
-from galley.simulation.files_readme import README
 
 INDEX = "motions.json"
 SCHEMA_VERSION = 1
@@ -59,6 +58,49 @@ UNITS = {
     "recoveries": "1",
 }
 """Of the thresholds, as the index gives them."""
+README = """\
+Motions of a mobile Panda, planned by Galley
+=============================================
+
+Run the motions in the order of motions.json. Each entry names a file beside it.
+All units are SI: m, rad, s, N. Poses are x, y, z, qx, qy, qz, qw.
+
+Files of kind "trajectory" (arm and base)
+-----------------------------------------
+CSV with a header. A row every 1/rate s (rate_Hz in motions.json), the last one at the exact end:
+
+  time [s], then for each joint: NAME position, NAME velocity, NAME acceleration
+
+Every motion begins and ends at rest, and the next one begins where it ends. The set-points keep
+the limits listed under "groups" in motions.json, so that they can be streamed to a position or
+impedance controller as they are. The base is holonomic: x and y in m and the heading in rad, in
+the world's frame, so it needs a localisation that knows this frame. Files whose group is
+base+arm move both at once.
+
+Files of kind "gripper"
+-----------------------
+CSV with one row: the width between the fingers (m), the speed with which it changes (m/s), and the
+force (N). "move" goes to that width. "grasp" closes until the fingers hold something, and then
+presses with the force; the width is what is expected between the fingers then.
+
+What motions.json says of each motion
+-------------------------------------
+  guard        stop early when the force against "direction" (a unit vector in the world) exceeds
+               "force"; "speed" is the most at which the hand may move meanwhile; null: none.
+               The thresholds of the whole run stand under "thresholds", with units.
+  holds        what the hand has hold of: an item, or a joint of the furniture by its handle.
+  may_touch    pairs of links, items and furniture that may touch. Any other contact is a fault:
+               stop.
+  hand_at_end  where the hand (hand_link) is to be when the motion is over, in the world and in the
+               frame of the arm's first link, panda_link0. Compare before going on.
+  scene_joints_at_end  how far drawers and doors are to be open then (m or rad).
+
+What these files are not
+------------------------
+A safety system. Nobody has run them on your arm: check the start pose, begin at a fraction of the
+speed, and keep a hand on the stop button. Where the world is not as it was thought to be, the
+motions that follow no longer fit: observe, and plan anew.
+"""
 
 
 class FileExecutor:
@@ -97,7 +139,7 @@ class FileExecutor:
         except OSError as error:
             raise BadInput.one(folder, f"can't be made: {error.strerror}") from None
         self._clear()
-        _write(folder / "README.txt", README)
+        write_whole(folder / "README.txt", README)
         self._index(finished=False)
 
     # -- the interface ---------------------------------------------------------------------------
@@ -146,7 +188,7 @@ class FileExecutor:
         grasps = closes and bool(motion.allowed)
         force = self.scene.physics.finger_force if grasps else 0.0
         header = "time [s],width [m],speed [m/s],force [N]"
-        _write(path, f"{header}\n0.0,{width!r},{speed!r},{force!r}\n")
+        write_whole(path, f"{header}\n0.0,{width!r},{speed!r},{force!r}\n")
         what = {"command": "grasp" if grasps else "move", "width_m": width, "speed_m_s": speed}
         return {"kind": "gripper", "rows": 1, **what, "force_N": force}
 
@@ -212,7 +254,7 @@ class FileExecutor:
             "thresholds": thresholds,
             "motions": self._motions,
         }
-        _write(self.folder / INDEX, json.dumps(index, indent=1) + "\n")
+        write_whole(self.folder / INDEX, json.dumps(index, indent=1) + "\n")
 
     def _clear(self) -> None:
         """Take away what an earlier run left."""
@@ -233,8 +275,3 @@ def _slug(name: str) -> str:
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
     return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}
-
-
-def _write(path: Path, text: str) -> None:
-    with written_whole(path) as partial:
-        partial.write_text(text)

@@ -6,7 +6,6 @@ No forces: what a Motion's kinematic model says (``motion.effects``) is what hap
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -16,16 +15,12 @@ from galley.domain.state import State, item_pose
 from galley.motion.effects import effects, outcome
 from galley.motion.motion import Motion
 from galley.robots.kinematics import hand_pose
-from galley.simulation.executor import LOG_PERIOD, Executor, Observation
-from galley.simulation.recorder import Recorder, Sample
+from galley.simulation.executor import LOG_PERIOD, Executor, Observation, Recorder, Sample
 from galley.worlds.pybullet_world import PyBulletWorld
 
 CONTACT_EVERY = 12  # samples between two looks at contacts
 TOUCHING = 0.001  # m, nearer than this counts as a contact
 _ROUNDING = 1e-9  # s
-
-Progress = Callable[[int, Motion], None]
-"""Called as each motion begins, with its index."""
 
 
 class KinematicExecutor:
@@ -67,8 +62,7 @@ class KinematicExecutor:
     def wait(self, seconds: float) -> None:
         """See ``Executor.wait``."""
         recorder = self._recorder
-        if not recorder.motions:
-            recorder.begin("nothing to do", frozenset())
+        recorder.stand()
         self._clock += seconds
         still = np.zeros(self.world.robot.size)
         while recorder.time + LOG_PERIOD <= self._clock + _ROUNDING:
@@ -77,8 +71,7 @@ class KinematicExecutor:
     def log(self) -> Log:
         """See ``Executor.log``. Ends with one more sample, of the end, at rest."""
         recorder = self._recorder
-        if not recorder.motions:  # the goal holds already: the log still shows where everything is
-            recorder.begin("nothing to do", frozenset())
+        recorder.stand()  # where the goal holds already, the log still shows where everything is
         if recorder.time < self._clock - _ROUNDING or not recorder.samples:
             self._sample(self._state, np.zeros(self.world.robot.size))
         if self._looked < len(recorder.samples):
@@ -113,10 +106,8 @@ def execute_all(
     executor: Executor,
     motions: tuple[Motion, ...],
     names: tuple[str, ...],
-    progress: Progress = lambda index, motion: None,
 ) -> Log:
     """Run motions one after another, come what may; returns the log."""
-    for index, (motion, name) in enumerate(zip(motions, names, strict=True)):
-        progress(index, motion)
+    for motion, name in zip(motions, names, strict=True):
         executor.execute(motion, name)
     return executor.log()

@@ -1,9 +1,13 @@
-"""Physics execution: motors follow the trajectories, guards end them, friction does the rest."""
+"""Physics execution: motors follow the trajectories, guards end them, friction does the rest.
+
+The fingers open along a trajectory, and close until both press on something.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,26 +18,83 @@ from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.motion.thresholds import THRESHOLDS, Thresholds
 from galley.robots.model import RobotModel
-from galley.simulation.executor import LOG_PERIOD, Observation
-from galley.simulation.gripper import stroke
-from galley.simulation.guards import Watch
-from galley.simulation.physics_world import PhysicsWorld
-from galley.simulation.recorder import Recorder
-from galley.simulation.sensing import seen_state
-from galley.simulation.stepper import Fault, Stepper
+from galley.simulation.executor import LOG_PERIOD, Observation, Recorder
+from galley.simulation.physics_world import PhysicsWorld, Touch
+from galley.simulation.stepper import CLOSING_SPEED, Fault, Stepper, seen_state
+from galley.worlds.checker import Pair
 
 _TRACKED = 1e-3  # rad or m from the command, at which a joint has arrived
 _SLOW = 0.01  # rad/s or m/s, likewise
 _GENTLE = 0.2  # share of the acceleration limits, to get from one motion's end to the next one
 _BRAKE = 0.05  # s to come to a stand after a guard was met
+_CLOSED = 0.0015  # m of each finger: nothing is between them
+_LEAST_REST = 0.05  # s, after letting go, before anything can be said to be at rest
 
 
-class Eye(Protocol):
-    """What is seen of a State: with noise, say (``simulation.noise``)."""
+def force_on(members: frozenset[str], touches: Mapping[Pair, Touch]) -> Array:
+    """The force (3,), N, world frame, on some bodies together from all others."""
+    total = np.zeros(3)
+    for (a, b), touch in touches.items():
+        if (a in members) == (b in members):
+            continue
+        total += touch.force if a in members else -touch.force
+    return total
 
-    def __call__(self, state: State) -> State:
-        """The State as it appears."""
-        ...
+
+@dataclass(frozen=True)
+class Watch:
+    """Looks at one motion's forces.
+
+    Attributes:
+        motion: which.
+        members: the hand, its fingers, and the item in it.
+        robot_parts: the robot's links and the item in the hand. fingers: of the hand.
+        limits: thresholds.
+    """
+
+    motion: Motion
+    members: frozenset[str]
+    robot_parts: frozenset[str]
+    fingers: frozenset[str]
+    limits: Thresholds
+
+    @classmethod
+    def over(cls, robot: RobotModel, motion: Motion, held: str | None, limits: Thresholds) -> Watch:
+        """The watch over a motion, ``held`` being in the hand."""
+        riding = frozenset({held} if held else ())
+        members = frozenset({robot.palm, *robot.fingers}) | riding
+        return cls(
+            motion, members, frozenset(robot.links) | riding, frozenset(robot.fingers), limits
+        )
+
+    def resisting(self, touches: Mapping[Pair, Touch]) -> float:
+        """N against the guard's direction; 0 where there is no guard."""
+        guard = self.motion.guard
+        if guard is None:
+            return 0.0
+        return float(-guard.direction @ force_on(self.members, touches))
+
+    def met(self, touches: Mapping[Pair, Touch]) -> str:
+        """What ended the motion, in words; empty while its guard is not met."""
+        guard = self.motion.guard
+        force = self.resisting(touches)
+        return f"contact, {force:.0f} N" if guard is not None and force >= guard.force else ""
+
+    def bumped(self, touches: Mapping[Pair, Touch], gripping: bool) -> str:
+        """What the robot ran into, in words; empty while it is free to go on.
+
+        Args:
+            gripping: the fingers press on what they may touch, which is what they are for.
+        """
+        for (a, b), touch in touches.items():
+            one, two = a in self.robot_parts, b in self.robot_parts
+            if one == two or touch.normal < self.limits.stop_force:
+                continue
+            part, other = (a, b) if one else (b, a)
+            if gripping and part in self.fingers and (a, b) in self.motion.allowed:
+                continue
+            return f"{part} met {other}, {touch.normal:.0f} N"
+        return ""
 
 
 class PhysicsExecutor:
@@ -45,7 +106,7 @@ class PhysicsExecutor:
         state: where it begins.
         limits: thresholds of guards and sensing.
         fault: goes wrong on purpose.
-        eye: between what is and what is observed; nothing where omitted.
+        eye: what is seen of a State: with noise, say; all of it as it is where omitted.
     """
 
     def __init__(
@@ -55,7 +116,7 @@ class PhysicsExecutor:
         state: State,
         limits: Thresholds = THRESHOLDS,
         fault: Fault | None = None,
-        eye: Eye | None = None,
+        eye: Callable[[State], State] | None = None,
     ) -> None:
         self.world = PhysicsWorld(scene, robot, state)
         self.limits, self.eye = limits, eye
@@ -72,25 +133,28 @@ class PhysicsExecutor:
     def execute(self, motion: Motion, name: str) -> Observation:
         """See ``Executor.execute``."""
         self._stepper.begin(motion, name)
-        moves = motion.group != "fingers"
-        ended = self._move(motion) if moves else stroke(self._stepper, motion)
+        if motion.group != "fingers":
+            ended = self._move(motion)
+        else:
+            ended = self._open(motion) if motion.guard is None else self._close(motion.guard.force)
         self._recorder.ended(ended)
         return Observation(self.observe(), self._recorder.time, ended)
 
     def wait(self, seconds: float) -> None:
         """See ``Executor.wait``."""
-        if not self._recorder.motions:
-            self._recorder.begin("nothing to do", frozenset())
-        if not self._recorder.samples:
-            self._stepper.sample()
+        self._begun()
         self._stepper.wait(seconds)
 
     def log(self) -> Log:
         """See ``Executor.log``."""
-        if not self._recorder.samples:
-            self._recorder.begin("nothing to do", frozenset())
-            self._stepper.sample()
+        self._begun()
         return self._recorder.log()
+
+    def _begun(self) -> None:
+        """The log shows where everything is, also of a run without motions."""
+        self._recorder.stand()
+        if not self._recorder.samples:
+            self._stepper.sample()
 
     def close(self) -> None:
         """See ``Executor.close``."""
@@ -104,8 +168,7 @@ class PhysicsExecutor:
         held = None if stepper.held is None else world.scene.items[stepper.held].name
         watch = Watch.over(world.robot, motion, held, self.limits)
         where = world.robot.slice(motion.group)
-        steps = max(1, math.ceil(motion.trajectory.duration / world.dt - 1e-9))
-        points = motion.trajectory(np.arange(steps + 1, dtype=np.float64) * world.dt)
+        points = self._points(motion)
         if where.start == 0:
             self._believe(points[0][:3])
         points = self._joined(points, motion)
@@ -126,6 +189,11 @@ class PhysicsExecutor:
             return self._seek(motion, watch)
         self._arrive(where)
         return ""
+
+    def _points(self, motion: Motion) -> Array:
+        """The trajectory at every step of the simulation (m, k), its end included."""
+        steps = max(1, math.ceil(motion.trajectory.duration / self.world.dt - 1e-9))
+        return motion.trajectory(np.arange(steps + 1, dtype=np.float64) * self.world.dt)
 
     def _believe(self, base: Array) -> None:
         """A base motion that was planned anew begins where the base truly is."""
@@ -195,3 +263,54 @@ class PhysicsExecutor:
             if np.abs(off[where]).max() < _TRACKED and np.abs(rates[where]).max() < _SLOW:
                 return
             stepper.look()
+
+    # -- the fingers -----------------------------------------------------------------------------
+
+    def _open(self, motion: Motion) -> str:
+        """The fingers go where the trajectory says, and everything comes to rest."""
+        world, stepper = self.world, self._stepper
+        if stepper.gripping:
+            stepper.look()
+            stepper.grip(False)
+        where = world.robot.slice("fingers")
+        points = self._points(motion)
+        rates = np.diff(points, axis=0) / world.dt
+        velocities = np.zeros(world.robot.size)
+        for point, rate in zip(points[:-1], rates, strict=True):
+            stepper.hold[where] = point
+            velocities[where] = rate
+            stepper.step(velocities)
+        stepper.hold[where] = points[-1]
+        stepper.wait(_LEAST_REST)
+        until = stepper.t + self.limits.settle_time
+        while stepper.t < until and self._fastest() > self.limits.at_rest_speed:
+            stepper.look()
+        return ""
+
+    def _fastest(self) -> float:
+        """m/s, of the items; none is held when this is asked."""
+        world = self.world
+        return max((world.item_speed(i) for i in range(len(world.item_ids))), default=0.0)
+
+    def _close(self, force: float) -> str:
+        """Close until both fingers have pressed with ``force`` N for long enough, or on nothing."""
+        world, stepper = self.world, self._stepper
+        stepper.look()
+        stepper.grip(True)
+        where = world.robot.slice("fingers")
+        # As long as it takes to close from fully open, and as long again.
+        longest = 2.0 * float(world.robot.group("fingers").upper[0]) / CLOSING_SPEED
+        pressed, until = 0.0, stepper.t + longest
+        while stepper.t < until:
+            began = stepper.t
+            stepper.look()
+            forces = [
+                sum(touch.normal for pair, touch in stepper.touches.items() if finger in pair)
+                for finger in world.robot.fingers
+            ]
+            pressed = pressed + stepper.t - began if min(forces) >= force else 0.0
+            if pressed >= self.limits.grip_time:
+                return f"grip, {min(forces):.0f} N"
+            if float(world.q()[where].max()) < _CLOSED:
+                return "closed on nothing"
+        return "no grip"

@@ -15,16 +15,16 @@ from pathlib import Path
 
 import numpy as np
 
-from galley.domain.frames import Array, from_pose7
+from galley.domain.frames import Array
 from galley.domain.scene import Scene
 from galley.domain.state import State, item_pose
 from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
-from galley.robots.panda_inertials import set_identified
+from galley.robots.panda_urdf import set_identified
 from galley.worlds.bullet import pybullet as pb
 from galley.worlds.bullet import quiet
-from galley.worlds.bullet_scene import load_bullet_scene
 from galley.worlds.checker import Pair, pair
+from galley.worlds.pybullet_world import load_bullet_scene
 
 SOLVER_ITERATIONS = 100  # at most; with 25 a grip at 960 Hz creeps, with 60 it does not
 SOLVED = 1e-6  # residual at which the solver stops; with 1e-7 a third slower and grips no firmer
@@ -125,17 +125,8 @@ class PhysicsWorld:
     # -- set-up ----------------------------------------------------------------------------------
 
     def _set(self, state: State) -> None:
-        client = self.client
-        pb.resetJointStatesMultiDof(
-            self.robot_id, self.robot_joints, [[v] for v in state.q], physicsClientId=client
-        )
-        if self.scene_joints:
-            pb.resetJointStatesMultiDof(
-                self.furniture_id,
-                self.scene_joints,
-                [[v] for v in state.scene_q],
-                physicsClientId=client,
-            )
+        self.loaded.set_robot(state.q)
+        self.loaded.set_furniture(state.scene_q)
         X_WH = hand_pose(state.q, self.scene.robot.base)
         for index in range(len(self.item_ids)):
             self.loaded.set_item(index, item_pose(self.scene, state, index, X_WH))
@@ -281,6 +272,20 @@ class PhysicsWorld:
             physicsClientId=self.client,
         )
 
+    def push_item(self, index: int, force: Array, point: Array) -> None:
+        """A force (3,) in N on an item at a point (3,), both in the world, during the next step."""
+        self._push(self.item_ids[index], -1, force.tolist(), point.tolist())
+
+    def push_base(self, force: Sequence[float], torque: Sequence[float]) -> None:
+        """A force (3,), N, and a torque (3,), N m, on the chassis' centre during the next step."""
+        body, link = self.robot_id, self.loaded.link(self.robot_id, "chassis")
+        at = pb.getLinkState(body, link, physicsClientId=self.client)[0]
+        self._push(body, link, force, at)
+        pb.applyExternalTorque(body, link, torque, pb.WORLD_FRAME, physicsClientId=self.client)
+
+    def _push(self, body: int, link: int, force: Sequence[float], at: Sequence[float]) -> None:
+        pb.applyExternalForce(body, link, force, at, pb.WORLD_FRAME, physicsClientId=self.client)
+
     def step(self) -> None:
         """``dt`` seconds pass."""
         pb.stepSimulation(physicsClientId=self.client)
@@ -302,21 +307,41 @@ class PhysicsWorld:
 
     def scene_q(self) -> Array:
         """Scene joint values (nj,)."""
-        return self._scene(0)
-
-    def scene_velocity(self) -> Array:
-        """Rates of the scene joints (nj,)."""
-        return self._scene(1)
-
-    def _scene(self, which: int) -> Array:
         if not self.scene_joints:
             return np.zeros(0)
         found = pb.getJointStates(self.furniture_id, self.scene_joints, physicsClientId=self.client)
-        return np.array([each[which] for each in found])
+        return np.array([each[0] for each in found])
 
     def item_pose(self, index: int) -> Array:
         """X_WI (4, 4)."""
         return self.loaded.item_pose(index)
+
+    def ground_friction(self, index: int) -> float:
+        """The friction coefficient between an item and what it stands on; Bullet multiplies both.
+
+        Where it touches nothing, with a surface as the scene has it by default.
+        """
+        body = self.item_ids[index]
+        under = [
+            self._friction(point[2], point[4])
+            for point in pb.getContactPoints(bodyA=body, physicsClientId=self.client)
+            if point[2] != self.robot_id
+        ]
+        return self._friction(body, -1) * (max(under) if under else self.scene.physics.friction)
+
+    def _friction(self, body: int, link: int) -> float:
+        return float(pb.getDynamicsInfo(body, link, physicsClientId=self.client)[1])
+
+    def item_velocity(self, index: int) -> Array:
+        """Linear velocity (3,) of an item, m/s."""
+        return np.array(pb.getBaseVelocity(self.item_ids[index], physicsClientId=self.client)[0])
+
+    def pressed(self, index: int) -> float:
+        """N with which the robot presses on an item, over all contacts."""
+        points = pb.getContactPoints(
+            bodyA=self.robot_id, bodyB=self.item_ids[index], physicsClientId=self.client
+        )
+        return float(sum(point[9] for point in points))
 
     def item_speed(self, index: int) -> float:
         """m/s of the point of an item that moves fastest, at most."""
@@ -326,13 +351,7 @@ class PhysicsWorld:
 
     def hand_pose(self) -> Array:
         """X_WH (4, 4)."""
-        found = pb.getLinkState(
-            self.robot_id,
-            self.hand_link,
-            computeForwardKinematics=True,
-            physicsClientId=self.client,
-        )
-        return from_pose7(np.array([*found[4], *found[5]]))
+        return self.loaded.link_pose(self.robot_id, self.hand_link)
 
     def touches(self) -> dict[Pair, Touch]:
         """Everything in contact now, by names in alphabetical order."""

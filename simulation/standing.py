@@ -13,7 +13,7 @@ import numpy as np
 
 from galley.domain.frames import Array, inverse, rotation_z, transform
 from galley.domain.scene import Item, Scene, Shape
-from galley.robots.link_shapes import mesh_points
+from galley.robots.meshes import mesh_points
 
 TOUCHING = 1e-4  # m of overlap that still counts as touching
 LEVEL = 0.005  # m between an item's lowest corners and the top of what carries it

@@ -1,20 +1,24 @@
-"""Steps a physics world: motors hold or follow, contacts are looked at, samples are logged."""
+"""Steps a physics world: motors hold or follow, contacts are looked at, samples are logged.
+
+And what is seen of it then: joints, what the hand holds, where everything else is.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
 
-from galley.domain.frames import Array, to_pose7
+from galley.domain.frames import Array, frozen, inverse, to_pose7
 from galley.domain.log import OUTSIDE
+from galley.domain.scene import HAND
+from galley.domain.state import Placement, State, carrier
 from galley.motion.motion import Motion
 from galley.motion.thresholds import Thresholds
-from galley.simulation.executor import LOG_PERIOD
+from galley.simulation.executor import LOG_PERIOD, Recorder, Sample
 from galley.simulation.physics_world import PhysicsWorld, Touch
-from galley.simulation.recorder import Recorder, Sample
-from galley.simulation.sensing import held_item
-from galley.worlds.checker import Pair
+from galley.worlds.checker import Pair, pair
 
 CLOSING_SPEED = 0.05  # m/s of each finger while it looks for something to press on
 FINER = 4  # steps for one while the fingers grip: what is held creeps in proportion to the step
@@ -145,3 +149,42 @@ class Stepper:
         if self.fault is not None:
             for name, force in self.fault.outside().items():
                 self.recorder.contact(OUTSIDE, name, 0.0, force)
+
+
+def gripped(
+    world: PhysicsWorld, touches: Mapping[Pair, Touch], limits: Thresholds
+) -> tuple[str, ...]:
+    """Names of what all fingers press on at once, strongest first."""
+    pressed: dict[str, float] = {}
+    fingers = world.robot.fingers
+    for name in {n for key in touches for n in key if n not in world.robot.links}:
+        forces = [touches[key].normal for f in fingers if (key := pair(f, name)) in touches]
+        if len(forces) == len(fingers) and min(forces) >= limits.held_force:
+            pressed[name] = min(forces)
+    return tuple(sorted(pressed, key=lambda name: (-pressed[name], name)))
+
+
+def held_item(world: PhysicsWorld, touches: Mapping[Pair, Touch], limits: Thresholds) -> int | None:
+    """Index of the item between the fingers, or None."""
+    index = world.scene.item_index
+    return next((index[name] for name in gripped(world, touches, limits) if name in index), None)
+
+
+def seen_state(world: PhysicsWorld, held: int | None) -> State:
+    """The State as a perfect eye sees it; ``held`` is the index of the item in the hand."""
+    scene = world.scene
+    scene_q = frozen(world.scene_q())
+    X_WH = world.hand_pose()
+    placements = []
+    for index in range(len(scene.items)):
+        X_WI = world.item_pose(index)
+        if index == held:
+            placements.append(Placement(HAND, frozen(inverse(X_WH) @ X_WI)))
+            continue
+        parent = carrier(scene, X_WI, scene_q)
+        placements.append(Placement(parent, frozen(scene.in_parent(X_WI, parent, scene_q))))
+    group = world.robot.groups
+    low = np.concatenate([g.lower for g in group])
+    high = np.concatenate([g.upper for g in group])
+    # A motor that holds a joint at its limit may be a hair beyond it; planners want it within.
+    return State(frozen(np.clip(world.q(), low, high)), scene_q, tuple(placements))

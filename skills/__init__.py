@@ -5,17 +5,13 @@
 - ``step``: one go of the hand, from the present stance or another; skills consist of steps
 - ``escape``: out of contact, from wherever a motion was broken off
 - ``contacts``: their parts in contact, as ``manipulation`` describes them (lines and strokes)
-- ``touching``: what an item touches, standing or in the hand
 - ``grasps``: from an item's geometry; ``placements``: where in a region an item can stand, with
-  ``footprints``, ``packing`` and ``packing_proof``; ``exposed``: the part of a drawer that is open
-  to above
-- ``lookahead``: what later actions mean for the one at hand
-- ``reach``: base and arm configurations for a manipulation, with ``lines`` and ``tally``
-- ``free_motion``: the ways between; ``timing``, ``finish``: their trajectories; ``proof``:
-  certifies all of them; ``build``: puts the Motions together
-- ``refusals``: what sizes and distances rule out; ``free_travel``: how far a drawer opens, with
-  ``convex``: when sliding shapes meet
-- ``exhaustive``, ``grid_search``: certificates that something is blocked; ``own``: a user's skills
+  ``footprints`` and ``packing``
+- ``reach``: base and arm configurations for a manipulation, with ``lines``
+- ``free_motion``: the ways between; ``finish``: their trajectories; ``proof``: certifies all of
+  them; ``build``: puts the Motions together
+- ``refusals``: what sizes and distances rule out; ``free_travel``: how far a drawer opens
+- ``exhaustive``: certificates that something is blocked; ``own``: a user's skills
 - ``workbench``: scene, robot, world, settings and random streams
 """
 

@@ -10,16 +10,14 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.domain.state import State
 from galley.motion.effects import after
-from galley.motion.motion import Motion, Record
-from galley.motion.path import Path
-from galley.motion.timing import rest_to_rest
+from galley.motion.motion import Motion
 from galley.skills.finders import BOTH
 from galley.skills.free_motion import free_motion
+from galley.skills.lines import stroke_motion, stroke_states
 from galley.skills.manipulation import Line, Stroke
-from galley.skills.reach import Reached, Segment, grip
+from galley.skills.proof import grip
+from galley.skills.reach import Reached
 from galley.skills.workbench import Workbench
-
-_STROKE_STATES = 6  # of the fingers on their way open or narrow
 
 
 @dataclass
@@ -39,10 +37,6 @@ class Builder:
         """Append a motion and advance the state."""
         self.motions.append(motion)
         self.state = after(self.bench.scene, self.bench.robot, motion, self.state)
-
-    def move_arm(self, goals: Array, phase: str) -> Failure | None:
-        """A free arm motion to one of ``goals`` (m, 7)."""
-        return self._free("arm", goals, phase)
 
     def move_base(self, goal: Array, step: str) -> Failure | None:
         """Fold the arm if it isn't, then drive to the base pose ``goal`` (3,)."""
@@ -64,7 +58,7 @@ class Builder:
         q = self.state.q.copy()
         q[self.bench.robot.slice("base")] = goal
         arms = folded(self.bench, self.state.with_robot(q))
-        if len(arms) == 0 or not self.bench.compiled:
+        if len(arms) == 0:
             return _no_room(phase)
         goals = np.hstack([np.repeat(goal[None], len(arms), axis=0), arms])
         return self._free(BOTH, goals, phase)
@@ -93,7 +87,7 @@ class Builder:
         now = self._room_for(opening)
         if now:
             self.open_fingers(opening, step)
-        failed = self.move_arm(reached.before[None], f"{step}reach")
+        failed = self._free("arm", reached.before[None], f"{step}reach")
         if failed is not None:
             return failed
         if not now:
@@ -105,61 +99,28 @@ class Builder:
         segments = iter(reached.segments)
         for part in reached.manipulation.steps:
             if isinstance(part, Line):
-                self.line(part, next(segments), step)
+                line = next(segments).motion(part, self.action_index, step + part.phase)
+                self.add(line)
             else:
-                self.stroke(part, step)
+                self._stroke(part, step)
         return None
 
     def open_fingers(self, opening: float, step: str) -> None:
         """Bring the empty fingers to ``opening`` (m each)."""
         where = self.bench.robot.slice("fingers")
         if self.state.held is None and np.abs(self.state.q[where] - opening).max() > 1e-9:
-            self.stroke(Stroke("open fingers", opening, frozenset(), ()), step)
+            self._stroke(Stroke("open fingers", opening, frozenset(), ()), step)
+
+    def _stroke(self, part: Stroke, step: str) -> None:
+        q = self.state.q
+        self.add(stroke_motion(self.bench, q, part, self.action_index, step + part.phase))
 
     def _room_for(self, opening: float) -> bool:
         """Whether the empty fingers can be brought to ``opening`` where the hand is."""
-        where = self.bench.robot.slice("fingers")
-        Q = np.repeat(self.state.q[None], _STROKE_STATES, axis=0)
-        Q[:, where] = np.linspace(self.state.q[where], opening, _STROKE_STATES)
+        Q = stroke_states(self.bench, self.state.q, opening)
         if self.state.held is not None or np.abs(Q[-1] - Q[0]).max() <= 1e-9:
             return True
         return bool(self.bench.checker(self.state).free_many(Q).all())
-
-    def line(self, line: Line, segment: Segment, step: str) -> None:
-        """A straight segment, solved, timed and proven already."""
-        record = Record(
-            "straight", length_rrt=segment.path.length, min_clearance_m=segment.clearance
-        )
-        motion = Motion(
-            self.action_index,
-            step + line.phase,
-            "arm",
-            segment.path,
-            segment.trajectory,
-            line.attachments,
-            line.allowed,
-            line.guard,
-            record,
-        )
-        self.add(motion)
-
-    def stroke(self, stroke: Stroke, step: str) -> None:
-        """Open or close the fingers."""
-        where = self.bench.robot.slice("fingers")
-        path = Path("fingers", np.stack([self.state.q[where], np.full(2, stroke.opening)]))
-        trajectory = rest_to_rest(path, self.bench.robot.group("fingers"), 0.5)
-        motion = Motion(
-            self.action_index,
-            step + stroke.phase,
-            "fingers",
-            path,
-            trajectory,
-            stroke.attachments,
-            stroke.allowed,
-            stroke.guard,
-            Record("direct"),
-        )
-        self.add(motion)
 
 
 def _no_room(phase: str) -> Failure:

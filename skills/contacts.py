@@ -1,24 +1,22 @@
 """The manipulations of the kitchen: how each is cut into lines and strokes, and what may touch.
 
-Every function yields Manipulations lazily: grasps, placements and handle grasps in random order,
-again and again, until whoever consumes them has enough.
+Every function that yields Manipulations does so lazily: grasps, placements and handle grasps in
+random order, again and again, until whoever consumes them has enough.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, cycle
+from itertools import cycle
 
 import numpy as np
 
 from galley.domain.frames import Array, inverse
+from galley.domain.predicates import corners
 from galley.domain.scene import HAND, Handle, Item, Joint, Region, Spot
 from galley.domain.state import Placement, State, item_pose
 from galley.motion.motion import Attachment, Guard
 from galley.motion.thresholds import THRESHOLDS
-from galley.skills.exposed import exposed
-from galley.skills.footprints import Footprint, Upright, furniture_on, placed
 from galley.skills.grasps import CLEARANCE, grasps_at, hand_in_item, item_in_hand
 from galley.skills.manipulation import (
     APPROACH_SPEED,
@@ -33,28 +31,15 @@ from galley.skills.manipulation import (
     shifted,
     straight,
 )
-from galley.skills.placements import placements
-from galley.skills.touching import beside, height_over, leaning_on, supports
+from galley.skills.placements import Later, places_for
 from galley.skills.workbench import OPEN, Workbench
-from galley.worlds.checker import pairs
+from galley.worlds.checker import MARGIN, Pair, pairs
 
 RETREAT = 0.08  # m, straight back from a contact
 LIFT = 0.05  # m, straight up from a support
-_DOWN = (0.0, 0.0, -1.0)
-
-
-@dataclass(frozen=True)
-class Later:
-    """An item that a later action puts into a region; exactly at ``spot``, if that is given."""
-
-    item: Item
-    spot: Spot | None = None
-
-    def footprint(self) -> Footprint:
-        """What it will cover at its spot; turned by 0 where any yaw will do."""
-        assert self.spot is not None
-        pose = np.array([[*self.spot.xy, self.spot.yaw or 0.0]])
-        return Footprint(placed(Upright.of(self.item).outline, pose)[0], self.item.name)
+_TOUCHING = 0.003  # m, what is nearer than this to an item carries it
+_BESIDE = MARGIN - 0.0005  # m, nearer than this an item leaves no margin beside another
+_OVER = 0.02  # m, above what stood beside it that an item is lifted
 
 
 def picks(
@@ -84,20 +69,9 @@ def picks(
             yield Manipulation(
                 f"pick {item.name} ({grasp.name})",
                 (
-                    Line(
-                        "approach",
-                        straight(backed_off(X_WH, RETREAT), X_WH),
-                        state,
-                        grip,
-                        (),
-                        APPROACH_SPEED,
-                    ),
+                    _approach(X_WH, state, grip),
                     Stroke(
-                        "close fingers",
-                        grasp.width / 2.0,
-                        grip | touched,
-                        (),
-                        _grip(bench, X_WH),
+                        "close fingers", grasp.width / 2.0, grip | touched, (), _grip(bench, X_WH)
                     ),
                     Line(
                         "lift",
@@ -137,7 +111,9 @@ def places(
     X_WB = scene.body_pose(region.body, state.scene_q)
     moves = scene.body(region.body).joint is not None
     openings = _alternating()
-    for X_BI in _poses(bench, state, item, region, later, spot, rng):
+    down_z = np.array([0.0, 0.0, -1.0])
+    landing = Guard(down_z, THRESHOLDS.contact_force, LOWER_SPEED, THRESHOLDS.overtravel)
+    for X_BI in places_for(scene, state, item, region, later, spot, rng):
         X_WI = X_WB @ X_BI
         X_WH = X_WI @ inverse(X_HI)
         up = shifted(X_WH, np.array([0.0, 0.0, LIFT]))
@@ -152,22 +128,10 @@ def places(
                     grip | down,
                     (Attachment("item", item.name),),
                     LOWER_SPEED,
-                    guard=Guard(
-                        np.array(_DOWN),
-                        THRESHOLDS.contact_force,
-                        LOWER_SPEED,
-                        THRESHOLDS.overtravel,
-                    ),
+                    guard=landing,
                 ),
                 Stroke("open fingers", next(openings)(width), grip | down, ()),
-                Line(
-                    "withdraw",
-                    straight(X_WH, backed_off(X_WH, RETREAT)),
-                    state.with_item(index, put),
-                    grip,
-                    (),
-                    APPROACH_SPEED,
-                ),
+                _withdraw(X_WH, state.with_item(index, put), grip),
             ),
             width,
         )
@@ -198,28 +162,28 @@ def operations(
             yield Manipulation(
                 f"{verb} {handle.name}",
                 (
-                    Line(
-                        "approach",
-                        straight(backed_off(X_WH, RETREAT), X_WH),
-                        state,
-                        touch,
-                        (),
-                        APPROACH_SPEED,
-                    ),
+                    _approach(X_WH, state, touch),
                     Stroke("close fingers", handle.thickness / 2.0, touch, (), _grip(bench, X_WH)),
                     Line(verb, poses, state, touch, held, CARRY_SPEED, scene_q, guard),
                     Stroke("open fingers", OPEN, touch, ()),
-                    Line(
-                        "withdraw",
-                        straight(poses[-1], backed_off(poses[-1], RETREAT)),
-                        state.with_scene(after),
-                        touch,
-                        (),
-                        APPROACH_SPEED,
-                    ),
+                    _withdraw(poses[-1], state.with_scene(after), touch),
                 ),
                 OPEN,
             )
+
+
+def _approach(X_WH: Array, state: State, touch: frozenset[Pair]) -> Line:
+    """Straight ahead to the contact, the fingers open."""
+    return Line(
+        "approach", straight(backed_off(X_WH, RETREAT), X_WH), state, touch, (), APPROACH_SPEED
+    )
+
+
+def _withdraw(X_WH: Array, state: State, touch: frozenset[Pair]) -> Line:
+    """Straight back from the contact, the fingers open."""
+    return Line(
+        "withdraw", straight(X_WH, backed_off(X_WH, RETREAT)), state, touch, (), APPROACH_SPEED
+    )
 
 
 def _grip(bench: Workbench, X_WH: Array) -> Guard:
@@ -240,54 +204,6 @@ def _stuck_or_shut(joint: Joint, start: float, value: float, p_WQ: Array) -> Gua
     return Guard(direction, THRESHOLDS.pull_force, CARRY_SPEED)
 
 
-def _poses(
-    bench: Workbench,
-    state: State,
-    item: Item,
-    region: Region,
-    later: Sequence[Later],
-    spot: Spot | None,
-    rng: np.random.Generator,
-) -> Iterator[Array]:
-    """X_BI (4, 4) of an item to put into a region: mostly where nothing hangs over it."""
-    scene = bench.scene
-    found = (Footprint.from_item(scene, state, k, region) for k in range(len(scene.items)))
-    taken = [footprint for footprint in found if footprint is not None]
-    taken += furniture_on(scene, state.scene_q, region, float(item.size[2]))
-    loose = [each.item for each in later if each.spot is None]
-    anywhere: Iterator[Array]
-    kept = [each.footprint() for each in later if each.spot is not None]
-    if kept:
-        # Exact places of later things stay clear, where that can be.
-        clear = placements(item, region, [*taken, *kept], loose, spot, rng)
-        first = next(clear, None)
-        if first is not None:
-            taken, anywhere = [*taken, *kept], chain((first,), clear)
-        else:
-            anywhere = placements(item, region, taken, loose, spot, rng)
-    else:
-        anywhere = placements(item, region, taken, loose, spot, rng)
-    open_to_above = exposed(scene, state, region) if spot is None else None
-    if open_to_above is None:
-        yield from anywhere
-        return
-    # What sticks out from under a worktop is easy to reach; the rest may do for a small thing.
-    shares = (placements(item, open_to_above, taken, loose, spot, rng),) * 3 + (anywhere,)
-    yield from _in_turn(shares)
-
-
-def _in_turn(ways: Sequence[Iterator[Array]]) -> Iterator[Array]:
-    """One of each in turn, until all have ended."""
-    left = list(ways)
-    while left:
-        for way in tuple(left):
-            found = next(way, None)
-            if found is None:
-                left.remove(way)
-            else:
-                yield found
-
-
 def _alternating() -> Iterator[Callable[[float], float]]:
     """How far each finger opens beside an item of a half width: fully and narrowly in turn.
 
@@ -295,3 +211,47 @@ def _alternating() -> Iterator[Callable[[float], float]]:
     """
     wide, narrow = (lambda half: OPEN), (lambda half: min(OPEN, half + CLEARANCE))
     return cycle((wide, narrow))
+
+
+def supports(bench: Workbench, state: State, index: int) -> tuple[str, ...]:
+    """Names of the furniture on which an item stands: what lies within 3 mm of it."""
+    scene = bench.scene
+    bench.world.set_state(state)
+    name = scene.items[index].name
+    furniture = {body.name for body in scene.bodies}
+    found = set()
+    for (a, b), distance in bench.world.near_pairs(_TOUCHING, (index,)).items():
+        other = b if a == name else a
+        if name in (a, b) and other in furniture and distance < _TOUCHING:
+            found.add(other)
+    return tuple(sorted(found))
+
+
+def beside(bench: Workbench, state: State, index: int) -> tuple[str, ...]:
+    """Names of the other items that an item touches, or nearly."""
+    scene = bench.scene
+    bench.world.set_state(state)
+    near = bench.world.near_pairs(_BESIDE, (index,))
+    name, items = scene.items[index].name, set(scene.item_index)
+    return tuple(sorted({n for p in near if name in p and set(p) <= items for n in p} - {name}))
+
+
+def height_over(bench: Workbench, state: State, index: int, near: Sequence[str]) -> float:
+    """How far (m) an item must be lifted for its underside to be above other items; 0 for none."""
+    scene = bench.scene
+
+    def heights(k: int) -> Array:
+        X_WI = item_pose(scene, state, k, np.eye(4))
+        return np.asarray(corners(scene.items[k]) @ X_WI[2, :3] + X_WI[2, 3])
+
+    bottom = float(heights(index).min())
+    tops = [float(heights(scene.item_index[n]).max()) - bottom + _OVER for n in near]
+    return max(tops, default=0.0)
+
+
+def leaning_on(bench: Workbench, state: State, item: Item) -> frozenset[Pair]:
+    """The held item with the links that it touches: one that has slipped may lean on the palm."""
+    bench.world.set_state(state)
+    near = bench.world.near_pairs(_TOUCHING, ())
+    links = frozenset(bench.robot.links)
+    return frozenset(p for p in near if item.name in p and links & set(p))

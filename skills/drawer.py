@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -24,11 +25,14 @@ NEEDED = 0.10  # m (or rad), a drawer that opens less can't be reached into
 _SPARE = 0.005  # m (or rad), left before what stops a drawer
 
 
-class Open(Skill):
-    """Opens a drawer, as far as it is to be opened or as far as its way is free."""
+class _Handled(Skill):
+    """Brings a drawer to a value by its handle."""
 
     parameters: ClassVar[tuple[str, ...]] = ("furniture", "hand")
-    role: ClassVar[Role] = Role(opens=0)
+
+    @abstractmethod
+    def _value(self, bench: Workbench, drawer: Binding, state: State) -> float | Failure:
+        """Where (m or rad) the drawer is brought, or why it can't be."""
 
     def refine(
         self,
@@ -40,68 +44,59 @@ class Open(Skill):
     ) -> tuple[Motion, ...] | Failure:
         """See ``Skill.refine``."""
         drawer = action.bindings[0]
-        opening = opening_of(bench, drawer, state)
-        if isinstance(opening, Failure):
-            return opening
+        value = self._value(bench, drawer, state)
+        if isinstance(value, Failure):
+            return value
         handle = handle_of(bench, drawer)
-        if stands_at(bench, handle, state, opening) or makes_do(bench, handle, state, rng):
+        if stands_at(bench, handle, state, value):
             return ()
-        step = Step(lambda s, r: operations(bench, s, handle, opening, r), drawer)
+        if self.role.opens is not None and makes_do(bench, handle, state, rng):
+            return ()
+        step = Step(lambda s, r: operations(bench, s, handle, value, r), drawer)
         return carry_out(bench, action, (step,), state, rng)
 
     def first_contacts(
         self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
-        """Pulls at the handle."""
+        """Pulls or pushes at the handle."""
         drawer = action.bindings[0]
-        opening = opening_of(bench, drawer, state)
-        if isinstance(opening, Failure):
+        value = self._value(bench, drawer, state)
+        if isinstance(value, Failure):
             return iter(())
-        return operations(bench, state, handle_of(bench, drawer), opening, rng)
+        return operations(bench, state, handle_of(bench, drawer), value, rng)
 
     def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
         """However far the drawer is open, where the hand is empty."""
         return state.held is None and action.bindings[0].handle is not None
+
+
+class Open(_Handled):
+    """Opens a drawer, as far as it is to be opened or as far as its way is free."""
+
+    role: ClassVar[Role] = Role(opens=0)
+
+    def _value(self, bench: Workbench, drawer: Binding, state: State) -> float | Failure:
+        return opening_of(bench, drawer, state)
 
     def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
         """There must be a handle in reach, and no furniture in the drawer's way."""
         return cannot_open(bench, action.bindings[0], state)
 
 
-class Close(Skill):
+class Close(_Handled):
     """Closes a drawer."""
 
-    parameters: ClassVar[tuple[str, ...]] = ("furniture", "hand")
     role: ClassVar[Role] = Role(closes=0)
 
-    def refine(
-        self,
-        bench: Workbench,
-        action: BoundAction,
-        upcoming: tuple[BoundAction, ...],
-        state: State,
-        rng: np.random.Generator,
-    ) -> tuple[Motion, ...] | Failure:
-        """See ``Skill.refine``."""
-        drawer = action.bindings[0]
+    def _value(self, bench: Workbench, drawer: Binding, state: State) -> float | Failure:
         failed = cannot_close(bench, drawer, state)
-        if failed is not None:
-            return failed
-        handle = handle_of(bench, drawer)
-        if stands_at(bench, handle, state, 0.0):
-            return ()
-        step = Step(lambda s, r: operations(bench, s, handle, 0.0, r), drawer)
-        return carry_out(bench, action, (step,), state, rng)
+        return 0.0 if failed is None else failed
 
     def first_contacts(
         self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
-        """Pushes at the handle."""
+        """Pushes at the handle, whatever may stop the drawer: ``refine`` tells that best."""
         return operations(bench, state, handle_of(bench, action.bindings[0]), 0.0, rng)
-
-    def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
-        """However far the drawer is open, where the hand is empty."""
-        return state.held is None and action.bindings[0].handle is not None
 
     def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
         """There must be a handle in reach."""

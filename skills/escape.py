@@ -21,10 +21,9 @@ from galley.motion.path import Path
 from galley.motion.timing import rest_to_rest
 from galley.reachability.arm import follow
 from galley.skills.free_motion import held_attachment
-from galley.skills.lines import proven_line
-from galley.skills.manipulation import CARRY_SPEED, Line, shifted, straight
+from galley.skills.lines import Tally, proven_line, stroke_motion, stroke_states
+from galley.skills.manipulation import CARRY_SPEED, Line, Stroke, shifted, straight
 from galley.skills.proof import CONTACT, grip, prove
-from galley.skills.tally import Tally
 from galley.skills.workbench import OPEN, Workbench
 from galley.worlds.checker import Pair
 
@@ -33,10 +32,9 @@ _LENGTHS = (0.10, 0.05, 0.02)  # m, how far a leg may go; of the first that the 
 _LEAST = 0.02  # m, a leg that is to end free goes at least this far
 _TOUCHING = 0.002  # m by the kernel's bodies; what is nearer at a leg's beginning may touch on it
 _DEEPER = 0.0005  # m that such a pair may press into each other on the way, more than before
-_STROKE_STATES = 6  # of the fingers on their way open
 _BASE_STEPS = (0.02, 0.05, 0.10)  # m that the base gives way where it stands too near something
 _TRIES = 400  # legs looked at in all
-_SLOW = 0.5  # share of the limits for fingers and base
+_SLOW = 0.25  # share of the limits for the base
 
 
 def escape(
@@ -104,17 +102,11 @@ def _letting_go(bench: Workbench, state: State, action_index: int) -> tuple[Moti
     if not any(fingers & set(pair) for pair in allowed):
         return ()  # they are round nothing: no need to
     checker = bench.checker(state, allowed, CONTACT)
-    for opening in (OPEN, *(float(now.max()) + d for d in (0.015, 0.01, 0.005, 0.002))):
-        Q = np.repeat(state.q[None], _STROKE_STATES, axis=0)
-        Q[:, where] = np.linspace(now, min(opening, OPEN), _STROKE_STATES)
-        if checker.free_many(Q).all():
-            path = Path("fingers", Q[[0, -1], where])
-            trajectory = rest_to_rest(path, bench.robot.group("fingers"), _SLOW)
-            record = Record("direct")
-            phase = "escape: open fingers"
-            return (
-                Motion(action_index, phase, "fingers", path, trajectory, (), allowed, None, record),
-            )
+    for wider in (OPEN, *(float(now.max()) + d for d in (0.015, 0.01, 0.005, 0.002))):
+        opening = min(wider, OPEN)
+        if checker.free_many(stroke_states(bench, state.q, opening)).all():
+            opened = Stroke("escape: open fingers", opening, allowed, ())
+            return (stroke_motion(bench, state.q, opened, action_index, opened.phase),)
     return ()
 
 
@@ -201,25 +193,9 @@ class _Search:
             return None
         hand = bench.hand(state)
         poses = np.array([hand(arm) for arm in arms])
-        held = held_attachment(bench, state)
-        line = Line(phase, poses, state, allowed, held, CARRY_SPEED)
+        line = Line(phase, poses, state, allowed, held_attachment(bench, state), CARRY_SPEED)
         segment = proven_line(bench, line, state.q, arms, Tally())
-        if segment is None:
-            return None
-        record = Record(
-            "straight", length_rrt=segment.path.length, min_clearance_m=segment.clearance
-        )
-        return Motion(
-            self.action_index,
-            phase,
-            "arm",
-            segment.path,
-            segment.trajectory,
-            held,
-            allowed,
-            None,
-            record,
-        )
+        return None if segment is None else segment.motion(line, self.action_index, phase)
 
     def _base_legs(self, state: State, allowed: frozenset[Pair], last: bool) -> Iterator[Motion]:
         """Short straight drives, where the base stands too near something."""
@@ -245,7 +221,7 @@ class _Search:
                 if prove(bench, state, path, allowed, CONTACT).hit is not None:
                     continue
                 ends = replace(path, waypoints=path.waypoints[[0, -1]])
-                trajectory = rest_to_rest(ends, group, _SLOW * 0.5)
+                trajectory = rest_to_rest(ends, group, _SLOW)
                 held = held_attachment(bench, state)
                 phase, record = "escape: give way", Record("straight", length_rrt=path.length)
                 yield Motion(

@@ -1,30 +1,37 @@
 """Proof that something is in the way: a stated grid without a solution, that has one without it.
 
 The grid is over where the base stands, the value of joint 7 and all arm configurations for it, for
-every manipulation listed. It proves nothing of what lies between its points; it says so.
+every manipulation listed. It proves nothing of what lies between its points; it says so. At each
+point the planner's own tests are made in the planner's own order: arm configurations, the contact,
+the lines. A hand in collision at a contact is so wherever the base stands: it is looked at once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, transform, wrap
-from galley.domain.scene import HAND, Body, Handle, Scene, Stance
-from galley.domain.state import Placement, State
+from galley.domain.frames import Array, inverse, wrap
+from galley.domain.scene import HAND, Handle, Stance
+from galley.domain.state import State
+from galley.reachability.arm import configurations, follow, reachable_bases
+from galley.robots.panda import X_FH, stretch
+from galley.robots.panda_ik import A7, D1, DF, LIMITS
 from galley.skills.build import folded
-from galley.skills.contacts import operations, picks
+from galley.skills.contacts import operations, picks, supports
 from galley.skills.grasps import CLEARANCE, grasps_at
-from galley.skills.grid_search import Outcome, search
+from galley.skills.lines import Tally, run_through, touched, whole
 from galley.skills.manipulation import Line, Manipulation, Stroke, handle_grasps
-from galley.skills.touching import supports
-from galley.skills.workbench import OPEN, Workbench
+from galley.skills.proof import CONTACT_MARGIN, grip
+from galley.skills.workbench import OPEN, Workbench, without
+from galley.worlds.checker import MARGIN
 
 Listed = Callable[[Workbench, State], Sequence[Manipulation]]
 """All manipulations of one kind in a State: every grasp of an item, every way to take a handle."""
@@ -32,8 +39,10 @@ Listed = Callable[[Workbench, State], Sequence[Manipulation]]
 _SINGLES = 6  # things removed one at a time, those first that are in the way most often
 _PAIRED = 4  # things removed two at a time
 _ITEMS = 12  # items removed all together; of more only those that are in the way
-_PARKED = transform(None, (0.0, 0.0, -50.0))  # X_WI of an item that is taken away
-_GROUND = 0.005  # m, what is no higher carries the base
+_LOOKS = 24  # of the configurations in collision that are asked what they touch, a manipulation
+_BATCH = 48  # base poses whose configurations are checked at a time
+_INSET = 0.01  # rad, off the limits of joint 7
+_X_HF = inverse(X_FH)
 
 
 @dataclass(frozen=True)
@@ -99,8 +108,8 @@ def exhaustive(
     """
     grid = Grid() if grid is None else grid
     ways = contacts(bench, state)
-    found = _searched(bench, state, ways, stance, grid)
-    if found.solutions or not found.complete or not ways:
+    found = search_grid(bench, state, ways, stance, grid)
+    if found.solved or not found.complete or not ways:
         return None
     told: dict[str, Any] = {
         "kind": "exhaustive-grid",
@@ -120,7 +129,7 @@ def exhaustive(
         )
 
     def frees(names: tuple[str, ...]) -> bool:
-        return _searched(*_without(bench, state, ways, names), stance, grid).solutions > 0
+        return search_grid(*cleared(bench, state, ways, names), stance, grid).solved
 
     names = _culprits(bench, _removable(bench, state, ways), found.blockers, frees)
     if names is None:
@@ -157,40 +166,6 @@ def every_operation(
     return list(islice(operations(bench, state, handle, value, np.random.default_rng(0)), count))
 
 
-def recheck(
-    bench: Workbench,
-    state: State,
-    contacts: Listed,
-    certificate: Mapping[str, Any],
-) -> bool:
-    """Whether a certificate of ``exhaustive`` holds when its grid is searched anew.
-
-    Args:
-        contacts: the same list as then.
-        certificate: of a Failure, or read from a report.
-    """
-    told = certificate["grid"]
-    grid = Grid(told["x_m"], told["y_m"], told["heading_rad"], told["joint7"], told["lines"])
-    ways, stance = contacts(bench, state), bench.scene.stance(certificate["stance"])
-    if [way.name for way in ways] != list(certificate["ways"]):
-        return False
-    found = _searched(bench, state, ways, stance, grid)
-    if found.solutions or not found.complete:
-        return False
-    if "without" not in certificate:
-        return found.kinematic == 0
-    names = tuple(certificate["without"])
-    return _searched(*_without(bench, state, ways, names), stance, grid).solutions > 0
-
-
-def _searched(
-    bench: Workbench, state: State, ways: Sequence[Manipulation], stance: Stance, grid: Grid
-) -> Outcome:
-    arms = folded(bench, state)
-    arm = arms[0] if len(arms) else bench.tucked
-    return search(bench, state, ways, grid.bases(bench, stance), arm, grid.joint7, grid.lines)
-
-
 def _culprits(
     bench: Workbench,
     removable: Sequence[str],
@@ -220,77 +195,182 @@ def _culprits(
 
 
 def _removable(bench: Workbench, state: State, ways: Sequence[Manipulation]) -> list[str]:
-    """What can be thought away: all but what is needed."""
-    scene, needed = bench.scene, _needed(bench, state, ways)
+    """What can be thought away: all but what the hand touches or holds, carriers and the floor."""
+    scene = bench.scene
+    needed = {body.parent for body in scene.bodies}
+    for k, item in enumerate(scene.items):
+        if state.items[k].parent == HAND:
+            needed.add(item.name)
+        else:
+            needed.update((state.items[k].parent, *supports(bench, state, k)))
+    for way in ways:
+        for step in way.steps:
+            needed.update(name for pair in step.allowed for name in pair)
+    low = bench.kernel.constant_pairs("base")  # what the base drives over
+    needed.update(name for pair in low for name in pair)
     names = [item.name for item in scene.items] + [body.name for body in scene.bodies]
     return [name for name in names if name not in needed]
 
 
-def _needed(bench: Workbench, state: State, ways: Sequence[Manipulation]) -> set[str]:
-    """What can't be thought away: what the hand touches, carriers, the floor, what is held."""
-    scene = bench.scene
-    found = {body.parent for body in scene.bodies}
-    for k, item in enumerate(scene.items):
-        if state.items[k].parent == HAND:
-            found.add(item.name)
-        else:
-            found.update((state.items[k].parent, *supports(bench, state, k)))
+def cleared(
+    bench: Workbench, state: State, ways: Sequence[Manipulation], names: Sequence[str]
+) -> tuple[Workbench, State, list[Manipulation]]:
+    """The same manipulations in a world without some items and bodies."""
+    index = bench.scene.item_index
+    items = [index[name] for name in names if name in index]
+    bodies = [name for name in names if name not in index]
+    found = []
     for way in ways:
-        for step in way.steps:
-            found.update(name for pair in step.allowed for name in pair)
-    found.update(body.name for body in scene.bodies if _top(body) < _GROUND)
+        steps = (
+            replace(step, state=without(step.state, items)) if isinstance(step, Line) else step
+            for step in way.steps
+        )
+        found.append(replace(way, steps=tuple(steps)))
+    return bench.without(bodies) if bodies else bench, without(state, items), found
+
+
+@dataclass
+class Outcome:
+    """What a grid holds.
+
+    Attributes:
+        bases: base poses in the grid. free: those where the robot finds room, the arm folded.
+        kinematic: pairs of a manipulation and a base pose from which the arm reaches its contact.
+        in_collision: arm configurations at contacts that touch what they must not.
+        followed: how often lines were followed and checked.
+        solved: whether the search ended with a solution.
+        complete: False where it ended before the grid did.
+        blockers: what is in the way, how often.
+    """
+
+    bases: int = 0
+    free: int = 0
+    kinematic: int = 0
+    in_collision: int = 0
+    followed: int = 0
+    solved: bool = False
+    complete: bool = True
+    blockers: Counter[str] = field(default_factory=Counter)
+
+    def counts(self) -> dict[str, int]:
+        """The figures for a certificate."""
+        names = ("bases", "free", "kinematic", "in_collision", "followed")
+        return {name: int(getattr(self, name)) for name in names}
+
+
+def search_grid(
+    bench: Workbench, state: State, ways: Sequence[Manipulation], stance: Stance, grid: Grid
+) -> Outcome:
+    """Every manipulation from every base pose of the grid; ends at the first solution."""
+    bases = grid.bases(bench, stance)
+    found = Outcome(bases=len(bases))
+    robot, spec = bench.robot, bench.scene.robot.base
+    checker = bench.checker(state, grip(bench, state))
+    arms = folded(bench, state)  # the arm as it is when the base arrives
+    Q = np.repeat(state.q[None], len(bases), axis=0)
+    Q[:, robot.slice("base")] = bases
+    Q[:, robot.slice("arm")] = arms[0] if len(arms) else bench.tucked
+    free = checker.free_many(Q) if len(bases) else np.zeros(0, dtype=bool)
+    found.free = int(free.sum())
+    q7 = np.linspace(LIMITS.lower[6] + _INSET, LIMITS.upper[6] - _INSET, grid.joint7)
+    tally = Tally()
+    for way in ways:
+        near = np.flatnonzero(_in_ring(bench, way, bases))
+        reached = near[reachable_bases(way.contact, bases[near], spec, q7)] if len(near) else near
+        found.kinematic += len(reached)
+        usable = reached[free[reached]]
+        for k in _spread(reached[~free[reached]], _LOOKS if not len(usable) else 4):
+            found.blockers.update(touched(bench, checker.contacts(Q[k])[:1]))
+        if not len(usable):
+            continue
+        hits = _hand_hits(bench, way, bases[usable[0]], q7)
+        if hits:
+            found.blockers.update(dict.fromkeys(sorted(hits), len(usable)))
+            found.in_collision += len(usable)
+            continue
+        for begin in range(0, len(usable), _BATCH):
+            batch = bases[usable[begin : begin + _BATCH]]
+            _try(bench, way, batch, q7, grid.lines, tally, found)
+            if found.solved or not found.complete:
+                return found
+    found.blockers.update(tally.bodies())
     return found
 
 
-def _top(body: Body) -> float:
-    """Highest z (m) of a body's collision shapes; infinite where it isn't known."""
-    tops = [-np.inf]
-    for shape in body.shapes:
-        if shape.kind == "mesh":
-            return np.inf
-        if shape.collision:
-            X_WS = body.X_WB0 @ shape.X_BS
-            tops.append(float(X_WS[2, 3] + np.abs(X_WS[2, :3]) @ shape.half_extents))
-    return max(tops)
+def _try(
+    bench: Workbench,
+    way: Manipulation,
+    bases: Array,
+    q7: Array,
+    lines: int,
+    tally: Tally,
+    found: Outcome,
+) -> None:
+    """One manipulation from some base poses (m, 3), until it can be run from one of them."""
+    spec, line = bench.scene.robot.base, way.first
+    each = [configurations(way.contact, base, spec, q7) for base in bases]
+    arms, owner = np.concatenate(each), np.repeat(np.arange(len(bases)), [len(a) for a in each])
+    Q = whole(bench.robot, bases[owner], arms, way.opening)
+    scene_q = None if line.scene_q is None else np.repeat(line.scene_q[-1:], len(Q), axis=0)
+    checker = bench.checker(line.state, line.allowed, CONTACT_MARGIN)
+    free = checker.free_many(Q, scene_q)
+    found.in_collision += int((~free).sum())
+    for k in _spread(np.flatnonzero(~free), 4):
+        value = None if scene_q is None else scene_q[k]
+        found.blockers.update(touched(bench, checker.contacts(Q[k], value)[:1]))
+    for k in np.flatnonzero(free):
+        if found.followed == lines:
+            found.complete = False
+            return
+        found.followed += 1
+        if run_through(bench, way, bases[owner[k]], arms[k], tally) is not None:
+            found.solved = True
+            return
 
 
-def _without(
-    bench: Workbench, state: State, ways: Sequence[Manipulation], names: tuple[str, ...]
-) -> tuple[Workbench, State, list[Manipulation]]:
-    """The same manipulations in a world without some items and bodies."""
-    scene = bench.scene
-    items = [scene.item_index[name] for name in names if name in scene.item_index]
-    bodies = [name for name in names if name not in scene.item_index]
+def _hand_hits(bench: Workbench, way: Manipulation, base: Array, q7: Array) -> set[str]:
+    """What the hand touches at the contact or on the way there, wherever the base stands.
 
-    def emptied(at: State) -> State:
-        for index in items:
-            at = at.with_item(index, Placement("world", _PARKED))
-        return at
-
-    found = []
-    for way in ways:
-        steps: list[Line | Stroke] = []
-        for step in way.steps:
-            if isinstance(step, Line):
-                steps.append(replace(step, state=emptied(step.state)))
-            else:
-                steps.append(step)
-        found.append(replace(way, steps=tuple(steps)))
-    if bodies:
-        settings = replace(bench.settings, checker="kernel")  # the other world stays as it is
-        bench = Workbench(_scene_without(scene, bodies), bench.robot, bench.world, settings)
-    return bench, emptied(state), found
+    Its pose is the manipulation's: any arm configuration shows it.
+    """
+    robot, spec, line = bench.robot, bench.scene.robot.base, way.first
+    hand = {robot.palm, *robot.fingers}
+    if line.state.held is not None:
+        hand.add(bench.scene.items[line.state.held].name)
+    contact = configurations(way.contact, base, spec, q7)[0]
+    path = follow(contact, line.poses[::-1], base, spec)
+    shown = [(-1, contact, False)]
+    if path is not None:
+        shown += [(len(path) // 2, path[::-1][len(path) // 2], False), (0, path[-1], True)]
+    found: set[str] = set()
+    for index, arm, full in shown:
+        q = np.concatenate([base, arm, [way.opening] * 2])
+        allowed = grip(bench, line.state) if full else line.allowed
+        checker = bench.checker(line.state, allowed, MARGIN if full else CONTACT_MARGIN)
+        scene_q = None if line.scene_q is None else line.scene_q[index]
+        for hit in checker.contacts(q, scene_q):
+            if len({hit.a, hit.b} & hand) == 1:
+                found.update(set(touched(bench, (hit,))) - hand)
+    return found
 
 
-def _scene_without(scene: Scene, bodies: Sequence[str]) -> Scene:
-    return replace(
-        scene,
-        bodies=tuple(body for body in scene.bodies if body.name not in bodies),
-        regions=tuple(region for region in scene.regions if region.body not in bodies),
-        handles=tuple(handle for handle in scene.handles if handle.body not in bodies),
-    )
+def _in_ring(bench: Workbench, way: Manipulation, bases: Array) -> NDArray[np.bool_]:
+    """Of base poses (m, 3): whether a stretched arm could span the way to the contact at all."""
+    spec = bench.scene.robot.base
+    X_WF = way.contact @ _X_HF
+    p_WC = X_WF[:3, 3] - DF * X_WF[:3, 2]  # the wrist lies on a circle of radius A7 about C
+    height = float(p_WC[2]) - (spec.p_BA[2] + D1)
+    c, s = np.cos(bases[:, 2]), np.sin(bases[:, 2])
+    x = bases[:, 0] + c * spec.p_BA[0] - s * spec.p_BA[1] - p_WC[0]
+    y = bases[:, 1] + s * spec.p_BA[0] + c * spec.p_BA[1] - p_WC[1]
+    return np.asarray(x * x + y * y <= (stretch()[1] + A7) ** 2 - height**2)
+
+
+def _spread(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """At most so many of the rows, spread over them."""
+    return rows[:: max(1, -(-len(rows) // most))]
 
 
 def _steps(low: float, high: float, step: float) -> Array:
-    count = int(np.ceil((high - low) / step - 1e-9))
-    return np.linspace(low, high, count + 1)
+    """Values from low to high, both included, at most ``step`` apart."""
+    return np.linspace(low, high, int(np.ceil((high - low) / step - 1e-9)) + 1)

@@ -15,7 +15,6 @@ from galley.motion.effects import after, effects
 from galley.motion.motion import Motion, Record
 from galley.motion.trajectory import limit_ratios, slowed
 from galley.skills.proof import free_view
-from galley.skills.timing import speed
 from galley.skills.workbench import Workbench
 
 IN_CONTACT = ("straight", "direct")  # planners of lines and strokes: all others move freely
@@ -74,7 +73,7 @@ def _optimized(bench: Workbench, motion: Motion, state: State) -> Motion:
     from galley.optimization.time_optimal import time_optimal
 
     began = perf_counter()
-    group, scale = bench.robot.group(motion.group), speed(bench, state, motion.group)
+    group, scale = bench.robot.group(motion.group), bench.speed(state, motion.group)
     view = free_view(bench, state, motion.group, motion.allowed)
     optimize = smooth if method == "smooth" else time_optimal
     found = optimize(view, motion.path, group, scale)

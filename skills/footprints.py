@@ -5,6 +5,7 @@ Everything is two-dimensional, in the frame B of a region's body (its z points u
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,16 +56,6 @@ class Upright:
         X[2, 3] = item.size[2] / 2.0
         return cls(item.size, _outline(item, X), _layers(item, X))
 
-    @classmethod
-    def box(cls, size: Array) -> Upright:
-        """A box of this size: (x, y) or (x, y, height)."""
-        size = np.asarray(size, dtype=np.float64)
-        height = float(size[2]) if len(size) > 2 else np.inf
-        half = size[:2] / 2.0
-        outline = frozen(np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half)
-        full = frozen([size[0], size[1], height if len(size) > 2 else 0.0])
-        return cls(full, outline, (Layer(0.0, height, outline),))
-
 
 @dataclass(frozen=True)
 class Footprint:
@@ -81,23 +72,17 @@ class Footprint:
     layers: tuple[Layer, ...] = ()
 
     @classmethod
-    def of(
-        cls, scene: Scene, state: State, index: int, region: Region, X_WH: Array
-    ) -> Footprint | None:
+    def from_item(cls, scene: Scene, state: State, index: int, region: Region) -> Footprint | None:
         """Of an item that stands on or in the region; None if it is held or elsewhere.
 
         It counts where its outline reaches over one of the region's boxes and its underside is
-        within 10 mm of that box's floor.
-
-        Args:
-            index: the item's, in ``scene.items``.
-            X_WH: the hand's pose (4, 4).
+        within 10 mm of that box's floor. ``index`` is the item's, in ``scene.items``.
         """
         if state.held == index:
             return None
         item = scene.items[index]
         X_WB = scene.body_pose(region.body, state.scene_q)
-        X_BI = inverse(X_WB) @ item_pose(scene, state, index, X_WH)
+        X_BI = inverse(X_WB) @ item_pose(scene, state, index, np.eye(4))
         bottom = float((corners(item) @ X_BI[2, :3]).min() + X_BI[2, 3])
         outline: Array | None = None
         for lower, upper in region.boxes:
@@ -111,13 +96,6 @@ class Footprint:
                 return cls(outline, item.name, _layers(item, X_BI))
         return None
 
-    @classmethod
-    def from_item(
-        cls, scene: Scene, state: State, index: int, region: Region, X_WH: Array | None = None
-    ) -> Footprint | None:
-        """``of``; without ``X_WH`` where no hand's pose is needed, as a held item is elsewhere."""
-        return cls.of(scene, state, index, region, np.eye(4) if X_WH is None else X_WH)
-
 
 def furniture_on(scene: Scene, scene_q: Array, region: Region, height: float) -> list[Footprint]:
     """Of the furniture that leaves no room in a region for a thing of some height, metres.
@@ -125,35 +103,52 @@ def furniture_on(scene: Scene, scene_q: Array, region: Region, height: float) ->
     Each solid shape that reaches over a box of the region between its floor and that height. In a
     drawer only what moves with it counts: the rest is not above it when it is open.
     """
-    X_BW = inverse(scene.body_pose(region.body, scene_q))
-    joints = (scene.body(name).joint for name in scene.chain(region.body))
-    joint = next((name for name in joints if name is not None), None)
-    own = None if joint is None else scene.moved_by(joint)
+    own = moving_with(scene, region.body) if scene.carried(region.body) else None
     found: list[Footprint] = []
-    for body in scene.bodies:
-        if own is not None and body.name not in own:
+    for body, shape, X_BS in solid_furniture(scene, scene_q, region):
+        if own is not None and body not in own:
             continue
+        low, high = shape.bounds(X_BS)
+        for lower, upper in region.boxes:
+            over = (low[:2] < upper[:2]).all() and (high[:2] > lower[:2]).all()
+            floor = float(lower[2])
+            if over and high[2] > floor + _LOW and low[2] < floor + height - _LOW:
+                X_S = X_BS @ shape.X_BS
+                if shape.kind == "sphere":  # judged by the square around it
+                    points = np.array(
+                        [[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])]
+                    )
+                else:
+                    points = (_solid(shape, True) @ X_S[:3, :3].T + X_S[:3, 3])[:, :2]
+                outline = convex_hull(points)
+                # Areas are summed up in proofs: shapes that overlap others don't count there.
+                alone = all(gaps(outline[None], f.outline[None])[0, 0] >= 0.0 for f in found)
+                layers = _layers_of(shape, X_S, floor) if alone else ()
+                found.append(Footprint(frozen(outline), body, layers))
+                break
+    return found
+
+
+def solid_furniture(
+    scene: Scene, scene_q: Array, region: Region
+) -> Iterator[tuple[str, Shape, Array]]:
+    """Each solid shape of the furniture, meshes left out: its body's name, the shape, X_BS (4, 4).
+
+    X_BS is the pose of the shape's body S in the frame of the region's body B.
+    """
+    X_BW = inverse(scene.body_pose(region.body, scene_q))
+    for body in scene.bodies:
         X_BS = X_BW @ scene.body_pose(body.name, scene_q)
         for shape in body.shapes:
-            if not shape.collision or shape.kind == "mesh":
-                continue
-            X_S = X_BS @ shape.X_BS
-            reach = np.abs(X_S[:3, :3]) @ shape.half_extents
-            low, high = X_S[:3, 3] - reach, X_S[:3, 3] + reach
-            for lower, upper in region.boxes:
-                over = (low[:2] < upper[:2]).all() and (high[:2] > lower[:2]).all()
-                floor = float(lower[2])
-                if over and high[2] > floor + _LOW and low[2] < floor + height - _LOW:
-                    # A ball is judged by the square around it.
-                    points = _solid(shape, True) if shape.kind != "sphere" else _corners_of(reach)
-                    R = X_S[:3, :3] if shape.kind != "sphere" else np.eye(3)
-                    outline = convex_hull((points @ R.T + X_S[:3, 3])[:, :2])
-                    # Areas are summed up in proofs: shapes that overlap others don't count there.
-                    alone = all(gaps(outline[None], f.outline[None])[0, 0] >= 0.0 for f in found)
-                    layers = _layers_of(shape, X_S, floor) if alone else ()
-                    found.append(Footprint(frozen(outline), body.name, layers))
-                    break
-    return found
+            if shape.collision and shape.kind != "mesh":
+                yield body.name, shape, X_BS
+
+
+def moving_with(scene: Scene, body: str) -> frozenset[str]:
+    """The bodies that the joint nearest to a body carries along with it; itself if none does."""
+    joints = (scene.body(name).joint for name in scene.chain(body))
+    joint = next((name for name in joints if name is not None), None)
+    return frozenset((body,) if joint is None else scene.moved_by(joint))
 
 
 def placed(outline: Array, poses: Array) -> Array:
@@ -277,9 +272,3 @@ def _layers_of(shape: Shape, X_S: Array, floor: float) -> tuple[Layer, ...]:
         low, high = float(p[:, 2].min()) - floor, float(p[:, 2].max()) - floor
         return (Layer(low, high, convex_hull(p[:, :2])),)
     return ()
-
-
-def _corners_of(half: Array) -> Array:
-    """The corners (8, 3) of a box of half extents (3,)."""
-    signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, 8).T
-    return np.asarray(signs * half)

@@ -12,9 +12,9 @@ from galley.domain.frames import Array
 from galley.domain.state import State
 from galley.motion.motion import Attachment, Motion, Record
 from galley.motion.path import Path
-from galley.skills.finders import BOTH, CompiledFinder, Finder, PythonFinder
+from galley.motion.timing import rest_to_rest
+from galley.skills.finders import BOTH, CompiledFinder, Finder, PyBulletFinder
 from galley.skills.proof import FREE, grip, prove
-from galley.skills.timing import quick
 from galley.skills.workbench import Workbench
 from galley.worlds.checker import Pair
 
@@ -32,9 +32,10 @@ def free_motion(
 ) -> Motion | Failure:
     """Move one joint group from ``state`` to one of ``goals`` (m, k).
 
-    Planned by the settings' planner (the base always by RRT-Connect), shortcut and proven. With
-    ``shortest`` the seed's QP replaces an arm's path where its result is proven free. Where the
-    kernel finds no way for the arm alone, base and arm move together. The trajectory is a quick
+    Planned by the settings' planner (the base always by RRT-Connect), shortcut and proven; in
+    PyBullet by the seed's RRT, and proven. With ``shortest`` the seed's QP replaces an arm's path
+    where its result is proven free. Where no way is found for the arm alone, base and arm move
+    together. The trajectory is a quick
     one, with a stop at each corner: ``finish`` makes the final one.
     """
     began = time.perf_counter()
@@ -44,7 +45,7 @@ def free_motion(
         # Search on sampled edges, then prove; where the proof finds a hit, search on a finer grid.
         finder = _finder(bench, state, group, allowed, finer, rng)
         found, planner = finder.search(start, np.atleast_2d(goals))
-        if isinstance(found, Failure) and group == "arm" and finder.gives_up_on_arm_alone(found):
+        if group == "arm" and isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
             # The base makes room and comes back: both at once find ways that neither finds alone.
             group, start = BOTH, state.q[bench.robot.slice(BOTH)]
             base = np.repeat(state.q[None, bench.robot.slice("base")], len(goals), axis=0)
@@ -74,7 +75,7 @@ def free_motion(
     spent = 1e3 * (time.perf_counter() - began)
     record = replace(record, planning_ms=spent - record.optimization_ms)
     attachments = held_attachment(bench, state)
-    trajectory = quick(bench, state, path)
+    trajectory = rest_to_rest(path, bench.robot.group(path.group), bench.speed(state, path.group))
     return Motion(action_index, phase, group, path, trajectory, attachments, allowed, record=record)
 
 
@@ -86,8 +87,8 @@ def _finder(
     finer: float,
     rng: np.random.Generator,
 ) -> Finder:
-    """What searches and shortens: compiled with the kernel, or in Python with PyBullet."""
-    make = CompiledFinder if bench.compiled else PythonFinder
+    """What searches and shortens: compiled on the kernel, or the seed's RRT in PyBullet."""
+    make = CompiledFinder if bench.compiled else PyBulletFinder
     return make(bench, state, group, allowed, finer, rng)
 
 

@@ -1,9 +1,13 @@
-"""Arm configurations along the lines of a Manipulation, checked, timed and proven."""
+"""Arm configurations along the lines of a Manipulation, checked, timed and proven.
+
+Candidates that are turned down are tallied, to say why if none is left.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import groupby
 
@@ -11,22 +15,64 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.base_spec import MobileBaseSpec
+from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
-from galley.motion.edges import bisection_order
+from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
-from galley.motion.timing import through
+from galley.motion.space import bisection_order
+from galley.motion.timing import rest_to_rest, through
 from galley.motion.trajectory import Trajectory
 from galley.reachability.arm import follow
+from galley.robots.kinematics import travel_bound
 from galley.robots.model import JointGroup, RobotModel
-from galley.robots.travel import travel_bound
 from galley.skills.manipulation import Line, Manipulation, Stroke
 from galley.skills.proof import CONTACT, CONTACT_MARGIN, free_view, grip, held_reach, prove
-from galley.skills.tally import Tally
 from galley.skills.workbench import Workbench
-from galley.worlds.checker import MARGIN, Checker
+from galley.worlds.checker import MARGIN, Checker, Contact
 
+_LOOKED_AT = 100  # of the states in collision: enough to see what is in the way most often
 _FAR = 0.2  # rad, knots farther than this from a limit leave no doubt about the curve between them
 _STROKE_STATES = 6  # of the fingers on their way open or closed
+_STROKE_SPEED = 0.5  # share of the fingers' limits
+
+
+@dataclass
+class Tally:
+    """Why candidates were turned down, to say so if none is left.
+
+    Attributes:
+        tried: how many candidates.
+        reasons: how often each reason came up.
+    """
+
+    tried: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    _hits: list[Callable[[], tuple[str, ...]]] = field(default_factory=list)
+
+    def hit(self, what: Callable[[], tuple[str, ...]]) -> None:
+        """One more in collision; ``what`` names what it hits, and is asked only where needed."""
+        self.reasons["in collision"] += 1
+        self._hits.append(what)
+
+    def bodies(self) -> Counter[str]:
+        """How often each body or item was in the way, among 100 of the candidates at most."""
+        step = max(1, -(-len(self._hits) // _LOOKED_AT))
+        return Counter(name for what in self._hits[::step] for name in what())
+
+    def failure(self, what: str) -> Failure:
+        """An honest "tried so often": it proves nothing."""
+        parts = [f"{reason} {n}x" for reason, n in self.reasons.most_common()]
+        message = f"no way found to {what} in {self.tried} tries"
+        if not self.tried:
+            message = f"no room found to {what}"
+        if parts:
+            message += f" ({', '.join(parts)})"
+        named = [body for body, _ in self.bodies().most_common(3)]
+        if named:
+            message += f"; most often in the way: {', '.join(named)}"
+        return Failure(
+            FailureKind.BUDGET, message, tuple(named), numbers={"tries": float(self.tried)}
+        )
 
 
 @dataclass(frozen=True)
@@ -40,6 +86,21 @@ class Segment:
     path: Path
     trajectory: Trajectory
     clearance: float
+
+    def motion(self, line: Line, action_index: int, phase: str) -> Motion:
+        """The Motion that runs the Line."""
+        record = Record("straight", length_rrt=self.path.length, min_clearance_m=self.clearance)
+        return Motion(
+            action_index,
+            phase,
+            "arm",
+            self.path,
+            self.trajectory,
+            line.attachments,
+            line.allowed,
+            line.guard,
+            record,
+        )
 
 
 @dataclass(frozen=True)
@@ -108,9 +169,7 @@ class _Look:
     def touching(self, k: int) -> tuple[str, ...]:
         """What the k-th is nearest to, the robot's own links left out."""
         scene_q = None if self.scene_q is None else self.scene_q[k]
-        nearest = self.checker.contacts(self.Q[k], scene_q)[:1]
-        names = (name for contact in nearest for name in (contact.a, contact.b))
-        return tuple(name for name in names if name not in self.bench.robot.links)
+        return touched(self.bench, self.checker.contacts(self.Q[k], scene_q)[:1])
 
     def passes(self, tally: Tally) -> bool:
         """Whether all keep it; the first that doesn't is tallied."""
@@ -119,6 +178,39 @@ class _Look:
             return True
         tally.hit(lambda: self.touching(int(np.argmin(free))))
         return False
+
+
+def stroke_motion(
+    bench: Workbench, q: Array, stroke: Stroke, action_index: int, phase: str
+) -> Motion:
+    """The Motion of a Stroke of the fingers from the robot's configuration q (n,)."""
+    path = Path("fingers", np.stack([q[bench.robot.slice("fingers")], np.full(2, stroke.opening)]))
+    trajectory = rest_to_rest(path, bench.robot.group("fingers"), _STROKE_SPEED)
+    return Motion(
+        action_index,
+        phase,
+        "fingers",
+        path,
+        trajectory,
+        stroke.attachments,
+        stroke.allowed,
+        stroke.guard,
+        Record("direct"),
+    )
+
+
+def stroke_states(bench: Workbench, q: Array, opening: float) -> Array:
+    """Configurations (m, n) of the robot on the way of its fingers from q (n,) to an opening."""
+    where = bench.robot.slice("fingers")
+    Q = np.repeat(q[None], _STROKE_STATES, axis=0)
+    Q[:, where] = np.linspace(q[where], opening, _STROKE_STATES)
+    return Q
+
+
+def touched(bench: Workbench, contacts: Sequence[Contact]) -> tuple[str, ...]:
+    """What is touched, the robot's own links left out."""
+    names = (name for contact in contacts for name in (contact.a, contact.b))
+    return tuple(name for name in names if name not in bench.robot.links)
 
 
 def at_contact(
@@ -132,15 +224,18 @@ def at_contact(
     first = steps[0]
     moved = first.line.scene_q
     scene_q = None if moved is None else np.repeat(moved[-1:], len(options), axis=0)
-    look = _Look(bench, first.checker, _whole(bench.robot, base, options, first.opening), scene_q)
+    look = _Look(bench, first.checker, whole(bench.robot, base, options, first.opening), scene_q)
     free = look.free()
     if not free.any():
         tally.hit(lambda: look.touching(0))
     return np.asarray(options[free])
 
 
-def _whole(robot: RobotModel, base: Array, arms: Array, openings: float | Array) -> Array:
-    """Configurations (m, n) of the robot: base (3,), arms (m, 7), each finger's opening (m,)."""
+def whole(robot: RobotModel, base: Array, arms: Array, openings: float | Array) -> Array:
+    """Configurations (m, n) of the robot: base (3,) or (m, 3), arms (m, 7), openings (m,).
+
+    The opening is that of each finger; one number where they have all the same.
+    """
     Q = np.empty((len(arms), robot.size))
     Q[:, robot.slice("base")] = base
     Q[:, robot.slice("arm")] = arms
@@ -174,7 +269,8 @@ def run_through(
     lines = [part for part in steps if not part.stroke]
     found = []
     for part, arms in zip(lines, paths, strict=True):
-        segment = _proven(bench, part, arms, base, tally)
+        q = np.concatenate([base, arms[0], [part.opening] * 2])
+        segment = proven_line(bench, part.line, q, arms, tally)
         if segment is None:
             return None
         found.append(segment)
@@ -226,11 +322,11 @@ def _looks(
             if part.stroke:
                 openings = np.linspace(part.opening, part.closing, _STROKE_STATES)
                 still = np.repeat(arms[-1:], _STROKE_STATES, axis=0)
-                rows.append(_whole(bench.robot, base, still, openings))
+                rows.append(whole(bench.robot, base, still, openings))
                 continue
             arms = next(rest)
             order = _order(len(arms))
-            rows.append(_whole(bench.robot, base, arms[order], part.opening))
+            rows.append(whole(bench.robot, base, arms[order], part.opening))
             scene_q = None if part.line.scene_q is None else part.line.scene_q[order]
         yield _Look(bench, checker, np.concatenate(rows) if len(rows) > 1 else rows[0], scene_q)
 
@@ -254,7 +350,7 @@ def _margin_kept(
     line = part.line
     checker = bench.checker(line.state, grip(bench, line.state), MARGIN)
     scene_q = None if line.scene_q is None else line.scene_q[index][None]
-    Q = _whole(bench.robot, base, arm[None], opening)
+    Q = whole(bench.robot, base, arm[None], opening)
     return _Look(bench, checker, Q, scene_q).passes(tally)
 
 
@@ -268,12 +364,6 @@ def _joins_on(bench: Workbench, last: Part, arm: Array, base: Array) -> bool:
     if line.scene_q is not None:
         state = state.with_scene(line.scene_q[-1])
     return free_view(bench, state, "arm", grip(bench, state)).free(arm)
-
-
-def _proven(bench: Workbench, part: Part, arms: Array, base: Array, tally: Tally) -> Segment | None:
-    """See ``proven_line``."""
-    q = np.concatenate([base, arms[0], [part.opening] * 2])
-    return proven_line(bench, part.line, q, arms, tally)
 
 
 def proven_line(

@@ -86,11 +86,16 @@ class Manipulation:
     opening: float
 
     @property
+    def first(self) -> Line:
+        """The line that ends in contact."""
+        line = self.steps[0]
+        assert isinstance(line, Line)
+        return line
+
+    @property
     def contact(self) -> Array:
         """X_WH (4, 4) where the first line ends."""
-        first = self.steps[0]
-        assert isinstance(first, Line)
-        return np.asarray(first.poses[-1])
+        return np.asarray(self.first.poses[-1])
 
 
 def straight(X_A: Array, X_B: Array) -> Array:

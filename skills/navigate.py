@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from typing import ClassVar
 
@@ -15,10 +15,12 @@ from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.reachability.stances import sample_heading
 from galley.skills.build import Builder, folded
+from galley.skills.lines import Tally
 from galley.skills.manipulation import Manipulation
-from galley.skills.reach import Tally, grip, stances
+from galley.skills.proof import grip
+from galley.skills.reach import stances
 from galley.skills.refusals import out_of_reach_as_found
-from galley.skills.skill import BoundAction, Skill, stance_of
+from galley.skills.skill import BoundAction, LooksAhead, stance_of
 from galley.skills.step import here
 from galley.skills.workbench import Workbench
 
@@ -26,14 +28,11 @@ _GOALS = 2  # drives tried with different stances
 _STAY = 30  # contacts tried from where the base stands, before it drives elsewhere
 
 
-class Navigate(Skill):
-    """Drives the base. ``skills`` are asked what the next action needs."""
+class Navigate(LooksAhead):
+    """Drives the base to where the next action can be done."""
 
     parameters: ClassVar[tuple[str, ...]] = ("furniture", "furniture")
     prepares: ClassVar[bool] = True
-
-    def __init__(self, skills: Mapping[str, Skill]) -> None:
-        self.skills = skills
 
     def refine(
         self,
@@ -147,9 +146,9 @@ def _anywhere(
     rng: np.random.Generator,
     tally: Tally,
 ) -> Iterator[Array]:
-    checker = bench.checker(state, grip(bench, state))
-    low = np.maximum(stance.lower, bench.base.lower)[:2]
-    high = np.minimum(stance.upper, bench.base.upper)[:2]
+    checker, group = bench.checker(state, grip(bench, state)), bench.robot.group("base")
+    low = np.maximum(stance.lower, group.lower)[:2]
+    high = np.minimum(stance.upper, group.upper)[:2]
     while tally.tried < bench.settings.placements and (low <= high).all():
         tally.tried += 1
         base = np.array([*rng.uniform(low, high), sample_heading(stance, rng)])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -12,22 +11,18 @@ from galley.domain.failure import Failure
 from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.contacts import picks
-from galley.skills.lookahead import serves
 from galley.skills.manipulation import Manipulation
 from galley.skills.refusals import cannot_take, no_such_region
-from galley.skills.skill import BoundAction, Role, Skill, region_of
-from galley.skills.step import Step, carry_out
+from galley.skills.skill import BoundAction, LooksAhead, Role, region_of
+from galley.skills.step import Step, carry_out, serves
 from galley.skills.workbench import Workbench
 
 
-class Pick(Skill):
-    """Takes an item. ``skills`` tell which later action puts it where, so that the grasp serves."""
+class Pick(LooksAhead):
+    """Takes an item, by a grasp that serves where a later action puts it."""
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
     role: ClassVar[Role] = Role(takes=0, place=1)
-
-    def __init__(self, skills: Mapping[str, Skill] = MappingProxyType({})) -> None:
-        self.skills = skills
 
     def refine(
         self,

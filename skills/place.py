@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
 
 from galley.domain.failure import Failure
 from galley.domain.predicates import fact_holds
+from galley.domain.scene import Binding
 from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.contacts import places
-from galley.skills.lookahead import put_later
 from galley.skills.manipulation import Manipulation
 from galley.skills.refusals import fits, no_such_region, region_out_of_reach
-from galley.skills.skill import BoundAction, Role, Skill, region_of, stance_of
-from galley.skills.step import Contacts, Step, carry_out
+from galley.skills.skill import BoundAction, LooksAhead, Role, region_of, stance_of
+from galley.skills.step import Contacts, Step, carry_out, put_later
 from galley.skills.workbench import Workbench
 
 
-class Place(Skill):
-    """Puts an item down. ``skills`` tell which later actions need room in the same region."""
+class Place(LooksAhead):
+    """Puts an item down, so that those of later actions find room in the same region."""
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
     role: ClassVar[Role] = Role(puts=0, place=1)
     kind: ClassVar[str] = "surface"  # of region
     fact: ClassVar[str] = "on"  # what holds of the item and the furniture afterwards
     missing: ClassVar[str] = "surface to place things on"
-
-    def __init__(self, skills: Mapping[str, Skill] = MappingProxyType({})) -> None:
-        self.skills = skills
 
     def refine(
         self,
@@ -42,7 +38,7 @@ class Place(Skill):
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
         """See ``Skill.refine``."""
-        if self._done(bench, action, state):
+        if self.resumes(bench, action, state):
             return ()
         step = Step(self._contacts(bench, action, upcoming), action.bindings[1])
         return carry_out(bench, action, (step,), state, rng)
@@ -51,20 +47,14 @@ class Place(Skill):
         self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """Placements of the held item."""
-        if self._done(bench, action, state):
+        if self.resumes(bench, action, state):
             return iter(())
         return self._contacts(bench, action, ())(state, rng)
 
     def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
         """The item stands there already: nothing is left to do."""
-        return self._done(bench, action, state)
-
-    def _done(self, bench: Workbench, action: BoundAction, state: State) -> bool:
         thing, furniture = action.bindings[:2]
-        if state.held is not None:
-            return False
-        verdict = fact_holds(bench.scene, state, self.fact, (thing, furniture), np.eye(4))
-        return verdict is not None and verdict.holds
+        return lies(bench, self.fact, thing, furniture, state)
 
     def _contacts(
         self, bench: Workbench, action: BoundAction, upcoming: tuple[BoundAction, ...]
@@ -93,3 +83,11 @@ class PutIn(Place):
     kind: ClassVar[str] = "volume"
     fact: ClassVar[str] = "in"
     missing: ClassVar[str] = "inside to put things in"
+
+
+def lies(bench: Workbench, fact: str, thing: Binding, furniture: Binding, state: State) -> bool:
+    """Whether an item is ``on`` or ``in`` furniture, out of the hand; at its spot, if any."""
+    if state.held is not None:
+        return False
+    verdict = fact_holds(bench.scene, state, fact, (thing, furniture), np.eye(4))
+    return verdict is not None and verdict.holds

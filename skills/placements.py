@@ -7,17 +7,26 @@ the hand gets there is for others to find out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.frames import Array, rotation_z, transform
-from galley.domain.scene import Item, Region, Spot
-from galley.skills.footprints import Footprint, Upright, gaps, padded, placed
-from galley.skills.packing import GAP, pack, packable, packing_certificate, tight_spots
-
-__all__ = ["Footprint", "packable", "packing_certificate", "placements"]
+from galley.domain.frames import Array, frozen, rotation_z, transform
+from galley.domain.scene import Item, Region, Scene, Spot
+from galley.domain.state import State
+from galley.skills.footprints import (
+    Footprint,
+    Upright,
+    furniture_on,
+    gaps,
+    moving_with,
+    padded,
+    placed,
+    solid_furniture,
+)
+from galley.skills.packing import GAP, pack, tight_spots
 
 FINGERS = 0.025  # m, the gap that leaves room for a finger beside the item
 _DISTANCES = (0.03, 0.01)  # m, from others at the tight spots
@@ -32,6 +41,74 @@ _PACKS = 2  # greedy packings for a pose that none of those suits
 _ARRANGED = (2, 4, 8)  # packings of all together, wide, narrow and as narrow as may be
 _VAIN = 3  # times in a row that all can't be arranged, after which it isn't tried again
 _RARE = 0.1  # share of poses without room for fingers while there are better ones
+HEADROOM = 0.20  # m above a volume that the hand needs
+_LEAST = 0.02  # m, a narrower strip holds nothing
+
+
+@dataclass(frozen=True)
+class Later:
+    """An item that a later action puts into a region; exactly at ``spot``, if that is given."""
+
+    item: Item
+    spot: Spot | None = None
+
+    def footprint(self) -> Footprint:
+        """What it will cover at its spot; turned by 0 where any yaw will do."""
+        assert self.spot is not None
+        pose = np.array([[*self.spot.xy, self.spot.yaw or 0.0]])
+        return Footprint(placed(Upright.of(self.item).outline, pose)[0], self.item.name)
+
+
+def places_for(
+    scene: Scene,
+    state: State,
+    item: Item,
+    region: Region,
+    later: Sequence[Later],
+    spot: Spot | None,
+    rng: np.random.Generator,
+) -> Iterator[Array]:
+    """``placements`` in a region as ``state`` has it: mostly where nothing hangs over them.
+
+    Args:
+        later: what still has to find room in the region.
+        spot: where exactly the item goes; None: anywhere.
+    """
+    found = (Footprint.from_item(scene, state, k, region) for k in range(len(scene.items)))
+    taken = [footprint for footprint in found if footprint is not None]
+    taken += furniture_on(scene, state.scene_q, region, float(item.size[2]))
+    loose = [each.item for each in later if each.spot is None]
+    anywhere: Iterator[Array]
+    kept = [each.footprint() for each in later if each.spot is not None]
+    if kept:
+        # Exact places of later things stay clear, where that can be.
+        clear = placements(item, region, [*taken, *kept], loose, spot, rng)
+        first = next(clear, None)
+        if first is not None:
+            taken, anywhere = [*taken, *kept], chain((first,), clear)
+        else:
+            anywhere = placements(item, region, taken, loose, spot, rng)
+    else:
+        anywhere = placements(item, region, taken, loose, spot, rng)
+    open_to_above = exposed(scene, state, region) if spot is None else None
+    if open_to_above is None:
+        yield from anywhere
+        return
+    # What sticks out from under a worktop is easy to reach; the rest may do for a small thing.
+    shares = (placements(item, open_to_above, taken, loose, spot, rng),) * 3 + (anywhere,)
+    yield from _in_turn(shares)
+
+
+def _in_turn(ways: Sequence[Iterator[Array]]) -> Iterator[Array]:
+    """One of each in turn, until all have ended."""
+    left = list(ways)
+    while left:
+        for way in tuple(left):
+            found = next(way, None)
+            if found is None:
+                left.remove(way)
+            else:
+                yield found
 
 
 def placements(
@@ -212,3 +289,47 @@ class _Room:
         found = padded(shown)
         assert found.shape[1] == most
         self.known = [*self.known[-_KEPT + 1 :], found]
+
+
+def exposed(scene: Scene, state: State, region: Region) -> Region | None:
+    """The rectangles of a volume above which no furniture stands within HEADROOM.
+
+    The largest rectangles that the boxes around what hangs over the volume leave: they may
+    overlap each other. None if nothing does (all of it is exposed), if nothing is left, or if the
+    region is a surface.
+    """
+    if region.kind != "volume":
+        return None
+    lower, upper = region.boxes[0]
+    own = moving_with(scene, region.body)
+    rectangles = [(lower[:2], upper[:2])]
+    covered = False
+    for body, shape, X_BS in solid_furniture(scene, state.scene_q, region):
+        low, high = shape.bounds(X_BS)
+        if body in own or low[2] < lower[2] + 1e-6 or low[2] > upper[2] + HEADROOM:
+            continue
+        if any((high[:2] > a).all() and (low[:2] < b).all() for a, b in rectangles):
+            covered = True
+            rectangles = [r for old in rectangles for r in _around(old, low[:2], high[:2])]
+    if not covered or not rectangles:
+        return None
+    boxes = [[[*low, float(lower[2])], [*high, float(upper[2])]] for low, high in rectangles]
+    return replace(region, boxes=frozen(np.array(boxes)))
+
+
+def _around(rectangle: tuple[Array, Array], low: Array, high: Array) -> list[tuple[Array, Array]]:
+    """The largest rectangles that one from low to high leaves of a rectangle (low, high)."""
+    mine_low, mine_high = rectangle
+    if (high <= mine_low).any() or (low >= mine_high).any():
+        return [rectangle]
+    left = []
+    for axis in range(2):
+        for below in (True, False):
+            part_low, part_high = mine_low.copy(), mine_high.copy()
+            if below:
+                part_high[axis] = min(part_high[axis], low[axis])
+            else:
+                part_low[axis] = max(part_low[axis], high[axis])
+            if part_high[axis] - part_low[axis] >= _LEAST:
+                left.append((part_low, part_high))
+    return left

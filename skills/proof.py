@@ -9,7 +9,7 @@ from galley.domain.predicates import corners
 from galley.domain.state import State
 from galley.motion.certify import CAP, Certificate, at, certify
 from galley.motion.path import Path
-from galley.robots.travel import travel_bound
+from galley.robots.kinematics import travel_bound
 from galley.skills.workbench import Workbench
 from galley.worlds.checker import Pair, held_pairs
 from galley.worlds.view import View

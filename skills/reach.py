@@ -7,18 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, inverse
 from galley.domain.scene import Stance
-from galley.domain.state import State, item_pose
+from galley.domain.state import State
 from galley.reachability.arm import configurations, joint7_values, reachable_bases
-from galley.reachability.stances import sample_stances, shortfall
+from galley.reachability.stances import sample_stances
 from galley.robots.panda import X_FH
-from galley.skills.grasps import grasps_at, hand_in_item
-from galley.skills.lines import Segment, at_contact, parts, run_through
+from galley.skills.lines import Segment, Tally, at_contact, parts, run_through
 from galley.skills.manipulation import Line, Manipulation, Stroke
 from galley.skills.proof import grip
-from galley.skills.tally import Tally
 from galley.skills.workbench import Workbench
 
 _Q7 = 12  # values of joint 7 tried at a contact
@@ -27,8 +24,6 @@ _SOLUTIONS = 6  # arm configurations tried at a contact
 _BASES = 16  # base poses drawn for one manipulation
 _STANCES = 2  # of those that seem to do, how many it is solved from
 _X_HF = inverse(X_FH)
-
-__all__ = ["Reached", "Segment", "Tally", "grip", "out_of_reach", "solve", "stances"]
 
 
 @dataclass(frozen=True)
@@ -47,11 +42,6 @@ class Reached:
     def before(self) -> Array:
         """Arm configuration (7,) in which the first line begins."""
         return self.segments[0].path.start
-
-    @property
-    def after(self) -> Array:
-        """Arm configuration (7,) in which the last line ends."""
-        return self.segments[-1].path.end
 
     @property
     def held_after(self) -> State:
@@ -145,32 +135,3 @@ def _promising(
         tally.tried += 1
         tally.reasons[reason] += 1
     return bases[:_STANCES]
-
-
-def out_of_reach(bench: Workbench, state: State, index: int, stance: Stance) -> Failure | None:
-    """A Failure with a distance bound if no stance in the set lets the hand reach an item.
-
-    Whichever grasp is taken, the flange is at most ``hand`` away from the item's centre.
-    """
-    scene = bench.scene
-    item = scene.items[index]
-    X_WI = item_pose(scene, state, index, np.eye(4))
-    p_WI, grasps = X_WI[:3, 3], grasps_at(scene, state, index)
-    held = [hand_in_item(grasp, bench.robot.p_HT)[:3, 3] for grasp in grasps]
-    hand = max((float(np.linalg.norm(p)) for p in held), default=0.0)
-    gap = shortfall(p_WI, stance, scene.robot.base) - hand
-    if gap <= 0.0:
-        return None
-    return Failure(
-        FailureKind.UNREACHABLE,
-        f"{item.name} is at least {gap:.2f} m out of reach from everywhere in stance set "
-        f"'{stance.name}'",
-        (item.name,),
-        {"shortfall_m": gap},
-        {
-            "kind": "distance-bound",
-            "point_m": p_WI.tolist(),
-            "stance": stance.name,
-            "hand_m": hand,
-        },
-    )

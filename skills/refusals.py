@@ -6,19 +6,18 @@ than the arm is long, and the thing held or taken is at most ``hand`` away from 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, inverse
-from galley.domain.scene import WORLD, Handle, Item, Region, Scene, Stance
-from galley.domain.scene_settings import Physics
+from galley.domain.scene import WORLD, Grasp, Handle, Item, Physics, Region, Scene, Stance
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import shortfall
-from galley.robots.panda import D1
+from galley.robots.panda_ik import D1
 from galley.skills.grasps import CLEARANCE, OPENING, grasps_at, grasps_of, hand_in_item, stands
-from galley.skills.reach import out_of_reach
 from galley.skills.skill import BoundAction, Skill, stance_of
 from galley.skills.workbench import Workbench
 
@@ -196,10 +195,11 @@ def out_of_reach_as_found(
     failed = cannot_take_as_it_lies(bench.scene, state, index)
     if failed is not None:
         return failed
-    placed = state.items[index]
+    placed, item = state.items[index], bench.scene.items[index]
     if placed.parent == WORLD:
-        return out_of_reach(bench, state, index, stance)
-    item = bench.scene.items[index]
+        held = _farthest(bench, grasps_at(bench.scene, state, index))
+        p_WI = item_pose(bench.scene, state, index, np.eye(4))[:3, 3]
+        return _bound(bench, np.array([p_WI, p_WI]), held, stance, item.name, (item.name,))
     box = _reach_of_body(bench.scene, placed.parent, placed.X_PI[None, :3, 3])
     if box is None:
         return None
@@ -221,13 +221,17 @@ def _hand(bench: Workbench, item: Item, state: State | None) -> float:
 
     Of those of the upright item, and those that ``state`` gives: as it lies, or as it is held.
     """
-    scene, index = bench.scene, bench.scene.item_index[item.name]
-    held, grasps = [], list(grasps_of(item))
-    if state is not None and state.held == index:
-        held.append(inverse(state.items[index].X_PI)[:3, 3])
-    elif state is not None:
-        grasps += grasps_at(scene, state, index)
-    held += [hand_in_item(grasp, bench.robot.p_HT)[:3, 3] for grasp in grasps]
+    index, hand = bench.scene.item_index[item.name], _farthest(bench, grasps_of(item))
+    if state is None:
+        return hand
+    if state.held == index:
+        return max(hand, float(np.linalg.norm(inverse(state.items[index].X_PI)[:3, 3])))
+    return max(hand, _farthest(bench, grasps_at(bench.scene, state, index)))
+
+
+def _farthest(bench: Workbench, grasps: Sequence[Grasp]) -> float:
+    """The farthest (m) that the hand's frame gets from the item's centre in some grasps."""
+    held = (hand_in_item(grasp, bench.robot.p_HT)[:3, 3] for grasp in grasps)
     return max((float(np.linalg.norm(p)) for p in held), default=0.0)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -113,6 +114,13 @@ class Skill(ABC):
         item's place) must not be counted on; None where nothing is known.
         """
         return None
+
+
+class LooksAhead(Skill):
+    """A skill to which it matters what the actions after it do: ``skills`` tell, by their names."""
+
+    def __init__(self, skills: Mapping[str, Skill] = MappingProxyType({})) -> None:
+        self.skills = skills
 
 
 def stance_of(bench: Workbench, place: Binding) -> Stance:

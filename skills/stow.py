@@ -6,18 +6,17 @@ the middle, with the item beside the drawer or in it, or the drawer open, it doe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from galley.domain.failure import Failure
-from galley.domain.predicates import fact_holds, on
+from galley.domain.predicates import on
 from galley.domain.scene import Binding
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.contacts import Later, operations, picks, places
+from galley.skills.contacts import operations, picks, places
 from galley.skills.drawer import (
     cannot_open,
     half_open,
@@ -27,24 +26,22 @@ from galley.skills.drawer import (
     stands_at,
     wanted,
 )
-from galley.skills.lookahead import put_later
 from galley.skills.manipulation import Manipulation
+from galley.skills.place import lies
+from galley.skills.placements import Later
 from galley.skills.refusals import fits, no_such_region, region_out_of_reach
-from galley.skills.skill import BoundAction, Role, Skill, region_of, stance_of
-from galley.skills.step import Step, carry_out, reachable
+from galley.skills.skill import BoundAction, LooksAhead, Role, region_of, stance_of
+from galley.skills.step import Step, carry_out, put_later, reachable
 from galley.skills.workbench import Workbench
 
 _HALF_OPEN = 50_000  # its own stream, to see whether a half open drawer will do
 
 
-class Stow(Skill):
+class Stow(LooksAhead):
     """Puts an item into a drawer that is closed before and after."""
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
     role: ClassVar[Role] = Role(puts=0, place=1, opens=1, closes=1)
-
-    def __init__(self, skills: Mapping[str, Skill] = MappingProxyType({})) -> None:
-        self.skills = skills
 
     def refine(
         self,
@@ -57,7 +54,7 @@ class Stow(Skill):
         """See ``Skill.refine``."""
         thing, furniture = action.bindings[:2]
         opening = 0.0
-        if furniture.handle is not None and not _inside(bench, thing, furniture, state):
+        if furniture.handle is not None and not lies(bench, "in", thing, furniture, state):
             found = opening_of(bench, furniture, state)
             if isinstance(found, Failure):
                 return found.within("open drawer")
@@ -81,7 +78,7 @@ class Stow(Skill):
         inner = region_of(bench, furniture)
         assert inner is not None
         put_in = Step(lambda s, r: places(bench, s, inner, r, later, spot), furniture, "put in")
-        lies_in = _inside(bench, thing, furniture, state)
+        lies_in = lies(bench, "in", thing, furniture, state)
         if furniture.handle is None:  # an open box: nothing to open
             if not lies_in:
                 yield put_in
@@ -129,7 +126,7 @@ class Stow(Skill):
         index = bench.scene.item_index[thing.target]
         if state.held is not None:
             return state.held == index
-        if _inside(bench, thing, furniture, state):
+        if lies(bench, "in", thing, furniture, state):
             return True
         if furniture.staging is None:
             return False
@@ -155,11 +152,3 @@ class Stow(Skill):
         return failed or region_out_of_reach(
             bench, item, region, stance_of(bench, furniture), state
         )
-
-
-def _inside(bench: Workbench, thing: Binding, furniture: Binding, state: State) -> bool:
-    """Whether an item lies in a drawer, however far that is open; exactly at its spot, if any."""
-    if state.held is not None:
-        return False
-    verdict = fact_holds(bench.scene, state, "in", (thing, furniture), np.eye(4))
-    return verdict is not None and verdict.holds

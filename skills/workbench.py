@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from galley.domain.frames import Array, transform
-from galley.domain.scene import Scene, Stance
-from galley.domain.state import State
-from galley.motion.space import Space, arm_space, base_space
+from galley.domain.frames import Array, frozen, transform
+from galley.domain.scene import WORLD, Scene, Stance
+from galley.domain.state import Placement, State
+from galley.motion.space import Space, joint_space
 from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
 from galley.worlds.checker import MARGIN, Checker, Pair
@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # pydrake loads late
     from galley.optimization.torques import TorqueModel
 
 OPEN = 0.04  # m, each finger fully open
+HELD_SPEED = 0.6  # of the usual speed while something is in the hand
+AWAY = -50.0  # m, far below the floor: the height of items that are thought away
 _RECOVERY = 40_000  # sets the streams of later plannings apart from those of the first
 
 
@@ -32,8 +34,9 @@ class Settings:
 
     Attributes:
         seed: of every random stream.
-        planner: ``rrt-connect``, ``rrt`` or ``anytime`` for free arm motions.
-        checker: ``kernel``, compiled and conservative, or ``pybullet``.
+        planner: ``rrt-connect``, ``rrt`` or ``anytime`` for free arm motions, on the kernel.
+        checker: ``kernel``, compiled and conservative, or ``pybullet``: then the seed's RRT in
+            Python plans for every joint group, whatever ``planner`` is.
         optimize: what makes trajectories of free motions' paths: ``smooth``, ``time-optimal``,
             ``shortest`` (the seed's QP, for the arm) or ``none``; these two stop at each corner.
         l1: the seed's RRT arrives by the L1 norm instead of a box.
@@ -76,19 +79,9 @@ class Workbench:
         """The robot's dynamics by what it holds, as they are made (``skills.finish``)."""
         return {}
 
-    @cached_property
-    def arm(self) -> Space:
-        """The arm's space."""
-        return arm_space(self.robot.group("arm"))
-
-    @cached_property
-    def base(self) -> Space:
-        """The base's space."""
-        return base_space(self.robot.group("base"))
-
     def space(self, group: str) -> Space:
-        """The space of ``arm`` or ``base``."""
-        return {"arm": self.arm, "base": self.base}[group]
+        """The space of ``arm``, ``base`` or ``base+arm``."""
+        return joint_space(self.robot, group)
 
     def rng(self, *key: int) -> np.random.Generator:
         """The stream of a key such as (action, attempt): the same for the same seed and key."""
@@ -108,6 +101,19 @@ class Workbench:
         found.__dict__["kernel"] = self.kernel
         found.__dict__["torque_models"] = self.torque_models
         return found
+
+    def without(self, bodies: Collection[str]) -> Workbench:
+        """The bench in a scene without some bodies, their regions and their handles.
+
+        The kernel plans there: the other world stays as it is.
+        """
+        scene = replace(
+            self.scene,
+            bodies=tuple(body for body in self.scene.bodies if body.name not in bodies),
+            regions=tuple(each for each in self.scene.regions if each.body not in bodies),
+            handles=tuple(each for each in self.scene.handles if each.body not in bodies),
+        )
+        return replace(self, scene=scene, settings=replace(self.settings, checker="kernel"))
 
     @cached_property
     def kernel(self) -> SceneKernel:
@@ -141,6 +147,11 @@ class Workbench:
 
         return free
 
+    def speed(self, state: State, group: str) -> float:
+        """The share of the joint limits that a free motion of ``group`` uses in ``state``."""
+        careful = state.held is not None and group != "base"
+        return self.settings.speed * (HELD_SPEED if careful else 1.0)
+
     @cached_property
     def tucked(self) -> Array:
         """The arm's folded configuration (7,): the one it starts in."""
@@ -160,3 +171,11 @@ class Workbench:
         """Like ``hand``, of the grasp centre between the fingertips."""
         pose, X_HT = self.hand(state), transform(None, self.robot.p_HT)
         return lambda arm: pose(arm) @ X_HT
+
+
+def without(state: State, items: Iterable[int]) -> State:
+    """The State with some items far away, each by itself."""
+    for index in items:
+        away = frozen(transform(None, (0.0, 5.0 * index, AWAY)))
+        state = state.with_item(index, Placement(WORLD, away))
+    return state

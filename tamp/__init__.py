@@ -7,13 +7,13 @@ What a run needs first:
 
 The search, from symbols to motions and back:
 
-- ``search``: skeletons in turns, lessons learned, the answer
-- ``skeletons``: plans, the best first; ``refine``: one plan's actions to Motions, with backtracking
-- ``foresight``, ``occupancy``: what can be said of a plan before anything moves
-- ``advice``, ``diagnose``: why an action is stuck, and what to do about it
-- ``lessons``, ``augment``: typed failures as facts, and the task that has room for them
+- ``search``: skeletons in turns, the best first, lessons learned, the answer
+- ``refine``: one plan's actions to Motions, with backtracking
+- ``foresight``: what can be said of a plan before anything moves, by the room that it needs too
+- ``advice``: why an action is stuck, and what to do about it
+- ``lessons``: typed failures as facts, and the task that has room for them
 
 Its no:
 
-- ``refusal``: which lessons leave no plan; ``certify``: proofs for those only suspected
+- ``refusal``: which lessons leave no plan, and proofs for those only suspected
 """

@@ -15,6 +15,7 @@ from galley.domain.state import State, item_pose
 from galley.planning import GroundAction
 from galley.robots.kinematics import hand_pose
 from galley.skills import BoundAction, Skill
+from galley.skills.refusals import cannot_take
 
 # What a PDDL type of the kitchen domains means in the scene.
 _KIND_OF_TYPE = {"furniture": "furniture", "objective": "item", "hand": "hand"}
@@ -117,6 +118,12 @@ def ajar(scene: Scene, state: State, bindings: Mapping[str, Binding]) -> list[st
         if binding.handle is not None
         and opened(scene, state, scene.handle(binding.handle).joint).holds
     ]
+
+
+def movable(scene: Scene, state: State, bindings: Mapping[str, Binding]) -> set[int]:
+    """Indices of the items that a plan could move: they are named, and a hand can take them."""
+    named = {scene.item_index[b.target] for b in bindings.values() if b.kind == "item"}
+    return {index for index in named if cannot_take(scene, state, index) is None}
 
 
 def check_init(

@@ -1,65 +1,131 @@
 """Task and motion planning: plans and motions sought together, each correcting the other.
 
-The task planner proposes a skeleton; the skills refine it. Where an action is stuck the adviser
-says why, and what was learned goes back into the task as facts, so that the next skeleton moves a
-blocker away, uses another place, or there is none: then the lessons are the reason, if they can be
-proven. Several skeletons are refined in turns, so that a bad one can't use up the budget.
+The task planner proposes a skeleton, the best first; the skills refine it. Where an action is stuck
+the adviser says why, and what was learned goes back into the task as facts, so that the next
+skeleton moves a blocker away, uses another place, or there is none: then the lessons are the
+reason, if they can be proven. Several skeletons are refined in turns, so that a bad one can't use
+up the budget.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.listener import Listener
 from galley.domain.pddl import Domain, Problem
 from galley.domain.scene import Binding
 from galley.domain.state import State
-from galley.planning import GroundAction, Task, ground
+from galley.planning import GroundAction, Limits, Plan, Task, ground, plans, search
 from galley.skills import BoundAction, Skill, Workbench
 from galley.tamp.advice import Adviser
-from galley.tamp.augment import augmented
 from galley.tamp.binding import ajar, bind_plan, standing
-from galley.tamp.certify import Prover
 from galley.tamp.foresight import Foresight
-from galley.tamp.lessons import Key, Lesson, Lessons
+from galley.tamp.lessons import Key, Lesson, Lessons, augmented
 from galley.tamp.refine import Learned, Refined, Refinement
-from galley.tamp.refusal import core, refusal
-from galley.tamp.skeletons import Skeletons, shortest
+from galley.tamp.refusal import Prover, core, refusal
 
+FEWEST = 20_000  # states searched for a plan with fewest actions, before any plan will do
+ANY = 200_000  # states searched for any plan, where that is too many
+MORE = 20_000  # states searched for further plans
+REORDERED = 50  # plans kept that differ from others by the order of their actions only
 TURN = 8  # refinements beyond one for each action that a skeleton gets before the next has its turn
 REFINEMENTS = 80  # of single actions in all, and 8 more for each action of the first plan
 
 
-class Listener(Protocol):
-    """Hears how the search goes on."""
+class Skeletons(Iterator[tuple[GroundAction, ...]]):
+    """The plans of one task in order of cost, without detours; mere reorderings come last.
 
-    def skeleton(self, actions: tuple[str, ...]) -> None:
-        """A plan is about to be refined."""
-        ...
+    Large tasks begin with any plan that a greedy search finds: a shortest one would take too long.
 
-    def action(self, index: int, total: int, text: str, event: str) -> None:
-        """An action's refinement: ``start``, ``done``, or why it is tried again."""
-        ...
+    Attributes:
+        failure: why there is none, or no further one; None while there may be more.
+        complete: whether ``failure`` says that there is no plan at all.
+    """
 
-    def learned(self, text: str) -> None:
-        """A fact was learned, and why."""
-        ...
+    def __init__(self, task: Task, nodes: int | None = None) -> None:
+        self.task = task
+        self.failure: Failure | None = None
+        self.complete = False
+        self._nodes = nodes
+        self._plans = self._all()
+
+    def __iter__(self) -> Skeletons:
+        return self
+
+    def __next__(self) -> tuple[GroundAction, ...]:
+        """The next plan.
+
+        Raises:
+            StopIteration: there is none within the limits; ``failure`` says why.
+        """
+        return next(self._plans)
+
+    def _all(self) -> Iterator[tuple[GroundAction, ...]]:
+        first = shortest(self.task, self._nodes)
+        if isinstance(first, Failure):
+            self.failure = first
+            self.complete = first.kind is not FailureKind.BUDGET
+            return
+        seen = {_content(first.actions)}
+        yield first.actions
+        further = plans(self.task, Limits(nodes=MORE if self._nodes is None else self._nodes))
+        reordered: list[tuple[GroundAction, ...]] = []
+        for plan in further:
+            content = _content(plan.actions)
+            if plan.actions == first.actions or _has_detour(self.task, plan.actions):
+                continue
+            if content not in seen:
+                seen.add(content)
+                yield plan.actions
+            elif len(reordered) < REORDERED:
+                reordered.append(plan.actions)
+        # Geometry may allow one order only: two places one behind the other, say.
+        yield from reordered
+        self.failure = further.failure
 
 
-class Silent:
-    """A listener that says nothing."""
+def shortest(task: Task, nodes: int | None = None) -> Plan | Failure:
+    """A plan with fewest actions where that is quick to find, else some plan.
 
-    def skeleton(self, actions: tuple[str, ...]) -> None:
-        """See ``Listener``."""
+    Args:
+        task: the ground task.
+        nodes: states that each search may expand; None: as many as are worth while.
+    """
+    plan = search(task, "bfs", Limits(nodes=FEWEST if nodes is None else nodes))
+    if isinstance(plan, Failure) and plan.kind is FailureKind.BUDGET:
+        return search(task, "gbfs", Limits(nodes=ANY if nodes is None else nodes))
+    return plan
 
-    def action(self, index: int, total: int, text: str, event: str) -> None:
-        """See ``Listener``."""
 
-    def learned(self, text: str) -> None:
-        """See ``Listener``."""
+def _content(actions: tuple[GroundAction, ...]) -> tuple[GroundAction, ...]:
+    """What two plans have in common that differ only in the order of their actions."""
+    return tuple(sorted(actions))
+
+
+def _has_detour(task: Task, actions: tuple[GroundAction, ...]) -> bool:
+    """Whether some action can be left out, or one does what two in a row do."""
+    known = {operator.action: operator for operator in task.operators}
+    plan = [known[action] for action in actions]
+    states = [task.init]
+    for operator in plan:
+        states.append(operator.apply(states[-1]))
+    for k in range(len(plan)):
+        if k + 2 < len(states):
+            here, there = states[k], states[k + 2]
+            if any(o.applicable(here) and o.apply(here) == there for o in task.operators):
+                return True
+        state = states[k]
+        for operator in plan[k + 1 :]:
+            if not operator.applicable(state):
+                break
+            state = operator.apply(state)
+        else:
+            if task.is_goal(state):
+                return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -98,7 +164,7 @@ class Search:
     bindings: Mapping[str, Binding]
     skills: Mapping[str, Skill]
     start: State
-    listener: Listener = field(default_factory=Silent)
+    listener: Listener = field(default_factory=Listener)
     node_limit: int | None = None
     lessons: Lessons = field(default_factory=Lessons)
     told: list[Lesson] = field(default_factory=list)
@@ -114,9 +180,7 @@ class Search:
         open_now = ajar(self.bench.scene, self.start, self.bindings)
         self._seen = augmented(self.domain, self.problem, self.skills, there, open_now)
         self._adviser = Adviser(self.bench, self._seen, self.bindings, self.skills)
-        self._foresight = Foresight(
-            self.bench, self._seen, self._seen.task(), self.bindings, self.skills, self.start
-        )
+        self._foresight = Foresight(self.bench, self._seen, self.bindings, self.skills, self.start)
         refused = self._foresight.of_goal()
         if refused is not None:
             self.task_s += time.perf_counter() - clock

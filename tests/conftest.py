@@ -146,7 +146,7 @@ def kitchen() -> Scene:
 
 @pytest.fixture(scope="session")
 def robot(kitchen):
-    from galley.robots.mobile_panda import mobile_panda
+    from galley.robots.panda_models import mobile_panda
 
     return mobile_panda(kitchen.robot.base)
 
@@ -175,7 +175,8 @@ def default_run(kitchen, shared_world) -> Run:
     from galley.skills import SKILLS, Settings, Workbench
     from galley.skills.finish import finish_all
     from galley.tamp.binding import bind, bind_plan
-    from galley.tamp.refine import Refined, refine
+    from galley.tamp.refine import Refined
+    from galley.tests.refining import refine
 
     domain = read_domain(KITCHEN / "kitchen.pddl")
     problem = read_problem(KITCHEN / "task.pddl", domain)
@@ -243,3 +244,39 @@ def small_scene(tmp_path) -> Scene:
     file = tmp_path / "small.yaml"
     file.write_text(SMALL)
     return load_scene(file)
+
+
+@pytest.fixture(scope="session")
+def goal_of(tmp_path_factory):
+    """``goal_of(domain, problem, text)``: a condition in PDDL about the objects of a problem."""
+    from galley.domain.pddl_reader import read_problem
+
+    file = tmp_path_factory.mktemp("goal") / "goal.pddl"
+
+    def read(domain, problem, text):
+        objects = " ".join(f"{each.name} - {each.type}" for each in problem.objects)
+        file.write_text(
+            f"(define (problem p) (:domain {domain.name}) (:objects {objects}) (:init)"
+            f" (:goal {text}))"
+        )
+        return read_problem(file, domain).goal
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def with_goal(goal_of):
+    """``with_goal(task, *goal)``: its problem with another goal, ground anew; formulas or text."""
+    from galley.domain.formula import Fact, Literal
+    from galley.planning import ground
+
+    def regrounded(task, *goal):
+        parts = []
+        for each in goal:
+            if isinstance(each, str):
+                parts += goal_of(task.domain, task.problem, each)
+            else:
+                parts.append(Literal(*each) if isinstance(each, Fact) else each)
+        return ground(task.domain, replace(task.problem, goal=tuple(dict.fromkeys(parts))))
+
+    return regrounded

@@ -4,12 +4,11 @@
 - ``verdict``: what comes out; ``tolerances``: what is still right, and why
 - ``usable``: is the log whole, and of this scene?
 - ``stage``: the scene and the robot in PyBullet, built from primitive shapes; ``replay``: every
-  executed state in it; ``poses``: where furniture is
-- ``circumstances``: pushes from outside, and mishaps after which was planned anew
-- ``contacts``: recorded forces; ``limits``: positions, velocities, accelerations; ``torques``;
-  ``tracking``: commands against positions
-- ``held``: items in the hand; ``loose``: those that are not; ``ending``: all at rest
-- ``goal``: PDDL's formulas; ``facts``: what they mean in metres; ``extents`` of items
+  executed state in it, and recorded contacts; ``poses``: where furniture is
+- ``circumstances``: pushes from outside, mishaps after which was planned anew, windows of samples
+- ``limits``: positions, velocities, accelerations, torques, and commands against positions
+- ``items``: in the hand and loose; ``ending``: all at rest
+- ``goal``: PDDL's formulas, and what their predicates mean in metres
 
 Of Galley it imports ``domain``, the robot's own data and the name under which PyBullet is imported.
 """

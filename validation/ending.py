@@ -11,7 +11,7 @@ from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.scene import Scene
 from galley.robots.model import RobotModel
-from galley.validation.limits import over_window
+from galley.validation.circumstances import over_window
 from galley.validation.stage import Stage
 from galley.validation.tolerances import Tolerances
 from galley.validation.verdict import Violation

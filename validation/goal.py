@@ -1,10 +1,19 @@
-"""Whether a PDDL goal holds, each predicate looked up in the geometry."""
+"""Whether a PDDL goal holds at the end of a run, each predicate looked up in the geometry.
+
+What ``on``, ``in``, ``inside``, ``opened``, ``near`` and ``grasp`` mean in metres is written anew,
+apart from ``domain.predicates``, which planning believes: tests hold the two against each other. An
+item counts with its shapes rather than with its box.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
+from pathlib import Path
+
+import numpy as np
 
 from galley.domain.formula import (
     EQUALITY,
@@ -20,8 +29,11 @@ from galley.domain.formula import (
     Or,
     Variable,
 )
+from galley.domain.frames import Array
 from galley.domain.pddl import Domain, Problem
-from galley.validation.facts import Final, seen
+from galley.domain.scene import Binding, Item, Region, Scene, Shape
+from galley.validation.poses import relative, turned
+from galley.validation.tolerances import GOAL
 from galley.validation.verdict import GoalFact
 
 Look = Callable[[Fact], bool]
@@ -108,3 +120,215 @@ def _is_a(domain: Domain, name: str, wanted: tuple[str, ...]) -> bool:
         return True
     above = next((each.parents for each in domain.types if each.name == name), ())
     return any(parent != OBJECT and _is_a(domain, parent, wanted) for parent in above)
+
+
+@dataclass(frozen=True)
+class Final:
+    """The geometry at the end.
+
+    Attributes:
+        base: x, y, heading (3,). scene_q: scene joint values (nj,).
+        furniture: X_WB (7,) by name. items: X_WI (ni, 7).
+        gripped: which items are in the hand, with both fingers at them.
+        still: which items stand still.
+    """
+
+    scene: Scene
+    base: Array
+    scene_q: Array
+    furniture: Mapping[str, Array]
+    items: Array
+    gripped: tuple[bool, ...]
+    still: tuple[bool, ...]
+
+
+def seen(final: Final, fact: Fact) -> tuple[bool, str] | None:
+    """Whether a fact holds and why; None for one that has no geometric meaning."""
+    bound = {binding.object: binding for binding in final.scene.bindings}
+    if any(name not in bound for name in fact.args):
+        return None
+    things = tuple(bound[name] for name in fact.args)
+    match fact.predicate, tuple(thing.kind for thing in things):
+        case "near", ("furniture",):
+            return _near(final, things[0])
+        case "opened", ("furniture",):
+            return _opened(final, things[0])
+        case "grasp", ("item",):
+            gripped = final.gripped[_index(final, things[0])]
+            return gripped, f"{things[0].target} is {'' if gripped else 'not '}in the hand"
+        case "on", ("item", "furniture"):
+            return _on(final, things[0], things[1])
+        case (("in" | "inside"), ("item", "furniture")):
+            return _within(final, things[0], things[1], closed=fact.predicate == "inside")
+    return None
+
+
+def _near(final: Final, place: Binding) -> tuple[bool, str]:
+    stance = next(s for s in final.scene.stances if s.name == place.target)
+    x, y, heading = (float(v) for v in final.base)
+    where = f"the base stands at ({x:.2f}, {y:.2f}, {heading:.2f})"
+    room = 1e-9
+    if not all(
+        low - room <= v <= high + room
+        for v, low, high in zip((x, y), stance.lower[:2], stance.upper[:2], strict=True)
+    ):
+        return False, where
+    # The first whole number of turns that brings the heading to the lower bound or beyond.
+    turns = np.ceil((stance.lower[2] - room - heading) / (2.0 * np.pi))
+    return bool(heading + 2.0 * np.pi * turns <= stance.upper[2] + room), where
+
+
+def _opened(final: Final, place: Binding) -> tuple[bool, str]:
+    if place.handle is None:
+        return False, f"{place.object} has no handle to open it by"
+    name, value, words = _opening(final, place.handle)
+    return abs(value) > GOAL.closed, f"{name} is open by {words}"
+
+
+def _opening(final: Final, handle_name: str) -> tuple[str, float, str]:
+    """The handle's joint, its value, and that in words."""
+    handle = next(h for h in final.scene.handles if h.name == handle_name)
+    k = [joint.name for joint in final.scene.joints].index(handle.joint)
+    joint, value = final.scene.joints[k], float(final.scene_q[k])
+    words = (
+        f"{value:.3f} rad"
+        if joint.kind == "revolute"
+        else f"{round(1e3 * value, 1) + 0.0:.1f} mm"  # no "-0.0"
+    )
+    return joint.name, value, words
+
+
+def _on(final: Final, thing: Binding, place: Binding) -> tuple[bool, str]:
+    region = _region(final, place)
+    if region is None or region.kind != "surface":
+        return False, f"{place.object} has no surface to put things on"
+    index = _index(final, thing)
+    if (why := _not_put_down(final, index)) is not None:
+        return False, why
+    item, X_BI = final.scene.items[index], _in_body(final, region, index)
+    tilt = float(np.arctan2(np.hypot(*(axis := _axis(X_BI, 2))[:2]), axis[2]))
+    if tilt > GOAL.tilt:
+        return False, f"{item.name} is tilted by {np.degrees(tilt):.1f} degrees"
+    lowest = float(X_BI[2]) - reach(item, _to_item(X_BI, np.array([0.0, 0.0, -1.0])))
+    under = [
+        lowest - float(box[0, 2])
+        for box in region.boxes
+        if all(box[0, a] <= X_BI[a] <= box[1, a] for a in (0, 1))
+    ]
+    if not under:
+        return False, f"the centre of {item.name} is not over {region.name}"
+    gap = min(under, key=abs)
+    words = f"{item.name} stands {round(1e3 * gap, 1) + 0.0:.1f} mm above {region.name}"
+    return _at_spot(final, place, X_BI, abs(gap) <= GOAL.gap, words, item.name)
+
+
+def _within(final: Final, thing: Binding, place: Binding, closed: bool) -> tuple[bool, str]:
+    """In the region's volume; with ``closed`` also that its drawer is closed."""
+    region = _region(final, place)
+    if region is None:
+        return False, f"{place.object} has no region to put things in"
+    if region.kind != "volume" and not closed:
+        return False, f"{place.object} has no inside, only a surface"
+    index = _index(final, thing)
+    if (why := _not_put_down(final, index)) is not None:
+        return False, why
+    item, X_BI = final.scene.items[index], _in_body(final, region, index)
+    excess = -np.inf
+    for axis in range(3):
+        for sign, bound in ((-1.0, region.boxes[0, 0]), (1.0, region.boxes[0, 1])):
+            outwards = np.zeros(3)
+            outwards[axis] = sign
+            most = sign * float(X_BI[axis]) + reach(item, _to_item(X_BI, outwards))
+            excess = max(excess, most - sign * float(bound[axis]))
+    if excess > GOAL.gap:
+        return False, f"{item.name} sticks out of {region.name} by {1e3 * excess:.1f} mm"
+    words = f"{item.name} is inside {region.name}"
+    if not closed:
+        return _at_spot(final, place, X_BI, True, words, item.name)
+    if place.handle is None:
+        return True, words
+    name, value, open_by = _opening(final, place.handle)
+    return abs(value) <= GOAL.closed, f"{item.name} is inside, {name} open by {open_by}"
+
+
+def _at_spot(
+    final: Final, place: Binding, X_BI: Array, holds: bool, words: str, name: str
+) -> tuple[bool, str]:
+    """``holds`` and, where the place is an exact one, the item at it."""
+    if not holds or place.spot is None:
+        return holds, words
+    away = float(np.hypot(*(X_BI[:2] - place.spot.xy)))
+    words = f"{words}; {name} is {1e3 * away:.1f} mm from its spot"
+    if away > GOAL.spot or place.spot.yaw is None:
+        return away <= GOAL.spot, words
+    x_axis = _axis(X_BI, 0)
+    if float(np.hypot(x_axis[0], x_axis[1])) < 1e-6:
+        return False, f"{words}, and its x axis is vertical, so that it has no yaw"
+    # The angle between two directions in the plane, whatever turns lie between.
+    c, s = np.cos(place.spot.yaw), np.sin(place.spot.yaw)
+    off = abs(float(np.arctan2(c * x_axis[1] - s * x_axis[0], c * x_axis[0] + s * x_axis[1])))
+    return off <= GOAL.spot_turn, f"{words}, turned {np.degrees(off):.1f} degrees from its yaw"
+
+
+def _not_put_down(final: Final, index: int) -> str | None:
+    name = final.scene.items[index].name
+    if final.gripped[index]:
+        return f"{name} is in the hand"
+    return None if final.still[index] else f"{name} still moves"
+
+
+def _region(final: Final, place: Binding) -> Region | None:
+    return next((r for r in final.scene.regions if r.name == place.region), None)
+
+
+def _index(final: Final, thing: Binding) -> int:
+    return [item.name for item in final.scene.items].index(thing.target)
+
+
+def _in_body(final: Final, region: Region, index: int) -> Array:
+    """X_BI (7,) of an item in the frame of the region's body."""
+    return relative(final.furniture[region.body], final.items[index])
+
+
+def _axis(X_BI: Array, axis: int) -> Array:
+    """An axis of the item (3,) in the body's frame."""
+    unit = np.zeros(3)
+    unit[axis] = 1.0
+    return turned(X_BI[3:], unit)
+
+
+def _to_item(X_BI: Array, direction: Array) -> Array:
+    """A direction (3,) of the body's frame in the item's."""
+    return turned(X_BI[3:] * np.array([-1.0, -1.0, -1.0, 1.0]), direction)
+
+
+def reach(item: Item, direction: Array) -> float:
+    """Support function, metres: max of direction . p_IQ over the points Q of its shapes.
+
+    Args:
+        direction: unit vector (3,) in the item's frame.
+    """
+    return max(_reach(shape, direction) for shape in item.shapes if shape.collision)
+
+
+def _reach(shape: Shape, direction: Array) -> float:
+    d = shape.X_BS[:3, :3].T @ direction
+    centre = float(direction @ shape.X_BS[:3, 3])
+    if shape.kind == "box":
+        return centre + float(np.abs(d) @ shape.size) / 2.0
+    if shape.kind == "sphere":
+        return centre + float(shape.size[0])
+    if shape.kind == "cylinder":
+        radius, length = shape.size
+        return centre + float(radius * np.hypot(d[0], d[1]) + 0.5 * length * abs(d[2]))
+    assert shape.mesh is not None
+    return centre + float((_vertices(shape.mesh) @ d).max() * shape.size[0])
+
+
+@lru_cache(maxsize=64)
+def _vertices(path: Path) -> Array:
+    """Vertices (n, 3) of an OBJ file."""
+    lines = (
+        line.split() for line in path.read_text(encoding="utf-8", errors="replace").split("\n")
+    )
+    return np.array([[float(w) for w in words[1:4]] for words in lines if words[:1] == ["v"]])

@@ -6,19 +6,14 @@ import numpy as np
 
 from galley.domain.log import Log
 from galley.domain.scene import Scene
-from galley.validation.contacts import bumps
 from galley.validation.ending import ending
-from galley.validation.facts import Final
-from galley.validation.goal import Goal, judged
-from galley.validation.held import slips
-from galley.validation.limits import limited, rates
-from galley.validation.loose import jumps, moved_alone, own_motion
+from galley.validation.goal import Final, Goal, judged
+from galley.validation.items import jumps, moved_alone, own_motion, slips
+from galley.validation.limits import Load, limited, rates, tracked, within_efforts
 from galley.validation.poses import furniture_poses
-from galley.validation.replay import Progress, replay
+from galley.validation.replay import Progress, bumps, replay
 from galley.validation.stage import Stage
 from galley.validation.tolerances import Tolerances, tolerances
-from galley.validation.torques import Load, within_efforts
-from galley.validation.tracking import tracked
 from galley.validation.usable import incomplete, misshapen
 from galley.validation.verdict import Verdict, unusable
 

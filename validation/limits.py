@@ -1,21 +1,26 @@
-"""Joints against their limits of position, velocity and acceleration, and the log against itself.
+"""Joints against their limits of position, velocity, acceleration and torque, and their commands.
 
 Velocities are those that the log states, and the differences of its positions: both must keep the
 limits and agree with each other.
+
+A run with forces has recorded its torques. For one without, inverse dynamics says what the motion
+asks for: of the robot's links, and of the held item as a point mass at its centre. Contact with
+anything but the item (a drawer that is pulled) is not in it.
 """
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.scene import Scene
 from galley.robots.model import JointGroup, RobotModel
-from galley.validation.circumstances import pushed, spread
+from galley.validation.circumstances import base_left_alone, fingers_free, over_window
 from galley.validation.tolerances import Tolerances
 from galley.validation.verdict import Violation
 
@@ -29,36 +34,18 @@ class Limited:
     violations: tuple[Violation, ...]
 
 
-def over_window(log: Log, seconds: float) -> int:
-    """How many periods a window of ``seconds`` has, at least one."""
-    return max(1, round(seconds / log.period))
-
-
-def fingers_free(log: Log, robot: RobotModel, window: int) -> NDArray[np.bool_]:
-    """Samples (T,) in whose motion, and ``window`` samples to either side, fingers touch nothing.
-
-    What a finger closes on stops it; no limit and no command says when.
-    """
-    may = np.zeros(len(log.motions), dtype=bool)
-    for k, a, b in log.declared:
-        may[int(k)] |= str(a) in robot.fingers or str(b) in robot.fingers
-    busy = may[log.motion]
-    fingers = np.isin(log.names, robot.fingers)
-    busy[log.contact_step[fingers[log.contact_pair].any(axis=1)]] = True
-    return ~spread(busy, window, window)
-
-
-def base_left_alone(log: Log, robot: RobotModel, window: int) -> NDArray[np.bool_]:
-    """Samples (T,) around which nothing outside the scene pushes the robot."""
-    return ~spread(pushed(log, robot.links), window, window)
-
-
 def limited(scene: Scene, robot: RobotModel, log: Log, tolerances: Tolerances) -> Limited:
     """All joint limits; see the module's docstring."""
-    found: list[Violation] = [*_scene_joints(scene, log, tolerances)]
+    found: list[Violation] = []
+    for j, slide in enumerate(scene.joints):
+        unit, range_ = "m" if slide.kind == "prismatic" else "rad", (slide.lower, slide.upper)
+        found += _position(log, slide.name, unit, log.scene_q[:, j], range_, tolerances)
     velocity = acceleration = 0.0
     for group in robot.groups:
-        found += _positions(robot, group, log, tolerances)
+        q = log.q[:, robot.slice(group.name)]
+        for j, name in enumerate(group.joints):
+            range_ = group.lower[j], group.upper[j]
+            found += _position(log, name, group.units[j], q[:, j], range_, tolerances)
         most, wrong = _velocities(robot, group, log, tolerances)
         velocity, found = max(velocity, most), found + wrong
         most, wrong = _accelerations(robot, group, log, tolerances)
@@ -99,38 +86,16 @@ def _means(values: Array, window: int) -> Array:
     return found
 
 
-def _positions(
-    robot: RobotModel, group: JointGroup, log: Log, tolerances: Tolerances
+def _position(
+    log: Log, joint: str, unit: str, q: Array, range_: tuple[float, float], tolerances: Tolerances
 ) -> list[Violation]:
-    found = []
-    q = log.q[:, robot.slice(group.name)]
-    beyond = np.maximum(group.lower - q, q - group.upper)
-    for j, joint in enumerate(group.joints):
-        allowed = _position(group.units[j], tolerances)
-        if beyond[:, j].max() > allowed:
-            k = int(np.argmax(beyond[:, j] > allowed))
-            most = f"{beyond[:, j].max():.4f} {group.units[j]}"
-            found.append(
-                Violation(float(log.time[k]), f"{joint} is {most} beyond its limit", "position")
-            )
-    return found
-
-
-def _scene_joints(scene: Scene, log: Log, tolerances: Tolerances) -> list[Violation]:
-    found = []
-    for j, joint in enumerate(scene.joints):
-        unit = "m" if joint.kind == "prismatic" else "rad"
-        beyond = np.maximum(joint.lower - log.scene_q[:, j], log.scene_q[:, j] - joint.upper)
-        allowed = _position(unit, tolerances)
-        if beyond.max() > allowed:
-            k = int(np.argmax(beyond > allowed))
-            what = f"{joint.name} is {beyond.max():.4f} {unit} beyond its limit"
-            found.append(Violation(float(log.time[k]), what, "position"))
-    return found
-
-
-def _position(unit: str, tolerances: Tolerances) -> float:
-    return tolerances.position_length if unit == "m" else tolerances.position_angle
+    """A joint's positions (T,) against its range, metres or radians by ``unit``."""
+    beyond = np.maximum(range_[0] - q, q - range_[1])
+    over = beyond > (tolerances.position_length if unit == "m" else tolerances.position_angle)
+    if not over.any():
+        return []
+    what = f"{joint} is {beyond.max():.4f} {unit} beyond its limit"
+    return [Violation(float(log.time[np.argmax(over)]), what, "position")]
 
 
 def _velocities(
@@ -179,3 +144,131 @@ def _accelerations(
             )
             found.append(Violation(float(log.time[k]), what, "acceleration"))
     return float(share.max(initial=0.0)), found
+
+
+@dataclass(frozen=True)
+class Tracked:
+    """Largest errors of the arm (rad) and of the base's position (m), and the violations."""
+
+    arm: float
+    base: float
+    violations: tuple[Violation, ...]
+
+
+def tracked(robot: RobotModel, log: Log, tolerances: Tolerances) -> Tracked:
+    """Commands against positions.
+
+    Fingers count only while they may touch nothing, the base while nothing outside pushes it.
+    """
+    error = np.abs(log.command - log.q)
+    bounds = {
+        "arm": (tolerances.tracking_arm,) * robot.group("arm").size,
+        "base": (tolerances.tracking_base, tolerances.tracking_base, tolerances.tracking_heading),
+        "fingers": (tolerances.tracking_fingers,) * robot.group("fingers").size,
+    }
+    error[~fingers_free(log, robot, 0), robot.slice("fingers")] = 0.0
+    error[~base_left_alone(log, robot, 1), robot.slice("base")] = 0.0
+    found = []
+    for name, bound in bounds.items():
+        group, off = robot.group(name), error[:, robot.slice(name)]
+        for j, joint in enumerate(group.joints):
+            over = off[:, j] > bound[j]
+            if over.any():
+                k = int(np.argmax(over))
+                what = (
+                    f"{joint} is up to {off[:, j].max():.4f} {group.units[j]} from where it was"
+                    " told to be"
+                )
+                found.append(Violation(float(log.time[k]), what, "tracking"))
+    base = error[:, robot.slice("base")]
+    return Tracked(
+        arm=float(error[:, robot.slice("arm")].max(initial=0.0)),
+        base=float(np.hypot(base[:, 0], base[:, 1]).max(initial=0.0)),
+        violations=tuple(found),
+    )
+
+
+class Dynamics(Protocol):
+    """What ``Stage`` can say about forces; it must be asked state by state."""
+
+    def inverse_dynamics(self, q: list[float], v: list[float], a: list[float]) -> Array:
+        """Torques (n,) of the robot alone."""
+        ...
+
+    def jacobian(self, q: list[float], p_WQ: Array) -> Array:
+        """dp_WQ / dq (3, n) of a point of the hand."""
+        ...
+
+
+@dataclass(frozen=True)
+class Torques:
+    """Largest share of an arm joint's limit (None: unknown), where it comes from, violations."""
+
+    ratio: float | None
+    source: str
+    violations: tuple[Violation, ...]
+
+
+def efforts(robot: RobotModel) -> Array:
+    """Effort limits (n,) of the robot's joints, N m or N; infinite where the URDF has none."""
+    found = {}
+    for joint in ET.fromstring(robot.urdf).iter("joint"):
+        limit = joint.find("limit")
+        if limit is not None and float(limit.get("effort", "0")) > 0.0:
+            found[joint.get("name", "")] = float(limit.get("effort", "0"))
+    return np.array([found.get(name, np.inf) for name in robot.joints])
+
+
+class Load:
+    """Torques (T, n) that the motion of a log asks for, found sample by sample.
+
+    Args:
+        scene: gravity, and the masses of its items.
+    """
+
+    def __init__(self, scene: Scene, log: Log) -> None:
+        self._log = log
+        self._acceleration = _derivative(log.velocity, log.period)
+        self._masses = [item.mass for item in scene.items]
+        swing = _derivative(_derivative(log.items[:, :, :3], log.period), log.period)
+        self._pull = swing - scene.physics.gravity  # N per kg that carries each item
+        self.torques = np.zeros_like(log.q)
+
+    def look(self, k: int, dynamics: Dynamics) -> None:
+        """Add sample ``k``, whose state is set now."""
+        log = self._log
+        q = log.q[k].tolist()
+        found = dynamics.inverse_dynamics(
+            q, log.velocity[k].tolist(), self._acceleration[k].tolist()
+        )
+        held = int(log.held[k])
+        if held >= 0:
+            force = self._masses[held] * self._pull[k, held]
+            found = found + force @ dynamics.jacobian(q, log.items[k, held, :3])
+        self.torques[k] = found
+
+
+def within_efforts(
+    robot: RobotModel, log: Log, torques: Array, source: str, tolerances: Tolerances
+) -> Torques:
+    """Torques (T, n) of the arm's joints against their limits."""
+    at = robot.slice("arm")
+    size, limit = np.abs(torques[:, at]), efforts(robot)[at]
+    if np.isnan(size).all():
+        return Torques(None, "", ())
+    share = size / limit
+    found = []
+    for j, joint in enumerate(robot.group("arm").joints):
+        over = share[:, j] > tolerances.torque * (1.0 + 1e-6)
+        if over.any():
+            k = int(np.argmax(over))
+            what = f"{joint} needs {size[:, j].max():.1f} N m of its {limit[j]:.0f}"
+            found.append(Violation(float(log.time[k]), what, "torque"))
+    return Torques(float(np.nanmax(share)), source, tuple(found))
+
+
+def _derivative(values: Array, period: float) -> Array:
+    """Central differences over time (T, ...); zeros of a single sample."""
+    if len(values) < 2:
+        return np.zeros_like(values)
+    return np.asarray(np.gradient(values, period, axis=0))

@@ -17,9 +17,9 @@ import numpy as np
 
 from galley.domain.frames import Array, to_pose7
 from galley.domain.scene import Scene, Shape
-from galley.robots.mobile_panda import mobile_panda
 from galley.robots.model import RobotModel
-from galley.robots.panda_inertials import set_identified
+from galley.robots.panda_models import mobile_panda
+from galley.robots.panda_urdf import set_identified
 from galley.validation.verdict import Pair
 from galley.worlds.bullet import pybullet as pb
 from galley.worlds.bullet import quiet

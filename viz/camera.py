@@ -1,6 +1,6 @@
 """The virtual cameraman: where each picture of a film is taken from.
 
-Each shot (see ``shots``) gets one viewpoint, on which the camera rests; between shots it swings
+Each shot (see ``frames``) gets one viewpoint, on which the camera rests; between shots it swings
 over smoothly. Viewpoints are chosen for all shots together, by dynamic programming: each should see
 the hand and what it moves, from the open side of the room, and near the one before.
 """
@@ -16,8 +16,8 @@ import numpy as np
 from galley.domain.frames import Array, wrap
 from galley.domain.scene import Scene
 from galley.robots.model import RobotModel
-from galley.viz.frames import Frames
-from galley.viz.shots import Shot, cut
+from galley.robots.urdf_reader import read_tree
+from galley.viz.frames import Frames, Shot, cut
 from galley.viz.sightlines import Boxes, furniture_boxes, sight
 from galley.viz.view import FOV, Camera
 
@@ -41,6 +41,23 @@ class Links(Protocol):
     def link_pose(self, link: str) -> Array:
         """X_WL (4, 4) of a link."""
         ...
+
+
+class TreeLinks:
+    """See ``Links``."""
+
+    def __init__(self, robot: RobotModel) -> None:
+        self._tree = read_tree(robot.urdf, robot.joints)
+        self._X_WF = self._tree.poses(np.zeros(robot.size))
+
+    def set_robot(self, q: Array) -> None:
+        """See ``Links.set_robot``."""
+        self._X_WF = self._tree.poses(q)
+
+    def link_pose(self, link: str) -> Array:
+        """See ``Links.link_pose``."""
+        frame, X_FL = self._tree.link(link)
+        return np.asarray(self._X_WF[frame] @ X_FL)
 
 
 @dataclass(frozen=True)

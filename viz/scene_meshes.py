@@ -12,12 +12,12 @@ import numpy as np
 
 from galley.domain.frames import Array, from_pose7, rotation_rpy, transform
 from galley.domain.scene import Scene, Shape
-from galley.robots.mesh_files import as_obj
+from galley.robots.meshes import as_obj
 from galley.robots.model import RobotModel
-from galley.robots.tree import Tree, read_tree
+from galley.robots.urdf_reader import Tree, read_tree
 from galley.viz.meshes import Mesh, box_mesh, cylinder_mesh, joined, sphere_mesh
 from galley.viz.obj_reader import parse_obj, read_obj
-from galley.worlds.textured_box import write_textured_box
+from galley.worlds.urdf import write_textured_box
 
 logger = logging.getLogger(__name__)
 _GREY = (0.7, 0.7, 0.7)

@@ -16,9 +16,9 @@ from galley.domain.files import written_whole
 from galley.domain.frames import Array, to_pose7
 from galley.domain.scene import WORLD, Scene
 from galley.robots.model import RobotModel
-from galley.viz.label_layout import Color, Tag, draw_tags
-from galley.viz.renderer import open_renderer
+from galley.viz.renderer import Renderer
 from galley.viz.sightlines import furniture_boxes, sight
+from galley.viz.tags import Color, Tag, draw_tags
 from galley.viz.view import Camera
 
 _ITEM: Color = (255, 206, 84)
@@ -36,49 +36,39 @@ def draw_scene(
     *,
     width: int = 1920,
     height: int = 900,
-    renderer: str = "vtk",
-) -> str:
+) -> None:
     """Write a labelled picture of the scene at its start as PNG.
 
     Args:
         scene, robot: what to draw.
         path: of the picture; it appears whole or not at all.
         width, height: of the whole picture, pixels.
-        renderer: preferred one, see ``open_renderer``.
-
-    Returns:
-        The name of the renderer that drew it.
 
     Raises:
         BadInput: ``path`` can't be written.
     """
     left = round(0.60 * width)
-    name, overview = _view(scene, robot, _overview(scene), left, height, renderer)
+    overview = _view(scene, robot, _overview(scene), left, height)
     low = _without_overhead(scene)
-    _, above = _view(low, robot, _from_above(low), width - left, height, renderer)
+    above = _view(low, robot, _from_above(low), width - left, height)
     sheet = PilImage.new("RGB", (width, height), (255, 255, 255))
     sheet.paste(overview, (0, 0))
     sheet.paste(above, (left, 0))
     ImageDraw.Draw(sheet).line((left, 0, left, height), fill=(255, 255, 255), width=4)
     with written_whole(path) as partial:
         sheet.save(partial, format="PNG")
-    return name
 
 
 def _view(
-    scene: Scene, robot: RobotModel, camera: Camera, width: int, height: int, prefer: str
-) -> tuple[str, PilImage.Image]:
+    scene: Scene, robot: RobotModel, camera: Camera, width: int, height: int
+) -> PilImage.Image:
     camera = _fitted(camera, _extent(scene), width, height)
-    drawer = open_renderer(scene, robot, width, height, prefer=prefer, fine=True)
-    try:
-        items = np.array([to_pose7(item.X_WI) for item in scene.items]).reshape(-1, 7)
-        pixels = drawer.render(scene.robot.q, _start(scene), items, camera)
-    finally:
-        drawer.close()
-    picture = PilImage.fromarray(pixels).convert("RGB")
+    items = np.array([to_pose7(item.X_WI) for item in scene.items]).reshape(-1, 7)
+    drawer = Renderer(scene, robot, width, height)
+    picture = PilImage.fromarray(drawer.still(scene.robot.q, _start(scene), items, camera))
     _outline(picture, scene, camera)
     draw_tags(picture, _tags(scene, camera, width, height), max(11, round(height / 56)))
-    return drawer.name, picture
+    return picture
 
 
 def _start(scene: Scene) -> Array:

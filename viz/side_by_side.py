@@ -1,40 +1,36 @@
 """Films two runs of the same robot in one scene: each by itself, and both side by side.
 
-Every picture is drawn once, by two crews that work at the same time, and goes into two films. Side
-by side both run on one clock; the one that is done stands still.
+Every picture is drawn once and goes into two films. Each hand leaves its track. Side by side both
+run on one clock; the one that is done stands still.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from PIL import Image as PilImage
+from PIL import ImageDraw
 
 from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.scene import Scene
 from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
-from galley.viz.caption_drawing import Color, draw_caption
-from galley.viz.captions import Caption, speed_badge
-from galley.viz.encoder import encoded
-from galley.viz.film_crew import CrewError, FilmCrew
-from galley.viz.film_job import FilmJob
+from galley.viz.captions import Caption, draw_caption, speed_badge
 from galley.viz.frames import frame_times, sample
-from galley.viz.picture import Image
-from galley.viz.renderer import choose_renderer
-from galley.viz.trace import draw_trace
-from galley.viz.video import Progress, VideoInfo
-from galley.viz.view import Camera
+from galley.viz.tags import Color
+from galley.viz.video import FilmJob, Progress, VideoInfo, drawn, encoded
+from galley.viz.view import Camera, Image
 
-logger = logging.getLogger(__name__)
 _SEAM = 2  # pixels on either side of the line between the halves
 _SEAM_COLOR = 235
+_FINE = 2  # drawn so many times larger, then reduced: smooth edges
+_BREADTH = 1 / 150  # of the picture's height
+_RIM: Color = (20, 24, 30)
 
 
 @dataclass(frozen=True)
@@ -67,7 +63,6 @@ def film_side_by_side(
     height: int = 720,
     speed: float = 1.0,
     hold: float = 1.5,
-    renderer: str = "raster",
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> VideoInfo:
@@ -78,69 +73,42 @@ def film_side_by_side(
         fps: pictures a second of film. height: pixels, even.
         speed: seconds of the runs in a second of film; other than 1 is marked in the picture.
         hold: seconds to stay on the last picture.
-        renderer: preferred one, see ``open_renderer``.
-        workers: processes that draw the longer take, the other has one; None for one a core.
+        workers: threads that draw the longer take, the other has one; None for one a core.
         progress: called with (pictures drawn, pictures to draw).
 
     Returns:
         What was filmed side by side.
 
     Raises:
-        RuntimeError: no renderer could draw the scene, or the encoder failed.
+        RuntimeError: the scene could not be drawn, or the encoder failed.
     """
     if height % 2 or height <= 0:
         raise ValueError(f"H.264 needs even sides, got a height of {height}")
     began = time.monotonic()
     width = height * 16 // 9 // 4 * 4  # so that half of it is even as well
-    name, reason = choose_renderer(renderer)
     jobs = []
     for take in takes:
         frames = sample(take.log, robot, frame_times(take.log, fps, speed))
         cameras = (camera,) * len(frames.time)
-        jobs.append(FilmJob(scene, robot, frames, cameras, (), width, height, name))
+        jobs.append(FilmJob(scene, robot, frames, cameras, (), width, height))
     still, badge = round(hold * fps), speed_badge(speed)
-    try:
-        _shoot(takes, jobs, path, fps, still, badge, workers, progress)
-    except CrewError as error:
-        if name != "vtk":
-            raise
-        reason = f"Drake's VTK renderer failed while filming ({error})"
-        logger.warning("filming again with our own rasteriser: %s", reason)
-        name = "raster"
-        jobs = [replace(job, renderer=name) for job in jobs]
-        _shoot(takes, jobs, path, fps, still, badge, workers, progress)
-    count = max(job.count for job in jobs) + still
-    spent = time.monotonic() - began
-    return VideoInfo(path, count, fps, width, height, count / fps, name, reason, spent)
-
-
-def _shoot(
-    takes: tuple[Take, Take],
-    jobs: list[FilmJob],
-    path: Path,
-    fps: float,
-    still: int,
-    badge: str,
-    workers: int | None,
-    progress: Progress | None,
-) -> None:
-    counts = [job.count for job in jobs]
+    longer = max(jobs, key=lambda job: job.count)
+    count, total = longer.count + still, sum(job.count for job in jobs)
     tracks = [_track(job) for job in jobs]
     with contextlib.ExitStack() as stack:
-        crews = [
-            stack.enter_context(FilmCrew(job, workers if i == np.argmax(counts) else 1))
-            for i, job in enumerate(jobs)
+        sources = [
+            stack.enter_context(contextlib.closing(drawn(job, workers if job is longer else 1)))
+            for job in jobs
         ]
         alone = [stack.enter_context(encoded(take.path, fps)) for take in takes]
         both = stack.enter_context(encoded(path, fps))
-        sources: list[Iterator[Image]] = [crew.pictures() for crew in crews]
         pictures: list[Image] = [np.zeros((2, 4, 3), dtype=np.uint8)] * 2
-        drawn = 0
-        for k in range(max(counts) + still):
+        done = 0
+        for k in range(count):
             halves = []
             for i, (take, job) in enumerate(zip(takes, jobs, strict=True)):
                 if k < job.count:
-                    picture, drawn = next(sources[i]), drawn + 1
+                    picture, done = next(sources[i]), done + 1
                     track = tracks[i][: k + 1]
                     pictures[i] = draw_trace(picture, track, job.cameras[k], take.color)
                 clock = _clock(job, k)
@@ -152,7 +120,9 @@ def _shoot(
                 halves.append(draw_caption(middle(pictures[i]), words))
             both(joined(halves[0], halves[1]))
             if progress is not None:
-                progress(drawn, sum(counts))
+                progress(done, total)
+    spent = time.monotonic() - began
+    return VideoInfo(path, count, fps, width, height, count / fps, spent)
 
 
 def _track(job: FilmJob) -> Array:
@@ -181,3 +151,31 @@ def joined(left: Image, right: Image) -> Image:
     seam = left.shape[1]
     both[:, seam - _SEAM : seam + _SEAM] = _SEAM_COLOR
     return both
+
+
+def draw_trace(picture: Image, points: Array, camera: Camera, color: Color) -> Image:
+    """A copy of a picture (h, w, 3) with the line through points (k, 3), metres, world frame.
+
+    It lies over everything: what would hide it does not.
+    """
+    height, width = picture.shape[:2]
+    pixels, _ = camera.project(points, width, height)
+    pixels = pixels[np.isfinite(pixels).all(axis=1)]
+    if len(pixels) < 2:
+        return picture
+    thick = max(2.0, _BREADTH * height)
+    low = np.floor(pixels.min(axis=0) - 2 * thick).astype(int).clip(0, (width, height))
+    high = np.ceil(pixels.max(axis=0) + 2 * thick).astype(int).clip(0, (width, height))
+    if (high - low < 1).any():
+        return picture  # all of it lies outside
+    size = (int(high[0] - low[0]), int(high[1] - low[1]))
+    line = [tuple(p) for p in _FINE * (pixels - low)]
+    drawn = picture.copy()
+    region = drawn[low[1] : high[1], low[0] : high[0]].astype(np.float64)
+    for shade, broad in ((_RIM, 1.7 * thick), (color, thick)):
+        mask = PilImage.new("L", (_FINE * size[0], _FINE * size[1]))
+        ImageDraw.Draw(mask).line(line, fill=255, width=round(_FINE * broad), joint="curve")
+        share = np.asarray(mask.resize(size, PilImage.Resampling.BOX))[..., None] / 255.0
+        region += share * (np.array(shade) - region)
+    drawn[low[1] : high[1], low[0] : high[0]] = region.round().astype(np.uint8)
+    return drawn

@@ -8,8 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen, transform
+
+Image = NDArray[np.uint8]
+"""A picture (h, w, 3): red, green, blue, rows from the top."""
 
 FOV = float(np.radians(42.0))
 

@@ -2,12 +2,11 @@
 PyBullet validates what was executed.
 
 - ``checker``: what every world answers; names of pairs in contact
-- ``urdf``, ``textured_box``: the scene as URDF, the one source that both engines load
+- ``urdf``: the scene as URDF, the one source that both engines load
 - ``collision_world``: a robot among solids, for the compiled kernel; ``view``: one joint group of
   it; ``solids``, ``movers``: what stands still and what moves; ``kernel``: the compiled functions
 - ``scene_kernel``: a scene's States as such worlds; ``numeric_ik``: Drake's inverse kinematics
 - ``pybullet_world``: states and contacts in PyBullet; ``bullet`` imports it without its greeting
 - ``drake_world``: the same in Drake
 - ``scene_check``: is the start free of collision, and within limits?
-- ``pybullet_camera``: pictures where no graphics library is
 """

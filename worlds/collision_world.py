@@ -13,17 +13,45 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from galley.compiled.jit import first_use
 from galley.domain.frames import Array, frozen
 from galley.robots.collision_model import CollisionModel, collision_model
 from galley.robots.model import RobotModel
 from galley.worlds.checker import MARGIN, Contact, Pair
-from galley.worlds.kernel.arrays import Obstacles
-from galley.worlds.make_view import make_view, metric, moving_joints
+from galley.worlds.kernel.arrays import ROUNDING, Obstacles, Query
 from galley.worlds.movers import Movers, Rider, SceneJoint, movers
 from galley.worlds.solids import Solid, half_extents, row12, table
-from galley.worlds.view import View
+from galley.worlds.view import KERNEL, LANES, View
 
 _KEPT = 16  # views that a world keeps
+_STACK = 4096  # rows for stretches of an edge yet to be proven
+_STEP = {"m": 0.02, "rad": 0.05}  # the most a joint moves between two checked states of an edge
+_HEADING_STEP, _HEADING_WEIGHT = 0.03, 0.4  # a radian of turning counts like 0.4 m
+# m between the robot's own parts: PyBullet, which validates, calls meshes touching 2 mm early.
+_SELF_MARGIN = 0.002
+# The rows of a Query that are listed when it is prepared, and which of the counts is theirs.
+_LISTED = {
+    "joints": 0,
+    "parts": 1,
+    "solid_parts": 2,
+    "sphere_pairs": 3,
+    "sphere_pair_reach": 3,
+    "mixed_pairs": 4,
+    "mixed_pair_reach": 4,
+    "solid_pairs": 5,
+    "solid_pair_reach": 5,
+}
+
+
+def metric(robot: RobotModel, group: str) -> list[tuple[float, float, float, float]]:
+    """Each joint of a group: lower and upper limit, weight in the metric, step on an edge."""
+    own = robot.group(group)
+    rows = []
+    for j, unit in enumerate(own.units):
+        heading = unit == "rad" and "m" in own.units
+        weight, step = (_HEADING_WEIGHT, _HEADING_STEP) if heading else (1.0, _STEP[unit])
+        rows.append((float(own.lower[j]), float(own.upper[j]), weight, step))
+    return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,32 +191,95 @@ class CollisionWorld:
         return found
 
     def _make_view(
-        self, group: str, values: Array, allowed: frozenset[Pair], margin: float | None
+        self, group: str, values: Array, pairs: frozenset[Pair], margin: float | None
     ) -> View:
-        moving = moving_joints(self.robot, group)
-        limits = metric(self.robot, group)
-        if self.joint is not None:
-            moving = np.append(moving, self.robot.size)
-            values = np.append(values, 0.0) if len(values) == self.robot.size else values
-            step = 0.02 if self.joint.prismatic else 0.05
-            more = (self.joint.lower, self.joint.upper, 1.0, step)
-            low, high, weights, steps = (
-                np.append(own, extra) for own, extra in zip(limits, more, strict=True)
-            )
-            limits = (low, high, weights, steps)
-        return make_view(
-            group,
-            moving,
-            limits,
-            self.movers,
-            self.bodies.names,
-            self.bodies.arrays,
-            values,
-            self._shown,
-            *self._touching(allowed),
-            self.margin if margin is None else margin,
-            self._tool,
+        """Allocates a Query's arrays and has them filled; ``values`` of all joints (n,)."""
+        from galley.worlds.kernel.entries import FUNCTIONS, prepare_query
+        from galley.worlds.kernel.packed import ROW, pack
+
+        moving, limits = self._moving(group)
+        if self.joint is not None and len(values) == self.robot.size:
+            values = np.append(values, 0.0)
+        movers, obstacles, shown = self.movers, self.bodies.arrays, self._shown
+        allowed, checked = self._touching(pairs)
+        margin = self.margin if margin is None else margin
+        n, k, P = len(values), len(moving), len(movers.names)
+        S, m, pairs_most = len(movers.robot.part_frame), len(movers.part), movers.pairs
+        most_clusters = int(np.diff(movers.robot.part_cluster).max(initial=1))
+        most_spheres = int(np.diff(movers.robot.cluster_sphere).max(initial=1))
+        sizes = (n, 12 * (n + 1), 3 * S, 3 * m, 1, 1, 1, 3 * (most_clusters + most_spheres) + 1)
+        layout = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64) * LANES
+        bounds = np.full((6, LANES * max(1, -(-len(shown) // LANES))), 1e6, dtype=np.float32)
+        bounds[:3, : len(shown)] = obstacles.low[shown].T
+        bounds[3:, : len(shown)] = obstacles.high[shown].T
+        still = np.zeros((m, 20), dtype=np.float32)
+        still[:, 19] = movers.part >= movers.own
+        query = Query(
+            q=np.array(values, dtype=np.float64),
+            moving=moving,
+            low=limits[0],
+            high=limits[1],
+            weights=limits[2],
+            step=limits[3],
+            parent=movers.parent,
+            fixed=movers.fixed,
+            prismatic=movers.prismatic,
+            tool=self._tool,
+            margins=np.array([margin + ROUNDING, _SELF_MARGIN, 1.0], dtype=np.float32),
+            joints=np.empty(n, dtype=np.int64),
+            parts=np.empty(S, dtype=np.int64),
+            solid_parts=np.empty(m, dtype=np.int64),
+            obstacles=shown,
+            bounds=bounds,
+            allowed=allowed,
+            solids=movers.solids,
+            solid_part=movers.part,
+            solid_frame=movers.frame,
+            solid_pose=movers.pose,
+            solid_ball=movers.ball,
+            solid_still=still,
+            sphere_pairs=np.empty((pairs_most, 2), dtype=np.int64),
+            mixed_pairs=np.empty((pairs_most, 2), dtype=np.int64),
+            solid_pairs=np.empty((pairs_most, 2), dtype=np.int64),
+            reach=np.empty((P, k), dtype=np.float32),
+            sphere_pair_reach=np.empty((pairs_most, k), dtype=np.float32),
+            mixed_pair_reach=np.empty((pairs_most, k), dtype=np.float32),
+            solid_pair_reach=np.empty((pairs_most, k), dtype=np.float32),
+            travel=np.zeros(P + 3 * pairs_most, dtype=np.float32),
+            near=np.empty((3, max(len(shown), most_clusters)), dtype=np.int64),
+            near_bounds=np.zeros_like(bounds),
+            work=np.empty((n + 5, 12)),
+            full=np.empty(n),
+            stack=np.empty((_STACK, 2)),
+            layout=layout,
+            buffer=np.empty(LANES * int(sum(sizes)), dtype=np.float32),
         )
+        counts = np.empty(6, dtype=np.int64)
+        table = pack(movers.robot, obstacles, query, FUNCTIONS)
+        with first_use(KERNEL):
+            prepare_query(table, movers.every, movers.carries, movers.span, checked, counts)
+        # What was listed may be shorter than the room for it.
+        query = query._replace(
+            **{name: getattr(query, name)[: counts[row]] for name, row in _LISTED.items()}
+        )
+        for name, row in _LISTED.items():
+            table[ROW[name], 1] = counts[row]
+        return View(group, moving, movers, self.bodies.names, movers.robot, obstacles, query, table)
+
+    def _moving(self, group: str) -> tuple[NDArray[np.int64], Array]:
+        """The joints of a group, a scene joint last: positions (k,), and (4, k) of limits.
+
+        Those are lower and upper limits, weights, and steps between checked states of an edge.
+        """
+        robot = self.robot
+        names = [g.name for g in robot.groups] if group == "all" else group.split("+")
+        moving = [int(j) for name in names for j in np.arange(robot.size)[robot.slice(name)]]
+        rows = [row for name in names for row in metric(robot, name)]
+        if self.joint is not None:
+            moving.append(robot.size)
+            step = _STEP["m" if self.joint.prismatic else "rad"]
+            rows.append((self.joint.lower, self.joint.upper, 1.0, step))
+        return np.array(moving, dtype=np.int64), np.ascontiguousarray(np.array(rows).T)
 
     @cached_property
     def _shown(self) -> NDArray[np.int64]:

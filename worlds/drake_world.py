@@ -1,4 +1,4 @@
-"""The scene and the robot in Drake: one plant and scene graph that audit contacts and render.
+"""The scene and the robot in Drake: one plant and scene graph that audit contacts.
 
 Built from the very same URDF texts as ``PyBulletWorld``, under the same names, so that the two
 engines can be held against each other. A DrakeWorld holds no plan and no path.
@@ -19,9 +19,7 @@ from pydrake.geometry import (
     CollisionFilterDeclaration,
     FrameId,
     GeometrySet,
-    MakeRenderEngineVtk,
     QueryObject,
-    RenderEngineVtkParams,
 )
 from pydrake.math import RigidTransform, RotationMatrix
 from pydrake.multibody.parsing import Parser
@@ -36,7 +34,6 @@ from galley.robots.model import RobotModel
 from galley.worlds.checker import Contact, Pair, pair
 from galley.worlds.urdf import furniture_urdf, item_urdf
 
-RENDERER = "vtk"
 _XYZW_TO_WXYZ = [6, 3, 4, 5, 0, 1, 2]  # a logged pose, in the order of a free body's positions
 
 
@@ -49,26 +46,15 @@ class DrakeWorld:
     Args:
         scene: what to build.
         robot: its URDF makes one model; so does the furniture, and each item.
-        render: also load what things look like, for ``query_object`` to render.
-        look: lights and background; Drake's own where omitted.
     """
 
-    def __init__(
-        self,
-        scene: Scene,
-        robot: RobotModel,
-        render: bool = False,
-        look: RenderEngineVtkParams | None = None,
-    ) -> None:
+    def __init__(self, scene: Scene, robot: RobotModel) -> None:
         self.scene = scene
         self.robot = robot
         self._folder = tempfile.TemporaryDirectory(prefix="galley-drake-")
         builder = DiagramBuilder()
         # Continuous (time step 0): no contact solver is built, as nothing is simulated here.
         self.plant, self.scene_graph = AddMultibodyPlantSceneGraph(builder, time_step=0.0)
-        if render:
-            engine = MakeRenderEngineVtk(look or RenderEngineVtkParams())
-            self.scene_graph.AddRenderer(RENDERER, engine)
         with _quiet():
             self._robot_model = self._load("robot", robot.urdf)
             self._item_models = tuple(

@@ -1,22 +1,180 @@
-"""The scene and the robot in PyBullet: sets states, finds contacts. Holds no plan and no path."""
+"""The scene and the robot in PyBullet: sets states, finds contacts. Holds no plan and no path.
+
+``load_bullet_scene`` loads them into any client; ``PyBulletWorld`` is one that only sets states.
+"""
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.frames import Array, from_pose7
+from galley.domain.frames import Array, from_pose7, frozen, inverse, to_pose7
 from galley.domain.scene import HAND, WORLD, Scene
 from galley.domain.state import State, item_pose
 from galley.robots.model import RobotModel
 from galley.worlds.bullet import pybullet as pb
 from galley.worlds.bullet import quiet
-from galley.worlds.bullet_scene import filter_self_collisions, load_bullet_scene
 from galley.worlds.checker import MARGIN, Contact, Pair, pair
+from galley.worlds.urdf import furniture_urdf, item_urdf, moves, standing_urdf
+
+
+@dataclass(frozen=True)
+class BulletScene:
+    """What was loaded.
+
+    Attributes:
+        client: the physics client.
+        furniture_id, robot_id: body ids. item_ids: in the order of the scene. Where what never
+            moves was loaded apart, ``furniture_id`` is the rest.
+        names: of links, by (body id, link index); an item is link -1.
+        robot_joints: joint indices in the order of q. scene_joints: of scene_q.
+        X_IC: of each item the pose (4, 4) of its centre of mass frame in its own frame: PyBullet's
+            base poses are those of the centre of mass.
+    """
+
+    client: int
+    furniture_id: int
+    robot_id: int
+    item_ids: tuple[int, ...]
+    names: Mapping[tuple[int, int], str]
+    robot_joints: tuple[int, ...]
+    scene_joints: tuple[int, ...]
+    X_IC: tuple[Array, ...]
+
+    def set_robot(self, q: Array) -> None:
+        """Set the robot's joints to q (n,)."""
+        pb.resetJointStatesMultiDof(
+            self.robot_id, self.robot_joints, [[v] for v in q], physicsClientId=self.client
+        )
+
+    def set_furniture(self, scene_q: Array) -> None:
+        """Set drawers and doors to scene_q (nj,)."""
+        if self.scene_joints:
+            pb.resetJointStatesMultiDof(
+                self.furniture_id,
+                self.scene_joints,
+                [[v] for v in scene_q],
+                physicsClientId=self.client,
+            )
+
+    def link_pose(self, body: int, link: int) -> Array:
+        """X_WL (4, 4) of the URDF frame of a body's link, both by index."""
+        found = pb.getLinkState(
+            body, link, computeForwardKinematics=True, physicsClientId=self.client
+        )
+        return from_pose7(np.array([*found[4], *found[5]]))
+
+    def item_pose(self, index: int) -> Array:
+        """X_WI (4, 4) of an item as it is now."""
+        p, q = pb.getBasePositionAndOrientation(self.item_ids[index], physicsClientId=self.client)
+        return from_pose7(np.array([*p, *q])) @ inverse(self.X_IC[index])
+
+    def set_item(self, index: int, X_WI: Array) -> None:
+        """Put an item at X_WI (4, 4)."""
+        pose = to_pose7(X_WI @ self.X_IC[index])
+        pb.resetBasePositionAndOrientation(
+            self.item_ids[index], pose[:3], pose[3:], physicsClientId=self.client
+        )
+
+    def body(self, name: str) -> tuple[int, int]:
+        """Body id and link index of a piece of furniture, a link or an item."""
+        return next(key for key, found in self.names.items() if found == name)
+
+    def link(self, body: int, name: str) -> int:
+        """The index of a body's link."""
+        return next(k for (b, k), n in self.names.items() if b == body and n == name)
+
+
+def load_bullet_scene(
+    client: int,
+    scene: Scene,
+    robot: RobotModel,
+    folder: Path,
+    self_collision: bool = False,
+    apart: bool = False,
+) -> BulletScene:
+    """Load furniture (one multibody), robot (one multibody) and items into a client.
+
+    Args:
+        folder: for the files that PyBullet reads; may go when this returns.
+        self_collision: whether the robot's links collide with each other, allowed pairs aside.
+        apart: load what never moves as bodies of their own: dynamics then takes half of the time,
+            for in Bullet every contact with a multibody goes through all of its joints.
+    """
+    flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_IGNORE_VISUAL_SHAPES
+    flags |= pb.URDF_USE_IMPLICIT_CYLINDER  # else a polygon with a margin of 1 mm all round
+
+    def load(name: str, urdf: str, fixed: bool, more: int = 0) -> int:
+        path = folder / f"{name}.urdf"
+        path.write_text(urdf)
+        return int(
+            pb.loadURDF(str(path), useFixedBase=fixed, flags=flags | more, physicsClientId=client)
+        )
+
+    own = pb.URDF_USE_SELF_COLLISION if self_collision else 0
+    furniture_id = load("furniture", furniture_urdf(scene, folder, moving_only=apart), True)
+    standing = {
+        load(f"standing_{body.name}", standing_urdf(body, folder), True): body.name
+        for body in scene.bodies
+        if apart and not moves(scene, body)
+    }
+    robot_id = load("robot", robot.urdf, True, own)
+    item_ids = tuple(
+        load(f"item_{item.name}", item_urdf(item, folder), False) for item in scene.items
+    )
+    _slide_freely(client, furniture_id, tuple(standing))
+    names = {(body_id, -1): name for body_id, name in standing.items()}
+    for body in (furniture_id, robot_id):
+        for k in range(pb.getNumJoints(body, physicsClientId=client)):
+            names[body, k] = pb.getJointInfo(body, k, physicsClientId=client)[12].decode()
+    for item, body in zip(scene.items, item_ids, strict=True):
+        names[body, -1] = item.name
+    loaded = BulletScene(
+        client,
+        furniture_id,
+        robot_id,
+        item_ids,
+        names,
+        _joints(client, robot_id, robot.joints),
+        _joints(client, furniture_id, tuple(joint.name for joint in scene.joints)),
+        tuple(_mass_frame(client, body) for body in item_ids),
+    )
+    if self_collision:
+        filter_self_collisions(client, robot_id, robot, loaded)
+    return loaded
+
+
+def filter_self_collisions(client: int, body: int, robot: RobotModel, loaded: BulletScene) -> None:
+    """Let the pairs that the robot allows pass through each other; ``body`` is the robot."""
+    for a, b in robot.allowed_self_collisions:
+        i, j = loaded.link(loaded.robot_id, a), loaded.link(loaded.robot_id, b)
+        pb.setCollisionFilterPair(body, body, i, j, 0, physicsClientId=client)
+
+
+def _slide_freely(client: int, furniture_id: int, standing: tuple[int, ...]) -> None:
+    """Drawers run in their slots: what moves passes through what stands, as in one multibody."""
+    for link in range(-1, pb.getNumJoints(furniture_id, physicsClientId=client)):
+        for body in standing:
+            pb.setCollisionFilterPair(furniture_id, body, link, -1, 0, physicsClientId=client)
+
+
+def _joints(client: int, body: int, names: tuple[str, ...]) -> tuple[int, ...]:
+    found = {}
+    for k in range(pb.getNumJoints(body, physicsClientId=client)):
+        found[pb.getJointInfo(body, k, physicsClientId=client)[1].decode()] = k
+    return tuple(found[name] for name in names)
+
+
+def _mass_frame(client: int, body: int) -> Array:
+    """X_IC (4, 4) of a free body."""
+    info = pb.getDynamicsInfo(body, -1, physicsClientId=client)
+    return frozen(from_pose7(np.array([*info[3], *info[4]])))
 
 
 class PyBulletWorld:
@@ -28,10 +186,9 @@ class PyBulletWorld:
     Args:
         scene: furniture, items and joints.
         robot: any RobotModel.
-        visible: loads what pictures need, too, which takes longer than all the rest.
     """
 
-    def __init__(self, scene: Scene, robot: RobotModel, visible: bool = False) -> None:
+    def __init__(self, scene: Scene, robot: RobotModel) -> None:
         self.scene = scene
         self.robot = robot
         self.client = pb.connect(pb.DIRECT)
@@ -39,17 +196,11 @@ class PyBulletWorld:
         self._active: object = None
         self._q = scene.robot.q
         with tempfile.TemporaryDirectory() as folder, quiet():
-            self._load(Path(folder), visible)
+            self.loaded = load_bullet_scene(self.client, scene, robot, Path(folder))
             self._load_self_collision(Path(folder))
+        self.furniture_id, self.robot_id = self.loaded.furniture_id, self.loaded.robot_id
+        self.item_ids, self._names = self.loaded.item_ids, self.loaded.names
         self.hand_link = self.loaded.link(self.robot_id, robot.palm)
-
-    def _load(self, folder: Path, visible: bool) -> None:
-        loaded = load_bullet_scene(self.client, self.scene, self.robot, folder, visible)
-        self.loaded = loaded
-        self.furniture_id, self.robot_id = loaded.furniture_id, loaded.robot_id
-        self.item_ids = loaded.item_ids
-        self._names = loaded.names
-        self._robot_joints, self._scene_joints = loaded.robot_joints, loaded.scene_joints
 
     def _load_self_collision(self, folder: Path) -> None:
         """A second client that holds the robot alone, for self-collisions only.
@@ -82,20 +233,12 @@ class PyBulletWorld:
     def set_robot(self, q: Array) -> None:
         """Set the robot's joints to q (n,)."""
         self._q = np.array(q)
-        pb.resetJointStatesMultiDof(
-            self.robot_id, self._robot_joints, [[v] for v in q], physicsClientId=self.client
-        )
+        self.loaded.set_robot(q)
 
     def set_scene(self, scene_q: Array) -> None:
         """Set drawers and doors to scene_q (nj,)."""
         self._active = None
-        if self._scene_joints:
-            pb.resetJointStatesMultiDof(
-                self.furniture_id,
-                self._scene_joints,
-                [[v] for v in scene_q],
-                physicsClientId=self.client,
-            )
+        self.loaded.set_furniture(scene_q)
 
     def set_item(self, index: int, X_WI: Array) -> None:
         """Put an item at X_WI (4, 4)."""
@@ -104,25 +247,19 @@ class PyBulletWorld:
 
     def link_pose(self, link: str) -> Array:
         """X_WL (4, 4) of a robot link's URDF frame."""
-        return self._frame(self.robot_id, self.loaded.link(self.robot_id, link))
+        return self.loaded.link_pose(self.robot_id, self.loaded.link(self.robot_id, link))
 
     def body_link_pose(self, body: str) -> Array:
         """X_WL (4, 4) of a furniture body's link frame (see ``worlds.urdf.link_frame``)."""
-        return self._frame(self.furniture_id, self.loaded.link(self.furniture_id, body))
+        return self.loaded.link_pose(self.furniture_id, self.loaded.link(self.furniture_id, body))
 
     def hand_pose(self) -> Array:
         """X_WH (4, 4) of the hand."""
-        return self._frame(self.robot_id, self.hand_link)
+        return self.loaded.link_pose(self.robot_id, self.hand_link)
 
     def item_world_pose(self, index: int) -> Array:
         """X_WI (4, 4) of an item as it is now."""
         return self.loaded.item_pose(index)
-
-    def _frame(self, body: int, link: int) -> Array:
-        found = pb.getLinkState(
-            body, link, computeForwardKinematics=True, physicsClientId=self.client
-        )
-        return from_pose7(np.array([*found[4], *found[5]]))
 
     # -- contacts -------------------------------------------------------------------------------
 
@@ -159,7 +296,7 @@ class PyBulletWorld:
         """Adds the pairs of the robot's own links that penetrate at q."""
         client, body = self.self_client, self._self_id
         pb.resetJointStatesMultiDof(
-            body, self._robot_joints, [[v] for v in q], physicsClientId=client
+            body, self.loaded.robot_joints, [[v] for v in q], physicsClientId=client
         )
         pb.performCollisionDetection(physicsClientId=client)
         for point in pb.getContactPoints(body, body, physicsClientId=client):

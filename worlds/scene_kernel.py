@@ -24,6 +24,7 @@ from galley.worlds.collision_world import Bodies, CollisionWorld
 from galley.worlds.kernel.arrays import Obstacles
 from galley.worlds.movers import Rider, SceneJoint
 from galley.worlds.solids import Solid, half_extents, of_shape, row12, table
+from galley.worlds.urdf import moves
 from galley.worlds.view import View
 
 _T = TypeVar("_T")
@@ -72,18 +73,11 @@ class SceneKernel:
         self._movable: list[tuple[str, list[int]]] = []
         for index, name in enumerate(self.names):
             rows = [k for k, owner in enumerate(self._owner) if owner == index]
-            moves = name in scene.item_index or any(
-                scene.body(carrier).joint is not None for carrier in scene.chain(name)
-            )
-            if moves:
+            if name in scene.item_index or moves(scene, scene.body(name)):
                 self._movable.append((name, rows))
                 continue
             X_WB = scene.body_pose(name, np.zeros(len(scene.joints)))
-            for k in rows:
-                self._X[k] = X_WB @ self._X_BS[k]
-                below, above = half_extents(self._solids[k], self._X[k, :3, :3])
-                self._low[k] = self._X[k, :3, 3] + below
-                self._high[k] = self._X[k, :3, 3] + above
+            self._put((self._X, self._low, self._high), rows, X_WB)
 
     def world(self, state: State, driven: str | None = None) -> CollisionWorld:
         """The world as ``state`` has it.
@@ -178,9 +172,7 @@ class SceneKernel:
         """A Checker for the world as ``state`` has it; ``allowed`` pairs may touch."""
         return KernelChecker(self, state, allowed, margin)
 
-    def _put(
-        self, placed: tuple[Array, Array, Array], name: str, rows: list[int], X_WB: Array
-    ) -> None:
+    def _put(self, placed: tuple[Array, Array, Array], rows: list[int], X_WB: Array) -> None:
         """Write poses and boxes of a body's solids into X (m, 4, 4), low, high (m, 3)."""
         X, low, high = placed
         for k in rows:
@@ -195,7 +187,7 @@ class SceneKernel:
             placed = self._X.copy(), self._low.copy(), self._high.copy()
             for name, rows in self._movable:
                 if name not in self.scene.item_index:
-                    self._put(placed, name, rows, self.scene.body_pose(name, scene_q))
+                    self._put(placed, rows, self.scene.body_pose(name, scene_q))
             return placed
 
         return _kept(self._furniture, scene_q.tobytes(), make)
@@ -206,7 +198,7 @@ class SceneKernel:
         for name, rows in self._movable:
             if name in scene.item_index:
                 X_WI = item_pose(scene, state, scene.item_index[name], np.eye(4))
-                self._put((X, low, high), name, rows, X_WI)
+                self._put((X, low, high), rows, X_WI)
         obstacles = Obstacles(
             self._table,
             row12(X).astype(np.float32),

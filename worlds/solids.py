@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from galley.domain.frames import Array, frozen, transform
 from galley.domain.scene import Shape
-from galley.robots.hull import Hull, hull
-from galley.robots.link_shapes import LinkShape, mesh_points
+from galley.robots.meshes import Hull, hull, mesh_points
+from galley.robots.urdf_reader import LinkShape
 from galley.worlds.kernel.arrays import BOX, CYLINDER, HULL, SPHERE, Solids
 
 

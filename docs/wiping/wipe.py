@@ -14,8 +14,8 @@ from galley.domain.scene import Region
 from galley.domain.state import State
 from galley.motion.motion import Attachment, Motion
 from galley.skills import BoundAction, Skill, Workbench
+from galley.skills.footprints import Footprint
 from galley.skills.manipulation import CARRY_SPEED, Line, Manipulation, shifted, straight
-from galley.skills.placements import Footprint
 from galley.skills.refusals import no_such_region
 from galley.skills.skill import Role, region_of
 from galley.skills.step import Step, carry_out

@@ -13,16 +13,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 from galley.domain.failure import Failure
-from galley.planning.limits import Limits
+from galley.planning.limits import Limits, Meter
+from galley.planning.operators import Plan, plan_of
 from galley.planning.searches.breadth_first import breadth_first
-from galley.planning.searches.costs import whole_costs
-from galley.planning.searches.result import Plan, limit_failure, plan_of
-from galley.planning.searches.uniform_cost import UniformCost
+from galley.planning.searches.uniform_cost import UniformCost, whole_costs
 from galley.planning.space import StateSpace, state_space
 from galley.planning.task import Task
 
 if TYPE_CHECKING:  # it needs NumPy, which most tasks don't
-    from galley.planning.searches.informed import InformedSearch
+    from galley.planning.searches.landmark_cut import InformedSearch
 
 _log = logging.getLogger(__name__)
 
@@ -41,7 +40,7 @@ def astar(
 ) -> Plan | Failure:
     """A plan of least cost.
 
-    The same task always gives the same plan.
+    The same task always gives the same plan; for what else may come back see ``methods.search``.
 
     Args:
         task: the ground task.
@@ -50,15 +49,11 @@ def astar(
             ``auto`` begins blind, and where that is not enough and Numba is installed, both take
             turns.
 
-    Returns:
-        The plan, or a Failure: ``CONTRADICTION`` with a certificate where no plan exists, and
-        ``BUDGET`` where a limit was reached first.
-
     Raises:
         ImportError: ``landmark-cut`` without Numba.
     """
     limits = limits or Limits()
-    meter = limits.start()
+    meter = Meter(limits)
     space = state_space(task)
     costs, _ = whole_costs(each.cost for each in space.operators)
     expanded = 0
@@ -67,9 +62,7 @@ def astar(
         over = search.run(turn, meter, others)
         expanded = others + search.expanded
         if over is not None:
-            return limit_failure(
-                over, expanded=expanded, generated=search.generated, seconds=meter.seconds
-            )
+            return meter.failure(over, expanded=expanded, generated=search.generated)
         if search.done:
             if search.goal is not None:
                 plan = search.plan()
@@ -88,7 +81,7 @@ def _turns(
 ) -> Iterator[tuple[UniformCost | InformedSearch, int]]:
     """The search whose turn it is, and how long that lasts, by the search's own measure."""
     if heuristic == "landmark-cut":
-        from galley.planning.searches.informed import InformedSearch
+        from galley.planning.searches.landmark_cut import InformedSearch
 
         informed = InformedSearch(space, costs)
         while True:
@@ -117,7 +110,7 @@ def _informed(space: StateSpace, costs: Sequence[int]) -> InformedSearch | None:
     """A* with landmark cuts, where Numba works."""
     if not numba_installed():
         return None
-    from galley.planning.searches.informed import InformedSearch
+    from galley.planning.searches.landmark_cut import InformedSearch
 
     try:
         return InformedSearch(space, costs)

@@ -10,17 +10,15 @@ makes plans of kitchens twice as long.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heappop, heappush
 
 from galley.domain.failure import Failure
 from galley.planning.explain import explain_exhausted
-from galley.planning.limits import Limits
-from galley.planning.operators import Operator
+from galley.planning.limits import Limits, Meter
+from galley.planning.operators import Operator, Plan, plan_of
 from galley.planning.searches.breadth_first import breadth_first
-from galley.planning.searches.cleanup import without_needless
-from galley.planning.searches.relaxed import RelaxedTask
-from galley.planning.searches.relaxed_plan import RelaxedPlans
-from galley.planning.searches.result import Plan, limit_failure, plan_of
+from galley.planning.searches.relaxed import RelaxedPlans, RelaxedTask
 from galley.planning.space import StateSpace, state_space
 from galley.planning.task import Task
 
@@ -28,22 +26,19 @@ _BOOST = 1000  # turns that preferred states get ahead for each progress
 _LOOK_EVERY = 16  # expansions between two looks at the clock; one takes a heuristic evaluation
 
 _Entry = tuple[int, int, int, int, int]  # estimate, number, state, state before, operator
+_LONGEST = 1000  # actions of a plan for which this takes well under a second
 
 
 def greedy(task: Task, limits: Limits | None = None) -> Plan | Failure:
     """A plan, found with as little search as possible.
 
-    The same task always gives the same plan.
+    The same task always gives the same plan; for what else may come back see ``methods.search``.
 
     Args:
         task: the ground task.
         limits: when to give up.
-
-    Returns:
-        The plan, or a Failure: ``CONTRADICTION`` with a certificate where no plan exists, and
-        ``BUDGET`` where a limit was reached first.
     """
-    meter = (limits or Limits()).start()
+    meter = Meter(limits or Limits())
     space = state_space(task)
     # Actions are counted, not their costs: measured on kitchens with distances, plans found by
     # cost, or by cost plus one, are longer and dearer, and take several times longer to find.
@@ -59,9 +54,7 @@ def greedy(task: Task, limits: Limits | None = None) -> Plan | Failure:
     while every or preferred_only:
         over = meter.exceeded(expanded, _LOOK_EVERY)
         if over is not None:
-            return limit_failure(
-                over, expanded=expanded, generated=number + 1, seconds=meter.seconds
-            )
+            return meter.failure(over, expanded=expanded, generated=number + 1)
         if preferred_only and (lead > 0 or not every):
             lead -= 1
             entry = heappop(preferred_only)
@@ -93,7 +86,7 @@ def greedy(task: Task, limits: Limits | None = None) -> Plan | Failure:
                     heappush(preferred_only, entry)
     if dead_ends:  # the states behind them were not seen, and an explanation needs them all
         return breadth_first(task, limits)
-    return explain_exhausted(task, map(space.decode, reached))
+    return explain_exhausted(task, map(space.packing.decode, reached))
 
 
 def _path(space: StateSpace, reached: dict[int, tuple[int, int]], state: int) -> list[Operator]:
@@ -103,3 +96,36 @@ def _path(space: StateSpace, reached: dict[int, tuple[int, int]], state: int) ->
         plan.append(space.operators[index])
         before, index = reached[before]
     return plan[::-1]
+
+
+def without_needless(task: Task, plan: Sequence[Operator]) -> list[Operator]:
+    """``plan`` without actions that it doesn't need; as it is where it is very long.
+
+    Action elimination: an action is left out on trial, and with it all later ones that thereby
+    become inapplicable; if the goal still holds at the end, they stay out (Nakhost and Müller,
+    "Action elimination and plan neighborhood graph search", 2010). It takes time quadratic in the
+    plan's length and never makes a plan dearer.
+    """
+    kept = list(plan)
+    if len(kept) > _LONGEST:
+        return kept
+    state = task.init
+    place = 0
+    while place < len(kept):
+        rest = _executable(task, state, kept[place + 1 :])
+        if rest is not None:
+            kept[place:] = rest
+        else:
+            state = kept[place].apply(state)
+            place += 1
+    return kept
+
+
+def _executable(task: Task, state: int, plan: list[Operator]) -> list[Operator] | None:
+    """Those of ``plan`` that can be executed in turn, where they reach the goal."""
+    executed = []
+    for operator in plan:
+        if operator.applicable(state):
+            state = operator.apply(state)
+            executed.append(operator)
+    return executed if task.is_goal(state) else None

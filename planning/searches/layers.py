@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable
-from itertools import islice
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from itertools import islice, product
 
 from galley.domain.failure import Failure
 from galley.planning.explain import explain_exhausted
 from galley.planning.limits import Meter
-from galley.planning.searches.regression import Layer, Regression
-from galley.planning.searches.result import Plan, limit_failure, plan_of
-from galley.planning.space import StateSpace
+from galley.planning.operators import Plan, plan_of
+from galley.planning.packing import ALWAYS, Move, Variable
+from galley.planning.space import Layer, StateSpace
 
 _CHUNK = 4096  # states expanded between two looks at the limits
 # States in a layer from which arrays are faster than sets, if numpy is loaded and if it is not. The
@@ -25,6 +26,7 @@ _LARGE = 1500
 _LARGE_ENOUGH_TO_LOAD = 15_000
 _ARRAY_CHUNK = 1 << 16
 _ENDS = 32  # goal states that are looked at to choose one
+_GUESSES = 5000  # states before an action that are tried by their values, not looked for
 
 
 class Layers:
@@ -107,13 +109,11 @@ class Layers:
         return self._exhausted(seen.masked(self.space.goal_fields), len(seen))
 
     def _exhausted(self, read_by_goal: Iterable[int], count: int) -> Failure:
-        states = map(self.space.decode, read_by_goal)
+        states = map(self.space.packing.decode, read_by_goal)
         return explain_exhausted(self.space.task, states, count)
 
     def _limit(self, reached: str, generated: int) -> Failure:
-        return limit_failure(
-            reached, expanded=self.expanded, generated=generated, seconds=self.meter.seconds
-        )
+        return self.meter.failure(reached, expanded=self.expanded, generated=generated)
 
     def _plan(self, goals: list[int], generated: int) -> Plan:
         trace = Regression(self.space)
@@ -134,3 +134,82 @@ class Layers:
 def _stored(layer: set[int], width: int) -> Layer:
     """A layer as compactly as its states allow."""
     return array("Q", layer) if width <= 64 else tuple(layer)
+
+
+class Regression:
+    """Finds which action led to a state, without having stored it."""
+
+    def __init__(self, space: StateSpace) -> None:
+        self.space = space
+        self.variables = space.packing.variables
+        # Of each move what it surely writes: only those are tried that may have led to a state.
+        self._writing = [_surely_written(move) for move in space.moves]
+
+    def before(self, state: int, layer: Layer) -> tuple[int, int]:
+        """An operator, and a state of ``layer`` from which it leads to ``state``.
+
+        It is the last such operator in the task's order: so of actions that may come in any
+        order those declared first come first.
+
+        Raises:
+            LookupError: no state of ``layer`` leads there.
+        """
+        # Arrays of numpy are sorted; to make a set of them would cost more than the search.
+        members = frozenset(layer) if isinstance(layer, array | tuple) else _Sorted(layer)
+        moves = self.space.moves
+        places = [i for i, (field, value) in enumerate(self._writing) if state & field == value]
+        for place in reversed(places):
+            move = moves[place]
+            for candidate in self._guesses(move, state, layer):
+                if (
+                    candidate in members
+                    and move.test.holds(candidate)
+                    and move.apply(candidate) == state
+                ):
+                    return move.index, candidate
+        raise LookupError("no state of the layer before leads to this state")
+
+    def _guesses(self, move: Move, state: int, layer: Layer) -> Iterable[int]:
+        """States that may come before: what the move changes may have been anything before."""
+        changed = 0
+        for step in move.steps:
+            changed |= step.field
+        unknown = changed & ~move.test.mask
+        base = state & ~changed | move.test.value & changed
+        if not unknown:
+            return (base,)
+        free = [variable for variable in self.variables if variable.field & unknown]
+        count = 1
+        for variable in free:
+            count *= len(variable.facts)
+        # Sorted, so that it doesn't matter how the layer is held.
+        return _fillings(base, free) if count <= _GUESSES else map(int, sorted(layer))
+
+
+def _surely_written(move: Move) -> tuple[int, int]:
+    """The fields that a move leaves with known values, and these values."""
+    fields = values = 0
+    for step in move.steps:
+        fields &= ~step.field
+        values &= ~step.field
+        if step.test is ALWAYS:
+            fields |= step.field
+            values |= step.value
+    return fields, values
+
+
+class _Sorted:
+    """Membership in a sorted sequence."""
+
+    def __init__(self, states: Layer) -> None:
+        self.states = states
+
+    def __contains__(self, state: int) -> bool:
+        place = bisect_left(self.states, state)
+        return place < len(self.states) and bool(self.states[place] == state)
+
+
+def _fillings(base: int, free: list[Variable]) -> Iterator[int]:
+    values = [list(variable.value_of.values()) for variable in free]
+    for chosen in product(*values):
+        yield base | sum(chosen)

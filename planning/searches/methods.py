@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 from galley.domain.collection import paused_collection
 from galley.domain.errors import did_you_mean
 from galley.domain.failure import Failure
 from galley.planning.contradiction import explain_contradiction
 from galley.planning.limits import Limits
-from galley.planning.searches.result import Plan
+from galley.planning.operators import Plan
 from galley.planning.task import Task
 
 Search = Callable[[Task, Limits], Plan | Failure]
@@ -37,39 +36,7 @@ def _gbfs(task: Task, limits: Limits) -> Plan | Failure:
     return greedy(task, limits)
 
 
-def _fd_optimal(task: Task, limits: Limits) -> Plan | Failure:
-    return _fast_downward(task, limits, optimal=True)
-
-
-def _fd_lama(task: Task, limits: Limits) -> Plan | Failure:
-    return _fast_downward(task, limits, optimal=False)
-
-
-def _fast_downward(task: Task, limits: Limits, *, optimal: bool) -> Plan | Failure:
-    # A limit on states is not its kind of limit: it has none such.
-    from galley.planning.fast_downward import fast_downward
-
-    memory = None if limits.memory_mib is None else int(limits.memory_mib * (1 << 20))
-    return fast_downward(
-        task.domain,
-        task.problem,
-        optimal=optimal,
-        forbidden=task.forbidden,
-        seconds=limits.seconds and max(0.01, limits.seconds - limits.spent),
-        memory_bytes=memory,
-    )
-
-
-# What each promises, for help texts.
-METHODS: Mapping[str, tuple[Search, str]] = MappingProxyType(
-    {
-        "bfs": (_bfs, "breadth-first: fewest actions"),
-        "astar": (_astar, "A*: least cost"),
-        "gbfs": (_gbfs, "greedy best-first with the FF heuristic: some plan, for large tasks"),
-        "fd-optimal": (_fd_optimal, "Fast Downward, least cost (extra 'fd')"),
-        "fd-lama": (_fd_lama, "Fast Downward's LAMA, first plan (extra 'fd')"),
-    }
-)
+METHODS: Mapping[str, Search] = {"bfs": _bfs, "astar": _astar, "gbfs": _gbfs}
 
 
 def search(task: Task, method: str = "bfs", limits: Limits | None = None) -> Plan | Failure:
@@ -78,7 +45,7 @@ def search(task: Task, method: str = "bfs", limits: Limits | None = None) -> Pla
     Args:
         task: the ground task.
         method: a key of ``METHODS``: ``bfs`` (fewest actions), ``astar`` (least cost), ``gbfs``
-            (any plan, fast), ``fd-optimal`` and ``fd-lama`` (Fast Downward, where it is installed).
+            (any plan, fast).
         limits: when to give up; no limits by default.
 
     Returns:
@@ -87,13 +54,11 @@ def search(task: Task, method: str = "bfs", limits: Limits | None = None) -> Pla
 
     Raises:
         ValueError: there is no such method.
-        MissingExtra: Fast Downward is asked for and not installed.
     """
     if method not in METHODS:
         known = ", ".join(METHODS)
         hint = did_you_mean(method, list(METHODS))
         raise ValueError(f"no search is called '{method}'{hint} (there are {known})")
-    run, _ = METHODS[method]
     if task.impossible_goal() is not None:
         from galley.planning.unreachable import explain_unreachable
 
@@ -106,4 +71,4 @@ def search(task: Task, method: str = "bfs", limits: Limits | None = None) -> Pla
     if contradiction is not None:
         return contradiction
     with paused_collection():
-        return run(task, limits or Limits())
+        return METHODS[method](task, limits or Limits())

@@ -8,49 +8,25 @@ costs are stored with the states: the plan is found backwards through the layers
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from heapq import heappop, heappush
-from typing import Protocol
+from math import lcm
+from typing import TYPE_CHECKING
 
 from galley.domain.failure import Failure
 from galley.planning.explain import explain_exhausted
 from galley.planning.limits import Meter
 from galley.planning.operators import Operator
-from galley.planning.searches.regression import Layer, Regression
-from galley.planning.space import StateSpace
+from galley.planning.searches.layers import Regression
+from galley.planning.space import Layer, StateSpace
+
+if TYPE_CHECKING:  # it needs NumPy, which small searches don't wait for
+    from galley.planning.searches.arrays import Arrays
 
 _CHUNK = 4096  # states expanded between two looks at the limits
 _LARGE = 4000  # states in a layer, for each cost an action may have, from which arrays are faster
-
-
-class Frontier(Protocol):
-    """States seen, and states that wait under their cost."""
-
-    chunk: int  # states to be expanded between two looks at the limits
-    effort: int  # about how long a state takes
-
-    def take(self, cost: int) -> Layer:
-        """The states that wait under ``cost`` and have not been seen; they count as seen now."""
-
-    def expand(self, states: Layer, cost: int) -> list[int]:
-        """Lets the successors of ``states``, reached at ``cost``, wait.
-
-        Returns:
-            The costs under which some may wait now.
-        """
-
-    def goals(self, layer: Layer) -> list[int]:
-        """The goal states of ``layer``."""
-
-    def generated(self) -> int:
-        """How many states are stored; twice those that wait under two costs."""
-
-    def taken(self) -> int:
-        """How many states have been taken."""
-
-    def masked(self, mask: int) -> Collection[int]:
-        """What ``mask`` leaves of the states taken, each once."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +66,7 @@ class UniformCost:
         sets.waiting[0] = {space.init}
         self._large = _LARGE * max(1, len(groups))
         self._sets: _Sets | None = sets if space.packing.width <= 64 else None  # may be exchanged
-        self._frontier: Frontier = sets
+        self._frontier: _Sets | Arrays = sets
         self._order = [0]  # a heap of costs under which states wait
         self._layers: list[_Layer] = []
         self._taken = 0  # states of the last layer that have been expanded
@@ -103,7 +79,7 @@ class UniformCost:
     def why_none(self) -> Failure:
         """Why there is no plan, after the whole space was searched without one."""
         read = self._frontier.masked(self.space.goal_fields)
-        states = map(self.space.decode, read)
+        states = map(self.space.packing.decode, read)
         return explain_exhausted(self.space.task, states, self._frontier.taken())
 
     def run(self, effort: int, meter: Meter, others: int = 0) -> str | None:
@@ -152,7 +128,7 @@ class UniformCost:
                 self.done = True
             elif self._sets is not None and len(states) >= self._large:
                 # Late: a small search shouldn't wait for numpy.
-                from galley.planning.searches.uniform_cost_arrays import Arrays
+                from galley.planning.searches.arrays import Arrays
 
                 sets, self._sets = self._sets, None
                 self._frontier = Arrays(self.space, self._spaces, sets.known, sets.waiting)
@@ -188,7 +164,14 @@ class UniformCost:
 
 
 class _Sets:
-    """The frontier as Python's sets."""
+    """The frontier, states seen and states that wait under their cost, as Python's sets.
+
+    ``arrays.Arrays`` is the same for large layers.
+
+    Attributes:
+        chunk: states to be expanded between two looks at the limits.
+        effort: about how long a state takes.
+    """
 
     chunk = _CHUNK
     effort = 4
@@ -200,11 +183,17 @@ class _Sets:
         self.waiting: dict[int, set[int]] = {}
 
     def take(self, cost: int) -> Layer:
+        """The states that wait under ``cost`` and have not been seen; they count as seen now."""
         fresh = self.waiting.pop(cost, set()) - self.known
         self.known |= fresh
         return array("Q", fresh) if self.space.packing.width <= 64 else tuple(fresh)
 
     def expand(self, states: Layer, cost: int) -> list[int]:
+        """Lets the successors of ``states``, reached at ``cost``, wait.
+
+        Returns:
+            The costs under which some may wait now.
+        """
         new = []
         for more, space in self.spaces.items():
             if cost + more not in self.waiting:
@@ -214,13 +203,33 @@ class _Sets:
         return new
 
     def goals(self, layer: Layer) -> list[int]:
+        """The goal states of ``layer``."""
         return self.space.goals_among(layer)
 
     def generated(self) -> int:
+        """How many states are stored; twice those that wait under two costs."""
         return len(self.known) + sum(map(len, self.waiting.values()))
 
     def taken(self) -> int:
+        """How many states have been taken."""
         return len(self.known)
 
     def masked(self, mask: int) -> Collection[int]:
+        """What ``mask`` leaves of the states taken, each once."""
         return {state & mask for state in self.known}
+
+
+def whole_costs(costs: Iterable[float]) -> tuple[list[int], int]:
+    """The costs in a unit of which each is a whole multiple.
+
+    So sums are exact, and equal costs compare equal. A cost is taken as the decimal that it is
+    written as: 0.1 is a tenth, not the binary fraction next to it.
+
+    Returns:
+        The multiples, and how many of the unit make one.
+    """
+    listed = list(costs)
+    exact = {cost: Fraction(repr(cost)) for cost in set(listed)}
+    scale = lcm(*(each.denominator for each in exact.values()))
+    whole = {cost: int(each * scale) for cost, each in exact.items()}
+    return [whole[cost] for cost in listed], scale

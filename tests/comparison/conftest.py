@@ -4,7 +4,7 @@ import pytest
 
 from galley.comparison.measures import measure
 from galley.comparison.methods import solve
-from galley.comparison.seed_query import seed_query
+from galley.comparison.queries import seed_query
 from galley.comparison.summary import Result
 from galley.worlds.scene_kernel import SceneKernel
 
@@ -22,5 +22,5 @@ def query(kernel):
 @pytest.fixture(scope="session")
 def solved(kernel, shared_world, query):
     """The seed's query, all methods."""
-    attempts = solve(kernel, query)
+    attempts = solve(kernel, shared_world, query)
     return Result(query, tuple((a, measure(kernel, shared_world, query, a)) for a in attempts))

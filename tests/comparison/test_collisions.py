@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from galley.comparison.collisions import STEP, look_for_collisions, spread
-from galley.comparison.measures import sample_times
-from galley.comparison.query import Query
+from galley.comparison.measures import STEP, look_for_collisions, sample_times, spread
+from galley.comparison.queries import Query
 from galley.motion.path import Path
 from galley.motion.timing import rest_to_rest
 

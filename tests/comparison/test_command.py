@@ -10,12 +10,18 @@ import imageio_ffmpeg
 import numpy as np
 import pytest
 
-import galley.compare
+import galley.comparison.runner
 from galley.cli import main
-from galley.comparison.methods import Attempt
+from galley.comparison.methods import METHODS, Attempt
 from galley.domain.failure import Failure, FailureKind
 
-SEED_FILES = ["compare.json", "compare.png", "trajectory_opt.npy", "trajectory_rrt.npy"]
+SEED_FILES = [
+    "compare.json",
+    "compare.png",
+    "trajectory_opt.npy",
+    "trajectory_qp.npy",
+    "trajectory_rrt.npy",
+]
 
 
 @pytest.fixture
@@ -46,17 +52,22 @@ def test_the_seeds_query_end_to_end(run, tmp_path):
     told = json.loads((tmp_path / "out" / "compare.json").read_text())
     (query,) = told["queries"]
     rows = {row["method"]: row for row in query["solutions"]}
-    assert list(rows) == ["rrt", "shortcut", "shortest", "smooth", "time-optimal"]
+    assert list(rows) == ["rrt", "rrt-pybullet", "shortcut", "shortest", "smooth", "time-optimal"]
     assert told["not_as_expected"] == []
-    for method in ("rrt", "shortcut", "smooth", "time-optimal"):
+    for method in ("rrt", "rrt-pybullet", "shortcut", "smooth", "time-optimal"):
         assert rows[method]["good"], method
-        assert method in out or method == "rrt"
+    for title in ("RRT", "PyBullet", "shortcut", "shortest", "smooth", "time-"):
+        assert title in out
     assert rows["smooth"]["duration_s"] < rows["shortcut"]["duration_s"]
     rrt = np.load(tmp_path / "out" / "trajectory_rrt.npy", allow_pickle=False)
     opt = np.load(tmp_path / "out" / "trajectory_opt.npy", allow_pickle=False)
     assert rrt.shape == (rows["rrt"]["waypoints"], 7)
     assert np.allclose(rrt[[0, -1]], opt[[0, -1]], atol=1e-8)
     assert np.allclose(rrt[0], query["start"])
+    qp = np.load(tmp_path / "out" / "trajectory_qp.npy", allow_pickle=False)
+    straight = rrt[0] + np.linspace(0, 1, len(qp))[:, None] * (rrt[-1] - rrt[0])
+    assert len(qp) == rows["shortest"]["waypoints"]
+    assert np.allclose(qp, straight, atol=1e-5)  # in equal steps: the optimum of the program
     lengths = np.linalg.norm(np.diff(rrt, axis=0), axis=1).sum()
     assert rows["rrt"]["joint_length_rad"] == pytest.approx(lengths, rel=1e-4)
     assert (tmp_path / "out" / "compare.png").read_bytes().startswith(b"\x89PNG")
@@ -132,7 +143,7 @@ def test_a_fault_in_the_file_has_its_line(run, tmp_path):
 
 
 def test_not_as_expected_is_exit_status_1(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(galley.compare, "fault", lambda result: "seed: smooth collides")
+    monkeypatch.setattr(galley.comparison.runner, "fault", lambda result: "seed: smooth collides")
     status, _, err = run("--no-video", "--out", "out")
     assert status == 1
     assert err == "not as expected: seed: smooth collides\n"
@@ -148,7 +159,7 @@ def test_queries_that_can_not_be_made_are_faults_wherever_they_stand(
     order, run, tmp_path, monkeypatch, query
 ):
     queries = [query if made else NO_QUERY for made in order]
-    monkeypatch.setattr(galley.compare, "random_queries", lambda *_: iter(queries))
+    monkeypatch.setattr(galley.comparison.runner, "random_queries", lambda *_: iter(queries))
     status, _, err = run("--query", "random", 3, "--no-video", "--out", "out")
     assert status == 1
     told = json.loads((tmp_path / "out" / "compare.json").read_text())
@@ -158,7 +169,7 @@ def test_queries_that_can_not_be_made_are_faults_wherever_they_stand(
 
 
 def test_without_any_query_there_is_no_comparison(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(galley.compare, "random_queries", lambda *_: iter([NO_QUERY] * 3))
+    monkeypatch.setattr(galley.comparison.runner, "random_queries", lambda *_: iter([NO_QUERY] * 3))
     status, _, err = run("--query", "random", 3, "--no-video", "--out", "out")
     assert status == 1
     assert err == f"budget: {NO_QUERY}\n"
@@ -166,7 +177,7 @@ def test_without_any_query_there_is_no_comparison(run, tmp_path, monkeypatch):
 
 
 def test_names_with_brackets_are_printed_as_they_are(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(galley.compare, "solve", _no_solutions)
+    monkeypatch.setattr(galley.comparison.runner, "solve", _no_solutions)
     file = tmp_path / "[bold].yaml"
     file.write_text("galley_query: 1\ngoal: {arm: [1.0, -0.57, 0.0, -2.5, 0.0, 3.0, 0.7]}\n")
     status, out, err = run("--query", file, "--no-video", "--out", f"{tmp_path}/[/x]")
@@ -175,21 +186,20 @@ def test_names_with_brackets_are_printed_as_they_are(run, tmp_path, monkeypatch)
     assert "RRT: [/x]\n" in out
 
 
-def _no_solutions(kernel, query, seed):
-    methods = ("rrt", "shortcut", "shortest", "smooth", "time-optimal")
-    return tuple(Attempt(method, reason="[/x]") for method in methods)
+def _no_solutions(*arguments, **options):
+    return tuple(Attempt(method, reason="[/x]") for method in METHODS)
 
 
 def test_an_interrupt_keeps_what_is_finished(run, tmp_path, monkeypatch):
-    real, calls = galley.compare.solve, []
+    real, calls = galley.comparison.runner.solve, []
 
-    def solve(*arguments):
+    def solve(*arguments, **options):
         calls.append(arguments)
         if len(calls) == 4:  # one to warm up, two queries
             raise KeyboardInterrupt
-        return real(*arguments)
+        return real(*arguments, **options)
 
-    monkeypatch.setattr(galley.compare, "solve", solve)
+    monkeypatch.setattr(galley.comparison.runner, "solve", solve)
     status, _, err = run("--query", "random", 5, "--no-video", "--out", "out")
     assert status == 130
     assert err == "interrupted; what was finished is kept\n"
@@ -199,11 +209,11 @@ def test_an_interrupt_keeps_what_is_finished(run, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_three_films_of_which_one_shows_both(run, tmp_path):
+def test_four_films_of_which_one_shows_both(run, tmp_path):
     status, _, _ = run("--out", "out", "--height", 120, "--fps", 2, "--speed", 2)
     assert status == 0
     folder = tmp_path / "out"
-    films = {n: folder / f"{n}.mp4" for n in ("rrt", "opt", "side_by_side")}
+    films = {n: folder / f"{n}.mp4" for n in ("rrt", "opt", "side_by_side", "qp")}
     told = json.loads((folder / "compare.json").read_text())
     seconds = {r["method"]: r["duration_s"] for r in told["queries"][0]["solutions"]}
     counts = {}
@@ -222,7 +232,7 @@ def test_three_films_of_which_one_shows_both(run, tmp_path):
 
 @pytest.mark.slow
 def test_an_interrupt_while_filming_keeps_figures_and_no_half_film(tmp_path):
-    command = [sys.executable, "-m", "galley.cli", "compare", "--out", "out", "--height", "480"]
+    command = [sys.executable, "-m", "galley", "compare", "--out", "out", "--height", "480"]
     process = subprocess.Popen(
         command,
         cwd=tmp_path,

@@ -5,7 +5,7 @@ import pytest
 
 from galley.comparison.measures import TIME_STEP, length, measure, ratios, sample_times
 from galley.comparison.methods import Attempt
-from galley.comparison.query import hand_poses
+from galley.comparison.queries import hand_poses
 from galley.motion.path import Path
 from galley.motion.timing import rest_to_rest
 from galley.motion.trajectory import Trajectory

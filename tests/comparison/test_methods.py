@@ -1,33 +1,31 @@
-"""The five methods on one query; summaries of many."""
+"""The six methods on one query; summaries of many."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from galley.comparison.kept import best, fault, raw, save_waypoints
-from galley.comparison.methods import METHODS, Attempt, Effort, solve
-from galley.comparison.query import Query
-from galley.comparison.random_queries import random_queries
-from galley.comparison.summary import Result, is_good, summarize
+from galley.comparison.methods import METHODS, Attempt, solve
+from galley.comparison.queries import Query, hand_poses, random_queries
+from galley.comparison.runner import save_waypoints
+from galley.comparison.summary import Result, best, fault, is_good, raw, summarize
 
 
 def test_all_methods_go_from_the_same_start_to_the_same_goal(kernel, query, solved):
-    start, ends = query.start(kernel.robot), []
+    start, ends = query.start(kernel.robot), {}
     assert tuple(a.method for a, _ in solved.rows) == METHODS
     for attempt, measured in solved.rows:
         assert measured is not None, attempt.reason
         trajectory = attempt.trajectory
         assert np.allclose(trajectory(0.0), start, atol=1e-9)
         assert np.allclose(trajectory(np.array([0.0, trajectory.duration]), 1), 0.0, atol=1e-6)
-        ends.append(trajectory(trajectory.duration))
-    assert np.allclose(ends, ends[0], atol=1e-8)
+        ends[attempt.method] = trajectory(trajectory.duration)
+    # The RRT in PyBullet is a search of its own; the others go on from the compiled one's path.
     spec, base = kernel.scene.robot.base, query.state.q[:3]
-    from galley.comparison.query import hand_poses
-
-    X_WH = hand_poses(spec, base, np.array(ends))[0]
-    p = X_WH[:3, :3] @ kernel.robot.p_HT + X_WH[:3, 3]
-    assert np.abs(p - query.region.target[:3, 3]).max() <= query.region.radius + 1e-6
+    for X_WH in hand_poses(spec, base, np.array([ends["rrt"], ends.pop("rrt-pybullet")])):
+        p = X_WH[:3, :3] @ kernel.robot.p_HT + X_WH[:3, 3]
+        assert np.abs(p - query.region.target[:3, 3]).max() <= query.region.radius + 1e-6
+    assert np.allclose(list(ends.values()), ends["rrt"], atol=1e-8)
 
 
 def test_the_qp_is_the_straight_line_and_no_path_is_shorter(solved):
@@ -41,30 +39,32 @@ def test_the_qp_is_the_straight_line_and_no_path_is_shorter(solved):
     assert steps <= 0.3 + 1e-6  # the seed's epsilon
 
 
-def test_same_seed_same_trajectories(kernel, query, solved):
-    for attempt, (other, _) in zip(solve(kernel, query), solved.rows, strict=True):
+def test_same_seed_same_trajectories(kernel, shared_world, query, solved):
+    again = solve(kernel, shared_world, query)
+    for attempt, (other, _) in zip(again, solved.rows, strict=True):
         assert np.array_equal(attempt.trajectory.coefficients, other.trajectory.coefficients)
-    raw_path = solve(kernel, query, seed=1)[0].waypoints
+    raw_path = solve(kernel, shared_world, query, seed=1, in_pybullet=0)[0].waypoints
     assert raw_path.shape != solved.rows[0][0].waypoints.shape or not np.array_equal(
         raw_path, solved.rows[0][0].waypoints
     )
 
 
-def test_without_an_rrt_path_the_others_start_from_rrt_connects(kernel):
+def test_without_an_rrt_path_the_others_start_from_rrt_connects(kernel, shared_world):
     hard = next(random_queries(kernel, 1, seed=0))
-    attempts = solve(kernel, hard, effort=Effort(iterations=1))
+    attempts = solve(kernel, shared_world, hard, iterations=1, in_pybullet=1)
     by = {a.method: a for a in attempts}
     assert by["rrt"].trajectory is None
     assert "RRT found no path in 1 iterations" in by["rrt"].reason
+    assert "RRT found no path in 1 iterations" in by["rrt-pybullet"].reason
     assert by["shortcut"].trajectory is None
     assert by["smooth"].trajectory is not None
     assert "RRT-Connect" in by["smooth"].note
 
 
-def test_a_goal_that_is_cut_off_is_a_row_of_reasons(kernel, query):
+def test_a_goal_that_is_cut_off_is_a_row_of_reasons(kernel, shared_world, query):
     state = query.state.with_robot([0.75, 0.3, np.pi, 0, -0.3, 0, -2.2, 0, 2.0, 0.7, 0.04, 0.04])
     inside = Query("sunk", state, np.array([[0.0, 0.9, 0.0, -1.6, 0.0, 2.2, 0.7]]))
-    attempts = solve(kernel, inside, effort=Effort(iterations=50))
+    attempts = solve(kernel, shared_world, inside, iterations=50, in_pybullet=50)
     assert all(a.trajectory is None for a in attempts)
     assert all(a.reason for a in attempts)
 

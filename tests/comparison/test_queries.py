@@ -5,9 +5,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from galley.comparison.query import Query, hand_poses
-from galley.comparison.random_queries import random_queries
-from galley.comparison.seed_query import seed_query
+from galley.comparison.queries import Query, hand_poses, random_queries, seed_query
 from galley.domain.failure import Failure, FailureKind
 from galley.worlds.checker import held_pairs
 from galley.worlds.scene_kernel import SceneKernel
@@ -70,7 +68,7 @@ def test_every_third_holds_something_and_stances_are_kept(kernel, drawn):
 
 def test_a_scene_whose_furniture_has_no_names_has_queries_too(small_text, tmp_path):
     from galley.domain.scene_file import load_scene
-    from galley.robots.mobile_panda import mobile_panda
+    from galley.robots.panda_models import mobile_panda
 
     file = tmp_path / "bare.yaml"
     text = small_text[: small_text.index("objects:")] + "objects:\n  h1: {hand: panda_hand}\n"

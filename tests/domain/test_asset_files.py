@@ -2,7 +2,7 @@
 
 import pytest
 
-from galley.domain.asset_files import mesh_fault, picture_fault
+from galley.domain.scene_shapes import mesh_fault, picture_fault
 
 TETRAHEDRON = (
     "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1/1 2/2 4/3\nf 1//1 3//1 4//1\nf -1 2 3\n"

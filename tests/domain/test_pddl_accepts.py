@@ -5,8 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from galley.domain.formula import And, Exists, Forall, ForEach, Imply, Not, Or, When
-from galley.domain.pddl import Fact, Literal, Type, Variable
+from galley.domain.formula import (
+    And,
+    Exists,
+    Fact,
+    Forall,
+    ForEach,
+    Imply,
+    Literal,
+    Not,
+    Or,
+    Variable,
+    When,
+)
+from galley.domain.pddl import Type
 from galley.domain.pddl_reader import read_domain, read_problem, read_task
 from galley.domain.sexpr import Atom, SList, parse_sexprs
 

@@ -3,8 +3,8 @@
 import pytest
 
 from galley.domain.errors import BadInput
-from galley.domain.formula import FunctionTerm
-from galley.domain.pddl import Fact, Function, Literal, Variable
+from galley.domain.formula import Fact, FunctionTerm, Literal, Variable
+from galley.domain.pddl import Function
 from galley.domain.pddl_reader import read_task
 
 DOMAIN = """\

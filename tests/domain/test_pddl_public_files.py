@@ -6,8 +6,18 @@ from pathlib import Path
 import pytest
 
 from galley.domain.errors import BadInput
-from galley.domain.formula import Exists, Forall, ForEach, FunctionTerm, Imply, Not, Or, When
-from galley.domain.pddl import Fact, Literal
+from galley.domain.formula import (
+    Exists,
+    Fact,
+    Forall,
+    ForEach,
+    FunctionTerm,
+    Imply,
+    Literal,
+    Not,
+    Or,
+    When,
+)
 from galley.domain.pddl_reader import read_domain, read_problem, read_task
 
 GYM = Path(find_spec("pddlgym").origin).parent / "pddl"

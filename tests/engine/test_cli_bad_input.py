@@ -253,6 +253,14 @@ def test_usage(refused, arguments, words):
     assert words in faults[-1]
 
 
+@pytest.mark.parametrize("planner", ["rrt-connect", "anytime"])
+def test_compiled_planners_in_pybullet_are_refused(refused, planner):
+    assert refused("run", "--checker", "pybullet", "--planner", planner) == [
+        f"galley run: error: --planner {planner} needs --checker kernel; in PyBullet the seed's "
+        "RRT plans: --planner rrt"
+    ]
+
+
 # --- where the results go
 
 

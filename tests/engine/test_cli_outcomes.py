@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import galley
-from galley.motion.store import load_trajectories
+from galley.tests.motion.readers import load_trajectories
 
 ROOT = Path(galley.__file__).parent
 KITCHEN = ROOT / "domain" / "kitchen"

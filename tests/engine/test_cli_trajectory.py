@@ -12,14 +12,14 @@ import galley
 from galley.domain.state import initial_state
 from galley.motion.archive import write_archive
 from galley.motion.effects import effects
-from galley.motion.export import read_csv, read_ros
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path as JointPath
-from galley.motion.store import load_trajectories, save_trajectories
+from galley.motion.store import save_trajectories
 from galley.motion.timing import rest_to_rest
 from galley.motion.trajectory import Trajectory, slowed
 from galley.optimization.torques import Held, TorqueModel
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
+from galley.tests.motion.readers import load_trajectories, read_csv, read_ros
 
 KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen" / "kitchen.yaml"
 
@@ -259,7 +259,7 @@ def test_a_trajectory_that_leaves_its_waypoints_is_refused(odd, recorded, cli):
 
 def test_a_ratio_that_is_no_number_is_no_limit_kept(recorded, cli, monkeypatch):
     monkeypatch.setattr(
-        "galley.commands.trajectory.limit_ratios", lambda *_: (0.5, float("nan"), 0.5)
+        "galley.motion.trajectory.limit_ratios", lambda *_: (0.5, float("nan"), 0.5)
     )
     done = cli("trajectory", recorded[0], "--motion", 1, "--no-torques")
     assert done.status == 1

@@ -9,9 +9,9 @@ import pytest
 import galley
 from galley.domain.log import Log
 from galley.domain.scene_file import load_scene
-from galley.motion.store import load_trajectories
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.tests.conftest import run_default_task
+from galley.tests.motion.readers import load_trajectories
 
 KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen"
 PLAN = [

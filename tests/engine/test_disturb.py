@@ -2,19 +2,29 @@
 
 import itertools
 import json
+import sys
 
 import numpy as np
 import pytest
 from PIL import Image
 from scipy.stats import binomtest
 
-from galley.commands import disturb
-from galley.commands.disturb_figure import Count, counted, wilson
-from galley.commands.disturb_trials import FAULTS, KINDS, Result, noise_of, trials
+from galley.cli import disturb_study
+from galley.cli.disturb_study import (
+    FAULTS,
+    KINDS,
+    Count,
+    Result,
+    counted,
+    noise_of,
+    trials,
+    wilson,
+)
 from galley.engine import Options
-from galley.simulation.fault_spec import KINDS as FAULT_KINDS
-from galley.simulation.fault_spec import parse_specs
+from galley.simulation.fault import IN_VAIN, parse_specs
+from galley.simulation.fault import KINDS as FAULT_KINDS
 from galley.simulation.noise import MODERATE, NONE
+from galley.sweeps import Lost
 
 OUTSIDE = ("--domain", "kitchen.pddl", "--jobs", "1")
 
@@ -30,7 +40,7 @@ def pretended(monkeypatch):
     """``pretended(how)``: runs end as ``how(trial)`` says, at once."""
 
     def set_up(how):
-        monkeypatch.setattr(disturb, "carry_out", how)
+        monkeypatch.setattr(disturb_study, "carry_out", how)
 
     return set_up
 
@@ -85,7 +95,11 @@ def test_intervals_are_wilsons(k, n):
 
 
 def test_only_what_succeeded_counts_as_recovered():
-    assert counted([(True, 0), (True, 2), (False, 3)]) == Count(3, 2, 1)
+    runs = [("success", 0), ("success", 2), ("failed", 3)]
+    results = [Result("all", 1.0, k, how, again) for k, (how, again) in enumerate(runs)]
+    assert counted(results) == Count(3, 2, 1)
+    idle = Result("topple", 0.0, 3, "success", faults=(f"topple {IN_VAIN}",))
+    assert counted([*results, Lost("its worker ended"), idle]) == Count(4, 2, 1, 1)
 
 
 def test_two_of_three_are_told_as_such_in_table_json_and_exit_status(cli, here, pretended):
@@ -159,6 +173,51 @@ def test_what_was_finished_is_kept_when_it_is_interrupted(cli, here, pretended):
     assert not summary["finished"]
     assert summary["noise"][0]["runs"] == 2
     assert (here / "out" / "disturb.png").is_file()
+
+
+def test_an_interrupted_sweep_goes_on_if_it_is_called_again(cli, here, pretended):
+    ran = []
+
+    def how(trial):
+        if trial.seed == 2 and len(ran) == 2:
+            raise KeyboardInterrupt
+        ran.append(trial.seed)
+        return result(trial, faults=(f"told {trial.seed}",), motion_s=0.1 + 0.2)
+
+    pretended(how)
+    told = {}
+    for out in ("out", "out", "whole"):
+        done = cli("disturb", "--amounts", 0, "--seeds", 5, "--jobs", 1, "--out", here / out)
+        ran.append("end")
+        told[out] = (done.status, (here / out / "disturb.json").read_bytes())
+    assert ran == [0, 1, "end", 2, 3, 4, "end", 0, 1, 2, 3, 4, "end"]
+    assert told["out"] == told["whole"]
+    assert [line["seed"] for line in lines(here / "out")] == [0, 1, 2, 3, 4]
+
+
+def test_it_begins_anew_where_anything_that_counts_has_changed(cli, here, pretended, near):
+    def how(trial):
+        if trial.seed == 1:
+            raise KeyboardInterrupt
+        return result(trial)
+
+    pretended(how)
+    sweep = ("disturb", "--problem", near, *OUTSIDE, "--amounts", 0, "--out", here / "out")
+    assert cli(*sweep).status == 130
+    for changed in (("--optimize", "none"), ()):
+        near.write_text(near.read_text() + ("" if changed else "; another word\n"))
+        done = cli(*sweep, *changed)
+        assert "had other settings: starting anew" in done.out
+        assert len(lines(here / "out")) == 1
+
+
+def test_without_ray_it_says_how_to_get_it(cli, here, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    done = cli("disturb", "--amounts", 0, "--engine", "ray", "--out", here / "out")
+    assert done.status == 2
+    assert done.err == (
+        "galley disturb: error: --engine ray needs Ray: pip install 'galley-tamp[ray]'\n"
+    )
 
 
 def test_a_second_sweep_replaces_the_first_and_nothing_else(cli, here, pretended):

@@ -3,7 +3,7 @@
 import pytest
 
 from galley.domain.errors import BadInput
-from galley.run_folder import RunFolder, check_destination, new_name
+from galley.results.run_folder import RunFolder, check_destination, new_name
 
 
 def names(folder):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from galley.domain.formula import Fact
+from galley.domain.listener import Listener
 from galley.execution.going_on import RESUMED, Continuation
 from galley.execution.loop import Course, Loop
 from galley.motion.effects import outcome
@@ -16,8 +17,8 @@ PLAN = (GroundAction("go", ("table",)), GroundAction("take", ("block",)), Ground
 FACTS = tuple(frozenset({Fact("step", (str(k),))}) for k in range(4))
 
 
-class Silent:
-    """Hears all and says nothing."""
+class Ears(Listener):
+    """Keep the stages and shares that they hear."""
 
     def __init__(self):
         self.stages, self.shares = [], []
@@ -87,7 +88,7 @@ class Bench:
 
     def __post_init__(self):
         self.executor = Scripted(self.scene, self.robot, self.start)
-        self.ears = Silent()
+        self.ears = Ears()
         self.finished = []
         self.loop = Loop(
             self.executor,
@@ -115,4 +116,4 @@ class Bench:
         rest = tuple(m for m in self.motions if m.action_index >= under_way.index)
         rest = tuple(replace(m, action_index=m.action_index - under_way.index) for m in rest)
         left = PLAN[under_way.index :]
-        return Continuation(left, rest, state, None, FACTS[under_way.index :], RESUMED, 0)
+        return Continuation(left, rest, state, None, FACTS[under_way.index :], RESUMED)

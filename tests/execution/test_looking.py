@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 from galley.domain.frames import frozen, inverse, transform
 from galley.domain.scene import HAND, WORLD
 from galley.domain.state import Placement, State
-from galley.execution.looking import LOOKS, look_well
+from galley.execution.loop import LOOKS, look_well
 
 X_TRUE = transform(Rotation.from_euler("z", 0.4).as_matrix(), (0.3, -0.2, 0.9))
 TRUE = State(

@@ -203,7 +203,7 @@ def test_a_goal_that_is_missing_at_the_end_is_planned_for(bench):
         home = replace(
             bench.motions[0], path=path, trajectory=rest_to_rest(path, bench.robot.group("base"))
         )
-        return Continuation(PLAN[:1], (home,), state, None, FACTS[:2], PLANNED_ANEW, 0)
+        return Continuation(PLAN[:1], (home,), state, None, FACTS[:2], PLANNED_ANEW)
 
     bench.answers = [back]
     assert bench.run() is None
@@ -223,7 +223,7 @@ def test_nothing_left_to_do_ends_the_run_once_the_goal_is_seen(bench):
     bench.executor.happens[5] = nudged(AWAY)
     done = frozenset({Fact("done", ())})
     state = bench.start
-    bench.answers = [Continuation((), (), state, None, (done,), NOTHING_LEFT, 0)]
+    bench.answers = [Continuation((), (), state, None, (done,), NOTHING_LEFT)]
     assert bench.run() is None
     assert bench.loop.facts == done
     assert bench.loop.recoveries[0].how == NOTHING_LEFT
@@ -233,7 +233,7 @@ def test_a_missing_goal_about_which_nothing_can_be_done_is_left_to_validation(be
     """Asked once, not again and again; what is missing is for whoever judges the run to say."""
     bench.missing = [("it does not hold",)] * 1000
     state = bench.start
-    nothing = Continuation((), (), state, None, (FACTS[0],), NOTHING_LEFT, 0)
+    nothing = Continuation((), (), state, None, (FACTS[0],), NOTHING_LEFT)
     bench.answers = [nothing] * 1000
     assert bench.run() is None
     assert len(bench.replanned) == len(bench.loop.recoveries) == 1

@@ -10,8 +10,7 @@ from galley.domain.frames import rotation_z, transform
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene import HAND
 from galley.domain.state import Placement, initial_state
-from galley.execution.hand_facts import HandFacts
-from galley.execution.observed_task import observed_task
+from galley.execution.observed_task import HandFacts, observed_task
 from galley.planning import ground, search, validate_actions
 from galley.skills import SKILLS
 from galley.tamp.binding import bind, bind_plan

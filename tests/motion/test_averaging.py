@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from galley.motion.averaging import averaged, jerk_limited
+from galley.motion.timing import averaged, jerk_limited
 from galley.motion.trajectory import Trajectory
 
 few = settings(max_examples=25, deadline=None)

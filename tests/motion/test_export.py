@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from galley.domain.errors import BadInput
-from galley.motion.export import read_csv, read_ros, ros_message, write_csv, write_ros
+from galley.motion.export import ros_message, write_csv, write_ros
 from galley.motion.path import Path
 from galley.motion.timing import rest_to_rest
 from galley.motion.trajectory import Trajectory
+from galley.tests.motion.readers import read_csv, read_ros
 
 
 @pytest.fixture
@@ -150,14 +151,3 @@ def test_where_nothing_can_be_written_is_bad_input(write, trajectory, arm, tmp_p
     with pytest.raises(BadInput, match="is a folder"):
         write(tmp_path, trajectory, arm)
     assert [p.name for p in tmp_path.parent.glob(f".{tmp_path.name}*")] == []
-
-
-@pytest.mark.parametrize("read", [read_csv, read_ros])
-@pytest.mark.parametrize("text", [None, "", "hello", "time [s],a position [rad]\n0,x\n", "[]"])
-def test_other_files_are_bad_input(read, text, tmp_path):
-    file = tmp_path / "file"
-    if text is not None:
-        file.write_text(text)
-    with pytest.raises(BadInput) as caught:
-        read(file)
-    assert caught.value.errors[0].file == str(file)

@@ -11,8 +11,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import inverse, rotation_about, transform
 from galley.motion import CollisionWorld, Path, SearchOptions, box, cylinder, plan, sphere
 from galley.robots.iiwa import iiwa
-from galley.robots.mobile_panda import mobile_panda
-from galley.robots.panda_arm import panda_arm
+from galley.robots.panda_models import mobile_panda, panda_arm
 from galley.tests.worlds.kernel_support import BulletOracle, bullet, dense, random_world, within
 
 # Turned half round the table's middle, beside a post that stands in the straight way.
@@ -204,7 +203,7 @@ def test_an_end_in_collision_is_refused_with_the_pair_and_the_depth(what):
 
 def fingertips(robot, q):
     """Height of the lowest point of the fingers' meshes."""
-    from galley.robots.link_shapes import link_shapes
+    from galley.robots.urdf_reader import link_shapes
 
     tree = CollisionWorld(robot, {}).model.tree
     whole = np.append(q, [0.0, 0.0])

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from galley.motion.edges import bisection_order, edge_free, first_hit, path_free
 from galley.motion.path import Path
-from galley.motion.space import Space, arm_space, base_space
+from galley.motion.space import Space, bisection_order, edge_free, joint_space, path_free
 from galley.tests.effort import examples
 
 quick = settings(max_examples=examples(80), deadline=None)
@@ -38,16 +37,20 @@ def test_states_on_an_edge_are_no_further_apart_than_the_resolution(a, b, resolu
 
 
 def test_each_joint_has_its_own_resolution(robot):
-    base = base_space(robot.group("base"))
+    base = joint_space(robot, "base")
     assert len(base.edge(np.zeros(3), np.array([0.2, 0.0, 0.0]))) == 10  # 0.02 m
     assert len(base.edge(np.zeros(3), np.array([0.0, 0.0, 0.3]))) == 10  # 0.03 rad
-    arm = arm_space(robot.group("arm"))
+    arm = joint_space(robot, "arm")
     assert len(arm.edge(np.zeros(7), np.full(7, 0.5))) == 10  # 0.05 rad, the largest joint counts
     np.testing.assert_array_equal(arm.lower, robot.group("arm").lower)
+    both = joint_space(robot, "base+arm")
+    for field in ("lower", "upper", "resolution", "weights"):
+        parts = np.concatenate([getattr(base, field), getattr(arm, field)])
+        np.testing.assert_array_equal(getattr(both, field), parts)
 
 
 def test_a_finer_space_checks_more_states_of_the_same_edge(robot):
-    arm = arm_space(robot.group("arm"))
+    arm = joint_space(robot, "arm")
     a, b = np.zeros(7), np.full(7, 0.5)
     assert len(arm.finer(0.5).edge(a, b)) == 2 * len(arm.edge(a, b))
 
@@ -78,7 +81,7 @@ def test_an_edge_is_free_only_if_all_its_states_are():
     assert edge_free(space, lambda q: q[0] > 1e-9, a, b)  # a counts as checked
 
 
-def test_path_free_and_first_hit_look_at_both_ends_and_agree():
+def test_path_free_looks_at_both_ends_and_between():
     space = plane(0.1)
     path = Path("arm", np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]))
 
@@ -86,13 +89,8 @@ def test_path_free_and_first_hit_look_at_both_ends_and_agree():
         return lambda q: np.abs(q - p).max() > 0.04
 
     assert path_free(space, but((2.0, 2.0)), path)
-    assert first_hit(space, but((2.0, 2.0)), path) is None
     for p in ((0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 0.7), (1.0, 1.0)):
         assert not path_free(space, but(p), path)
-        np.testing.assert_allclose(first_hit(space, but(p), path), p, atol=0.04)
-    # The first on the way, not just any.
-    wall = lambda q: not 0.35 < q[0] < 0.75  # noqa: E731
-    np.testing.assert_allclose(first_hit(space, wall, path), [0.4, 0.0], atol=1e-9)
 
 
 @quick

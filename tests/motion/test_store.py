@@ -9,9 +9,10 @@ from galley.domain.errors import BadInput
 from galley.motion.archive import STORE_VERSION, write_archive
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path
-from galley.motion.store import load_motions, load_trajectories, save_trajectories
+from galley.motion.store import load_motions, save_trajectories
 from galley.motion.timing import rest_to_rest
 from galley.motion.trajectory import Trajectory
+from galley.tests.motion.readers import load_trajectories
 
 
 @pytest.fixture

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
+from galley.bench.motion_python import RRTConnect, shortcut
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import rotation_about, transform
 from galley.motion.path import Path
 from galley.motion.rrt import RRT, EndRegion
-from galley.motion.rrt_connect import RRTConnect
-from galley.motion.shortcut import shortcut
 from galley.motion.space import Space
 
 START, GOAL = np.array([0.1, 0.5]), np.array([0.9, 0.5])

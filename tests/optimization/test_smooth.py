@@ -9,12 +9,11 @@ import ruckig
 from galley.domain.failure import Failure
 from galley.motion.path import Path
 from galley.motion.planning import plan
-from galley.optimization.result import Optimized
 from galley.optimization.smooth import SmoothOptions, smooth
+from galley.optimization.time_optimal import Optimized
 from galley.optimization.verdict import judge
 from galley.robots.iiwa import iiwa
-from galley.robots.mobile_panda import mobile_panda
-from galley.robots.panda_arm import panda_arm
+from galley.robots.panda_models import mobile_panda, panda_arm
 from galley.tests.worlds.kernel_support import SLACK, DrakeOracle, random_world, within
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.solids import box, cylinder, sphere

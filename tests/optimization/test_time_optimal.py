@@ -13,11 +13,10 @@ from galley.motion.planning import plan
 from galley.motion.timing import rest_to_rest
 from galley.motion.trajectory import limit_ratios
 from galley.optimization import time_optimal as module
-from galley.optimization.result import Optimized
-from galley.optimization.time_optimal import time_optimal
+from galley.optimization.time_optimal import Optimized, time_optimal
 from galley.optimization.verdict import judge
 from galley.robots.model import joined
-from galley.robots.panda_arm import arm_group, panda_arm
+from galley.robots.panda_models import arm_group, panda_arm
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.solids import box, cylinder, sphere
 
@@ -208,7 +207,7 @@ class Refusal:
         verdict = judge(None, trajectory, group, scale)
         if verdict.passed and distance.min() > self.least:
             at = float(t[distance.argmin()])
-            return type(verdict)("refused", verdict.velocity, 0.0, 0.0, at)
+            return type(verdict)("refused", at)
         return verdict
 
 

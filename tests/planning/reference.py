@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import product
 
 from galley.domain import formula as f
+from galley.planning import GroundAction
 
 
 class TooMany(Exception):
@@ -276,3 +277,19 @@ class Reference:
         if self.cheapest() is not None:
             extend(self.init, 0, [], {self.init})
         return sorted(found, key=lambda plan: plan[0])
+
+
+def mask_of(task, facts):
+    """The facts that have a bit in a ground task, as a mask."""
+    return sum(1 << place for place, fact in enumerate(task.facts) if fact in facts)
+
+
+def facts_of(task, mask):
+    """The facts of a mask."""
+    return frozenset(fact for place, fact in enumerate(task.facts) if mask >> place & 1)
+
+
+def action(text):
+    """``(pick sugar burner h1)`` as a ground action."""
+    name, *args = text.strip("()").split()
+    return GroundAction(name, tuple(args))

@@ -1,6 +1,7 @@
 """What a no says, beyond literals: formulas, conditional effects, forbidden actions, big spaces."""
 
 import pytest
+from reference import action
 
 from galley.domain.failure import FailureKind
 from galley.planning import Plan, ground, search
@@ -86,14 +87,14 @@ def test_a_conflict_of_formulas(explain):
 
 
 def test_a_forbidden_action_is_given_as_the_reason(kitchen_task):
-    task = kitchen_task.forbid(*(f"(pick spam {f} h1)" for f in ("burner", "center")))
-    task = task.forbid(*(f"(pick spam {f} h1)" for f in ("countertop", "drawer")))
+    task = kitchen_task.forbid(*(action(f"(pick spam {f} h1)") for f in ("burner", "center")))
+    task = task.forbid(*(action(f"(pick spam {f} h1)") for f in ("countertop", "drawer")))
     failure = search(task)
     assert failure.certificate["goal"] == "(inside spam drawer)"
     assert failure.message.endswith("h1) is forbidden")
 
 
-def test_many_goals_are_explained_in_time(pddl):
+def test_many_goals_are_explained_in_time(pddl, with_goal):
     """Of 16 switches at most 8 can be up: 26,333 states, each with a violation of its own."""
     n = 16
     switches = " ".join(f"s{i}" for i in range(n))
@@ -109,6 +110,6 @@ def test_many_goals_are_explained_in_time(pddl):
             f"(:goal (and {' '.join(f'(up s{i})' for i in range(n))})))",
         )
     )
-    failure = search(task.with_goal(*(f"(up s{i})" for i in range(n))))
+    failure = search(with_goal(task, *(f"(up s{i})" for i in range(n))))
     assert failure.kind is FailureKind.CONTRADICTION
     assert len(failure.certificate["conflict"]) == n // 2 + 1

@@ -19,17 +19,16 @@ from unified_planning.shortcuts import ObjectExp
 
 import galley
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.pddl_reader import read_domain, read_problem
+from galley.domain.pddl_reader import read_domain, read_problem, read_task
 from galley.planning import ground, search
-from galley.planning.fast_downward import fast_downward
-from galley.planning.fast_downward_dialect import dialect
-from galley.planning.pddl_writer import write_pddl
 
 ROOT = Path(galley.__file__).parent
 sys.path.insert(0, str(ROOT / "bench"))
 
 import planning_adl as adl  # noqa: E402
 import planning_tasks as tasks  # noqa: E402
+from fast_downward import FastDownwardError, cheapest, dialect  # noqa: E402
+from pddl_writer import write_pddl  # noqa: E402
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Name .* already defined"),  # see the next line
@@ -115,14 +114,6 @@ BEYOND_HELP = {
 }
 
 
-def shortest(task):
-    return search(task, "bfs")
-
-
-def cheapest(task):
-    return search(task, "astar")
-
-
 def read(domain_file, problem_file):
     domain = read_domain(domain_file)
     return domain, read_problem(problem_file, domain)
@@ -131,18 +122,17 @@ def read(domain_file, problem_file):
 def compare(domain, problem):
     """Both planners' answers agree; returns our plan, or None where there is none."""
     unit = replace(problem, metric=False)
-    theirs = fast_downward(domain, unit, optimal=True, seconds=60)
-    ours = shortest(ground(domain, unit))
-    if isinstance(theirs, Failure):
-        assert theirs.kind is FailureKind.CONTRADICTION
+    theirs = cheapest(domain, unit)
+    ours = search(ground(domain, unit), "bfs")
+    if theirs is None:
         assert isinstance(ours, Failure), f"not a plan: {ours}"
         assert ours.kind is FailureKind.CONTRADICTION
         return None
-    assert not isinstance(ours, Failure), f"{ours}, but there is a plan:\n{theirs}"
-    assert len(ours.actions) == len(theirs.actions)
+    assert not isinstance(ours, Failure), f"{ours}, but there is a plan: {theirs}"
+    assert len(ours.actions) == theirs.cost
     if problem.metric:
-        theirs = fast_downward(domain, problem, optimal=True, seconds=60)
-    ours = cheapest(ground(domain, problem))
+        theirs = cheapest(domain, problem)
+    ours = search(ground(domain, problem), "astar")
     assert ours.cost == pytest.approx(theirs.cost)
     return ours
 
@@ -208,3 +198,59 @@ def test_what_is_written_reads_back(case, tmp_path):
     assert again_problem.goal == problem.goal
     assert set(again_problem.init) == set(problem.init)
     assert again_problem.values == problem.values
+
+
+def test_costs_in_their_own_unit(tmp_path):
+    domain, problem = read(*tasks.transport(2, 4, seed=2, unit=0.25).write(tmp_path))
+    assert cheapest(domain, problem).cost % 1  # quarters
+    odd = {fact: value / 3 for fact, value in problem.values.items()}
+    with pytest.raises(ValueError, match="more than 6 decimals"):
+        cheapest(domain, replace(problem, values=odd))
+    vast = {fact: value * 1e9 for fact, value in problem.values.items()}
+    with pytest.raises(ValueError, match="too large"):
+        cheapest(domain, replace(problem, values=vast))
+
+
+SUMS = """(define (domain sums) (:requirements :action-costs :typing) (:types place)
+  (:predicates (here ?p - place))
+  (:functions (total-cost) - number (way ?a ?b - place) - number (toll ?p - place) - number)
+  (:action go :parameters (?a ?b - place) :precondition (here ?a)
+    :effect (and (here ?b) (not (here ?a)) (increase (total-cost) (way ?a ?b))
+      (increase (total-cost) (toll ?b)) (increase (total-cost) 0.5))))
+"""
+
+
+def test_a_cost_of_several_terms(tmp_path):
+    places = "abc"
+    ways = [f"= (way {x} {y}) {3 if x + y in 'ab bc' else 10}" for x in places for y in places]
+    tolls = ["= (toll a) 0", "= (toll b) 1.5", "= (toll c) 0.1"]
+    text = tasks.problem_text(
+        "sums", "a b c - place", ["here a", *ways, *tolls], ["here c"], metric=True
+    )
+    domain, problem = read(*tasks.Case("sums", SUMS, text).write(tmp_path))
+    plan = cheapest(domain, problem)
+    here = [next(each.args for each in state if each.predicate == "here") for state in plan.states]
+    assert here == [("a",), ("b",), ("c",)]
+    assert plan.cost == pytest.approx(3 + 1.5 + 0.5 + 3 + 0.1 + 0.5)
+    assert search(ground(domain, problem), "astar").cost == pytest.approx(plan.cost)
+
+
+def test_what_fast_downward_says_when_it_fails():
+    kitchen = ROOT / "domain" / "kitchen"
+    domain, problem = read(kitchen / "kitchen.pddl", kitchen / "task.pddl")
+    broken = replace(problem, objects=problem.objects[:1])
+    with pytest.raises(FastDownwardError, match="error: "):
+        cheapest(domain, broken)
+
+
+def test_costs_add_up_as_they_are_written(tmp_path):
+    (tmp_path / "d").write_text(
+        "(define (domain c) (:predicates (p)) (:functions (total-cost) - number)"
+        " (:action a :effect (and (p) (increase (total-cost) 0.1) (increase (total-cost) 0.2))))"
+    )
+    (tmp_path / "p").write_text(
+        "(define (problem x) (:domain c) (:init) (:goal (p)) (:metric minimize (total-cost)))"
+    )
+    domain, problem = read_task(tmp_path / "d", tmp_path / "p")
+    assert cheapest(domain, problem).cost == 0.3
+    assert search(ground(domain, problem), "astar").cost == 0.3

@@ -9,27 +9,24 @@ from time import perf_counter
 
 import pytest
 from random_tasks import ADL, STRIPS, make
-from reference import Reference
+from reference import Reference, mask_of
 
 import galley.domain
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.planning import Limits, Plan
+from galley.planning.limits import Meter
 from galley.planning.searches.astar import astar, numba_installed
-from galley.planning.searches.cleanup import without_needless
-from galley.planning.searches.costs import whole_costs
-from galley.planning.searches.greedy import greedy
-from galley.planning.searches.informed import InformedSearch
-from galley.planning.searches.landmark_cut import LandmarkCut
-from galley.planning.searches.relaxed import RelaxedTask
-from galley.planning.searches.relaxed_plan import RelaxedPlans
-from galley.planning.searches.uniform_cost import UniformCost
+from galley.planning.searches.greedy import greedy, without_needless
+from galley.planning.searches.landmark_cut import InformedSearch, LandmarkCut
+from galley.planning.searches.relaxed import RelaxedPlans, RelaxedTask
+from galley.planning.searches.uniform_cost import UniformCost, whole_costs
 from galley.planning.space import state_space
 from galley.planning.task import ground
 
 needs_numba = pytest.mark.skipif(not numba_installed(), reason="needs numba")
 ASTAR = import_module("galley.planning.searches.astar")
-INFORMED = import_module("galley.planning.searches.informed")
+INFORMED = import_module("galley.planning.searches.landmark_cut")
 UNIFORM_COST = import_module("galley.planning.searches.uniform_cost")
 SEEDS = range(120)
 CONDITIONAL = replace(ADL, quantified=False, either=False, hierarchy=False)
@@ -153,7 +150,7 @@ def test_without_numba_it_stays_blind(monkeypatch, trouble, caplog):
 
 def packed_states(task, reference, space):
     for state in reference.edges:
-        yield state, space.packing.encode(task.mask(state))
+        yield state, space.packing.encode(mask_of(task, state))
 
 
 @needs_numba
@@ -277,8 +274,8 @@ def test_relaxed_plans_are_plans_of_the_relaxed_task():
                 continue
             actions, preferred = found
             assert preferred <= actions
-            assert all(space.operators[i].applicable(task.mask(state)) for i in preferred)
-            true = task.mask(state)
+            assert all(space.operators[i].applicable(mask_of(task, state)) for i in preferred)
+            true = mask_of(task, state)
             false = ~true
             before = None
             while before != (true, false):  # one action may be needed for several of its effects
@@ -352,7 +349,7 @@ def test_searches_go_on_where_they_stopped(kitchen):
     kinds = [UniformCost, InformedSearch] if numba_installed() else [UniformCost]
     for kind in kinds:
         whole, parts = kind(space, costs), kind(space, costs)
-        meter = Limits().start()
+        meter = Meter(Limits())
         whole.run(10**9, meter)
         while not parts.done:
             before = parts.expanded

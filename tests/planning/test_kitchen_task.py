@@ -6,9 +6,10 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from reference import facts_of
 
 from galley.domain.failure import FailureKind
-from galley.domain.pddl import Fact
+from galley.domain.formula import Fact
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.planning import GroundAction, Limits, ground, read_plan, search, validate_actions
 from galley.planning.searches.breadth_first import breadth_first
@@ -73,7 +74,7 @@ def test_operators_are_the_reachable_ones(domain):
     # 4 * 3 drives; 2 items * 4 furniture for each of pick, place and stow.
     assert len(task.operators) == 12 + 3 * 8
     assert str(task.operators[0].action) == "(navigate countertop burner)"
-    assert task.holding(task.init) == frozenset(problem.init)
+    assert facts_of(task, task.init) == frozenset(problem.init)
     assert task == ground(domain, problem)
 
 

@@ -16,8 +16,7 @@ from galley.domain.errors import BadInput
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.planning.gym_replay import ReplayStatus, replay
 from galley.planning.operators import GroundAction
-from galley.planning.plan_file import read_plan
-from galley.planning.validation import validate_actions
+from galley.planning.validation import read_plan, validate_actions
 
 KITCHEN = Path(str(files("galley.domain").joinpath("kitchen")))
 PLAN = """
@@ -232,7 +231,7 @@ def test_replay_is_silent_and_leaves_nothing(tmp_path):
         "import sys\n"
         "from galley.domain.pddl_reader import read_domain, read_problem\n"
         "from galley.planning.gym_replay import replay\n"
-        "from galley.planning.plan_file import read_plan\n"
+        "from galley.planning.validation import read_plan\n"
         "d = read_domain(sys.argv[1]); p = read_problem(sys.argv[2], d)\n"
         "for _ in range(2):\n"
         "    assert replay(d, p, read_plan(sys.argv[3])).status == 'agrees'\n"

@@ -1,17 +1,16 @@
 """The validator: each construct by hand, then against two others that share nothing with it."""
 
 import random
-from dataclasses import dataclass, replace
-from types import SimpleNamespace
+from dataclasses import replace
 
 import pytest
 from random_tasks import ADL, STRIPS, make
 from reference import Reference, TooMany
 
-from galley.domain.pddl import Domain, Fact, Problem
+from galley.domain.formula import Fact
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.planning.operators import GroundAction
-from galley.planning.validation import validate, validate_actions
+from galley.planning.validation import validate_actions
 
 DOMAIN = """
 (define (domain boxes)
@@ -190,27 +189,6 @@ def test_a_cost_without_value(read):
     assert (verdict.valid, verdict.step, verdict.missing) == (False, 0, ())
     assert "its cost needs (way floor p1), which the problem gives no value" in verdict.message
     assert validate_actions(*read(effect=effect), [ACT]).valid  # nobody asks for the cost
-
-
-@dataclass(frozen=True)
-class Wish:
-    """All that validate wants of a task."""
-
-    domain: Domain
-    problem: Problem
-    forbidden: frozenset[GroundAction] = frozenset()
-
-
-def test_a_forbidden_action(read):
-    domain, problem = read()
-    other = GroundAction("act", ("b2", "p1"))
-    plan = SimpleNamespace(actions=(other, ACT))
-    assert validate(Wish(domain, problem), plan).valid
-    assert validate(Wish(domain, problem, frozenset([ACT])), iter([other])).valid
-    verdict = validate(Wish(domain, problem, frozenset([ACT])), plan)
-    assert (verdict.valid, verdict.step, verdict.action) == (False, 1, ACT)
-    assert verdict.message == "step 2, (act b1 p1): the task forbids it"
-    assert validate_actions(domain, problem, plan.actions).valid
 
 
 @pytest.mark.parametrize(

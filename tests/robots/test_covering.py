@@ -13,10 +13,10 @@ from scipy.optimize import nnls
 from galley.robots import covering_store
 from galley.robots.covering import cover, needed_radii
 from galley.robots.covering_store import as_text, covering_of, digest, from_text
-from galley.robots.hull import hull
 from galley.robots.iiwa import iiwa
-from galley.robots.link_shapes import link_shapes
-from galley.robots.panda_arm import panda_arm
+from galley.robots.meshes import hull
+from galley.robots.panda_models import panda_arm
+from galley.robots.urdf_reader import link_shapes
 
 CUBE = np.array(list(itertools.product((-0.1, 0.1), repeat=3)))
 

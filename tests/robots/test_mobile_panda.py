@@ -14,9 +14,11 @@ from pydrake.systems.framework import DiagramBuilder
 
 from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.frames import rotation_from_quaternion, rotation_z, transform
-from galley.robots.kinematics import base_pose, hand_pose, link0_pose, link_poses
-from galley.robots.mobile_panda import LINKS, mobile_panda
-from galley.robots.panda import LIMITS, X_FH, forward
+from galley.robots.kinematics import base_pose, hand_pose, link0_pose
+from galley.robots.panda import X_FH, forward
+from galley.robots.panda_ik import LIMITS
+from galley.robots.panda_models import LINKS, mobile_panda
+from galley.tests.robots.link_poses import link_poses
 
 
 @pytest.fixture(scope="module")

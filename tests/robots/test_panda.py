@@ -7,17 +7,8 @@ import pytest
 from ssik.prebuilt.franka import panda_ik as ssik_panda
 
 from galley.domain.frames import frozen, rotation_about, rotation_z, transform
-from galley.robots.panda import (
-    DF,
-    DH,
-    FINGER_HEIGHT,
-    FINGER_STROKE,
-    LIMITS,
-    X_FH,
-    forward,
-    link_frames,
-    p_HT,
-)
+from galley.robots.panda import FINGER_HEIGHT, FINGER_STROKE, X_FH, forward, link_frames, p_HT
+from galley.robots.panda_ik import DF, DH, LIMITS
 from galley.robots.panda_urdf import panda_folder
 
 

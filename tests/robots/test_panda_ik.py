@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from ssik.prebuilt.franka import panda_ik as ssik_panda
 
 from galley.domain.frames import angle_between, frozen, rotation_rpy, transform
-from galley.robots.panda import ANGLE_AT_ZERO, LIMITS, forward, inverse, inverse_batch
+from galley.robots.panda import forward, inverse, inverse_batch
+from galley.robots.panda_ik import ANGLE_AT_ZERO, LIMITS
 from galley.robots.panda_ik_kernel import arc_tangent
 from galley.tests.effort import examples
 

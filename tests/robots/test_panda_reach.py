@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from galley.domain.frames import rotation_rpy, transform
-from galley.robots.panda import FORE, LIMITS, UPPER, forward, inverse_batch, link_frames
-from galley.robots.panda_reach import reach_shortfall, stretch
+from galley.robots.panda import forward, inverse_batch, link_frames, reach_shortfall, stretch
+from galley.robots.panda_ik import FORE, LIMITS, UPPER
 
 SHOULDER = np.array([0.0, 0.0, 0.333])
 

@@ -7,12 +7,12 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from galley.robots.mobile_panda import mobile_panda
-from galley.robots.self_collisions import (
+from galley.robots.panda_models import (
     ALLOWED_SELF_COLLISIONS,
     MEET_BY_DESIGN,
     NEIGHBOURS,
     NEVER_TOUCH,
+    mobile_panda,
 )
 
 # Seen to touch, and far from every joint that could excuse it.

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from galley.domain.base_spec import MobileBaseSpec
-from galley.robots.kinematics import hand_pose, link_poses
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.kinematics import arm_radii, hand_pose, travel_bound
+from galley.robots.panda_models import mobile_panda
 from galley.robots.panda_urdf import panda_folder
-from galley.robots.travel import arm_radii, travel_bound
+from galley.tests.robots.link_poses import link_poses
 
 MESHES = {f"panda_link{k}": f"link{k}" for k in range(1, 8)} | {
     "panda_hand": "hand",
@@ -42,7 +42,7 @@ def world_points(q: np.ndarray, points: dict[str, np.ndarray]) -> np.ndarray:
     )
 
 
-@pytest.mark.parametrize("group", ["arm", "base"])
+@pytest.mark.parametrize("group", ["arm", "base", "base+arm"])
 def test_no_mesh_vertex_travels_further_than_the_bound(group, points):
     robot, spec, rng = mobile_panda(), MobileBaseSpec(), np.random.default_rng(5)
     limits, where = robot.group(group), robot.slice(group)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from galley.scenarios.expectation import Expectation, judge, matches
+from galley.scenarios.scenario import Expectation, judge, matches
 
 PLAN = ["(navigate center burner)", "(pick sugar burner h1)", "(place sugar countertop h1)"]
 SUCCESS = {"status": "success", "failure": None, "plan": PLAN}

@@ -5,7 +5,8 @@ import shutil
 import pytest
 
 from galley.domain.errors import BadInput
-from galley.scenarios.scenario import KITCHEN, check, find, read_scenario
+from galley.domain.shipped import KITCHEN
+from galley.scenarios.scenario import check, find, read_scenario
 
 GOOD = """\
 galley_scenario: 1

@@ -11,10 +11,10 @@ import pytest
 from galley.domain.errors import BadInput
 from galley.domain.frames import from_pose7
 from galley.domain.state import initial_state
-from galley.motion.export import read_csv
 from galley.motion.thresholds import THRESHOLDS
 from galley.simulation.files import INDEX, UNITS, FileExecutor
 from galley.simulation.kinematic import KinematicExecutor, execute_all
+from galley.tests.motion.readers import read_csv
 from galley.tests.simulation.errands import DRAWER, SUGAR, errand
 from galley.worlds.pybullet_world import PyBulletWorld
 

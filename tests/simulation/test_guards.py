@@ -8,8 +8,7 @@ import pytest
 from galley.domain.frames import frozen
 from galley.domain.scene_file import load_scene
 from galley.motion.thresholds import THRESHOLDS
-from galley.simulation.guards import Watch, force_on
-from galley.simulation.physics import PhysicsExecutor
+from galley.simulation.physics import PhysicsExecutor, Watch, force_on
 from galley.simulation.physics_world import Touch
 from galley.tests.simulation.by_hand import (
     BEFORE,

@@ -12,7 +12,7 @@ from galley.domain.state import Placement, initial_state, item_pose
 from galley.motion.thresholds import THRESHOLDS
 from galley.robots.kinematics import hand_pose
 from galley.simulation.physics_world import PhysicsWorld, Touch
-from galley.simulation.sensing import gripped, held_item, seen_state
+from galley.simulation.stepper import gripped, held_item, seen_state
 from galley.tests.simulation.by_hand import FINGERS
 from galley.worlds.bullet import pybullet as pb
 from galley.worlds.checker import pair

@@ -7,11 +7,10 @@ import pytest
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.scene_file import load_scene
 from galley.domain.state import initial_state
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills import SKILLS, BoundAction, Workbench
-from galley.skills.convex import first_contact, polyhedron, separation
-from galley.skills.exposed import exposed
-from galley.skills.free_travel import free_travel
+from galley.skills.free_travel import first_contact, free_travel, polyhedron, separation
+from galley.skills.placements import exposed
 from galley.worlds.pybullet_world import PyBulletWorld
 
 TOUCH = 0.002  # m, Bullet's margins, and the prism within a cylinder

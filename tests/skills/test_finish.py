@@ -20,6 +20,7 @@ from galley.skills.proof import prove
 from galley.skills.workbench import Settings, Workbench
 
 GOALS = {"arm": (0.9, 0.3, -0.5, -1.6, 0.3, 2.0, 0.1), "base": (1.1, -0.9, 2.2)}
+GOALS["base+arm"] = GOALS["base"] + GOALS["arm"]
 
 
 def refined(kitchen, world, group, **settings):
@@ -30,6 +31,27 @@ def refined(kitchen, world, group, **settings):
     motion = free_motion(bench, initial_state(kitchen), group, goal[None], "go", 0, rng)
     assert isinstance(motion, Motion)
     return bench, motion
+
+
+@pytest.mark.parametrize("group", ["arm", "base", "base+arm"])
+def test_in_pybullet_the_seeds_rrt_plans_for_every_group(kitchen, world, group):
+    bench, motion = refined(kitchen, world, group, checker="pybullet", optimize="smooth")
+    assert motion.record.planner == "rrt"
+    np.testing.assert_allclose(motion.path.end, GOALS[group], atol=1e-9)
+    steps = np.diff(motion.path.waypoints, axis=0) * bench.space(group).weights
+    assert np.linalg.norm(steps, axis=1)[:-1].max() <= 0.3 + 1e-9  # the last may join the region
+    # The kernel planned nothing of it: it proves that the path touches nothing.
+    proof = prove(
+        replace(bench, settings=Settings()),
+        initial_state(kitchen),
+        motion.path,
+        motion.allowed,
+        0.0,
+    )
+    assert proof.hit is None
+    done = finish(bench, motion, initial_state(kitchen))
+    assert done.record.optimizer.startswith("smooth")
+    assert done.record.length_optimized < motion.path.length
 
 
 @pytest.mark.parametrize("group", ["arm", "base"])

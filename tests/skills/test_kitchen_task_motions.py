@@ -9,7 +9,7 @@ from galley.domain.frames import inverse
 from galley.domain.state import item_pose
 from galley.motion.effects import after, effects
 from galley.robots.kinematics import hand_pose
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.worlds.pybullet_world import PyBulletWorld
 
 STEP = 0.02  # rad (or m) between checked states
@@ -196,7 +196,7 @@ def test_at_the_end_both_items_are_where_the_goal_wants_them(kitchen, default_ru
 def test_the_same_seed_refines_to_the_same_motions_bit_for_bit(kitchen, robot, default_run):
     """The first three actions once more, in a world of their own."""
     from galley.skills import SKILLS, Settings, Workbench
-    from galley.tamp.refine import refine
+    from galley.tests.refining import refine
 
     plan = default_run.plan[:2]
     with PyBulletWorld(kitchen, robot) as world:

@@ -5,7 +5,7 @@ import pytest
 
 from galley.motion.path import Path
 from galley.motion.timing import through
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills.lines import keeps_limits
 
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from galley.domain.frames import inverse, rotation_about, transform
 from galley.domain.scene import Item, Region, Shape, Spot
 from galley.domain.state import HAND, Placement, initial_state
-from galley.skills.footprints import Upright, convex_hull, gaps, placed
-from galley.skills.placements import Footprint, packable, packing_certificate, placements
+from galley.skills.footprints import Footprint, Upright, convex_hull, gaps, placed
+from galley.skills.packing import packable, packing_certificate
+from galley.skills.placements import placements
 
 
 def box_item(size, name="box"):
@@ -86,7 +87,7 @@ def test_items_put_down_one_after_another_never_overlap_and_stay_inside(things, 
 def test_the_gap_of_two_polygons_is_that_of_dense_points_where_an_edge_faces():
     """Apart: never more than the distance of the nearest points; negative where they overlap."""
     rng = np.random.default_rng(3)
-    square = Upright.box(np.array([0.2, 0.1])).outline
+    square = Upright.of(box_item((0.2, 0.1, 0.1))).outline
     for _ in range(60):
         poses = np.column_stack([rng.uniform(-0.2, 0.2, (2, 2)), rng.uniform(-3, 3, 2)])
         a, b = placed(square, poses)
@@ -192,20 +193,20 @@ def test_what_stands_in_a_region_covers_its_corners_and_no_more(kitchen):
     state, region = initial_state(kitchen), kitchen.region("burners")
     for index, item in enumerate(kitchen.items):
         X = inverse(kitchen.body_pose(region.body, state.scene_q)) @ item.X_WI
-        found = Footprint.of(kitchen, state, index, region, np.eye(4))
+        found = Footprint.from_item(kitchen, state, index, region)
         assert found is not None
         assert found.name == item.name
         expected = footprint(X, item.size)
         assert {tuple(np.round(p, 6)) for p in found.outline} == {
             tuple(np.round(p, 6)) for p in expected
         }
-        assert Footprint.of(kitchen, state, index, kitchen.region("hitman_top"), np.eye(4)) is None
+        assert Footprint.from_item(kitchen, state, index, kitchen.region("hitman_top")) is None
         held = state.with_item(index, Placement(HAND, np.eye(4)))
-        assert Footprint.of(kitchen, held, index, region, np.eye(4)) is None
+        assert Footprint.from_item(kitchen, held, index, region) is None
         raised = state.with_item(
             index, Placement("world", transform(None, (0, 0, 0.05)) @ item.X_WI)
         )
-        assert Footprint.of(kitchen, raised, index, region, np.eye(4)) is None
+        assert Footprint.from_item(kitchen, raised, index, region) is None
 
 
 def test_an_item_in_a_drawer_is_seen_in_the_drawers_frame_however_far_it_is_open(kitchen):
@@ -215,7 +216,7 @@ def test_an_item_in_a_drawer_is_seen_in_the_drawers_frame_however_far_it_is_open
     state = initial_state(kitchen).with_item(index, Placement(region.body, X))
     opened = state.with_scene(np.full(len(kitchen.joints), 0.2))
     for at in (state, opened):
-        found = Footprint.of(kitchen, at, index, region, np.eye(4))
+        found = Footprint.from_item(kitchen, at, index, region)
         np.testing.assert_allclose(found.outline.mean(axis=0), [0.0, 1.2], atol=1e-9)
 
 
@@ -262,11 +263,12 @@ def test_two_rectangles_are_refused_only_where_an_exhaustive_search_finds_nothin
     rng = np.random.default_rng(seed)
     first, second = rng.uniform(0.05, 0.15, (2, 2))
     sides = rng.uniform(0.1, 0.25, 2)
-    answer = packable([first, second], region_of(sides), (), rng)
+    items = [box_item((*each, 0.1)) for each in (first, second)]
+    answer = packable(items, region_of(sides), (), rng)
     possible = two_fit(first, second, sides)
     if answer is False:
         assert not possible
-        assert packing_certificate([first, second], region_of(sides))["kind"] == "packing"
+        assert packing_certificate(items, region_of(sides))["kind"] == "packing"
     # With 10 % more room than needed an arrangement is found.
     if two_fit(first * 1.1 + 0.01, second * 1.1 + 0.01, sides, np.pi / 2):
         assert answer is True
@@ -277,7 +279,7 @@ def test_two_rectangles_are_refused_only_where_an_exhaustive_search_finds_nothin
 
 def test_two_squares_in_a_square_are_refused_by_the_pair_and_not_by_the_area():
     """Squares of 0.6 in one of 1: 72 % of the area; two fit in no smaller square than 1.2."""
-    squares = [np.array([0.06, 0.06])] * 2
+    squares = [box_item((0.06, 0.06, 0.1))] * 2
     proof = packing_certificate(squares, region_of((0.1, 0.1)))
     assert proof["not_together"][0]["things"] == [0, 1]
     assert 0 < proof["not_together"][0]["overlap_m"] < 0.02
@@ -287,7 +289,7 @@ def test_two_squares_in_a_square_are_refused_by_the_pair_and_not_by_the_area():
 
 
 def test_two_boxes_that_exclude_each_other_fit_into_two_parts_but_three_do_not():
-    squares, parts = [np.array([0.06, 0.06])] * 3, region_of((0.1, 0.1), (0.1, 0.1))
+    squares, parts = [box_item((0.06, 0.06, 0.1))] * 3, region_of((0.1, 0.1), (0.1, 0.1))
     rng = np.random.default_rng(0)
     assert packable(squares[:2], parts, (), rng) is True
     assert packable(squares, parts, (), rng) is False
@@ -297,9 +299,9 @@ def test_areas_count_what_is_taken_and_cans_count_as_circles():
     region, rng = region_of((0.2, 0.1)), np.random.default_rng(0)
     taken = Footprint(
         np.array([[0, 0], [0.12, 0], [0.12, 0.1], [0, 0.1]]),
-        layers=Upright.box(np.array([0.24, 0.2, 0.1])).layers,
+        layers=Upright.of(box_item((0.24, 0.2, 0.1))).layers,
     )
-    thing = [np.array([0.09, 0.09, 0.1])]
+    thing = [box_item((0.09, 0.09, 0.1))]
     assert packable(thing, region, (), rng) is True
     assert packable(thing, region, [taken], rng) is False
     proof = packing_certificate(thing, region, [taken])
@@ -314,14 +316,13 @@ def test_areas_count_what_is_taken_and_cans_count_as_circles():
 def test_a_thing_too_high_or_too_long_fits_no_part_and_the_diagonal_counts():
     rng = np.random.default_rng(0)
     low = region_of((0.3, 0.3), kind="volume", height=0.08)
-    assert packable([np.array([0.1, 0.1, 0.09])], low, (), rng) is False
-    assert packing_certificate([np.array([0.1, 0.1, 0.09])], low)["things"][0]["fits_parts"] == []
+    assert packable([box_item((0.1, 0.1, 0.09))], low, (), rng) is False
+    assert packing_certificate([box_item((0.1, 0.1, 0.09))], low)["things"][0]["fits_parts"] == []
     # 0.12 x 0.01 in a square of 0.1 lies across: (0.12 + 0.01) / sqrt 2 = 0.092.
-    stick, square = np.array([0.12, 0.01]), region_of((0.1, 0.1))
+    stick, square = box_item((0.12, 0.01, 0.1)), region_of((0.1, 0.1))
     assert packing_certificate([stick], square) is None
-    assert packing_certificate([np.array([0.14, 0.01])], square) is not None
-    item = box_item((0.12, 0.01, 0.1))
-    assert next(placements(item, square, (), (), None, rng), None) is not None
+    assert packing_certificate([box_item((0.14, 0.01, 0.1))], square) is not None
+    assert next(placements(stick, square, (), (), None, rng), None) is not None
 
 
 def test_an_overhang_is_no_proof_as_heights_differ():

@@ -11,14 +11,14 @@ from galley.domain.scene_file import load_scene
 from galley.domain.state import Placement, initial_state
 from galley.motion.motion import Motion
 from galley.reachability.stances import shortfall
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
 from galley.skills.refusals import (
     handle_out_of_reach,
     out_of_reach_as_found,
     region_out_of_reach,
 )
-from galley.tamp.refine import refine
+from galley.tests.refining import refine
 from galley.worlds.pybullet_world import PyBulletWorld
 
 

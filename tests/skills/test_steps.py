@@ -13,9 +13,8 @@ from galley.domain.state import HAND, Placement, initial_state
 from galley.motion.effects import after
 from galley.skills import SKILLS, BoundAction, Settings, Workbench, skill_set
 from galley.skills.contacts import places
-from galley.skills.lookahead import put_later, serves
 from galley.skills.navigate import Navigate
-from galley.skills.step import Step, carry_out
+from galley.skills.step import Step, carry_out, put_later, serves
 
 
 @pytest.fixture

@@ -11,12 +11,13 @@ from galley.domain.scene_file import load_scene
 from galley.domain.state import HAND, Placement, initial_state
 from galley.motion.effects import after
 from galley.motion.motion import Motion
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
 from galley.skills.build import Builder
 from galley.skills.contacts import picks, places
+from galley.skills.lines import Tally
 from galley.skills.manipulation import Stroke
-from galley.skills.reach import Tally, solve
+from galley.skills.reach import solve
 from galley.worlds.pybullet_world import PyBulletWorld
 
 WALLS = """\

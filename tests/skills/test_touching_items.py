@@ -9,9 +9,8 @@ from galley.domain.state import Placement, initial_state, item_pose
 from galley.motion.effects import after
 from galley.robots.kinematics import hand_pose
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
-from galley.skills.contacts import LIFT, picks, places
+from galley.skills.contacts import LIFT, beside, height_over, leaning_on, picks, places, supports
 from galley.skills.grasps import grasps_of, item_in_hand
-from galley.skills.touching import beside, height_over, leaning_on, supports
 from galley.worlds.checker import MARGIN, pair
 
 SUGAR, SPAM = "sugar_box", "potted_meat_can"

@@ -12,15 +12,13 @@ from galley.domain.scene_file import load_scene
 from galley.domain.state import Placement, initial_state
 from galley.engine import KITCHEN
 from galley.planning import GroundAction
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
 from galley.skills.skill import Role
 from galley.tamp import advice as module
-from galley.tamp.advice import Adviser
-from galley.tamp.augment import augmented
+from galley.tamp.advice import Adviser, Diagnosis
 from galley.tamp.binding import bind, bind_plan
-from galley.tamp.diagnose import Diagnosis
-from galley.tamp.lessons import Lessons
+from galley.tamp.lessons import Lessons, augmented
 from galley.tamp.refine import Refinement
 
 SCENARIOS = KITCHEN.parent / "scenarios"

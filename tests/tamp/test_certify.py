@@ -12,11 +12,11 @@ from galley.domain.scene_file import load_scene
 from galley.domain.state import initial_state
 from galley.engine import KITCHEN
 from galley.planning import GroundAction
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills import SKILLS, Settings, Workbench
 from galley.tamp.binding import bind
-from galley.tamp.certify import Prover
 from galley.tamp.lessons import Lesson
+from galley.tamp.refusal import Prover
 
 SCENARIOS = KITCHEN.parent / "scenarios"
 TIRED = Failure(FailureKind.BUDGET, "no way found")

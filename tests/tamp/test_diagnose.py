@@ -11,9 +11,10 @@ from galley.domain.scene_file import load_scene
 from galley.domain.state import initial_state
 from galley.engine import KITCHEN
 from galley.motion.effects import after
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
-from galley.tamp.diagnose import Diagnosis, in_the_way, without
+from galley.skills.workbench import without
+from galley.tamp.advice import Diagnosis, in_the_way
 from galley.worlds.pybullet_world import PyBulletWorld
 
 SCENARIOS = KITCHEN.parent / "scenarios"

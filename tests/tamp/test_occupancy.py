@@ -13,9 +13,9 @@ from galley.domain.state import initial_state
 from galley.engine import KITCHEN
 from galley.planning import GroundAction
 from galley.skills import SKILLS
-from galley.tamp.augment import augmented
 from galley.tamp.binding import bind, bind_plan
-from galley.tamp.occupancy import Occupancy
+from galley.tamp.foresight import Occupancy
+from galley.tamp.lessons import augmented
 
 SCENARIOS = KITCHEN.parent / "scenarios"
 FINGERS = 0.006  # m, a gap that packing must find; one below is not looked at

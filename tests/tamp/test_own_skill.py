@@ -15,13 +15,13 @@ from galley.domain.state import Placement, initial_state
 from galley.motion.audit import audit
 from galley.motion.effects import after, effects
 from galley.motion.motion import FREE
-from galley.planning import Limits, ground, replay, search, validate
+from galley.planning import Limits, ground, replay, search, validate_actions
 from galley.robots.kinematics import hand_pose
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills import SKILLS, BoundAction, Settings, Skill, Workbench, skill_set
 from galley.skills.own import load_skills
 from galley.tamp.binding import bind, bind_plan, check_init, check_skills
-from galley.tamp.refine import refine
+from galley.tests.refining import refine
 from galley.worlds.pybullet_world import PyBulletWorld
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -158,7 +158,7 @@ def wiped(scene, world):
     check_init(scene, state, domain, problem, bindings)
     task = ground(domain, problem)
     plan = search(task, "bfs", Limits())
-    assert validate(task, plan).valid
+    assert validate_actions(domain, problem, plan.actions).valid
     assert replay(domain, problem, plan.actions).status == "agrees"
     bench = Workbench(scene, world.robot, world, Settings(seed=1, optimize="none"))
     found = refine(bench, bind_plan(plan.actions, bindings), state, skills)

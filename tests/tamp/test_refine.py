@@ -11,7 +11,8 @@ from galley.domain.scene import Binding
 from galley.skills import BoundAction, Settings
 from galley.tamp import refine as module
 from galley.tamp.lessons import Lesson
-from galley.tamp.refine import Learned, Refinement, refine
+from galley.tamp.refine import Learned, Refinement
+from galley.tests.refining import refine
 
 FAILS = Failure(FailureKind.BUDGET, "no luck")
 START = ""

@@ -11,8 +11,7 @@ from galley.domain.pddl_reader import read_domain, read_problem
 from galley.engine import KITCHEN
 from galley.planning import GroundAction, search
 from galley.skills import SKILLS
-from galley.tamp.augment import augmented
-from galley.tamp.lessons import Lesson, Lessons
+from galley.tamp.lessons import Lesson, Lessons, augmented
 from galley.tamp.refusal import core, refusal
 
 STANDING = [("sugar", "burner"), ("spam", "burner")]

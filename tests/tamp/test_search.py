@@ -6,17 +6,18 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.listener import Listener
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.domain.scene_file import load_scene
 from galley.domain.state import initial_state
 from galley.engine import KITCHEN
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.skills import Settings, Workbench
 from galley.skills.skill import Role, Skill
 from galley.tamp import search as module
+from galley.tamp.advice import Diagnosis
 from galley.tamp.binding import bind
-from galley.tamp.diagnose import Diagnosis
-from galley.tamp.search import TURN, Search, Silent, Solution
+from galley.tamp.search import TURN, Search, Solution
 
 SCENARIOS = KITCHEN.parent / "scenarios"
 TIRED = Failure(FailureKind.BUDGET, "no luck")
@@ -117,7 +118,7 @@ def ways(ways_files, monkeypatch):
         return None if items is None else Diagnosis(actions[0], frozenset(items))
 
     monkeypatch.setattr("galley.tamp.advice.in_the_way", in_the_way)
-    monkeypatch.setattr("galley.tamp.certify.Prover.prove", lambda self, lesson: lesson)
+    monkeypatch.setattr("galley.tamp.refusal.Prover.prove", lambda self, lesson: lesson)
     return found
 
 
@@ -181,12 +182,12 @@ def test_a_lesson_is_learned_once_and_not_asked_for_again(ways):
     ways.roles = dict.fromkeys(("one", "far", "farther", "farthest"), Role())
     heard = []
 
-    class Listener(Silent):
+    class Ear(Listener):
         def learned(self, text):
             heard.append(text.split(":")[0])
 
     search = ways.search()
-    search.listener = Listener()
+    search.listener = Ear()
     assert names(search.solve()) == ("far", "farther", "farthest")
     assert heard == ["(blocked-by gelatin green)"]
     assert ways.asked("short") == [0]
@@ -250,7 +251,7 @@ def test_a_suspicion_with_a_proof_is_a_refusal_with_all_certificates(ways, monke
     ways.roles = dict.fromkeys(("one", "far", "farther", "farthest"), Role())
     proof = Failure(FailureKind.BLOCKED, "walled in", certificate={"kind": "grid"})
     monkeypatch.setattr(
-        "galley.tamp.certify.Prover.prove", lambda self, lesson: replace(lesson, failure=proof)
+        "galley.tamp.refusal.Prover.prove", lambda self, lesson: replace(lesson, failure=proof)
     )
     found = ways.search().solve()
     assert found.kind is FailureKind.BLOCKED

@@ -15,13 +15,13 @@ from galley.domain.scene_file import load_scene
 from galley.domain.state import initial_state
 from galley.engine import KITCHEN
 from galley.motion.effects import after
-from galley.planning import GroundAction, ground, validate
-from galley.robots.mobile_panda import mobile_panda
+from galley.planning import GroundAction, validate_actions
+from galley.robots.panda_models import mobile_panda
 from galley.skills import SKILLS, Settings, Workbench
-from galley.tamp.augment import augmented
 from galley.tamp.binding import bind, bind_plan
 from galley.tamp.foresight import Foresight
 from galley.tamp.goal import GoalJudge
+from galley.tamp.lessons import augmented
 from galley.tamp.search import Search, Solution
 from galley.worlds.pybullet_world import PyBulletWorld
 
@@ -66,8 +66,7 @@ def solved():
 def test_plan_and_motions_do_what_the_user_asked_for(solved, name):
     task, _, found = solved[name]
     assert isinstance(found, Solution), str(found)
-    users = ground(task.domain, task.problem)
-    assert validate(users, found.plan).valid
+    assert validate_actions(task.domain, task.problem, found.plan).valid
     state = initial_state(task.scene)
     for motion in found.refined.motions:
         np.testing.assert_allclose(motion.path.start, state.q[task.bench.robot.slice(motion.group)])
@@ -147,8 +146,7 @@ def foresight(name, *texts):
     bindings = bind(scene, domain, problem)
     bench = Workbench(scene, mobile_panda(scene.robot.base), None, Settings())
     seen = augmented(domain, problem, SKILLS, ())
-    task = ground(seen.domain, seen.problem)
-    judge = Foresight(bench, seen, task, bindings, SKILLS, initial_state(scene))
+    judge = Foresight(bench, seen, bindings, SKILLS, initial_state(scene))
     words = [text.split() for text in texts]
     plan = tuple(GroundAction(each, tuple(args)) for each, *args in words)
     return judge.lessons(bind_plan(plan, bindings))

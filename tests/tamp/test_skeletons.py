@@ -7,8 +7,8 @@ import pytest
 from galley.domain.failure import FailureKind
 from galley.domain.pddl_reader import read_domain, read_problem
 from galley.engine import KITCHEN
-from galley.planning import ground, plans, validate
-from galley.tamp.skeletons import Skeletons, shortest
+from galley.planning import ground, plans, validate_actions
+from galley.tamp.search import Skeletons, shortest
 
 GOALS = {
     "one": ("(on sugar countertop)",),
@@ -24,8 +24,8 @@ def kitchen():
 
 
 @pytest.fixture(scope="module", params=GOALS.values(), ids=GOALS)
-def task(kitchen, request):
-    return kitchen.with_goal(*request.param)
+def task(kitchen, request, with_goal):
+    return with_goal(kitchen, *request.param)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def end(task, actions):
 def test_each_is_a_plan(task, few):
     assert few
     for actions in few:
-        assert validate(task, actions).valid
+        assert validate_actions(task.domain, task.problem, actions).valid
 
 
 def test_they_come_in_order_of_cost_and_the_first_is_a_cheapest(task, few):
@@ -111,8 +111,8 @@ def test_it_stays_at_its_end():
     assert source.failure.kind is FailureKind.BUDGET
 
 
-def test_no_plan_at_all_is_complete_and_says_why(kitchen):
-    source = Skeletons(kitchen.with_goal("(on sugar countertop)", "(grasp sugar)"))
+def test_no_plan_at_all_is_complete_and_says_why(kitchen, with_goal):
+    source = Skeletons(with_goal(kitchen, "(on sugar countertop)", "(grasp sugar)"))
     assert next(source, None) is None
     assert source.complete
     assert source.failure.kind is FailureKind.CONTRADICTION
@@ -127,6 +127,6 @@ def test_too_few_nodes_prove_nothing(kitchen):
 
 
 def test_where_a_shortest_plan_takes_too_long_any_plan_will_do(kitchen, monkeypatch):
-    monkeypatch.setattr("galley.tamp.skeletons.FEWEST", 3)
+    monkeypatch.setattr("galley.tamp.search.FEWEST", 3)
     found = shortest(kitchen)
-    assert validate(kitchen, found).valid
+    assert validate_actions(kitchen.domain, kitchen.problem, found.actions).valid

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.pddl_reader import read_task
 from galley.tests.validation.mutations import part
 from galley.validation import Goal
-
-
-class Silent:
-    """Hears everything and says nothing."""
-
-    def __getattr__(self, name):
-        return lambda *arguments: None
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +17,7 @@ def run_folder(tmp_path_factory):
     from galley.engine import Options, run
 
     folder = tmp_path_factory.mktemp("runs") / "good"
-    outcome = run(Options(execute="kinematic", video=False, out=folder), Silent())
+    outcome = run(Options(execute="kinematic", video=False, out=folder), Listener())
     assert outcome.report.status == "success", outcome.report.failure
     return folder
 

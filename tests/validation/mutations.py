@@ -252,7 +252,7 @@ def drawer_by_itself(log, rng):
 
 
 def overloaded(log, rng, robot):
-    from galley.validation.torques import efforts
+    from galley.validation.limits import efforts
 
     limit = efforts(robot)
     k, j = rng.integers(len(log.time)), rng.integers(3, 10)

@@ -20,7 +20,6 @@ from galley.domain.formula import (
     Variable,
 )
 from galley.domain.frames import from_pose7, rotation_rpy, to_pose7, transform
-from galley.domain.goal_text import read_goal_text
 from galley.domain.pddl_reader import read_task
 from galley.domain.predicates import fact_holds
 from galley.domain.scene import HAND, WORLD, Item, Shape
@@ -28,9 +27,7 @@ from galley.domain.scene_file import load_scene
 from galley.domain.state import Placement, State
 from galley.planning import Semantics
 from galley.tests.effort import examples
-from galley.validation.extents import reach
-from galley.validation.facts import Final, seen
-from galley.validation.goal import Goal, judged, true
+from galley.validation.goal import Final, Goal, judged, reach, seen, true
 from galley.validation.poses import furniture_poses
 
 EXACT = """
@@ -238,12 +235,12 @@ def test_formulas_are_true_where_the_planners_semantics_say_so(task, data):
     assert mine == Semantics(domain, problem).holds(formula, {}, facts)
 
 
-def test_symbols_decide_what_has_no_geometry_and_it_is_said_so(scene, kitchen_folder):
+def test_symbols_decide_what_has_no_geometry_and_it_is_said_so(scene, kitchen_folder, goal_of):
     domain, problem = read_task(kitchen_folder / "kitchen.pddl", kitchen_folder / "task.pddl")
     items = np.array([to_pose7(item.X_WI) for item in scene.items])
     final = final_of(scene, scene.robot.q[:3], np.zeros(len(scene.joints)), items)
     text = "(and (empty h1) (on sugar burner) (not (near burner)))"
-    asked = replace(problem, goal=read_goal_text(text, domain, problem))
+    asked = replace(problem, goal=goal_of(domain, problem, text))
     with_symbols = judged(Goal(domain, asked, frozenset({Fact("empty", ("h1",))})), final)
     assert [part.holds for part in with_symbols] == [True, True, True]
     assert "no geometric meaning" in with_symbols[0].why

@@ -11,7 +11,7 @@ ROOT = Path(galley.__file__).parent
 ALLOWED = ("galley.domain", "galley.compiled", "galley.robots", "galley.validation")
 ALONE = {"galley", "galley.worlds", "galley.worlds.bullet"}
 # Kinematics of the robots that planning uses: poses come from PyBullet here.
-NEVER = ("kinematics", "covering", "collision_model", "urdf_arm", "tree", "link_shapes", "travel")
+NEVER = ("kinematics", "covering", "collision_model", "urdf_arm", "urdf_reader")
 
 
 def module_file(name):

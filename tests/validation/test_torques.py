@@ -8,9 +8,9 @@ import pytest
 from galley.domain.frames import from_pose7, inverse, to_pose7
 from galley.optimization.torques import Held, TorqueModel
 from galley.validation import validate_run
+from galley.validation.limits import Load, efforts
 from galley.validation.poses import furniture_poses
 from galley.validation.stage import Stage
-from galley.validation.torques import Load, efforts
 
 RNG = np.random.default_rng(11)
 ARM = slice(3, 10)

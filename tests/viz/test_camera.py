@@ -6,8 +6,8 @@ from galley.domain.log import Log
 from galley.domain.scene import Scene
 from galley.robots import RobotModel
 from galley.viz.camera import film_cameras
-from galley.viz.changed_window import changed_window
 from galley.viz.frames import frame_times, sample
+from galley.viz.renderer import changed_window
 from galley.viz.sightlines import furniture_boxes, segment_distance, sight
 from galley.viz.view import Camera
 from galley.worlds.drake_world import DrakeWorld
@@ -78,18 +78,27 @@ def test_the_cameraman_is_smooth_keeps_clear_and_sees_the_hand(
     assert np.mean(seen) > 0.9
 
 
-def test_window_holds_what_moved_and_the_centre() -> None:
+def test_window_holds_what_moved() -> None:
     camera = Camera([2.0, 0.0, 1.0], [0.0, 0.0, 1.0])
     box = 0.05 * np.array([[[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]], float)
     a, b = np.eye(4)[None].copy(), np.eye(4)[None].copy()
     a[0, :3, 3], b[0, :3, 3] = (0, 0.2, 1.2), (0, 0.3, 1.2)
-    still = changed_window(box, a, a, camera, 1280, 720)
-    assert still is not None
-    assert still.width == 0
-    window = changed_window(box, a, b, camera, 1280, 720)
-    assert window is not None
-    corners = np.concatenate([box[0] + a[0, :3, 3], box[0] + b[0, :3, 3], [[0.0, 0.0, 1.0]]])
+    assert changed_window(box[:0], a[:0], a[:0], camera, 1280, 720).tolist() == [0, 0, 0, 0]
+    left, top, right, bottom = changed_window(box, a, b, camera, 1280, 720)
+    corners = np.concatenate([box[0] + a[0, :3, 3], box[0] + b[0, :3, 3]])
     pixels, _ = camera.project(corners, 1280, 720)
-    assert (pixels >= (window.left, window.top)).all()
-    assert (pixels <= (window.right, window.bottom)).all()
-    assert window.width * window.height < 0.3 * 1280 * 720
+    assert (pixels >= (left, top)).all()
+    assert (pixels <= (right, bottom)).all()
+    assert (right - left) * (bottom - top) < 0.15 * 1280 * 720
+
+
+def test_a_window_outside_of_the_picture_is_empty_and_a_large_one_is_all_of_it() -> None:
+    camera = Camera([2.0, 0.0, 1.0], [0.0, 0.0, 1.0])
+    box = 0.05 * np.array([[[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]], float)
+    a, b = np.eye(4)[None].copy(), np.eye(4)[None].copy()
+    a[0, :3, 3], b[0, :3, 3] = (0, 5.0, 1.2), (0, 5.1, 1.2)
+    assert changed_window(box, a, b, camera, 1280, 720).tolist() == [0, 0, 0, 0]
+    a[0, :3, 3], b[0, :3, 3] = (0, -1.4, 0.3), (0, 1.4, 1.7)
+    assert changed_window(box, a, b, camera, 1280, 720).tolist() == [0, 0, 1280, 720]
+    b[0, :3, 3] = (1.98, 0, 1)  # around the camera
+    assert changed_window(box, a, b, camera, 1280, 720).tolist() == [0, 0, 1280, 720]

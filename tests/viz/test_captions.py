@@ -7,8 +7,15 @@ import pytest
 
 from galley.domain.log import Log
 from galley.robots import RobotModel
-from galley.viz.caption_drawing import caption_height, draw_caption
-from galley.viz.captions import Caption, action_captions, film_captions, finger_force, speed_badge
+from galley.viz.captions import (
+    Caption,
+    action_captions,
+    caption_height,
+    draw_caption,
+    film_captions,
+    finger_force,
+    speed_badge,
+)
 from galley.viz.frames import frame_times, sample
 
 FULL = Caption("3/8  place sugar countertop", "approach", "12.4 s", "2x speed", "Galley")

@@ -10,8 +10,15 @@ from PIL import Image
 
 from galley.domain.frames import rotation_z, transform
 from galley.robots import RobotModel
-from galley.viz.compare_figure import Line, best_view, compare_figure, outlines
-from galley.viz.distribution_figure import Panel, Sample, distribution_figure
+from galley.viz.compare_figure import (
+    Line,
+    Panel,
+    Sample,
+    best_view,
+    compare_figure,
+    distribution_figure,
+    outlines,
+)
 from galley.viz.figures import figure_file
 from galley.viz.sightlines import Boxes
 

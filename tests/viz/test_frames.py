@@ -7,8 +7,7 @@ import pytest
 
 from galley.domain.log import Log
 from galley.robots import RobotModel
-from galley.viz.frames import frame_times, sample, slerp
-from galley.viz.shots import action_numbers, cut, split_line
+from galley.viz.frames import action_numbers, cut, frame_times, sample, slerp, split_line
 
 
 def test_times_cover_the_log_and_hold_its_end(log: Log) -> None:

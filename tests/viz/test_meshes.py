@@ -11,7 +11,7 @@ from PIL import Image
 from galley.domain.frames import Array, rotation_rpy, to_pose7, transform
 from galley.domain.scene import Scene
 from galley.robots import RobotModel
-from galley.viz.links import TreeLinks
+from galley.viz.camera import TreeLinks
 from galley.viz.meshes import Mesh, box_mesh, cylinder_mesh, joined, sphere_mesh
 from galley.viz.obj_reader import read_obj
 from galley.viz.scene_meshes import SceneMeshes

@@ -3,7 +3,7 @@
 import pytest
 
 from galley.domain.scene_file import load_scene
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.worlds.pybullet_world import PyBulletWorld
 
 PROBE = """\

@@ -10,10 +10,9 @@ from scipy.spatial.transform import Rotation
 from galley.domain.frames import transform
 from galley.domain.scene_file import load_scene
 from galley.domain.state import initial_state
-from galley.robots.mobile_panda import mobile_panda
+from galley.robots.panda_models import mobile_panda
 from galley.worlds.bullet import quiet
-from galley.worlds.bullet_scene import load_bullet_scene
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.worlds.pybullet_world import PyBulletWorld, load_bullet_scene
 
 # A mallet: a thin shaft along x, and a head at its +x end that is eight times as heavy.
 MALLET = """\

@@ -9,9 +9,10 @@ from galley.domain.frames import inverse, transform
 from galley.domain.scene import HAND
 from galley.domain.state import Placement, initial_state
 from galley.reachability.arm import configurations
-from galley.robots.kinematics import hand_pose, link_poses
-from galley.robots.mobile_panda import LINKS
+from galley.robots.kinematics import hand_pose
 from galley.robots.panda import p_HT
+from galley.robots.panda_models import LINKS
+from galley.tests.robots.link_poses import link_poses
 
 DRAWER = "indigo_drawer_top_joint"
 DOWN = np.diag([1.0, -1.0, -1.0])  # hand pointing down, fingers apart along y

@@ -13,7 +13,7 @@ from galley.domain.scene import HAND
 from galley.domain.state import Placement, initial_state
 from galley.motion.kernel import plan as planners
 from galley.motion.planning import plan
-from galley.robots.panda_arm import panda_arm
+from galley.robots.panda_models import panda_arm
 from galley.tests.worlds.kernel_support import KINDS, random_solid
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.kernel import edges, entries, nearby

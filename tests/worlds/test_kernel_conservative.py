@@ -9,9 +9,8 @@ from galley.domain.frames import rotation_about, transform
 from galley.domain.scene import HAND
 from galley.domain.state import Placement, initial_state
 from galley.robots.iiwa import iiwa
-from galley.robots.mobile_panda import mobile_panda
 from galley.robots.panda import p_HT
-from galley.robots.panda_arm import panda_arm
+from galley.robots.panda_models import mobile_panda, panda_arm
 from galley.tests.worlds.kernel_support import (
     SLACK,
     DrakeOracle,

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from galley.robots.mobile_panda import mobile_panda
-from galley.robots.panda_arm import panda_arm
+from galley.robots.panda_models import mobile_panda, panda_arm
 from galley.tests.effort import examples
 from galley.tests.worlds.kernel_support import SLACK, DrakeOracle, random_world, within
 from galley.worlds.collision_world import CollisionWorld

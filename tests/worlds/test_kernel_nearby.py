@@ -11,8 +11,7 @@ from galley.domain.scene_file import load_scene
 from galley.domain.state import Placement, initial_state
 from galley.engine import KITCHEN
 from galley.robots.iiwa import iiwa
-from galley.robots.mobile_panda import mobile_panda
-from galley.robots.panda_arm import panda_arm
+from galley.robots.panda_models import mobile_panda, panda_arm
 from galley.tests.worlds.kernel_support import DrakeOracle, random_world, within
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.scene_kernel import SceneKernel

@@ -9,8 +9,7 @@ import pytest
 
 from galley.domain.frames import transform
 from galley.domain.state import initial_state
-from galley.robots.mobile_panda import mobile_panda
-from galley.robots.panda_arm import panda_arm
+from galley.robots.panda_models import mobile_panda, panda_arm
 from galley.tests.worlds.kernel_support import random_world, within
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.scene_kernel import SceneKernel

@@ -7,10 +7,9 @@ import pytest
 
 from galley.domain.frames import from_pose7, frozen, rotation_rpy, rotation_z, transform
 from galley.robots.iiwa import iiwa
-from galley.robots.mobile_panda import mobile_panda
 from galley.robots.model import JointGroup
 from galley.robots.panda import forward
-from galley.robots.panda_arm import panda_arm
+from galley.robots.panda_models import mobile_panda, panda_arm
 from galley.robots.urdf_arm import arm_from_urdf
 from galley.worlds.bullet import pybullet as pb
 from galley.worlds.numeric_ik import NumericIK

@@ -1,0 +1,202 @@
+"""Close-up pictures of the hand at given moments, in one sheet: to look at contacts one by one.
+
+    python bench/contact_sheets.py RUN FOLDER [--scene FILE]
+
+writes a sheet into FOLDER for each motion of a stored run that grasps, lifts, lowers, pulls, pushes
+or lets go: four pictures, at its start, in the middle, at its end and half a second later. The
+camera follows the hand, all four from one direction.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from PIL import Image as PilImage
+
+from galley.domain.files import written_whole
+from galley.domain.frames import Array
+from galley.domain.log import Log
+from galley.domain.scene import Scene
+from galley.domain.scene_file import load_scene
+from galley.engine import KITCHEN
+from galley.robots.model import RobotModel
+from galley.robots.panda_models import mobile_panda
+from galley.viz.camera import TreeLinks
+from galley.viz.captions import draw_caption, film_captions, recovery
+from galley.viz.frames import sample, split_line
+from galley.viz.renderer import Renderer
+from galley.viz.sightlines import furniture_boxes, sight
+from galley.viz.view import Camera
+
+CONTACTS = ("fingers", "lower", "lift", "pull", "push")
+"""Phases in which something is grasped, moved while held, or let go."""
+_AFTER = 0.5  # s after a motion's end, at which its outcome is looked at
+_AZIMUTHS = np.radians(np.arange(-180.0, 180.0, 15.0))
+_ELEVATIONS = np.radians([5.0, 15.0, 25.0, 38.0, 52.0])
+_ROOM = 0.06  # m that the camera keeps from furniture
+_FOV = float(np.radians(34.0))
+
+
+def contact_sheets(
+    log: Log,
+    scene: Scene,
+    robot: RobotModel,
+    folder: Path,
+    phases: Sequence[str] = CONTACTS,
+    distance: float = 0.65,
+    width: int = 480,
+    height: int = 400,
+) -> tuple[Path, ...]:
+    """A sheet for each motion in whose phase one of these words stands.
+
+    Four pictures each: at the motion's start, in the middle, at its end, and half a second later.
+
+    Args:
+        log, scene, robot: the run.
+        folder: an existing one; sheets are called ``07_close_fingers.png``, by motion.
+        phases: words.
+        distance, width, height: see ``stills``.
+
+    Returns:
+        The files, in the order of the motions.
+    """
+    files = []
+    drawer: Renderer | None = None
+    for k, line in enumerate(log.motions):
+        phase = split_line(recovery(str(line))[1])[1]
+        samples = np.flatnonzero(log.motion == k)
+        if not len(samples) or not any(word in phase for word in phases):
+            continue
+        start, end = float(log.time[samples[0]]), float(log.time[samples[-1]])
+        times = (start, 0.5 * (start + end), end, end + _AFTER)
+        name = "".join(c if c.isalnum() else "_" for c in phase)
+        path = folder / f"{k:02d}_{name}.png"
+        drawer = drawer or Renderer(scene, robot, width, height)
+        stills(
+            log,
+            scene,
+            robot,
+            times,
+            path,
+            distance=distance,
+            width=width,
+            height=height,
+            drawer=drawer,
+        )
+        files.append(path)
+    return tuple(files)
+
+
+def stills(
+    log: Log,
+    scene: Scene,
+    robot: RobotModel,
+    times: Sequence[float],
+    path: Path,
+    *,
+    distance: float = 0.65,
+    width: int = 480,
+    height: int = 400,
+    columns: int = 4,
+    camera: Camera | None = None,
+    drawer: Renderer | None = None,
+) -> tuple[Camera, ...]:
+    """Write one PNG with a picture of the hand at each of these times.
+
+    Args:
+        log, scene, robot: the run.
+        times: seconds; those beyond the log give its ends.
+        path: of the file, which appears whole or not at all.
+        distance: from camera to grasp centre, m.
+        width, height: of each picture, pixels.
+        columns: pictures in a row.
+        camera: takes all of them; None for one that follows the hand, from where it sees it best.
+        drawer: a renderer for pictures of this size; None to make one.
+
+    Returns:
+        The camera of each picture.
+    """
+    frames = sample(log, robot, np.array(times, dtype=np.float64))
+    if camera is not None:
+        cameras: tuple[Camera, ...] = (camera,) * len(frames.time)
+    else:
+        cameras = close_cameras(frames.q, frames.scene_q, scene, robot, distance)
+    words = film_captions(log, frames, robot, 1.0, "")
+    used = drawer or Renderer(scene, robot, width, height)
+    pictures = []
+    for k, (t, view) in enumerate(zip(frames.time, cameras, strict=True)):
+        picture = used.render(frames.q[k], frames.scene_q[k], frames.items[k], view)
+        # There is no room for the action: the phase and the time say which motion this is.
+        caption = replace(words[k], action=words[k].phase, phase="", mode="", clock=f"{t:.2f} s")
+        pictures.append(draw_caption(picture, caption))
+    rows = -(-len(pictures) // columns)
+    sheet = np.full((rows * height, columns * width, 3), 255, dtype=np.uint8)
+    for k, picture in enumerate(pictures):
+        top, left = k // columns * picture.shape[0], k % columns * picture.shape[1]
+        sheet[top : top + picture.shape[0], left : left + picture.shape[1]] = picture
+    with written_whole(path, ".png") as partial:
+        PilImage.fromarray(sheet).save(partial)
+    return cameras
+
+
+def close_cameras(
+    q: Array, scene_q: Array, scene: Scene, robot: RobotModel, distance: float
+) -> tuple[Camera, ...]:
+    """Cameras that follow the hand, all in one direction from it: that from which it is seen best.
+
+    Best is where nothing stands between camera and hand, the palm's broad side is seen, so that
+    both fingers and what is between them show, and the camera looks down a little.
+
+    Args:
+        q, scene_q: robot configurations (k, n) and scene joint values (k, nj).
+        scene, robot: what may be in the way.
+        distance: from each camera to the grasp centre, m.
+    """
+    links = TreeLinks(robot)
+    azimuth, elevation = (g.ravel() for g in np.meshgrid(_AZIMUTHS, _ELEVATIONS))
+    flat = np.cos(elevation)
+    directions = np.stack(
+        [flat * np.cos(azimuth), flat * np.sin(azimuth), np.sin(elevation)], axis=1
+    )
+    merit, hands = np.zeros(len(directions)), []
+    for joints, furniture in zip(q, scene_q, strict=True):
+        links.set_robot(joints)
+        X_WH = links.link_pose(robot.palm)
+        hand = X_WH[:3, :3] @ robot.p_HT + X_WH[:3, 3]
+        fingers = np.array([links.link_pose(name)[:3, 3] for name in robot.fingers])
+        closing = fingers[-1] - fingers[0]
+        length = float(np.linalg.norm(closing))
+        closing = closing / length if length > 1e-6 else X_WH[:3, 1]
+        eyes = hand + distance * directions
+        room = furniture_boxes(scene, furniture)
+        origins = np.array([links.link_pose(link)[:3, 3] for link in robot.links])
+        merit += 2.0 * sight(eyes, hand, room, origins)
+        merit -= 3.0 * (room.distance(eyes) < _ROOM)
+        # From the side of the fingertips: on the other one is the hand itself.
+        merit -= 1.0 * np.abs(directions @ closing)
+        merit -= 1.5 * np.maximum(-directions @ X_WH[:3, 2] - 0.3, 0.0)
+        hands.append(hand)
+    merit = merit / len(q) - 0.5 * np.abs(elevation - np.radians(20.0))
+    best = directions[int(merit.argmax())]
+    return tuple(Camera(hand + distance * best, hand, _FOV) for hand in hands)
+
+
+def main() -> None:
+    """See the module's docstring."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("run", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--scene", type=Path, default=KITCHEN / "kitchen.yaml")
+    arguments = parser.parse_args()
+    log, scene = Log.load(arguments.run / "states.npz"), load_scene(arguments.scene)
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    for path in contact_sheets(log, scene, mobile_panda(scene.robot.base), arguments.folder):
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""``galley check``: a stored run, judged again."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from galley.cli.arguments import plural
+
+if TYPE_CHECKING:
+    from galley.cli.progress import Printer
+    from galley.results.stored import Stored
+    from galley.validation import Verdict
+
+_SILENT_S = 2.0  # before anything is said of how far it is
+_LISTED = 50  # violations printed
+
+EPILOG = """what is checked:
+  Every executed state is put into PyBullet again and judged from states.npz and the scene alone:
+  penetrations and forces outside declared contacts, limits of position, velocity, acceleration and
+  torque, tracking, items that slip or jump, everything at rest at the end, and the goal in the
+  final geometry. docs/validation.md says how, and how much is tolerated.
+
+examples:
+  galley check runs/task-20260101-120000
+  galley check runs/mine --problem other.pddl           the same run against another goal
+  galley check states.npz --scene my_kitchen.yaml       a log alone: no goal is judged
+
+Exit status 1 also where the run passes and its goal is not reached."""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """The options of ``galley check``."""
+    p.add_argument("run", type=Path, metavar="RUN", help="folder of a run, or a states.npz")
+    p.add_argument("--scene", type=Path, help="scene file (default: the run's own)")
+    p.add_argument("--domain", type=Path, help="PDDL domain (default: the run's own)")
+    p.add_argument("--problem", type=Path, help="PDDL problem (default: the run's own)")
+    p.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Judge and print; 0 only if nothing is violated and the goal holds, where there is one."""
+    from galley.cli.progress import Printer
+    from galley.results.stored import read_stored
+    from galley.validation import validate_run
+
+    stored = read_stored(arguments.run, arguments.scene, arguments.domain, arguments.problem)
+    for change in stored.changes:
+        print(f"warning: {change}", file=sys.stderr)
+    printer, began = Printer(), time.perf_counter()
+
+    def progress(share: float) -> None:
+        if not arguments.json and time.perf_counter() - began > _SILENT_S:
+            printer.fraction("checking", share)
+
+    try:
+        verdict = validate_run(stored.scene, stored.log, stored.goal, progress)
+    finally:
+        printer.close()
+    if arguments.json:
+        print(json.dumps(_as_json(stored, verdict), indent=1))
+    else:
+        _tell(printer, stored, verdict)
+    wrong = _wrong(verdict)
+    if wrong:
+        more = f" (and {len(wrong) - 1} more)" if wrong[1:] else ""
+        print(f"failed: {wrong[0]}{more}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def _wrong(verdict: Verdict) -> list[str]:
+    """A sentence for everything that is not as it must be."""
+    wrong = [f"at {v.time:.2f} s {v.what}" for v in verdict.violations]
+    return wrong + [
+        f"{fact.fact} does not hold: {fact.why}" for fact in verdict.goal_facts if not fact.holds
+    ]
+
+
+def _as_json(stored: Stored, verdict: Verdict) -> dict[str, object]:
+    log = stored.log
+    return {
+        "log": str(stored.file),
+        "mode": log.mode,
+        "duration_s": log.duration,
+        "motions": len(log.motions),
+        **verdict.as_json(),
+        "goal_given": verdict.goal_given,
+        "goal_reached": verdict.goal_reached,
+        "changed_inputs": list(stored.changes),
+    }
+
+
+def _tell(printer: Printer, stored: Stored, verdict: Verdict) -> None:
+    from rich.text import Text
+
+    log, say = stored.log, printer.console.print
+    say(
+        f"{_name(stored.file)}: {log.mode}, {log.duration:.1f} s,"
+        f" {plural(len(log.motions), 'motion')}, {plural(verdict.states_checked, 'state')} checked"
+    )
+    for violation in verdict.violations[:_LISTED]:
+        kind = (f"{violation.kind:13s}", "red")
+        say(Text.assemble(f"{violation.time:8.2f} s  ", kind, f" {violation.what}"))
+    if len(verdict.violations) > _LISTED:
+        say(f"            and {len(verdict.violations) - _LISTED} more")
+    for event in verdict.events:
+        say(Text.assemble(f"{event.time:8.2f} s  ", ("noticed", "yellow"), f"       {event.what}"))
+    if verdict.states_checked:
+        for name, figure in _figures(verdict):
+            say(f"  {name:32s} {figure}")
+    for fact in verdict.goal_facts:
+        mark = ("holds", "green") if fact.holds else ("does not hold", "red")
+        say(Text.assemble(f"{fact.fact}  ", mark, f": {fact.why}"))
+    if not verdict.goal_given:
+        say("no goal was judged: name one with --domain and --problem")
+    goal = ", the goal is reached" if verdict.goal_reached else ""
+    say(
+        "passed" + goal
+        if verdict.passed
+        else f"{plural(len(verdict.violations), 'violation')}{goal}"
+    )
+
+
+def _name(file: Path) -> str:
+    return str(file.parent if file.name == "states.npz" else file)
+
+
+def _figures(verdict: Verdict) -> list[tuple[str, str]]:
+    deepest = f" ({', '.join(verdict.deepest)})" if verdict.deepest else ""
+    torque = "unknown"
+    if verdict.max_torque_ratio is not None:
+        torque = f"{100 * verdict.max_torque_ratio:.0f} % of the limit ({verdict.torques})"
+    return [
+        ("deepest undeclared contact", f"{1e3 * verdict.max_penetration_m:.2f} mm{deepest}"),
+        ("largest undeclared force", f"{verdict.max_undeclared_force_n:.1f} N"),
+        ("deepest declared contact", f"{1e3 * verdict.max_declared_penetration_m:.2f} mm"),
+        ("velocity", f"{100 * verdict.max_velocity_ratio:.0f} % of the limit"),
+        ("acceleration", f"{100 * verdict.max_acceleration_ratio:.0f} % of the limit"),
+        ("torque of the arm", torque),
+        ("limits exceeded", str(verdict.limit_violations)),
+        ("arm from its command", f"{verdict.tracking_error_rad:.4f} rad"),
+        ("base from its command", f"{1e3 * verdict.tracking_error_base_m:.1f} mm"),
+        ("largest slip in the hand", f"{1e3 * verdict.max_slip_m:.2f} mm in one motion"),
+        ("at rest at the end", "yes" if verdict.at_rest else "no"),
+    ]

@@ -1,0 +1,232 @@
+"""``galley compare``: several ways to one goal, side by side in figures."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from galley.cli.arguments import count, motion_options, positive
+from galley.cli.progress import Printer
+
+if TYPE_CHECKING:
+    from galley.comparison.measures import Measured
+    from galley.comparison.methods import Attempt
+    from galley.comparison.summary import MethodSummary, Result
+
+_STOPS = "RRTs, shortcut and shortest stop at every corner of their paths. Solve times are warm."
+_COLUMNS = {"rrt": "RRT", "rrt-pybullet": "RRT in\nPyBullet", "time-optimal": "time-\noptimal"}
+_VERDICTS = {None: "no path", True: "free", False: "COLLIDES"}
+
+
+EPILOG = (
+    "queries:\n"
+    "  seed      the arm turns round: the hand --distance further along x (the default)\n"
+    "  random N  N random queries at the scene's furniture, every third with an item held\n"
+    "  FILE      your own, YAML or JSON (docs/comparison.md)\n\n"
+    "results, in --out:\n"
+    "  compare.json                             all figures\n"
+    "  compare.png                              joints, velocities, hand path, clearance\n"
+    "  distributions.png                        of many queries\n"
+    "  trajectory_rrt.npy, _qp.npy, _opt.npy    waypoints (n, 7), rad: the RRT's, the seed's\n"
+    "                                           quadratic program's, the smooth trajectory's\n"
+    "  rrt.mp4, qp.mp4, opt.mp4                 films of them, from one viewpoint\n"
+    "  side_by_side.mp4                         the RRT's and the smooth one on one clock"
+)
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """The options of ``galley compare``."""
+    p.add_argument(
+        "--query",
+        nargs="+",
+        default=["seed"],
+        metavar=("QUERY", "N"),
+        help="what to compare on; see below (default: seed)",
+    )
+    p.add_argument("--scene", type=Path, help="scene file, YAML (default: Galley's kitchen)")
+    p.add_argument(
+        "--distance",
+        type=positive,
+        help="m along world x from the hand's start to its goal, at least, for the seed's query "
+        "(default 0.6)",
+    )
+    motion_options(p)
+
+
+def _query(words: list[str]) -> tuple[str, int]:
+    """Kind or file of ``--query``, and how many.
+
+    Raises:
+        argparse.ArgumentTypeError: in a sentence.
+    """
+    if words[0] == "random":
+        if len(words) != 2:
+            raise argparse.ArgumentTypeError("random needs a number of queries: --query random 20")
+        return words[0], count(words[1])
+    if len(words) != 1:
+        raise argparse.ArgumentTypeError("seed, random N, or one file")
+    return words[0], 1
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Solve, print the tables, write figures and films."""
+    fault = ""
+    try:
+        kind, number = _query(arguments.query)
+    except argparse.ArgumentTypeError as error:
+        fault = f"argument --query: {error}"
+    if not fault and arguments.distance is not None and kind != "seed":
+        fault = "argument --distance: belongs to --query seed"
+    if fault:
+        print(f"galley compare: error: {fault}", file=sys.stderr)
+        return 2
+    from galley.comparison.runner import Options, run
+    from galley.domain.failure import Failure
+
+    defaults = Options()
+    options = Options(
+        query=kind,
+        count=number,
+        scene=arguments.scene,
+        distance=defaults.distance if arguments.distance is None else arguments.distance,
+        seed=arguments.seed,
+        out=arguments.out,
+        video=arguments.video,
+        height=arguments.height,
+        fps=arguments.fps,
+        speed=arguments.speed,
+    )
+    listener = _Listener()
+    try:
+        outcome = run(options, listener)
+    finally:
+        listener.close()
+    if isinstance(outcome, Failure):
+        print(f"{outcome.kind.value}: {outcome}", file=sys.stderr)
+        return 1
+    listener.console.print(f"results: {outcome.folder}")
+    for fault in outcome.faults:
+        print(f"not as expected: {fault}", file=sys.stderr)
+    return 1 if outcome.faults else 0
+
+
+class _Listener(Printer):
+    """Also prints the tables of a comparison."""
+
+    def results(self, results: tuple[Result, ...], summaries: tuple[MethodSummary, ...]) -> None:
+        """See ``Listener``."""
+        self.close()
+        if len(results) == 1:
+            self.console.print(_one(results[0]))
+            for line in _remarks(results[0]):
+                self.console.print(line)
+        elif results:
+            self.console.print(_many(summaries))
+            self.console.print(
+                f"{len(results)} queries. Figures are medians of the successes, under them their "
+                "95th percentiles (of clearance the 5th)."
+            )
+        self.console.print(_STOPS)
+
+
+_NAMES = {
+    "joint_length_rad": ("joint length, rad", 1.0, 2),
+    "hand_length_m": ("hand path, m", 1.0, 2),
+    "duration_s": ("duration, s", 1.0, 2),
+    "velocity_ratio": ("velocity / limit", 1.0, 2),
+    "acceleration_ratio": ("accel. / limit", 1.0, 2),
+    "jerk_ratio": ("jerk / limit", 1.0, 2),
+    "min_clearance_m": ("clearance, mm", 1e3, 0),
+    "solve_ms": ("solve time, ms", 1.0, 1),
+}
+"""For each of FIGURES: what the table calls it, a factor, and digits after the point."""
+
+
+def _table(methods: Iterable[str]) -> Table:
+    """Figures down, methods across: fits on 80 columns."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column("", no_wrap=True)
+    for method in methods:
+        table.add_column(_COLUMNS.get(method, method), justify="right", no_wrap=True)
+    return table
+
+
+def _one(result: Result) -> Table:
+    from galley.comparison.measures import CAP
+    from galley.comparison.summary import figures
+
+    table = _table(attempt.method for attempt, _ in result.rows)
+    rows = [None if m is None else figures(a, m) for a, m in result.rows]
+    for name, (title, scale, digits) in _NAMES.items():
+        values = [None if row is None else scale * row[name] for row in rows]
+        cells = [_figure(value, digits) for value in values]
+        if name == "min_clearance_m":
+            far = [row is not None and row[name] >= CAP for row in rows]
+            cells = [f">{c}" if beyond else c for c, beyond in zip(cells, far, strict=True)]
+        table.add_row(title, *cells)
+    verdicts = [None if m is None else m.verdict.free for _, m in result.rows]
+    table.add_row("collision", *(_VERDICTS[verdict] for verdict in verdicts))
+    return table
+
+
+def _remarks(result: Result) -> Iterable[str]:
+    """What does not fit into the table: collisions, stand-ins, reasons."""
+    from galley.comparison.methods import TITLES
+
+    for attempt, measured in result.rows:
+        title = TITLES[attempt.method]
+        if measured is None:
+            yield f"{title}: {attempt.reason}"
+            continue
+        yield from (f"{title}: {line}" for line in _of(attempt, measured))
+
+
+def _of(attempt: Attempt, measured: Measured) -> Iterable[str]:
+    verdict = measured.verdict
+    if attempt.by != attempt.method:
+        yield f"made by {attempt.by}" + (f": {attempt.note}" if attempt.note else "")
+    elif attempt.note:
+        yield attempt.note
+    for hit in verdict.hits:
+        who = "PyBullet" if hit.engine == "pybullet" else "the kernel"
+        yield (
+            f"{hit.pair[0]} and {hit.pair[1]} collide after {hit.time:.2f} s, "
+            f"{1e3 * hit.depth:.1f} mm deep, says {who}"
+        )
+    if verdict.free and not verdict.proven:
+        yield "no collision was found, but none proven impossible"
+    if not measured.within_limits:
+        yield f"exceeds the limits, by a factor of {max(measured.peaks):.4f}"
+
+
+def _many(summaries: tuple[MethodSummary, ...]) -> Table:
+    from galley.comparison.summary import tail_percent
+
+    table = _table(s.method for s in summaries)
+    for title, counts in (
+        ("found", [s.found for s in summaries]),
+        ("free of collision", [s.free for s in summaries]),
+        ("within limits", [s.within for s in summaries]),
+        ("success: all 3", [s.good for s in summaries]),
+        ("by itself", [s.itself for s in summaries]),
+    ):
+        shares = zip(counts, summaries, strict=True)
+        table.add_row(title, *(f"{n} ({100 * n / s.queries:.0f}%)" for n, s in shares))
+    for name, (title, scale, digits) in _NAMES.items():
+        spreads = [s.spreads.get(name) for s in summaries]
+        medians = [None if s is None else scale * s.median for s in spreads]
+        tails = [None if s is None else scale * s.tail for s in spreads]
+        table.add_row(title, *(_figure(value, digits) for value in medians))
+        table.add_row(f"{tail_percent(name):>10} %", *(_figure(value, digits) for value in tails))
+    quotients = [s.against_shortcut for s in summaries]
+    table.add_row("time / shortcut's", *(_figure(q, 2) for q in quotients))
+    return table
+
+
+def _figure(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"

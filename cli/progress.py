@@ -1,0 +1,159 @@
+"""What a run shows while it works: lines that stay, and on a terminal a bar for long steps."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from galley.domain.listener import Listener
+
+if TYPE_CHECKING:
+    from galley.results.report import Report
+
+_FILE_WIDTH = 140  # columns
+_QUIET_STEP = 0.1  # share of a long step between two lines where there is no terminal
+
+
+class _Console(Console):
+    """Goes silent when the reader of our output leaves (head, a pager); the work goes on."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _console() -> Console:
+    """Prints strings as they are: a name may hold brackets or colons. Styled is what is a Text."""
+    console = _Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+    if not console.is_terminal:  # a file or a pipe has no width of its own: don't squeeze tables
+        console.width = _FILE_WIDTH
+    return console
+
+
+class Printer(Listener):
+    """Prints stages, plan, refinements and the motions' table."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or _console()
+        self._began = time.perf_counter()
+        self._action = 0.0
+        self._plans = 0
+        self._failed: tuple[int, str, str] | None = None
+        self._bar: Progress | None = None
+        self._shown = 0.0
+        self._what = ""
+
+    def stage(self, text: str) -> None:
+        """A stage begins."""
+        self._end_bar()
+        self.console.print(Text.assemble((self._clock(), "dim"), " ", (text, "bold")))
+
+    def skeleton(self, actions: tuple[str, ...]) -> None:
+        """Print a plan, numbered."""
+        self._plans += 1
+        self.console.print(f"        plan {self._plans}, {len(actions)} actions:")
+        for k, action in enumerate(actions, 1):
+            self.console.print(f"        {k:2d}  {action}")
+
+    def learned(self, text: str) -> None:
+        """Print what geometry taught."""
+        self.console.print(Text.assemble(("        learned ", "yellow"), text))
+
+    def action(self, index: int, total: int, text: str, event: str) -> None:
+        """Print an action once it is refined, or why not."""
+        if event == "start":
+            self._action = time.perf_counter()
+            return
+        spent = time.perf_counter() - self._action
+        how = f"{spent:.2f} s"
+        if event != "done":
+            why = event.split(" in ")[0]  # the same reason comes with other counts
+            again = (index, text, why) == self._failed
+            self._failed = (index, text, why)
+            how += ", failed again" if again else f", failed: {event}"
+        self.console.print(f"        {index + 1:2d}/{total}  {text}  ({how})")
+
+    def motions(self, report: Report) -> None:
+        """Print the table of motions."""
+        self._end_bar()
+        if report.motions:
+            self.console.print(_motion_table(report))
+
+    def fraction(self, text: str, done: float) -> None:
+        """Move the bar; without a terminal, print a line at every tenth."""
+        if text != self._what:
+            self._end_bar()
+            self._what, self._shown = text, 0.0
+        if self.console.is_terminal:
+            if self._bar is None:
+                self._bar = Progress(
+                    TextColumn("        {task.description}", markup=False),
+                    BarColumn(),
+                    TaskProgressColumn(),
+                    TimeRemainingColumn(),
+                    console=self.console,
+                    transient=True,
+                )
+                self._bar.start()
+                self._bar.add_task(text, total=1.0)
+            self._bar.update(self._bar.task_ids[0], completed=done)
+        elif done - self._shown >= _QUIET_STEP - 1e-9 and done < 1.0:
+            self._shown = done
+            self.console.print(f"{self._clock()}   {text} {100 * done:3.0f}%")
+
+    def close(self) -> None:
+        """Take the bar away."""
+        self._end_bar()
+
+    def _end_bar(self) -> None:
+        self._what = ""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _clock(self) -> str:
+        return f"{time.perf_counter() - self._began:6.1f} s"
+
+
+def _motion_table(report: Report) -> Table:
+    """One row a motion: phase, length, duration, clearance, what the optimiser did."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("action", no_wrap=True)
+    table.add_column("phase", no_wrap=True)
+    table.add_column("planner", no_wrap=True)
+    for name in ("plan ms", "RRT", "shortcut", "optimised", "s", "clear mm"):
+        table.add_column(name, justify="right", no_wrap=True)
+    last = -1
+    for motion in report.motions:
+        record = motion.record
+        first = motion.action_index != last
+        last = motion.action_index
+        free = record.planner.startswith("rrt")
+        kept = record.length_optimized is None and record.optimizer != "none"
+        table.add_row(
+            report.plan[last].strip("()") if first else "",
+            motion.phase,
+            record.planner,
+            f"{record.planning_ms:.0f}",
+            _figure(record.length_rrt) if free else "",
+            _figure(record.length_shortcut),
+            "kept" if kept else _figure(record.length_optimized),
+            f"{motion.trajectory.duration:.2f}",
+            "" if record.min_clearance_m is None else _millimetres(record.min_clearance_m),
+        )
+    return table
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _millimetres(value: float) -> str:
+    return ">50" if value >= 0.05 else f"{1e3 * value:.0f}"

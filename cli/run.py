@@ -1,0 +1,178 @@
+"""``galley run``: solves a task, prints how it goes and what came of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from galley.cli.arguments import count, index, motion_options
+
+if TYPE_CHECKING:
+    from galley.cli.progress import Printer
+    from galley.engine import Outcome
+
+EPILOG = """results, in --out:
+  report.json       what happened and why (docs/report.md)
+  plan.txt          the symbolic plan, an action a line
+  trajectories.npz  every motion's trajectory
+  states.npz        every executed state, with contacts and forces
+  simulation.mp4    the film
+  robot/            with --execute files: a file for each motion (docs/disturbances.md)
+
+examples:
+  galley run --noise moderate --seed 4      friction, masses and poses are not as the scene says
+  galley run --fault topple:spam            the can is knocked over before it is grasped
+  galley run --execute kinematic            no physics: what is planned is what happens"""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """The options of ``galley run``."""
+    p.add_argument("--scene", type=Path, help="scene file, YAML (default: Galley's kitchen)")
+    p.add_argument("--domain", type=Path, help="PDDL domain (default: the kitchen's)")
+    p.add_argument("--problem", type=Path, help="PDDL problem (default: sugar and spam)")
+    p.add_argument(
+        "--skills", type=Path, help="Python file with skills of your own for the domain's actions"
+    )
+    p.add_argument(
+        "--planner",
+        choices=("rrt-connect", "rrt", "anytime"),
+        help="for free arm motions: RRT-Connect, the seed's RRT, or RRT-Connect that goes on "
+        "searching for shorter paths (default rrt-connect; with --checker pybullet rrt, for the "
+        "base too)",
+    )
+    p.add_argument(
+        "--checker",
+        choices=("kernel", "pybullet"),
+        default="kernel",
+        help="what looks for collisions while planning: the compiled kernel, or PyBullet, many "
+        "times slower, with the seed's RRT in Python (default kernel)",
+    )
+    p.add_argument(
+        "--arrival",
+        choices=("box", "l1"),
+        default="box",
+        help="how the seed's RRT measures that it arrived: a box, or the L1 norm (default box)",
+    )
+    p.add_argument(
+        "--optimize",
+        choices=("smooth", "time-optimal", "shortest", "none"),
+        default="smooth",
+        help="trajectories of free motions: splines within all limits, proven to keep their "
+        "distance; the planned path, corners rounded, as fast as possible; the seed's QP on the "
+        "arm's paths; or the path with a stop at each corner (default smooth)",
+    )
+    p.add_argument(
+        "--execute",
+        choices=("physics", "kinematic", "files", "none"),
+        default="physics",
+        help="under PyBullet's dynamics, looking after each motion and planning anew where the "
+        "world is not as planned; or joint states set over time, quick and without forces; or that "
+        "and files for a real arm, in OUT/robot; or stop after planning (default physics)",
+    )
+    p.add_argument(
+        "--noise",
+        metavar="HOW",
+        help="perturb the world that physics runs in, and what is seen of it, from the seed: low, "
+        "moderate, high, or some of friction=SHARE,mass=SHARE,position=M,turn=RAD,observation=M,"
+        "observation_turn=RAD (default: none)",
+    )
+    p.add_argument(
+        "--fault",
+        metavar="FAULT",
+        help="let something go wrong on purpose: nudge:ITEM, topple:ITEM, slippery:ITEM, "
+        "stuck:DRAWER, stuck-for-good:DRAWER or push-base; several with commas between "
+        "(docs/disturbances.md)",
+    )
+    p.add_argument(
+        "--recoveries",
+        type=index,
+        metavar="N",
+        help="how often a run may plan anew before it gives up (default 8)",
+    )
+    p.add_argument("--node-limit", type=count, help="states the task planner may expand")
+    motion_options(p)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Run the pipeline; exit status 0 only if the goal holds in the executed geometry."""
+    implied = "rrt" if arguments.checker == "pybullet" else "rrt-connect"
+    arguments.planner = arguments.planner or implied
+    if arguments.checker == "pybullet" and arguments.planner != implied:
+        print(
+            f"galley run: error: --planner {arguments.planner} needs --checker kernel; "
+            "in PyBullet the seed's RRT plans: --planner rrt",
+            file=sys.stderr,
+        )
+        return 2
+    if arguments.execute != "physics" and (arguments.noise or arguments.fault):
+        given = "--noise" if arguments.noise else "--fault"
+        print(f"galley run: error: {given} needs --execute physics", file=sys.stderr)
+        return 2
+    from galley.cli.progress import Printer
+    from galley.domain.shipped import kitchen_file
+    from galley.engine import Options, run
+    from galley.simulation.noise import parse_noise
+
+    options = Options(
+        scene=kitchen_file(arguments.scene, "kitchen.yaml"),
+        domain=kitchen_file(arguments.domain, "kitchen.pddl"),
+        problem=kitchen_file(arguments.problem, "task.pddl"),
+        skills=arguments.skills,
+        seed=arguments.seed,
+        out=arguments.out,
+        planner=arguments.planner,
+        checker=arguments.checker,
+        optimize=arguments.optimize,
+        arrival=arguments.arrival,
+        execute=arguments.execute,
+        noise=None if arguments.noise is None else parse_noise(arguments.noise),
+        fault=arguments.fault,
+        video=arguments.video,
+        height=arguments.height,
+        fps=arguments.fps,
+        speed=arguments.speed,
+        node_limit=arguments.node_limit,
+    )
+    if arguments.recoveries is not None:
+        options = replace(options, recoveries=arguments.recoveries)
+    printer = Printer()
+    try:
+        outcome = run(options, printer)
+    finally:
+        printer.close()
+    return _tell(printer, outcome)
+
+
+def _tell(printer: Printer, outcome: Outcome) -> int:
+    from rich.text import Text
+
+    report, console = outcome.report, printer.console
+    found = report.validation
+    if found is not None:
+        for fact in found.goal_facts:
+            mark = ("holds", "green") if fact.holds else ("does not hold", "red")
+            console.print(Text.assemble(f"{fact.fact}  ", mark, f": {fact.why}"))
+        console.print(
+            f"validated {found.states_checked} states: deepest undeclared contact "
+            f"{1e3 * found.max_penetration_m:.2f} mm, {found.limit_violations} limits exceeded"
+        )
+    for told in report.injected:
+        console.print(f"fault: {told}")
+    if report.recoveries:
+        console.print(f"planned anew {len(report.recoveries)} times")
+    timing = report.as_json()["timing_s"]
+    spent = ", ".join(f"{stage} {s:.1f} s" for stage, s in timing.items())
+    console.print(f"time: {spent}")
+    if report.video is not None and "error" in report.video:
+        print(f"no film: {report.video['error']}", file=sys.stderr)
+    elif report.video is not None:
+        console.print(
+            f"filmed: {report.video['frames']} pictures in {report.video['seconds']:.1f} s"
+        )
+    console.print(f"{report.status}: {outcome.folder}/report.json", soft_wrap=True)
+    if report.failure is not None:
+        print(f"{report.status}: {report.failure}", file=sys.stderr)
+    return 0 if report.status == "success" else 1

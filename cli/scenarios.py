@@ -1,0 +1,301 @@
+"""``galley scenarios``: runs scenarios over seeds, prints expected and got."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.table import Table
+from rich.text import Text
+
+from galley.cli.arguments import sweep_options
+from galley.cli.study import Study, results_folder
+from galley.domain.errors import BadInput, InputError, did_you_mean
+from galley.sweeps import Lost, digest
+
+if TYPE_CHECKING:
+    from galley.scenarios import Scenario
+    from galley.scenarios.outcome import Job, Outcome
+
+SUMMARY, LINES = "scenarios.json", "scenarios.jsonl"
+SCHEMA_VERSION = 2
+
+EPILOG = """what is run:
+  Without PATH the suite that comes with Galley. A PATH is a scenario file, or a folder with some.
+  A scenario is a YAML file that names a scene, a domain, a problem, and what outcome is right:
+
+    galley_scenario: 1
+    name: crate_in_the_way
+    says: The drawer can't be opened, for a crate stands in front of it.
+    scene: blocked.yaml          # beside this file, or one of the kitchen's
+    domain: drawers.pddl
+    problem: blocked.pddl
+    expect: {status: refused, kind: blocked, names: [crate]}
+
+  docs/scenarios.md has all keys and the suite as a table.
+
+examples:
+  galley scenarios --list                        what there is, and what is expected
+  galley scenarios --only swap --seeds 10        one scenario, seeds 0 to 9
+  galley scenarios my_folder --out results       your own; keep every run's folder
+  galley scenarios --pictures                    with a picture of each final state
+  galley scenarios --seeds 10 --jobs 8           eight runs at a time
+  galley scenarios --seeds 10 --engine ray       on Ray (pip install 'galley-tamp[ray]')
+
+results, in --out:
+  scenarios.json        all outcomes; rewritten after every run, so none is lost
+  scenarios.jsonl       a line a run, as they end: what a suite that was killed goes on from
+  NAME-SEED/            each run's folder (docs/report.md)
+  NAME-SEED.png         its final state, with --pictures
+
+Outcomes do not depend on --jobs or --engine; seconds do."""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """The options of ``galley scenarios``."""
+    p.add_argument("path", type=Path, nargs="*", metavar="PATH", help="scenario file or folder")
+    p.add_argument(
+        "--only",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help="only the scenarios of these names",
+    )
+    p.add_argument("--list", action="store_true", help="say what there is, and run nothing")
+    sweep_options(p, seeds=1)
+    p.add_argument(
+        "--execute",
+        choices=("kinematic", "physics"),
+        default="kinematic",
+        help="set joint states over time, which is quick, or run under physics, as galley run does "
+        "(default kinematic)",
+    )
+    p.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="keep the runs' folders, and scenarios.json"
+    )
+    p.add_argument(
+        "--pictures",
+        action="store_true",
+        help="draw each final state (a refusal: the start), into --out or a new folder in runs/",
+    )
+    p.add_argument("--json", type=Path, metavar="FILE", help="also write all outcomes here")
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Run them; exit status 0 only if every outcome is the expected one."""
+    from galley.cli.progress import Printer
+    from galley.domain.files import check_writable
+    from galley.scenarios import check, find
+    from galley.scenarios.outcome import Job, Outcome, outcome_of
+
+    scenarios = _chosen(find(arguments.path), arguments.only)
+    printer = Printer()
+    if arguments.list:
+        printer.console.print(_listed(scenarios))
+        return 0
+    faults: list[InputError] = []
+    options = (("optimize", arguments.optimize), ("execute", arguments.execute))
+    settings = {}
+    for scenario in scenarios:
+        try:
+            settings[scenario.name] = digest(check(scenario), options)
+        except BadInput as error:
+            faults += [fault for fault in error.errors if fault not in faults]
+    if faults:
+        raise BadInput(faults)
+    if arguments.json is not None:
+        check_writable(arguments.json)
+    with ExitStack() as stack:
+        folder, kept = _folder(arguments, stack)
+        seeds = range(arguments.seed, arguments.seed + arguments.seeds)
+        jobs = [
+            Job(scenario, seed, folder / f"{scenario.name}-{seed}", options)
+            for scenario in scenarios
+            for seed in seeds
+        ]
+        return _Suite(
+            command="scenarios",
+            printer=printer,
+            function=outcome_of,
+            outcome=Outcome,
+            jobs=jobs,
+            names=[_name(job) for job in jobs],
+            settings=[settings[job.scenario.name] for job in jobs],
+            folder=folder,
+            summaries=[arguments.json] * (arguments.json is not None) + [folder / SUMMARY] * kept,
+            jobs_at_a_time=arguments.jobs,
+            engine=arguments.engine,
+            kept=kept,
+            pictures=arguments.pictures,
+        ).run()
+
+
+def _chosen(scenarios: tuple[Scenario, ...], only: list[str] | None) -> tuple[Scenario, ...]:
+    if only is None:
+        return scenarios
+    known = [scenario.name for scenario in scenarios]
+    faults = [
+        InputError("--only", None, None, f"no scenario '{name}'{did_you_mean(name, known)}")
+        for name in only
+        if name not in known
+    ]
+    if faults:
+        raise BadInput(faults)
+    return tuple(scenario for scenario in scenarios if scenario.name in only)
+
+
+def _folder(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Path, bool]:
+    """Where the runs go, and whether that stays: --out, a new folder in runs/ for pictures, or one
+    that is thrown away."""
+    from galley.results.run_folder import new_name
+
+    if arguments.out is None and not arguments.pictures:
+        name = stack.enter_context(tempfile.TemporaryDirectory(prefix="galley-scenarios-"))
+        return Path(name), False
+    return results_folder(arguments.out or new_name("scenarios"), SUMMARY), True
+
+
+@dataclass
+class _Suite(Study["Job", "Outcome"]):
+    """The runs of one command.
+
+    Attributes:
+        kept: whether the runs' folders stay. pictures: whether each final state is drawn.
+    """
+
+    JOURNAL: ClassVar[str] = LINES
+
+    kept: bool = False
+    pictures: bool = False
+
+    def lost(self, job: Job, result: Lost) -> dict[str, Any]:
+        """See ``cli.study``."""
+        known = {"scenario": job.scenario.name, "seed": job.seed}
+        return known | {"lost": result.why, "trace": result.trace}
+
+    def about(self, runs: int, workers: int) -> str:
+        """See ``cli.study``."""
+        where = "Ray" if self.engine == "ray" else "processes"
+        how = f" by {workers} at a time ({where})" if workers > 1 else ""
+        return f"{runs} run{'s' if runs != 1 else ''}{how}"
+
+    def line(self, job: Job, result: Outcome | Lost) -> Text:
+        """See ``cli.study``."""
+        if isinstance(result, Lost):
+            return Text(f"{_name(job)}: lost: {result.why}")
+        return Text.assemble(f"{_name(job)}: ", _verdict(result.right), f", {_got(result)}")
+
+    def ended(self, job: Job, result: Outcome | Lost, anew: bool = True) -> None:
+        """Draw the final state."""
+        if not self.pictures or isinstance(result, Lost) or result.status == "bad-input":
+            return
+        path = self.folder / f"{job.scenario.name}-{job.seed}.png"
+        if job.folder is not None and (anew or not path.exists()):
+            from galley.scenarios.picture import draw_end
+
+            draw_end(job.scenario, job.folder, path)
+
+    def conclude(self) -> None:
+        """Print the reasons and the count."""
+        console = self.printer.console
+        for line in _reasons(self.results()):
+            console.print(line)
+        console.print(f"{self._right} of {len(self.jobs)} as expected")
+        if self.kept:
+            console.print(f"results: {self.folder}/{SUMMARY}")
+
+    @property
+    def _right(self) -> int:
+        return sum(_is_right(result) for _, result in self.results())
+
+    def status(self) -> int:
+        """2 for bad input found late, 1 for anything not as expected, else 0."""
+        results = [result for _, result in self.results()]
+        if any(not isinstance(r, Lost) and r.status == "bad-input" for r in results):
+            return 2
+        return 0 if self.finished and all(map(_is_right, results)) else 1
+
+    def table(self) -> Table:
+        """Expected and got, a row a run."""
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        for name in ("scenario", "seed", "expected", "got", ""):
+            table.add_column(name, no_wrap=name != "expected")
+        for name in ("planning s", "plans", "actions", "motion s"):
+            table.add_column(name, justify="right", no_wrap=True)
+        for job, result in self.results():
+            row: list[str | Text] = [job.scenario.name, str(job.seed), str(job.scenario.expect)]
+            if isinstance(result, Lost):
+                table.add_row(*row, "lost", _verdict(False), "", "", "", "")
+                continue
+            late = " late" if result.late else ""
+            moved = f"{result.motion_s:.1f}" if result.motion_s else ""
+            seconds = f"{result.planning_s:.2f}{late}"
+            row += [_got(result), _verdict(result.right), seconds]
+            table.add_row(*row, str(result.skeletons), str(len(result.plan)), moved)
+        return table
+
+    def as_json(self) -> dict[str, Any]:
+        """The summary: figures of all, then each outcome in order."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "finished": self.finished,
+            "runs": len(self.jobs),
+            "right": self._right,
+            "outcomes": [self.plain(job, result) for job, result in self.results()],
+        }
+
+
+def _name(job: Job) -> str:
+    return f"{job.scenario.name}, seed {job.seed}"
+
+
+def _is_right(result: Outcome | Lost) -> bool:
+    return not isinstance(result, Lost) and result.right
+
+
+def _verdict(right: bool) -> Text:
+    return Text("right", "green") if right else Text("wrong", "red")
+
+
+def _got(outcome: Outcome) -> str:
+    return f"{outcome.status} {outcome.kind}" if outcome.status == "refused" else outcome.status
+
+
+def _reasons(results: list[tuple[Job, Outcome | Lost]]) -> list[Text]:
+    """Why runs are not as expected, and the sentences of failures; the same for all seeds once."""
+    seeds: dict[tuple[str, str, str], list[int]] = {}
+    for job, result in results:
+        for text, style in _sentences(result):
+            seeds.setdefault((job.scenario.name, text, style), []).append(job.seed)
+    lines = []
+    for (name, text, style), each in seeds.items():
+        which = f"seed{'s' if len(each) > 1 else ''} {', '.join(map(str, each))}"
+        lines.append(Text.assemble((f"{name}, {which}: ", "bold"), (text, style)))
+    return lines
+
+
+def _sentences(result: Outcome | Lost) -> list[tuple[str, str]]:
+    if isinstance(result, Lost):
+        return [(text, "red") for text in (result.why, *_where(result))]
+    said = [(result.message, "")] if result.message else []
+    return [(why, "red") for why in result.wrong] + said
+
+
+def _where(lost: Lost) -> list[str]:
+    """The innermost line of ours at which a job raised."""
+    frames = [line.strip() for line in lost.trace.splitlines() if line.startswith("  File ")]
+    return frames[-1:]
+
+
+def _listed(scenarios: tuple[Scenario, ...]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("scenario", no_wrap=True)
+    table.add_column("expected", overflow="fold")
+    table.add_column("says", overflow="fold")
+    for scenario in scenarios:
+        table.add_row(scenario.name, str(scenario.expect), scenario.says)
+    return table

@@ -1,0 +1,96 @@
+"""``galley scene``: checks a scene, says what is in it, draws it with labels."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from galley.domain.errors import BadInput
+
+if TYPE_CHECKING:
+    from galley.domain.scene import Binding, Scene
+
+EPILOG = ""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """The options of ``galley scene``."""
+    p.add_argument("file", type=Path, help="scene file, YAML (docs/scene.md)")
+    p.add_argument("domain", type=Path, nargs="?", help="also check that a task's objects ...")
+    p.add_argument("problem", type=Path, nargs="?", help="... map to something in the scene")
+    p.add_argument("--out", type=Path, help="picture to write (default: FILE's name with .png)")
+    p.add_argument("--picture", action=argparse.BooleanOptionalAction, default=True, help="draw it")
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Check the file (and a task's objects against it), print its contents, write the picture."""
+    from galley.cli.progress import Printer
+    from galley.domain.files import check_writable
+    from galley.domain.pddl_reader import read_domain, read_problem
+    from galley.domain.scene_file import load_scene
+    from galley.domain.state import initial_state
+    from galley.robots.panda_models import mobile_panda
+    from galley.tamp.binding import bind, check_init
+    from galley.worlds.pybullet_world import PyBulletWorld
+    from galley.worlds.scene_check import check_start
+
+    if arguments.domain is not None and arguments.problem is None:
+        raise BadInput.one(arguments.domain, "a domain needs its problem: FILE DOMAIN PROBLEM")
+    scene = load_scene(arguments.file)
+    if arguments.domain is not None:
+        domain = read_domain(arguments.domain)
+        problem = read_problem(arguments.problem, domain)
+        bindings = bind(scene, domain, problem)
+    robot = mobile_panda(scene.robot.base)
+    with PyBulletWorld(scene, robot) as world:
+        check_start(world)
+        if arguments.domain is not None:
+            check_init(scene, initial_state(scene), domain, problem, bindings)
+    printer = Printer()
+    printer.console.print(
+        f"{scene.source}: well-formed and free of collision at the start. {len(scene.bodies)} "
+        f"bodies, {len(scene.joints)} joints, {len(scene.items)} items"
+    )
+    printer.console.print(_objects(scene))
+    if arguments.picture:
+        from galley.viz.scene_picture import draw_scene
+
+        path: Path = arguments.out or Path(f"{Path(arguments.file).stem}.png")
+        if path.suffix.lower() != ".png":
+            raise BadInput.one(path, "the picture is a PNG: --out must end in .png")
+        check_writable(path)
+        logging.getLogger("galley").setLevel(logging.ERROR)
+        printer.stage("drawing")
+        draw_scene(scene, robot, path)
+        printer.console.print(f"picture: {path}")
+    return 0
+
+
+def _objects(scene: Scene) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("PDDL object", "is a", "in the scene"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("details", overflow="fold")
+    for binding in scene.bindings:
+        table.add_row(binding.object, binding.kind, binding.target, _details(scene, binding))
+    return table
+
+
+def _details(scene: Scene, binding: Binding) -> str:
+    if binding.kind == "item":
+        item = scene.item(binding.target)
+        x, y, z = item.X_WI[:3, 3]
+        size = " x ".join(f"{v:.3f}" for v in item.size)
+        return f"{size} m, {item.mass:.3f} kg, at ({x:.3f}, {y:.3f}, {z:.3f})"
+    if binding.kind == "hand":
+        return ""
+    parts = [f"region {binding.region}"] if binding.region else []
+    if binding.handle:
+        parts.append(f"handle {binding.handle}, opened {binding.opening:.2f} m")
+    if binding.staging:
+        parts.append(f"put down meanwhile on {binding.staging}")
+    return ", ".join(parts)

@@ -1,0 +1,258 @@
+"""What every method is asked: the arm from one configuration to another, the base where it stands.
+
+- The seed's query: the arm turns from its start to a goal where the hand is 0.6 m further along
+  world x, on the other side of its own base. The hand's orientation is free.
+- Random queries: the base near the furniture, the arm between two free configurations. Every third
+  query holds an item; in every second one, where the scene allows it, something is in the way of
+  the straight line. A query counts only if RRT-Connect finds a proven path for it: what is asked
+  can be done.
+
+A person's own queries are read by ``query_file``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from galley.domain.base_spec import MobileBaseSpec
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import (
+    Array,
+    frozen,
+    inverse,
+    rotation_from_quaternion,
+    transform,
+    wrap,
+)
+from galley.domain.scene import HAND, Binding, Scene
+from galley.domain.state import Placement, State, initial_state
+from galley.motion.compiled_search import SearchOptions
+from galley.motion.planning import search
+from galley.motion.rrt import EndRegion
+from galley.reachability.arm import configurations, joint7_values
+from galley.reachability.stances import sample_heading
+from galley.robots.kinematics import hand_pose, link0_pose
+from galley.robots.model import RobotModel
+from galley.robots.panda import X_FH, forward
+from galley.skills.grasps import grasps_of, item_in_hand
+from galley.worlds.checker import MARGIN, held_pairs
+from galley.worlds.scene_kernel import SceneKernel
+from galley.worlds.view import View
+
+DISTANCE = 0.6  # m, the seed's
+REGION = 0.01  # m, half the side of the seed's end region
+_STEP, _FARTHEST = 0.01, 1.5  # m, how the seed's goal is moved on while it is in collision
+_ORIENTATIONS = 60  # random orientations of the hand tried at a goal
+_GOALS = 40  # goal configurations kept to grow towards
+
+_STREAM = 1  # of a seed's random numbers, for random queries; the methods have others
+_TRIES = 200  # draws for one query before it is given up
+_ARMS = 192  # random arm configurations looked at in one draw
+_FAR = 1.5  # rad between start and goal, at least
+_REACH = (0.35, 0.85)  # m, horizontally from the arm's foot to where it works
+_ABOVE = (0.05, 0.35)  # m over a surface, where hands work
+_LOOKING = 0.6  # rad, the base faces its work to within this
+_CARRY_EVERY = 3  # each third query holds an item
+_BLOCKED_EVERY = 2  # in each second one the straight line is blocked
+_PROOF = SearchOptions(iterations=6000, shortcuts=0, rounds=2, required=0.5 * MARGIN)
+
+
+@dataclass(frozen=True)
+class Query:
+    """What every method is asked.
+
+    Attributes:
+        name: unique among those of one run.
+        state: the world; the arm stands at the start, an item may be in the hand.
+        goals: free arm configurations (m, 7), rad, of which one is to be reached.
+        region: where the RRT's hand may end instead; None for ``goals`` only.
+        about: what it asks, in a few words.
+    """
+
+    name: str
+    state: State
+    goals: Array
+    region: EndRegion | None = None
+    about: str = ""
+
+    def start(self, robot: RobotModel) -> Array:
+        """The arm's configuration (7,) at the start, rad."""
+        return np.array(self.state.q[robot.slice("arm")])
+
+
+def arm_view(kernel: SceneKernel, state: State, margin: float = MARGIN) -> View:
+    """The arm in the world as ``state`` has it, what it holds in its hand."""
+    return kernel.view(state, "arm", held_pairs(kernel.scene, kernel.robot, state), margin)
+
+
+def stands_free(kernel: SceneKernel, state: State) -> bool:
+    """Whether the whole robot, base and all, keeps the margin in ``state``."""
+    allowed = held_pairs(kernel.scene, kernel.robot, state)
+    return kernel.view(state, "all", allowed).free(state.q)
+
+
+def hand_poses(spec: MobileBaseSpec, base: Array, Q: Array) -> Array:
+    """X_WH (n, 4, 4) of the hand for arm configurations (n, 7), the base at (x, y, heading)."""
+    return np.asarray(link0_pose(base, spec) @ forward(Q) @ X_FH)
+
+
+def seed_query(kernel: SceneKernel, distance: float = DISTANCE, seed: int = 0) -> Query | Failure:
+    """The seed's query; the goal is the nearest to ``distance`` (m) that is free, if farther.
+
+    The region lies so that even its near side is ``distance`` away from where the grasp centre
+    between the fingertips is at the start.
+    """
+    scene, state = kernel.scene, initial_state(kernel.scene)
+    spec, base = scene.robot.base, state.q[:3]
+    X_HT = transform(None, kernel.robot.p_HT)
+    p_start = (hand_pose(state.q, spec) @ X_HT)[:3, 3]
+    axis = float(link0_pose(base, spec)[0, 3])
+    view = arm_view(kernel, state)
+
+    def tool(arm: Array) -> Array:
+        return np.asarray(hand_poses(spec, base, arm) @ X_HT)
+
+    rng = np.random.default_rng(np.random.SeedSequence((seed, 0)))
+    tries = 0
+    for extra in np.arange(0.0, max(_FARTHEST - distance, _STEP), _STEP):
+        p = p_start + np.array([distance + REGION + extra, 0.0, 0.0])
+        if (p[0] - axis) * (p_start[0] - axis) >= 0.0:
+            continue  # not yet on the other side
+        found: list[Array] = []
+        for _ in range(_ORIENTATIONS):
+            tries += 1
+            X_WT = transform(rotation_from_quaternion(rng.normal(size=4)), p)
+            arms = configurations(X_WT @ inverse(X_HT), base, spec, joint7_values(8, rng))
+            if len(arms):
+                arms = rng.permutation(arms)
+                found += list(arms[view.free_many(arms)])
+        if found:
+            goals = frozen([found[k] for k in rng.permutation(len(found))[:_GOALS]])
+            region = EndRegion(tool, transform(None, p), REGION, None)
+            away = distance + REGION + float(extra)
+            about = f"turn round: the hand {away:.2f} m further along x, past its own base"
+            return Query("seed", state, goals, region, about)
+    return Failure(
+        FailureKind.BUDGET,
+        f"no collision-free goal with the hand {distance:.2f} m or more along x, on the other side "
+        f"of its base, in {tries} tries",
+        numbers={"tries": float(tries)},
+    )
+
+
+def random_queries(kernel: SceneKernel, count: int, seed: int = 0) -> Iterator[Query | Failure]:
+    """``count`` queries, each from random numbers of its own: the first n are those of n.
+
+    Yields:
+        A Query; a Failure of kind ``budget`` where none was found in so many draws.
+    """
+    for number in range(count):
+        rng = np.random.default_rng(np.random.SeedSequence((seed, _STREAM, number)))
+        yield _random_query(kernel, number, rng)
+
+
+def _random_query(kernel: SceneKernel, number: int, rng: np.random.Generator) -> Query | Failure:
+    carries = number % _CARRY_EVERY == _CARRY_EVERY - 1
+    blocked = number % _BLOCKED_EVERY == 0
+    for turn in range(_TRIES):
+        found = _draw(kernel, number, carries, blocked and turn < _TRIES // 2, rng)
+        if found is not None:
+            return found
+    return Failure(
+        FailureKind.BUDGET,
+        f"random query {number + 1}: no two free arm configurations with a way between them in "
+        f"{_TRIES} draws",
+        numbers={"tries": float(_TRIES)},
+    )
+
+
+def _draw(
+    kernel: SceneKernel, number: int, carries: bool, blocked: bool, rng: np.random.Generator
+) -> Query | None:
+    scene, robot = kernel.scene, kernel.robot
+    state, p_work, where = _placed(scene, rng)
+    if carries and scene.items:
+        state = _holding(scene, robot, state, rng)
+    group, spec = robot.group("arm"), scene.robot.base
+    foot = link0_pose(state.q[:3], spec)[:2, 3]
+    if not _REACH[0] <= float(np.linalg.norm(p_work[:2] - foot)) <= _REACH[1]:
+        return None
+    arms = rng.uniform(group.lower, group.upper, (_ARMS, group.size))
+    arms = arms[arm_view(kernel, state).free_many(arms)]
+    if len(arms) < 2:
+        return None
+    hands = hand_poses(spec, state.q[:3], arms)[:, :3, 3]
+    goal = int(np.argmin(np.linalg.norm(hands - p_work, axis=1)))
+    far = np.nonzero(np.linalg.norm(arms - arms[goal], axis=1) >= _FAR)[0]
+    if not len(far):
+        return None
+    start = arms[int(rng.choice(far))]
+    q = state.q.copy()
+    q[robot.slice("arm")] = start
+    state = state.with_robot(q)
+    if not stands_free(kernel, state):
+        return None
+    view = arm_view(kernel, state)
+    if blocked and view.edges_free(start[None], arms[[goal]], True)[0]:
+        return None
+    path = search(view, start, arms[goal][None], int(rng.integers(2**31)), "rrt-connect", _PROOF)
+    if isinstance(path, Failure):
+        return None
+    held = f", {scene.items[state.held].name} in the hand" if state.held is not None else ""
+    return Query(f"random-{number + 1}", state, frozen(arms[goal][None]), None, f"at {where}{held}")
+
+
+def _placed(scene: Scene, rng: np.random.Generator) -> tuple[State, Array, str]:
+    """The base at a piece of furniture, a point (3,) over it to work at, and its name."""
+    state = initial_state(scene)
+    spec = scene.robot.base
+    furniture = [b for b in scene.bindings if b.kind == "furniture" and b.region is not None]
+    if not furniture:  # nothing is named: stay, and work in front
+        angle = rng.uniform(-np.pi, np.pi)
+        p = link0_pose(state.q[:3], spec)[:3, 3]
+        reach = rng.uniform(*_REACH)
+        ahead = np.array([reach * np.cos(angle), reach * np.sin(angle), rng.uniform(*_ABOVE)])
+        return state, p + ahead, "its start"
+    binding = furniture[int(rng.integers(len(furniture)))]
+    state = _opened(scene, state, binding, rng)
+    assert binding.region is not None
+    region, stance = scene.region(binding.region), scene.stance(binding.target)
+    low, high = region.boxes[int(rng.integers(len(region.boxes)))]
+    point = np.array([*rng.uniform(low[:2], high[:2]), high[2] + rng.uniform(*_ABOVE), 1.0])
+    p_work = (scene.body_pose(region.body, state.scene_q) @ point)[:3]
+    inner_low = np.maximum(stance.lower[:2], spec.lower[:2])
+    inner_high = np.maximum(inner_low, np.minimum(stance.upper[:2], spec.upper[:2]))
+    x, y = rng.uniform(inner_low, inner_high)
+    facing = np.arctan2(p_work[1] - y, p_work[0] - x)
+    heading = float(wrap(facing + rng.uniform(-_LOOKING, _LOOKING)))
+    if not stance.contains(np.array([x, y, heading])):
+        heading = sample_heading(stance, rng)
+    q = state.q.copy()
+    q[:3] = x, y, heading
+    return state.with_robot(q), p_work, binding.object
+
+
+def _opened(scene: Scene, state: State, binding: Binding, rng: np.random.Generator) -> State:
+    """The drawer that the furniture is, open in half of all cases."""
+    if binding.handle is None or rng.random() < 0.5:
+        return state
+    joint = scene.joint(scene.handle(binding.handle).joint)
+    scene_q = state.scene_q.copy()
+    scene_q[scene.joint_index[joint.name]] = np.clip(binding.opening, joint.lower, joint.upper)
+    return state.with_scene(frozen(scene_q))
+
+
+def _holding(scene: Scene, robot: RobotModel, state: State, rng: np.random.Generator) -> State:
+    """A random item in a random grasp, the fingers closed on it; as before if none can be held."""
+    index = int(rng.integers(len(scene.items)))
+    grasps = grasps_of(scene.items[index])
+    if not grasps:
+        return state
+    grasp = grasps[int(rng.integers(len(grasps)))]
+    q = state.q.copy()
+    q[robot.slice("fingers")] = 0.5 * grasp.width
+    placed = Placement(HAND, frozen(item_in_hand(grasp, robot.p_HT)))
+    return state.with_robot(q).with_item(index, placed)

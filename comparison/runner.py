@@ -1,0 +1,245 @@
+"""``galley compare`` without its printing: queries, methods, figures and films into one folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from galley.comparison.measures import measure
+from galley.comparison.methods import Attempt, solve
+from galley.comparison.queries import DISTANCE, Query, random_queries, seed_query
+from galley.comparison.query_file import read_query, resolve
+from galley.comparison.summary import (
+    SCHEMA_VERSION,
+    Result,
+    best,
+    fault,
+    qp,
+    raw,
+    result_record,
+    summarize,
+    summary_record,
+    to_show,
+)
+from galley.compiled.jit import pending
+from galley.domain.failure import Failure
+from galley.domain.files import write_whole, written_whole
+from galley.domain.listener import Listener
+from galley.domain.scene import Scene
+from galley.domain.scene_file import load_scene
+from galley.domain.shipped import KITCHEN
+from galley.motion.planning import PLANNERS_COMPILED
+from galley.optimization.path_timing import TIMING
+from galley.results.report import versions
+from galley.results.run_folder import RunFolder, check_destination, new_name
+from galley.robots.panda_models import mobile_panda
+from galley.worlds.pybullet_world import PyBulletWorld
+from galley.worlds.scene_check import check_start
+from galley.worlds.scene_kernel import SceneKernel
+from galley.worlds.view import KERNEL
+
+MARKER = "compare.json"
+_FINE = 0.01  # s between the waypoints of a smooth curve
+SEED, RANDOM = "seed", "random"
+_COMPILED = (KERNEL, PLANNERS_COMPILED, "forward kinematics", "the arm's reach", TIMING)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What ``galley compare`` is asked to do.
+
+    Attributes:
+        query: ``seed``, ``random``, or a query file's name. count: of random queries.
+        distance: m, of the seed's query.
+    """
+
+    query: str = SEED
+    count: int = 1
+    scene: Path | None = None
+    distance: float = DISTANCE
+    seed: int = 0
+    out: Path | None = None
+    video: bool = True
+    height: int = 720
+    fps: int = 20
+    speed: float = 1.0
+
+
+@dataclass
+class Outcome:
+    """What came of it.
+
+    Attributes:
+        faults: where the default method is not free or not within the limits, a sentence each.
+    """
+
+    folder: Path
+    results: list[Result] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+
+def run(options: Options, listener: Listener) -> Outcome | Failure:
+    """All methods on all queries.
+
+    Returns:
+        The outcome; a Failure where there is not one query, and then no folder either. Queries
+        that could not be made before the first that could are faults, as those after it.
+
+    Raises:
+        BadInput: a malformed scene or query file, or a scene that starts in collision.
+        KeyboardInterrupt: what was finished is in the folder.
+    """
+    path = options.out or new_name("compare")
+    check_destination(path, MARKER)
+    file = read_query(Path(options.query)) if options.query not in (SEED, RANDOM) else None
+    scene = load_scene(
+        options.scene or (file.scene if file and file.scene else KITCHEN / "kitchen.yaml")
+    )
+    with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
+        check_start(world)
+        waiting = pending(*_COMPILED)
+        if waiting:
+            names = ", ".join(waiting)
+            listener.stage(f"compiling, once on this machine, a minute or two: {names}")
+        kernel = SceneKernel(scene, world.robot)
+        if file is not None:
+            queries: Iterator[Query | Failure] = iter((resolve(file, kernel),))
+        elif options.query == RANDOM:
+            queries = random_queries(kernel, options.count, options.seed)
+        else:
+            queries = iter((seed_query(kernel, options.distance, options.seed),))
+        outcome = Outcome(path)
+        for first in queries:
+            if not isinstance(first, Failure):
+                break
+            outcome.faults.append(str(first))
+        if isinstance(first, Failure):
+            return first
+        with RunFolder(path) as folder:
+            work = _Comparison(options, scene, kernel, world, folder.partial, listener, outcome)
+            work.go(first, queries)
+        return outcome
+
+
+@dataclass
+class _Comparison:
+    """One comparison's parts; each method is a stage and leaves its results in the folder."""
+
+    options: Options
+    scene: Scene
+    kernel: SceneKernel
+    world: PyBulletWorld
+    folder: Path
+    listener: Listener
+    outcome: Outcome
+
+    def go(self, first: Query, others: Iterator[Query | Failure]) -> None:
+        """All stages in order; what is done is written before the next begins."""
+        results = self.outcome.results
+        try:
+            self._solve(first, others)
+        finally:
+            if results:
+                self._write()
+        self.listener.results(tuple(results), summarize(results))
+        shown = to_show(results)
+        self._save_waypoints(shown)
+        self._figure(shown)
+        if self.options.video:
+            self._film(shown)
+
+    def _solve(self, first: Query, others: Iterator[Query | Failure]) -> None:
+        options, results = self.options, self.outcome.results
+        self.listener.stage(f"solving: {first.about}")
+        # Compiled code is loaded now, so that times are warm.
+        solve(self.kernel, self.world, first, options.seed, in_pybullet=0)
+        before = len(self.outcome.faults)  # queries that could not be made, before the first
+        for tried, query in enumerate(chain((first,), others), before + 1):
+            if isinstance(query, Failure):
+                self.outcome.faults.append(str(query))
+            else:
+                attempts = solve(self.kernel, self.world, query, options.seed)
+                rows = tuple((a, measure(self.kernel, self.world, query, a)) for a in attempts)
+                results.append(Result(query, rows))
+                found = fault(results[-1])
+                if found:
+                    self.outcome.faults.append(found)
+            if options.count > 1:
+                self.listener.fraction("comparing", tried / options.count)
+
+    def _write(self) -> None:
+        options, results = self.options, self.outcome.results
+        told: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "scene": self.scene.source,
+            "seed": options.seed,
+            "query": options.query,
+            "queries_asked": options.count if options.query == RANDOM else 1,
+            "queries_done": len(results),
+            "shown": to_show(results).query.name,
+            "not_as_expected": self.outcome.faults,
+            "summary": summary_record(summarize(results)),
+            "queries": [result_record(r, self.scene, self.world.robot) for r in results],
+            "versions": versions(),
+        }
+        if options.query == SEED:
+            told["distance_m"] = options.distance
+        write_whole(self.folder / MARKER, json.dumps(told, indent=1) + "\n")
+
+    def _save_waypoints(self, result: Result) -> None:
+        """``trajectory_rrt.npy``, ``_qp`` and ``_opt``: waypoints (n, 7), rad."""
+        for name, attempt in (("rrt", raw(result)), ("qp", qp(result)), ("opt", best(result))):
+            if attempt is not None:
+                save_waypoints(self.folder / f"trajectory_{name}.npy", attempt)
+
+    def _figure(self, shown: Result) -> None:
+        from galley.comparison.pictures import draw_distributions, draw_query
+
+        self.listener.stage("drawing compare.png")
+        results = self.outcome.results
+        draw_query(self.folder / "compare.png", shown, self.scene, self.world.robot)
+        if len(results) > 1:
+            draw_distributions(self.folder / "distributions.png", results)
+
+    def _film(self, result: Result) -> None:
+        from galley.comparison.pictures import film_query
+
+        one, other = raw(result), best(result)
+        if one is None or other is None:
+            self.listener.stage("no film: there is no RRT path to set beside the other")
+            return
+        self.listener.stage(
+            f"filming {result.query.name}: rrt.mp4, opt.mp4, side_by_side.mp4 and qp.mp4"
+        )
+        film_query(
+            self.folder,
+            self.world,
+            result,
+            (one, other),
+            qp(result),
+            fps=self.options.fps,
+            height=self.options.height,
+            speed=self.options.speed,
+            progress=lambda done, total: self.listener.fraction("filming", done / total),
+        )
+
+
+def save_waypoints(path: Path, attempt: Attempt) -> None:
+    """Write an attempt's waypoints (n, 7), rad; of a smooth curve, one every 10 ms.
+
+    Raises:
+        BadInput: ``path`` can't be written.
+    """
+    points, trajectory = attempt.waypoints, attempt.trajectory
+    if points is None:
+        assert trajectory is not None
+        count = max(1, int(np.ceil(trajectory.duration / _FINE - 1e-9)))
+        points = trajectory(np.linspace(0.0, trajectory.duration, count + 1))
+    with written_whole(path) as partial, open(partial, "wb") as stream:
+        np.save(stream, points, allow_pickle=False)

@@ -1,0 +1,30 @@
+"""Who is told how long work goes on: the command line prints it, a sweep keeps silent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Listener:
+    """Hears how a run or a comparison goes on; this one keeps silent, subclasses define more."""
+
+    def stage(self, text: str) -> None:
+        """A stage begins."""
+
+    def fraction(self, text: str, done: float) -> None:
+        """A long step is done to this share, in [0, 1]."""
+
+    def skeleton(self, actions: tuple[str, ...]) -> None:
+        """A plan is about to be refined."""
+
+    def action(self, index: int, total: int, text: str, event: str) -> None:
+        """An action's refinement: ``start``, ``done``, or why it is tried again."""
+
+    def learned(self, text: str) -> None:
+        """A fact was learned, and why."""
+
+    def motions(self, report: Any) -> None:
+        """All motions are planned: they are in the run's ``Report``."""
+
+    def results(self, results: Any, summaries: Any) -> None:
+        """All queries of a comparison are done: see ``comparison.summary``."""

@@ -1,0 +1,55 @@
+"""Files that robots are made from: those of pybullet_data, and those kept in the user's cache."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def pybullet_data_file(name: str) -> Path:
+    """A file of the package ``pybullet_data``, found without importing PyBullet.
+
+    Raises:
+        FileNotFoundError: pybullet_data is not installed, or has no such file.
+    """
+    spec = find_spec("pybullet_data")
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        file = Path(place).resolve() / name
+        if file.is_file():
+            return file
+    raise FileNotFoundError(
+        f"{name}: the robot and its meshes come with the package pybullet_data, which was not"
+        " found; install pybullet"
+    )
+
+
+def cache_folder(kind: str) -> Path | None:
+    """Where files of a kind (``spheres``, ``meshes``) are kept, which can be made anew at any time.
+
+    None where there is no home.
+    """
+    base = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "galley" / kind
+    except RuntimeError:
+        return None
+
+
+def keep(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all, whoever else writes it at the same time.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(temporary).replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)

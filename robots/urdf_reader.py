@@ -1,0 +1,277 @@
+"""A robot's URDF read: the tree of its joints, and the collision shapes of its links.
+
+Frame 0 is the world; frame j + 1 is moved by joint j of q. In a joint's own frame its axis is z,
+whatever its axis is in the URDF, so that every joint is Rz(q) or Tz(q) behind a constant transform.
+Links joined by fixed joints (and by joints that are not in q, held at zero) share a frame.
+
+A mesh stands for its convex hull, as PyBullet and Drake take it.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array, frozen, inverse, rotation_rpy, transform
+from galley.robots.meshes import Hull, hull, mesh_points
+
+Ints = NDArray[np.int64]
+Kind = Literal["box", "cylinder", "sphere", "hull"]
+_MOVES = ("revolute", "continuous", "prismatic")
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Joints in the order of q, and the links on their frames.
+
+    Attributes:
+        joints: names (n,), parents before children.
+        parent: frame that each joint stands on (n,), 0 for the world.
+        X_PJ: pose of each joint's frame at q = 0 in its parent's (n, 4, 4); z is the axis.
+        prismatic: whether a joint slides along z instead of turning about it (n,).
+        lower, upper: the URDF's position limits (n,).
+        links: names of all links.
+        frame: the frame that each link is fixed to (L,).
+        X_FL: each link's URDF frame in that frame (L, 4, 4).
+    """
+
+    joints: tuple[str, ...]
+    parent: Ints
+    X_PJ: Array
+    prismatic: NDArray[np.bool_]
+    lower: Array
+    upper: Array
+    links: tuple[str, ...]
+    frame: Ints
+    X_FL: Array
+
+    def link(self, name: str) -> tuple[int, Array]:
+        """Frame and pose X_FL (4, 4) of the link called ``name``.
+
+        Raises:
+            KeyError: no such link.
+        """
+        if name not in self.links:
+            raise KeyError(f"no link '{name}', there are {list(self.links)}")
+        at = self.links.index(name)
+        return int(self.frame[at]), self.X_FL[at]
+
+    def poses(self, q: Array) -> Array:
+        """X_WF (n + 1, 4, 4) of every frame for q (n,)."""
+        X = np.empty((len(self.joints) + 1, 4, 4))
+        X[0] = np.eye(4)
+        for j, value in enumerate(q):
+            moved = np.eye(4)
+            if self.prismatic[j]:
+                moved[2, 3] = value
+            else:
+                c, s = np.cos(value), np.sin(value)
+                moved[:2, :2] = [[c, -s], [s, c]]
+            X[j + 1] = X[self.parent[j]] @ self.X_PJ[j] @ moved
+        return X
+
+    def link_pose(self, name: str, q: Array) -> Array:
+        """X_WL (4, 4) of a link for q (n,)."""
+        frame, X_FL = self.link(name)
+        return np.asarray(self.poses(q)[frame] @ X_FL)
+
+
+def read_tree(urdf: str, joints: tuple[str, ...]) -> Tree:
+    """The tree of a URDF's text for a choice of joints, in the order of q.
+
+    Raises:
+        ValueError: a joint is missing, does not move, or stands before one that carries it.
+    """
+    root = ET.fromstring(urdf)
+    elements = {str(e.get("name")): e for e in root.findall("joint")}
+    for name in joints:
+        if name not in elements or elements[name].get("type") not in _MOVES:
+            raise ValueError(f"the URDF has no movable joint '{name}'")
+    children = {joined_link(e, "child"): e for e in elements.values()}
+    links = tuple(str(e.get("name")) for e in root.findall("link"))
+    n = len(joints)
+    parent = np.zeros(n, dtype=np.int64)
+    X_PJ = np.empty((n, 4, 4))
+    prismatic = np.zeros(n, dtype=bool)
+    lower, upper = np.full(n, -np.pi), np.full(n, np.pi)
+    placed: dict[str, tuple[int, Array]] = {}
+
+    def place(link: str) -> tuple[int, Array]:
+        """Frame of a link and its pose in it; joints are entered as they are met."""
+        if link in placed:
+            return placed[link]
+        element = children.get(link)
+        if element is None:  # the root stands in the world
+            placed[link] = (0, np.eye(4))
+            return placed[link]
+        frame, X_FP = place(joined_link(element, "parent"))
+        X = X_FP @ _origin(element)
+        name = str(element.get("name"))
+        if name not in joints:
+            placed[link] = (frame, X)
+            return placed[link]
+        j = joints.index(name)
+        if frame > j:
+            raise ValueError(f"joint '{name}' stands before '{joints[frame - 1]}', its carrier")
+        X_JL = inverse(_onto_axis(element))
+        parent[j], X_PJ[j] = frame, X @ inverse(X_JL)
+        prismatic[j] = element.get("type") == "prismatic"
+        limit = element.find("limit")
+        if limit is not None and element.get("type") != "continuous":
+            lower[j], upper[j] = (float(limit.get(k, "0")) for k in ("lower", "upper"))
+        placed[link] = (j + 1, X_JL)
+        return placed[link]
+
+    found = [place(link) for link in links]
+    frame = np.array([f for f, _ in found], dtype=np.int64)
+    X_FL = np.array([X for _, X in found])
+    for array in (parent, prismatic, frame):
+        array.setflags(write=False)
+    return Tree(
+        joints,
+        parent,
+        frozen(X_PJ),
+        prismatic,
+        frozen(lower),
+        frozen(upper),
+        links,
+        frame,
+        frozen(X_FL),
+    )
+
+
+def joined_link(joint: ET.Element, role: str) -> str:
+    """The link that a <joint> names as its ``parent`` or ``child``.
+
+    Raises:
+        ValueError: it names none.
+    """
+    element = joint.find(role)
+    if element is None:
+        raise ValueError(f"joint '{joint.get('name')}' has no <{role}>")
+    return str(element.get("link"))
+
+
+def _onto_axis(joint: ET.Element) -> Array:
+    """X_LJ (4, 4): a rotation that brings z onto the joint's axis in its link's frame."""
+    element = joint.find("axis")
+    words = "1 0 0" if element is None else element.get("xyz", "1 0 0")  # URDF's default
+    z = np.array([float(v) for v in words.split()])
+    size = float(np.linalg.norm(z))
+    if size == 0.0:
+        raise ValueError(f"joint '{joint.get('name')}' has no axis")
+    z = z / size
+    # The unit vector least along z gives the other two; for z itself that's the identity.
+    x = np.eye(3)[0] if abs(z[0]) < 0.9 else np.eye(3)[1]
+    x = x - z * (z @ x)
+    x /= np.linalg.norm(x)
+    return transform(np.stack([x, np.cross(z, x), z], axis=1))
+
+
+@dataclass(frozen=True)
+class LinkShape:
+    """One collision element of a link.
+
+    Attributes:
+        link: the link's name.
+        kind: ``box``, ``cylinder`` (along z), ``sphere``, or ``hull`` for a mesh.
+        X_LS: pose of the shape in the link's URDF frame (4, 4).
+        size: metres; a box's full extents (3,), a cylinder's radius and length (2,), a sphere's
+            radius (1,), the extents of a hull's bounding box (3,).
+        hull: the mesh's convex hull in the shape's frame, its scale applied; None for the others.
+    """
+
+    link: str
+    kind: Kind
+    X_LS: Array
+    size: Array
+    hull: Hull | None = None
+
+
+def link_shapes(urdf_text: str, meshes: bool = True) -> tuple[LinkShape, ...]:
+    """Every collision shape of a URDF, in the order of the file.
+
+    Args:
+        urdf_text: URDF with meshes by ``file://`` or absolute path, OBJ or STL.
+        meshes: without, meshes are left out and no mesh file is read.
+
+    Raises:
+        ValueError: a shape, number or mesh that can't be read; the message names the link.
+        FileNotFoundError: no such mesh.
+    """
+    shapes = []
+    for link in ET.fromstring(urdf_text).iter("link"):
+        name = str(link.get("name"))
+        for collision in link.findall("collision"):
+            if not meshes and collision.find("geometry/mesh") is not None:
+                continue
+            try:
+                shapes.append(_shape(name, collision))
+            except FileNotFoundError:
+                raise
+            except ValueError as error:
+                raise ValueError(f"link '{name}': {error}") from error
+    return tuple(shapes)
+
+
+def _shape(link: str, collision: ET.Element) -> LinkShape:
+    """The shape of one <collision>."""
+    X_LS = _origin(collision)
+    geometry = collision.find("geometry")
+    found = list(geometry) if geometry is not None else []
+    if not found:
+        raise ValueError("a <collision> without a shape in its <geometry>")
+    element = found[0]
+    if element.tag == "box":
+        return LinkShape(link, "box", X_LS, frozen(_numbers(element, "size", 3)))
+    if element.tag == "cylinder":
+        size = _numbers(element, "radius", 1) + _numbers(element, "length", 1)
+        return LinkShape(link, "cylinder", X_LS, frozen(size))
+    if element.tag == "sphere":
+        return LinkShape(link, "sphere", X_LS, frozen(_numbers(element, "radius", 1)))
+    if element.tag == "mesh":
+        scale = _numbers(element, "scale", 3) if element.get("scale") else [1.0, 1.0, 1.0]
+        path = _mesh_path(element.get("filename", ""))
+        covered = _mesh_hull(str(path), (scale[0], scale[1], scale[2]))
+        return LinkShape(link, "hull", X_LS, frozen(np.ptp(covered.vertices, axis=0)), covered)
+    raise ValueError(f"collision shape <{element.tag}>, expected box, cylinder, sphere or mesh")
+
+
+def _origin(element: ET.Element) -> Array:
+    """X (4, 4) of an element's <origin>."""
+    origin = element.find("origin")
+    if origin is None:
+        return frozen(np.eye(4))
+    xyz = _numbers(origin, "xyz", 3) if origin.get("xyz") else [0.0, 0.0, 0.0]
+    roll, pitch, yaw = _numbers(origin, "rpy", 3) if origin.get("rpy") else [0.0, 0.0, 0.0]
+    return frozen(transform(rotation_rpy(roll, pitch, yaw), xyz))
+
+
+def _numbers(element: ET.Element, name: str, count: int) -> list[float]:
+    """``count`` numbers of an attribute."""
+    words = element.get(name, "").split()
+    try:
+        values = [float(word) for word in words]
+    except ValueError:
+        values = []
+    if len(values) != count or not np.isfinite(values).all():
+        raise ValueError(f'<{element.tag} {name}="{element.get(name, "")}"> needs {count} numbers')
+    return values
+
+
+def _mesh_path(filename: str) -> Path:
+    path = Path(filename.removeprefix("file://"))
+    if not path.is_absolute():
+        raise ValueError(f"mesh '{filename}': give meshes by file:// or absolute path")
+    return path
+
+
+@lru_cache(maxsize=256)
+def _mesh_hull(path: str, scale: tuple[float, float, float]) -> Hull:
+    return hull(mesh_points(Path(path)) * np.array(scale))

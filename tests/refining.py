@@ -1,0 +1,39 @@
+"""Refines one plan without a search over plans: what many tests of skills need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.state import State
+from galley.skills import BoundAction, Skill, Workbench
+from galley.tamp.refine import Progress, Refined, Refinement
+
+
+def refine(
+    bench: Workbench,
+    plan: tuple[BoundAction, ...],
+    state: State,
+    skills: Mapping[str, Skill],
+    progress: Progress = lambda action, event: None,
+) -> Refined | Failure:
+    """Motions for every action of one plan, or the Failure that stood in the way.
+
+    Certified failures that need no search are returned at once. One that depends on an earlier
+    choice (an item put down out of reach) proves nothing of the task: it counts as ``budget``.
+    """
+    for action in plan:
+        if action.name not in skills:
+            known = ", ".join(sorted(skills))
+            return Failure(
+                FailureKind.BAD_INPUT,
+                f"no skill carries out the action '{action.name}'; there are {known}",
+                (action.name,),
+            )
+        failed = skills[action.name].impossible(bench, action, state)
+        if failed is not None:
+            return failed.within(str(action))
+    refinement = Refinement(bench, plan, skills, state, progress)
+    found = refinement.advance(refinement.budget)
+    assert isinstance(found, Refined | Failure)  # no adviser: no lessons; and all of the budget
+    return found

@@ -1,0 +1,29 @@
+"""Where every link of the mobile Panda is, by its DH table: the peer of engines in tests."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from galley.domain.base_spec import MobileBaseSpec
+from galley.domain.frames import Array, transform
+from galley.robots.kinematics import DEFAULT_BASE, base_pose, link0_pose
+from galley.robots.panda import FINGER_HEIGHT, X_FH, link_frames
+
+
+def link_poses(q: ArrayLike, spec: MobileBaseSpec = DEFAULT_BASE) -> dict[str, Array]:
+    """X_WL (4, 4) of every link with collision geometry, by name, for q (12,)."""
+    q = np.asarray(q, dtype=np.float64)
+    x, y, _ = spec.p_BA
+    X_WB, X_WA = base_pose(q[:3]), link0_pose(q[:3], spec)
+    poses = {
+        "chassis": X_WB,
+        "column": X_WB @ transform(translation=(x, y, spec.size[2])),
+    }
+    frames = X_WA @ link_frames(q[3:10])  # (9, 4, 4)
+    poses |= {f"panda_link{k}": frames[k] for k in range(8)}
+    X_WH = frames[8] @ X_FH
+    poses["panda_hand"] = X_WH
+    for name, slide in (("panda_leftfinger", q[10]), ("panda_rightfinger", -q[11])):
+        poses[name] = X_WH @ transform(translation=(0.0, slide, FINGER_HEIGHT))
+    return poses
