@@ -22,36 +22,36 @@ from pathlib import Path
 from galley.compiled.jit import pending
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.files import write_whole
-from galley.domain.formula import Fact
 from galley.domain.listener import Listener
 from galley.domain.log import Log
-from galley.domain.pddl import Domain, Problem
-from galley.domain.pddl_reader import read_domain, read_problem
-from galley.domain.scene import Binding, Scene
-from galley.domain.scene_file import load_scene
+from galley.domain.pddl.formula import Fact
+from galley.domain.pddl.model import Domain, Problem
+from galley.domain.pddl.reader import read_domain, read_problem
+from galley.domain.scene.model import Binding, Scene
+from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.domain.state import State, initial_state
+from galley.execution.disturbance.faults import Faults, parse_fault
+from galley.execution.disturbance.noise import Noise
 from galley.execution.loop import Course
 from galley.execution.stage import Stage
 from galley.motion.audit import audit
 from galley.motion.motion import FREE, Motion
-from galley.motion.planning import PLANNERS_COMPILED
-from galley.motion.store import save_trajectories
+from galley.motion.planners.planning import PLANNERS_COMPILED
 from galley.motion.thresholds import THRESHOLDS
+from galley.motion.trajectory.store import save_trajectories
 from galley.optimization.path_timing import TIMING
 from galley.planning import GroundAction, replay, validate_actions
 from galley.results.report import Report
 from galley.results.run_folder import RunFolder, check_destination, digests, new_name
-from galley.robots.panda_models import mobile_panda
-from galley.simulation.faults import Faults, parse_fault
-from galley.simulation.noise import Noise
+from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, Settings, Skill, Workbench, skill_set
-from galley.skills.finish import finish_all
+from galley.skills.solving.finish import finish_all
 from galley.tamp.binding import bind, check_init, check_skills
 from galley.tamp.search import Search, Solution
 from galley.validation import Goal, validate_run
-from galley.viz.video import film
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.viz.film.video import film
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
 from galley.worlds.view import KERNEL
 

@@ -1,6 +1,6 @@
 """Draws the labels of the kitchen's boxes: ``python bench/box_labels.py FOLDER``.
 
-Each picture holds six faces in a grid, as ``worlds.urdf`` lays them out. A face is drawn in
+Each picture holds six faces in a grid, as ``worlds.engines.urdf`` lays them out. A face is drawn in
 its true proportions and then squeezed into its cell, so that it comes out straight on the box.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from galley.viz.tags import font
+from galley.viz.render.tags import font
 
 Color = tuple[int, int, int]
 _CELL = 256  # pixels a side

@@ -20,17 +20,17 @@ from PIL import Image as PilImage
 from galley.domain.files import written_whole
 from galley.domain.frames import Array
 from galley.domain.log import Log
-from galley.domain.scene import Scene
-from galley.domain.scene_file import load_scene
+from galley.domain.scene.model import Scene
+from galley.domain.scene.reader import load_scene
 from galley.engine import KITCHEN
 from galley.robots.model import RobotModel
-from galley.robots.panda_models import mobile_panda
-from galley.viz.camera import TreeLinks
-from galley.viz.captions import draw_caption, film_captions, recovery
-from galley.viz.frames import sample, split_line
-from galley.viz.renderer import Renderer
-from galley.viz.sightlines import furniture_boxes, sight
-from galley.viz.view import Camera
+from galley.robots.panda.models import mobile_panda
+from galley.viz.film.camera import TreeLinks
+from galley.viz.film.captions import draw_caption, film_captions, recovery
+from galley.viz.film.frames import sample, split_line
+from galley.viz.render.renderer import Renderer
+from galley.viz.render.sightlines import furniture_boxes, sight
+from galley.viz.render.view import Camera
 
 CONTACTS = ("fingers", "lower", "lift", "pull", "push")
 """Phases in which something is grasped, moved while held, or let go."""

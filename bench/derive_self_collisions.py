@@ -1,6 +1,6 @@
 """Derives the pairs of links that can never touch: ``python bench/derive_self_collisions.py``.
 
-The outcome is the table in ``robots/panda_models.py``. Two links are let off only with a proof,
+The outcome is the table in ``robots/panda/models.py``. Two links are let off only with a proof,
 by branch and bound over the joints between them. In a box of joint values with centre c and
 half-widths h,
 
@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pybullet as p
 
-from galley.robots.panda_models import mobile_panda
+from galley.robots.panda.models import mobile_panda
 
 MARGIN = 0.010  # metres; far above Bullet's mesh margin of about 1 mm
 BUDGET = 600_000  # distance queries a pair

@@ -14,10 +14,10 @@ import time
 
 import numpy as np
 
-from galley.robots.covering import cover
-from galley.robots.covering_store import SHIPPED, as_text, digest, from_text
 from galley.robots.iiwa import iiwa
-from galley.robots.panda_models import panda_arm
+from galley.robots.panda.models import panda_arm
+from galley.robots.spheres.covering import cover
+from galley.robots.spheres.store import SHIPPED, as_text, digest, from_text
 from galley.robots.urdf_reader import link_shapes
 
 

@@ -35,7 +35,7 @@ def job(section: str, seed: int, noise: str | None, fault: str | None) -> dict:
     """One run, in a process of its own or not; plain data."""
     from galley.domain.listener import Listener
     from galley.engine import Options, run
-    from galley.simulation.noise import LEVELS
+    from galley.execution.disturbance.noise import LEVELS
 
     with tempfile.TemporaryDirectory(prefix="galley-bench-") as folder:
         options = Options(
@@ -165,11 +165,11 @@ def speed(film_too: bool) -> None:
     """One run alone: simulated seconds in a second; and its film."""
     from galley.domain.listener import Listener
     from galley.domain.log import Log
-    from galley.domain.scene_file import load_scene
+    from galley.domain.scene.reader import load_scene
     from galley.domain.shipped import KITCHEN
     from galley.engine import Options, run
-    from galley.robots.panda_models import mobile_panda
-    from galley.viz.video import film
+    from galley.robots.panda.models import mobile_panda
+    from galley.viz.film.video import film
 
     with tempfile.TemporaryDirectory(prefix="galley-bench-") as name:
         folder = Path(name) / "run"

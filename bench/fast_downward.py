@@ -28,7 +28,7 @@ from pddl_writer import TOTAL_COST, write_pddl
 from planning_runs import Bench, Result
 from planning_tasks import Case
 
-from galley.domain.formula import (
+from galley.domain.pddl.formula import (
     OBJECT,
     And,
     Effect,
@@ -45,9 +45,9 @@ from galley.domain.formula import (
     Variable,
     When,
 )
-from galley.domain.pddl import ActionSchema, Domain, Function, Predicate, Problem
+from galley.domain.pddl.model import ActionSchema, Domain, Function, Predicate, Problem
 from galley.planning import Validation, read_plan, validate_actions
-from galley.planning.semantics import Binding, instantiate
+from galley.planning.checks.semantics import Binding, instantiate
 
 _REQUIREMENTS = (":adl", ":action-costs")
 _MOST_DECIMALS = 6

@@ -29,18 +29,18 @@ import numpy as np
 
 from galley.domain.frames import Array
 from galley.domain.log import Log
-from galley.domain.scene import Scene
-from galley.domain.scene_file import load_scene
+from galley.domain.scene.model import Scene
+from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.robots.model import RobotModel
-from galley.robots.panda_models import mobile_panda
-from galley.viz.camera import TreeLinks, film_cameras
-from galley.viz.frames import frame_times, sample
-from galley.viz.meshes import Mesh
-from galley.viz.renderer import BACKGROUND, changed_window
-from galley.viz.scene_meshes import SceneMeshes
-from galley.viz.video import CHUNK, film
-from galley.viz.view import Camera, Image
+from galley.robots.panda.models import mobile_panda
+from galley.viz.film.camera import TreeLinks, film_cameras
+from galley.viz.film.frames import frame_times, sample
+from galley.viz.film.video import CHUNK, film
+from galley.viz.render.meshes import Mesh
+from galley.viz.render.renderer import BACKGROUND, changed_window
+from galley.viz.render.scene_meshes import SceneMeshes
+from galley.viz.render.view import Camera, Image
 
 _LARGE = 2500  # triangles: meshes with more are simplified for the peer
 

@@ -26,8 +26,8 @@ from planning_runs import table
 from planning_sections import Section, Target
 
 from galley.domain.frames import angle_between
-from galley.robots.panda import forward, inverse_batch, link_frames
-from galley.robots.panda_ik import LIMITS
+from galley.robots.panda.ik import LIMITS
+from galley.robots.panda.kinematics import forward, inverse_batch, link_frames
 
 VALUES = 72  # of joint 7
 Q7 = np.linspace(LIMITS.lower[6], LIMITS.upper[6], VALUES)

@@ -12,12 +12,12 @@ from motion_queries import Query
 
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, frozen, transform
-from galley.domain.scene import WORLD, Body, Scene, Shape
+from galley.domain.scene.model import WORLD, Body, Scene, Shape
 from galley.domain.state import State, initial_state
-from galley.motion.space import edge_free
+from galley.motion.planners.space import edge_free
 from galley.robots.model import RobotModel
-from galley.skills.workbench import Workbench
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.skills.solving.workbench import Workbench
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 BOXES = 10
 _SIDES = (0.15, 0.35)  # m

@@ -12,7 +12,7 @@ from motion_runs import Run, race, summed_up
 from motion_verdicts import Judge
 from planning_runs import shown, table
 
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 
 COUNTS = (10, 30, 100, 300, 1000)

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from galley.domain.frames import Array, rotation_about, rotation_z, transform
-from galley.domain.scene import HAND
+from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, State
-from galley.skills.contacts import operations, picks, places
-from galley.skills.grasps import grasps_of, item_in_hand
-from galley.skills.manipulation import shifted
-from galley.skills.workbench import Workbench
+from galley.skills.manipulation.contacts import operations, picks, places
+from galley.skills.manipulation.grasps import grasps_of, item_in_hand
+from galley.skills.manipulation.manipulation import shifted
+from galley.skills.solving.workbench import Workbench
 
 Goals = Iterator[tuple[Array, State]]
 """Hand poses X_WH (4, 4), each with the world in which the hand is brought there."""

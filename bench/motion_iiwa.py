@@ -15,16 +15,16 @@ from planning_sections import Section, Target
 
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, transform
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
 from galley.domain.state import initial_state
 from galley.motion import plan
 from galley.motion.audit import DEPTH
 from galley.motion.path import Path
-from galley.motion.space import edge_free, joint_space
+from galley.motion.planners.space import edge_free, joint_space
 from galley.robots.iiwa import iiwa
 from galley.robots.model import RobotModel
-from galley.worlds.drake_world import DrakeWorld
-from galley.worlds.pybullet_world import PyBulletChecker, PyBulletWorld
+from galley.worlds.engines.drake_world import DrakeWorld
+from galley.worlds.engines.pybullet_world import PyBulletChecker, PyBulletWorld
 from galley.worlds.scene_kernel import SceneKernel
 
 KINDS = {"raw": (0, False), "shortcut": (100, False), "shortcut and proven": (100, True)}

@@ -15,11 +15,11 @@ from motion_verdicts import allowed
 from planning_runs import note
 
 from galley.domain.frames import Array
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
 from galley.domain.state import initial_state
 from galley.robots.model import RobotModel
 from galley.worlds.checker import MARGIN, pairs
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_kernel import SceneKernel
 from galley.worlds.view import View
 

@@ -18,7 +18,7 @@ from typing import Protocol
 from motion_queries import Query
 
 from galley.domain.frames import Array
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 
 PACKAGES = ("pybullet-planning", "ompl", "roboplan", "ssik", "eaik", "vamp-planner")

@@ -10,7 +10,7 @@ from motion_queries import Query
 
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
 from galley.motion import plan
 from galley.robots.model import RobotModel
 from galley.worlds.scene_kernel import SceneKernel

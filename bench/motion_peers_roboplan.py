@@ -11,11 +11,11 @@ from motion_queries import Query
 from roboplan import core, rrt
 
 from galley.domain.frames import Array, rpy, transform
-from galley.domain.scene import HAND, Scene, Shape
+from galley.domain.scene.model import HAND, Scene, Shape
 from galley.domain.state import item_pose
 from galley.robots.model import RobotModel
-from galley.robots.panda import X_FH
-from galley.robots.panda_ik import DF
+from galley.robots.panda.ik import DF
+from galley.robots.panda.kinematics import X_FH
 
 _GREY = np.array([0.5, 0.5, 0.5, 1.0])
 # Version 0.7.0 takes poses in a link as poses in the link's joint (open-planning/roboplan#351), so

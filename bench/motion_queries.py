@@ -32,19 +32,19 @@ from motion_python import RRTConnect
 import galley
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, frozen, inverse
-from galley.domain.scene import Scene, Stance
-from galley.domain.scene_file import load_scene
+from galley.domain.scene.model import Scene, Stance
+from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, State, initial_state
-from galley.motion.space import edge_free
+from galley.motion.planners.space import edge_free
 from galley.reachability.arm import configurations, joint7_values
 from galley.reachability.stances import sample_stances
-from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
-from galley.robots.panda import X_FH
-from galley.robots.panda_models import mobile_panda
-from galley.skills.proof import grip
-from galley.skills.workbench import Workbench
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.robots.panda.kinematics import X_FH
+from galley.robots.panda.mobile import hand_pose
+from galley.robots.panda.models import mobile_panda
+from galley.skills.solving.proof import grip
+from galley.skills.solving.workbench import Workbench
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen" / "kitchen.yaml"
 KITCHEN_SET, NARROW = "kitchen", ("drawer", "hood", "cabinet")

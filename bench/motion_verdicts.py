@@ -8,15 +8,15 @@ import numpy as np
 from motion_queries import Query
 
 from galley.domain.frames import Array, to_pose7
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
 from galley.domain.state import item_pose
 from galley.motion.audit import DEPTH
 from galley.motion.path import Path
-from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
+from galley.robots.panda.mobile import hand_pose
 from galley.worlds.checker import Contact, held_pairs
-from galley.worlds.drake_world import DrakeWorld
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.worlds.engines.drake_world import DrakeWorld
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 FINE = 0.02  # rad between the states that both look at
 _SAME = 1e-6  # rad

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from galley.domain.frames import Array
-from galley.motion.trajectory import Trajectory
+from galley.motion.trajectory.trajectory import Trajectory
 
 _SHORTEST = 1e-9  # s, breaks nearer than this are one
 

@@ -22,10 +22,10 @@ from optimization_queries import Case
 
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
 from galley.motion.path import Path
-from galley.motion.timing import rest_to_rest
-from galley.motion.trajectory import Trajectory
+from galley.motion.trajectory.timing import rest_to_rest
+from galley.motion.trajectory.trajectory import Trajectory
 from galley.optimization.shortest import shortest
 from galley.robots.model import JointGroup, RobotModel
 

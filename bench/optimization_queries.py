@@ -25,18 +25,18 @@ from planning_runs import note
 
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, frozen, inverse
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
 from galley.domain.state import State, initial_state
-from galley.motion.compiled_search import SearchOptions
 from galley.motion.path import Path
-from galley.motion.planning import search
+from galley.motion.planners.compiled_search import SearchOptions
+from galley.motion.planners.planning import search
 from galley.reachability.arm import configurations, joint7_values
 from galley.reachability.stances import sample_stances
 from galley.robots.model import RobotModel
-from galley.robots.panda import X_FH
-from galley.skills.proof import grip
-from galley.skills.workbench import Workbench
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.robots.panda.kinematics import X_FH
+from galley.skills.solving.proof import grip
+from galley.skills.solving.workbench import Workbench
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.view import View
 
 BLOCKED, STRAIGHT, BASE = "blocked", "straight", "base"

@@ -16,12 +16,12 @@ from numpy.polynomial import polynomial
 from optimization_queries import Case
 
 from galley.domain.frames import Array, to_pose7
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
 from galley.domain.state import item_pose
 from galley.motion.audit import DEPTH
-from galley.motion.trajectory import Trajectory
-from galley.robots.kinematics import hand_pose
+from galley.motion.trajectory.trajectory import Trajectory
 from galley.robots.model import JointGroup, RobotModel
+from galley.robots.panda.mobile import hand_pose
 from galley.worlds.checker import Contact
 from galley.worlds.scene_kernel import SceneKernel
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 
-from galley.domain.formula import OBJECT, Fact, FunctionTerm, Variable
-from galley.domain.pddl import TOTAL_COST, ActionSchema, Domain, Object, Problem
+from galley.domain.pddl.formula import OBJECT, Fact, FunctionTerm, Variable
+from galley.domain.pddl.model import TOTAL_COST, ActionSchema, Domain, Object, Problem
 
 
 def write_pddl(domain: Domain, problem: Problem) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.pddl_reader import read_domain, read_problem
+from galley.domain.pddl.reader import read_domain, read_problem
 from galley.planning import Limits, Task, ground, plans, search
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from planning_runs import Bench, geometric_mean, outcome, ratio, shown, table, walls
 from planning_tasks import Case, blocks, gripper, kitchen, logistics
 
-from galley.domain.pddl_reader import read_domain, read_problem
-from galley.planning.validation import GroundAction, validate_actions
+from galley.domain.pddl.reader import read_domain, read_problem
+from galley.planning.checks.validation import GroundAction, validate_actions
 
 # Tasks of the PDDLGym collection that pyperplan and Fast Downward read, from the smallest to those
 # that take pyperplan seconds.

@@ -10,17 +10,17 @@ from time import perf_counter
 from typing import Any
 
 from galley.domain.failure import Failure
-from galley.domain.pddl_reader import read_domain, read_problem
-from galley.domain.scene_file import load_scene
+from galley.domain.pddl.reader import read_domain, read_problem
+from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.domain.state import initial_state
 from galley.motion.effects import after
-from galley.robots.panda_models import mobile_panda
+from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, Settings, Workbench
-from galley.skills.finish import finish
+from galley.skills.solving.finish import finish
 from galley.tamp.binding import bind
 from galley.tamp.search import Search, Solution
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 SOLVED = "solved"
 

@@ -83,12 +83,12 @@ def command(arguments: argparse.Namespace) -> int:
     )
     from galley.cli.progress import Printer
     from galley.cli.study import results_folder
-    from galley.domain.pddl_reader import read_domain, read_problem
-    from galley.domain.scene_file import load_scene
+    from galley.domain.pddl.reader import read_domain, read_problem
+    from galley.domain.scene.reader import load_scene
     from galley.domain.shipped import kitchen_file
     from galley.engine import Options
+    from galley.execution.disturbance.faults import parse_fault
     from galley.results.run_folder import new_name
-    from galley.simulation.faults import parse_fault
     from galley.sweeps import digest
     from galley.tamp.binding import bind
 

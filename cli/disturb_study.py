@@ -17,10 +17,10 @@ from galley.cli.study import Study as _Study
 from galley.domain.errors import BadInput
 from galley.domain.listener import Listener
 from galley.engine import Options, run
-from galley.simulation.fault import IN_VAIN
-from galley.simulation.noise import MODERATE, Noise
+from galley.execution.disturbance.fault import IN_VAIN
+from galley.execution.disturbance.noise import MODERATE, Noise
 from galley.sweeps import Lost
-from galley.viz.figures import figure_file
+from galley.viz.figures.file import figure_file
 
 SUMMARY, LINES, FIGURE = "disturb.json", "disturb.jsonl", "disturb.png"
 SCHEMA_VERSION = 1

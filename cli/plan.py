@@ -76,7 +76,7 @@ def command(arguments: argparse.Namespace) -> int:
     if arguments.top_k is not None and arguments.search is not None:
         print("galley plan: --top-k has a search of its own; leave out --search", file=sys.stderr)
         return 2
-    from galley.domain.pddl_reader import read_task
+    from galley.domain.pddl.reader import read_task
     from galley.planning import (
         LimitReached,
         Limits,

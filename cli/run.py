@@ -114,7 +114,7 @@ def command(arguments: argparse.Namespace) -> int:
     from galley.cli.progress import Printer
     from galley.domain.shipped import kitchen_file
     from galley.engine import Options, run
-    from galley.simulation.noise import parse_noise
+    from galley.execution.disturbance.noise import parse_noise
 
     options = Options(
         scene=kitchen_file(arguments.scene, "kitchen.yaml"),

@@ -12,7 +12,7 @@ from rich.table import Table
 from galley.domain.errors import BadInput
 
 if TYPE_CHECKING:
-    from galley.domain.scene import Binding, Scene
+    from galley.domain.scene.model import Binding, Scene
 
 EPILOG = ""
 
@@ -30,12 +30,12 @@ def command(arguments: argparse.Namespace) -> int:
     """Check the file (and a task's objects against it), print its contents, write the picture."""
     from galley.cli.progress import Printer
     from galley.domain.files import check_writable
-    from galley.domain.pddl_reader import read_domain, read_problem
-    from galley.domain.scene_file import load_scene
+    from galley.domain.pddl.reader import read_domain, read_problem
+    from galley.domain.scene.reader import load_scene
     from galley.domain.state import initial_state
-    from galley.robots.panda_models import mobile_panda
+    from galley.robots.panda.models import mobile_panda
     from galley.tamp.binding import bind, check_init
-    from galley.worlds.pybullet_world import PyBulletWorld
+    from galley.worlds.engines.pybullet_world import PyBulletWorld
     from galley.worlds.scene_check import check_start
 
     if arguments.domain is not None and arguments.problem is None:
@@ -57,7 +57,7 @@ def command(arguments: argparse.Namespace) -> int:
     )
     printer.console.print(_objects(scene))
     if arguments.picture:
-        from galley.viz.scene_picture import draw_scene
+        from galley.viz.render.scene_picture import draw_scene
 
         path: Path = arguments.out or Path(f"{Path(arguments.file).stem}.png")
         if path.suffix.lower() != ".png":

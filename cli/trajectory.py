@@ -48,7 +48,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Print the table, write what was asked for; 1 if a motion exceeds a limit."""
     from galley.cli.progress import Printer
-    from galley.motion.export import CSV_RATE
+    from galley.motion.trajectory.export import CSV_RATE
     from galley.results.stored import read_recorded
 
     fault = _unused(arguments)
@@ -131,7 +131,7 @@ def _row(recorded: Recorded, k: int, inertials: str | None) -> Row:
     """Figures of motion k; torques only with ``inertials``."""
     import numpy as np
 
-    from galley.motion.trajectory import limit_ratios
+    from galley.motion.trajectory.trajectory import limit_ratios
 
     robot, state = recorded.robot, recorded.states[k]
     trajectory = recorded.motions[k].trajectory
@@ -196,7 +196,7 @@ def _about_torques(recorded: Recorded, rows: dict[int, Row]) -> str:
 
 
 def _export(arguments: argparse.Namespace, recorded: Recorded, k: int, printer: Printer) -> None:
-    from galley.motion.export import CSV_RATE, ROS_RATE, write_csv, write_ros
+    from galley.motion.trajectory.export import CSV_RATE, ROS_RATE, write_csv, write_ros
 
     trajectory = recorded.motions[k].trajectory
     group = recorded.robot.group(trajectory.group)
@@ -210,9 +210,9 @@ def _export(arguments: argparse.Namespace, recorded: Recorded, k: int, printer: 
 
 def _replay(recorded: Recorded, chosen: tuple[int, ...], path: Path, printer: Printer) -> int:
     """Film the chosen motions from where the first of them begins, joints set over time."""
-    from galley.simulation.kinematic import KinematicExecutor, execute_all
-    from galley.viz.video import film
-    from galley.worlds.pybullet_world import PyBulletWorld
+    from galley.execution.kinematic import KinematicExecutor, execute_all
+    from galley.viz.film.video import film
+    from galley.worlds.engines.pybullet_world import PyBulletWorld
 
     motions = tuple(recorded.motions[k] for k in chosen)
     lines = tuple(recorded.lines[k] or f"trajectory {k} | " for k in chosen)

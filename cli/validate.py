@@ -21,7 +21,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Say whether a plan holds; if not, which action fails first and why."""
-    from galley.domain.pddl_reader import read_task
+    from galley.domain.pddl.reader import read_task
     from galley.planning import read_plan, replay, validate_actions
 
     domain, problem = read_task(arguments.domain, arguments.problem)

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from galley.comparison.methods import Attempt
 from galley.comparison.queries import Query, arm_view, hand_poses
 from galley.domain.frames import Array
-from galley.motion.trajectory import Trajectory, limit_ratios
+from galley.motion.trajectory.trajectory import Trajectory, limit_ratios
 from galley.robots.model import JointGroup
 from galley.worlds.checker import held_pairs
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_kernel import SceneKernel
 
 TIME_STEP = 1e-3  # s, what a real arm is commanded at

@@ -19,16 +19,16 @@ import numpy as np
 from galley.comparison.queries import Query, arm_view
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
-from galley.motion.compiled_search import SearchOptions, plan_rrt, prove, shorten
 from galley.motion.path import Path
-from galley.motion.planning import ask, search
-from galley.motion.rrt import RRT
-from galley.motion.space import joint_space
-from galley.motion.timing import rest_to_rest
-from galley.motion.trajectory import Trajectory
+from galley.motion.planners.compiled_search import SearchOptions, plan_rrt, prove, shorten
+from galley.motion.planners.planning import ask, search
+from galley.motion.planners.rrt import RRT
+from galley.motion.planners.space import joint_space
+from galley.motion.trajectory.timing import rest_to_rest
+from galley.motion.trajectory.trajectory import Trajectory
 from galley.robots.model import JointGroup
 from galley.worlds.checker import MARGIN, held_pairs
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_kernel import SceneKernel
 from galley.worlds.view import View
 

@@ -9,17 +9,17 @@ from galley.comparison.measures import Measured
 from galley.comparison.methods import TITLES, Attempt
 from galley.comparison.summary import FIGURES, Result, figures, is_good, summarize
 from galley.domain.log import Log
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
+from galley.execution.kinematic import KinematicExecutor
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path as JointPath
-from galley.robots.kinematics import link0_pose
 from galley.robots.model import RobotModel
-from galley.simulation.kinematic import KinematicExecutor
-from galley.viz.compare_figure import Line, Panel, Sample, compare_figure, distribution_figure
-from galley.viz.side_by_side import Take, film_side_by_side
-from galley.viz.sightlines import furniture_boxes
-from galley.viz.video import film, viewpoint
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.robots.panda.mobile import link0_pose
+from galley.viz.figures.comparison import Line, Panel, Sample, compare_figure, distribution_figure
+from galley.viz.film.side_by_side import Take, film_side_by_side
+from galley.viz.film.video import film, viewpoint
+from galley.viz.render.sightlines import furniture_boxes
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLORS = {

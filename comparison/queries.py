@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import (
     Array,
@@ -27,17 +26,18 @@ from galley.domain.frames import (
     transform,
     wrap,
 )
-from galley.domain.scene import HAND, Binding, Scene
+from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.domain.scene.model import HAND, Binding, Scene
 from galley.domain.state import Placement, State, initial_state
-from galley.motion.compiled_search import SearchOptions
-from galley.motion.planning import search
-from galley.motion.rrt import EndRegion
+from galley.motion.planners.compiled_search import SearchOptions
+from galley.motion.planners.planning import search
+from galley.motion.planners.rrt import EndRegion
 from galley.reachability.arm import configurations, joint7_values
 from galley.reachability.stances import sample_heading
-from galley.robots.kinematics import hand_pose, link0_pose
 from galley.robots.model import RobotModel
-from galley.robots.panda import X_FH, forward
-from galley.skills.grasps import grasps_of, item_in_hand
+from galley.robots.panda.kinematics import X_FH, forward
+from galley.robots.panda.mobile import hand_pose, link0_pose
+from galley.skills.manipulation.grasps import grasps_of, item_in_hand
 from galley.worlds.checker import MARGIN, held_pairs
 from galley.worlds.scene_kernel import SceneKernel
 from galley.worlds.view import View

@@ -13,13 +13,13 @@ from pathlib import Path
 from galley.comparison.queries import Query, arm_view, stands_free
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, frozen
-from galley.domain.scene import HAND, Item
-from galley.domain.scene_shapes import read_pose
+from galley.domain.scene.model import HAND, Item
+from galley.domain.scene.shapes import read_pose
+from galley.domain.scene.yaml_reader import Entry, Reader
 from galley.domain.state import Placement, State, initial_state
-from galley.domain.yaml_reader import Entry, Reader
-from galley.motion.planning import in_collision, reaching
+from galley.motion.planners.planning import in_collision, reaching
 from galley.robots.model import JointGroup, RobotModel
-from galley.skills.grasps import grasps_of, item_in_hand
+from galley.skills.manipulation.grasps import grasps_of, item_in_hand
 from galley.worlds.scene_kernel import SceneKernel
 
 VERSION = 1

@@ -31,15 +31,15 @@ from galley.compiled.jit import pending
 from galley.domain.failure import Failure
 from galley.domain.files import write_whole, written_whole
 from galley.domain.listener import Listener
-from galley.domain.scene import Scene
-from galley.domain.scene_file import load_scene
+from galley.domain.scene.model import Scene
+from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
-from galley.motion.planning import PLANNERS_COMPILED
+from galley.motion.planners.planning import PLANNERS_COMPILED
 from galley.optimization.path_timing import TIMING
 from galley.results.report import versions
 from galley.results.run_folder import RunFolder, check_destination, new_name
-from galley.robots.panda_models import mobile_panda
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.robots.panda.models import mobile_panda
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
 from galley.worlds.scene_kernel import SceneKernel
 from galley.worlds.view import KERNEL

@@ -14,7 +14,7 @@ import numpy as np
 from galley.comparison.measures import Collisions, Measured
 from galley.comparison.methods import DEFAULT, METHODS, Attempt
 from galley.comparison.queries import Query
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 
 SCHEMA_VERSION = 2

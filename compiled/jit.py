@@ -31,7 +31,7 @@ _FROZEN = (
     "compiled/jit.py",
     "compiled/lanes.py",
     "compiled/native.py",
-    "robots/panda_ik.py",
+    "robots/panda/ik.py",
 )
 _LOCATORS = "galley.compiled.cache_locator.PackageCacheLocator,UserProvidedCacheLocator"
 _FAST = {"reassoc", "nsz", "contract", "nnan", "ninf", "arcp"}

@@ -11,9 +11,9 @@ from itertools import product
 
 import numpy as np
 
-from galley.domain.formula import Fact
 from galley.domain.frames import Array, inverse
-from galley.domain.scene import Binding, Item, Region, Scene, Spot, Stance
+from galley.domain.pddl.formula import Fact
+from galley.domain.scene.model import Binding, Item, Region, Scene, Spot, Stance
 from galley.domain.state import State, item_pose
 
 GAP = 0.005  # m, between an item's underside and what it stands on

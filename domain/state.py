@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from galley.domain.frames import Array, frozen
-from galley.domain.scene import HAND, WORLD, Scene
+from galley.domain.scene.model import HAND, WORLD, Scene
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
 """Runs a plan with eyes open: execute a motion, look, compare, and go on or plan anew.
 
-- ``loop``: motion by motion, with what it does where the world is not as planned
-- ``stage``: what the engine calls: which executor runs, the loop, and what it asks for
+- ``executor``: the interface to what moves, and how a Log is collected; ``physics/``: under
+  PyBullet's dynamics; ``kinematic``: sets joint states over time; ``files``: for a real arm
+- ``deviations``: what differs between what is and what was to be
+- ``loop``: motion by motion; ``stage``: what the engine calls
+- ``recovery/``: what to do where the world is not as planned
+- ``disturbance/``: noise and faults, on purpose
 
-What the loop asks where it can't go on as planned:
-
-- ``going_on``: out of contact, then the same plan resumed, or another one
-- ``observed_task``: the task as it stands, from what is seen
-- ``found_places``: names for the places of items that lie where no object of the problem says
+What judges a Log stands apart, in ``galley.validation``.
 """

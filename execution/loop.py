@@ -9,20 +9,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.formula import Fact
 from galley.domain.frames import Array, frozen, transform
 from galley.domain.listener import Listener
-from galley.domain.scene import Scene
+from galley.domain.pddl.formula import Fact
+from galley.domain.scene.model import Scene
 from galley.domain.state import Placement, State, item_pose
-from galley.execution.going_on import Continuation, UnderWay
+from galley.execution.deviations import Deviation, apart, deviations
+from galley.execution.executor import Executor, Observation
+from galley.execution.recovery.going_on import Continuation, UnderWay
 from galley.motion.effects import outcome
 from galley.motion.motion import Motion
 from galley.motion.thresholds import Thresholds
 from galley.planning import GroundAction
-from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
-from galley.simulation.deviations import Deviation, apart, deviations
-from galley.simulation.executor import Executor, Observation
+from galley.robots.panda.mobile import hand_pose
 
 LOOKS = 10  # at once, whose mean is taken: a third of the noise of one
 _BETWEEN = 0.25  # s between two looks that are to tell whether everything is at rest

@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from galley.domain.failure import Failure
-from galley.domain.formula import Fact
 from galley.domain.listener import Listener
 from galley.domain.log import Log
-from galley.domain.pddl import Domain, Problem
-from galley.domain.scene import Binding
+from galley.domain.pddl.formula import Fact
+from galley.domain.pddl.model import Domain, Problem
+from galley.domain.scene.model import Binding
 from galley.domain.state import State, initial_state
-from galley.execution.going_on import Continuation, UnderWay, go_on
+from galley.execution.disturbance.faults import Faults
+from galley.execution.disturbance.noise import Noise, stream
+from galley.execution.executor import Executor
+from galley.execution.kinematic import KinematicExecutor
 from galley.execution.loop import Course, Finish, Loop
+from galley.execution.physics.executor import PhysicsExecutor
+from galley.execution.recovery.going_on import Continuation, UnderWay, go_on
 from galley.motion.thresholds import Thresholds
-from galley.simulation.executor import Executor
-from galley.simulation.faults import Faults
-from galley.simulation.kinematic import KinematicExecutor
-from galley.simulation.noise import Noise, stream
-from galley.simulation.physics import PhysicsExecutor
 from galley.skills import Skill, Workbench
 from galley.tamp.goal import GoalJudge
 
@@ -102,7 +102,7 @@ class Stage:
 
             return PhysicsExecutor(true, robot, initial_state(true), fault=self.faults, eye=eye)
         if kind == "files":
-            from galley.simulation.files import FileExecutor
+            from galley.execution.files import FileExecutor
 
             inner = KinematicExecutor(self.bench.world, start, "files")
             return FileExecutor(inner, scene, robot, folder / ROBOT_FILES)

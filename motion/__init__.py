@@ -1,12 +1,10 @@
 """How to get there without hitting anything: paths, trajectories, planners. PDDL is not seen here.
 
-- ``planning``: ``plan``, the library's way in; a pose as goal
-- ``compiled_search``, ``kernel``: the planners, compiled end to end, and their Python side
-- ``path``, ``trajectory``, ``motion``: what is planned; ``effects``: what a motion does to a State
-- ``space``: where planners search, and how edges are checked; ``rrt``: the seed's RRT, in Python
+- ``path``, ``motion``: what is planned; ``effects``: what a motion does to a State
+- ``planners/``: paths for a joint group; ``kernel/``: the planners, compiled end to end
+- ``trajectory/``: curves in time, on disk, and for a real arm
 - ``certify``: proof that a path is free between its checked states; ``audit``: Drake's opinion
-- ``timing``: from a path to a trajectory within limits; less jerk by averaging
-- ``archive``, ``store``: trajectories on disk; ``export``: for a real arm
+- ``thresholds``: forces, speeds and tolerances of execution
 
 For use as a library::
 
@@ -18,20 +16,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from galley.motion.compiled_search import SearchOptions
     from galley.motion.path import Path
-    from galley.motion.planning import plan
+    from galley.motion.planners.compiled_search import SearchOptions
+    from galley.motion.planners.planning import plan
     from galley.worlds.collision_world import CollisionWorld
     from galley.worlds.solids import box, convex, cylinder, sphere
 
 _WHERE = {
     "CollisionWorld": "galley.worlds.collision_world",
     "Path": "galley.motion.path",
-    "SearchOptions": "galley.motion.compiled_search",
+    "SearchOptions": "galley.motion.planners.compiled_search",
     "box": "galley.worlds.solids",
     "convex": "galley.worlds.solids",
     "cylinder": "galley.worlds.solids",
-    "plan": "galley.motion.planning",
+    "plan": "galley.motion.planners.planning",
     "sphere": "galley.worlds.solids",
 }
 

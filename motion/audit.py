@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from galley.domain.frames import Array, to_pose7
-from galley.domain.scene import HAND, WORLD, Scene
+from galley.domain.scene.model import HAND, WORLD, Scene
 from galley.domain.state import State, item_pose
 from galley.motion.effects import after, effects
 from galley.motion.motion import FREE, Motion
-from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
+from galley.robots.panda.mobile import hand_pose
 from galley.worlds.checker import Contact
 
 if TYPE_CHECKING:
-    from galley.worlds.drake_world import DrakeWorld
+    from galley.worlds.engines.drake_world import DrakeWorld
 
 STEP = {"fingers": 0.005}  # m or rad between two audited states, where it is not the default
 DEFAULT_STEP = 0.05
@@ -32,7 +32,9 @@ def audit(
     Args:
         state: in which the first motion begins.
     """
-    from galley.worlds.drake_world import DrakeWorld  # late: a run that is refused needs no Drake
+    from galley.worlds.engines.drake_world import (
+        DrakeWorld,  # late: a run that is refused needs no Drake
+    )
 
     found = []
     with DrakeWorld(scene, robot) as world:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from galley.domain.frames import Array, inverse
-from galley.domain.scene import HAND, Joint, Scene
+from galley.domain.scene.model import HAND, Joint, Scene
 from galley.domain.state import Placement, State, carrier, item_pose
 from galley.motion.motion import Attachment, Motion
-from galley.robots.kinematics import hand_pose
 from galley.robots.model import RobotModel
+from galley.robots.panda.mobile import hand_pose
 
 
 @dataclass(frozen=True)

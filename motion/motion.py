@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from galley.domain.frames import Array
 from galley.motion.path import Path
-from galley.motion.trajectory import Trajectory
+from galley.motion.trajectory.trajectory import Trajectory
 from galley.worlds.checker import Pair
 
 FREE = "free"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from galley.compiled.jit import first_use
 from galley.domain.frames import Array, frozen
-from galley.motion.trajectory import Trajectory
+from galley.motion.trajectory.trajectory import Trajectory
 from galley.optimization.rounding import RoundedPath, frozen_indices
 from galley.robots.model import JointGroup
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from galley.domain.frames import Array, frozen
 from galley.motion.path import Path
-from galley.motion.timing import corners
+from galley.motion.trajectory.timing import corners
 from galley.robots.model import JointGroup
 from galley.worlds.view import View
 

@@ -18,8 +18,8 @@ import numpy as np
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
 from galley.motion.path import Path
-from galley.motion.timing import corners
-from galley.motion.trajectory import Trajectory, limit_ratios, slowed
+from galley.motion.trajectory.timing import corners
+from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
 from galley.optimization.program import Weights, build, solve
 from galley.optimization.spline import FIXED, SplineSpace, spline_space
 from galley.optimization.time_optimal import Optimized, time_optimal

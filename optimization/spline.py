@@ -17,7 +17,7 @@ import numpy as np
 from scipy.interpolate import BSpline
 
 from galley.domain.frames import Array, frozen
-from galley.motion.trajectory import Trajectory
+from galley.motion.trajectory.trajectory import Trajectory
 
 DEGREE = 3
 FIXED = 3  # control points at each end that the ends decide

@@ -2,7 +2,7 @@
 
 1. Corners become parabolas inside the free space (``rounding``).
 2. The fastest time law within velocity and acceleration limits (``path_timing``, TOPP-RA).
-3. The moving average over a few milliseconds, which bounds the jerk (``motion.timing``).
+3. The moving average over a few milliseconds, which bounds the jerk (``motion.trajectory.timing``).
 4. The check of what came out. The average moves the curve where it isn't straight, by at most
    a w^2 / 24: micrometres for an arm. A corner where it can't be proven any more is cut less, and
    in the end not at all; there the motion stops. Straight pieces between stops are kept exactly.
@@ -18,8 +18,8 @@ import numpy as np
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.motion.path import Path
-from galley.motion.timing import jerk_limited, rest_to_rest
-from galley.motion.trajectory import Trajectory, slowed
+from galley.motion.trajectory.timing import jerk_limited, rest_to_rest
+from galley.motion.trajectory.trajectory import Trajectory, slowed
 from galley.optimization.path_timing import TimeLaw, along, fastest
 from galley.optimization.rounding import (
     DEVIATION,

@@ -18,11 +18,11 @@ from pydrake.multibody.tree import MultibodyForces
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, frozen, rpy
-from galley.domain.scene import Item
-from galley.motion.trajectory import Trajectory, slowed
+from galley.domain.scene.model import Item
+from galley.motion.trajectory.trajectory import Trajectory, slowed
 from galley.robots.model import RobotModel
-from galley.robots.panda_urdf import set_identified
-from galley.worlds.urdf import item_urdf
+from galley.robots.panda.urdf import set_identified
+from galley.worlds.engines.urdf import item_urdf
 
 RATE = 1000.0  # Hz, of the samples: the Panda's control period
 INERTIALS = ("identified", "urdf")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from galley.motion.trajectory import Trajectory, limit_ratios
+from galley.motion.trajectory.trajectory import Trajectory, limit_ratios
 from galley.robots.model import JointGroup
 from galley.worlds.view import View
 

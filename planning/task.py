@@ -19,10 +19,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from galley.domain.collection import paused_collection
-from galley.domain.formula import EQUALITY, Fact, Formula, Literal
-from galley.domain.pddl import Domain, Problem
+from galley.domain.pddl.formula import EQUALITY, Fact, Formula, Literal
+from galley.domain.pddl.model import Domain, Problem
+from galley.planning.grounding.normal_form import FactCondition, conjunction
+from galley.planning.grounding.relaxation import Fixpoint, Reach, impossible_parts
+from galley.planning.grounding.schemas import Instance
 from galley.planning.limits import Allowance, Limits
-from galley.planning.normal_form import FactCondition, conjunction
 from galley.planning.operators import (
     NEVER,
     Condition,
@@ -31,8 +33,6 @@ from galley.planning.operators import (
     Operator,
     all_of,
 )
-from galley.planning.relaxation import Fixpoint, Reach, impossible_parts
-from galley.planning.schemas import Instance
 
 
 def ground(domain: Domain, problem: Problem, limits: Limits | None = None) -> Task:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.compiled.jit import first_use
-from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.frames import Array, inverse
-from galley.robots.panda import X_FH, as_input, limit_table
-from galley.robots.panda_ik import LIMITS
+from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.robots.panda.ik import LIMITS
+from galley.robots.panda.kinematics import X_FH, as_input, limit_table
 
 _X_HF = inverse(X_FH)
 _JUMP = 0.15  # rad, the most a joint may move between two poses of a line

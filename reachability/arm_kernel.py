@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from galley.compiled.jit import kernel
 from galley.domain.frames import Array
-from galley.robots.panda_ik_kernel import BRANCHES, pose_terms, solve
+from galley.robots.panda.ik_kernel import BRANCHES, pose_terms, solve
 
 
 @kernel

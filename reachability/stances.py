@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 
-from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.frames import Array, wrap
-from galley.domain.scene import Stance
-from galley.robots.panda import stretch
-from galley.robots.panda_ik import A7, D1, DF
+from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.domain.scene.model import Stance
+from galley.robots.panda.ik import A7, D1, DF
+from galley.robots.panda.kinematics import stretch
 
 _CLOSEST = 0.2  # m, horizontally from the arm's axis to the wrist: nearer, it is in its own way
 

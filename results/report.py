@@ -18,8 +18,8 @@ from galley.motion.motion import FREE, Motion
 from galley.validation.verdict import Verdict
 
 if TYPE_CHECKING:  # it needs the planners, and whoever only reads reports does not
+    from galley.execution.disturbance.faults import Faults
     from galley.execution.loop import Loop
-    from galley.simulation.faults import Faults
     from galley.tamp.search import Search
 
 SCHEMA_VERSION = 2

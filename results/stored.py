@@ -13,26 +13,26 @@ from typing import Any
 import numpy as np
 
 from galley.domain.errors import BadInput, InputError, read_bytes, read_text
-from galley.domain.formula import Fact
 from galley.domain.frames import Array
 from galley.domain.log import Log
-from galley.domain.pddl import Domain, Problem
-from galley.domain.pddl_reader import read_domain, read_problem
-from galley.domain.scene import Scene
-from galley.domain.scene_file import load_scene
-from galley.domain.sexpr import SList, parse_sexprs
+from galley.domain.pddl.formula import Fact
+from galley.domain.pddl.model import Domain, Problem
+from galley.domain.pddl.reader import read_domain, read_problem
+from galley.domain.pddl.sexpr import SList, parse_sexprs
+from galley.domain.scene.model import Scene
+from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.domain.state import State, initial_state
-from galley.motion.archive import read_archive
 from galley.motion.effects import effects
 from galley.motion.motion import Motion
 from galley.motion.path import Path as JointPath
-from galley.motion.store import load_motions
-from galley.motion.trajectory import Trajectory
+from galley.motion.trajectory.archive import read_archive
+from galley.motion.trajectory.store import load_motions
+from galley.motion.trajectory.trajectory import Trajectory
 from galley.planning import GroundAction, validate_actions
 from galley.results.run_folder import REPORT
 from galley.robots.model import RobotModel
-from galley.robots.panda_models import mobile_panda
+from galley.robots.panda.models import mobile_panda
 from galley.validation import Goal
 
 STATES, STORE = "states.npz", "trajectories.npz"

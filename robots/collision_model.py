@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen
-from galley.robots.covering import VERSION, Covering
-from galley.robots.covering_store import covering_of
 from galley.robots.files import cache_folder, keep
 from galley.robots.model import RobotModel
+from galley.robots.spheres.covering import VERSION, Covering
+from galley.robots.spheres.store import covering_of
 from galley.robots.urdf_reader import Ints, LinkShape, Tree, link_shapes, read_tree
 
 Arrays = Mapping[str, Any]

@@ -13,8 +13,8 @@ from typing import Any
 from galley.domain.errors import BadInput
 from galley.domain.listener import Listener
 from galley.domain.log import Log
-from galley.domain.scene import Binding, Scene
-from galley.domain.scene_file import load_scene
+from galley.domain.scene.model import Binding, Scene
+from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.engine import Options, run
 from galley.scenarios.scenario import Expectation, Scenario, judge

@@ -10,14 +10,14 @@ from PIL import Image as PilImage
 from galley.domain.files import written_whole
 from galley.domain.frames import Array, to_pose7
 from galley.domain.log import Log
-from galley.domain.scene import Scene
-from galley.domain.scene_file import load_scene
-from galley.robots.panda_models import mobile_panda
+from galley.domain.scene.model import Scene
+from galley.domain.scene.reader import load_scene
+from galley.robots.panda.models import mobile_panda
 from galley.scenarios.outcome import STATES
 from galley.scenarios.scenario import Scenario
-from galley.viz.renderer import Renderer
-from galley.viz.tags import Tag, draw_tags
-from galley.viz.view import Camera
+from galley.viz.render.renderer import Renderer
+from galley.viz.render.tags import Tag, draw_tags
+from galley.viz.render.view import Camera
 
 _WIDTH, _HEIGHT = 960, 720  # of each of the two views
 _TURN, _ELEVATION = np.radians(38.0), np.radians(38.0)

@@ -13,12 +13,12 @@ import yaml
 
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.failure import FailureKind
-from galley.domain.pddl import Domain
-from galley.domain.pddl_reader import read_domain, read_problem
-from galley.domain.scene import Scene
-from galley.domain.scene_file import load_scene
+from galley.domain.pddl.model import Domain
+from galley.domain.pddl.reader import read_domain, read_problem
+from galley.domain.scene.model import Scene
+from galley.domain.scene.reader import load_scene
+from galley.domain.scene.yaml_reader import Entry, Reader
 from galley.domain.shipped import KITCHEN, SCENARIOS
-from galley.domain.yaml_reader import Entry, Reader
 
 VERSION = 1
 STATUSES = ("success", "refused", "budget")

@@ -10,16 +10,16 @@ import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.predicates import CLOSED
-from galley.domain.scene import Binding, Handle
+from galley.domain.scene.model import Binding, Handle
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.contacts import operations
-from galley.skills.free_travel import free_travel
-from galley.skills.manipulation import Manipulation
-from galley.skills.refusals import handle_out_of_reach, no_such_region
+from galley.skills.impossible.free_travel import free_travel
+from galley.skills.impossible.refusals import handle_out_of_reach, no_such_region
+from galley.skills.manipulation.contacts import operations
+from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.skill import BoundAction, Role, Skill, stance_of
-from galley.skills.step import Step, carry_out
-from galley.skills.workbench import Workbench
+from galley.skills.solving.step import Step, carry_out
+from galley.skills.solving.workbench import Workbench
 
 NEEDED = 0.10  # m (or rad), a drawer that opens less can't be reached into
 _SPARE = 0.005  # m (or rad), left before what stops a drawer

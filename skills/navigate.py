@@ -10,19 +10,19 @@ import numpy as np
 
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
-from galley.domain.scene import Binding, Stance
+from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.reachability.stances import sample_heading
-from galley.skills.build import Builder, folded
-from galley.skills.lines import Tally
-from galley.skills.manipulation import Manipulation
-from galley.skills.proof import grip
-from galley.skills.reach import stances
-from galley.skills.refusals import out_of_reach_as_found
+from galley.skills.impossible.refusals import out_of_reach_as_found
+from galley.skills.manipulation.lines import Tally
+from galley.skills.manipulation.manipulation import Manipulation
+from galley.skills.manipulation.reach import stances
 from galley.skills.skill import BoundAction, LooksAhead, stance_of
-from galley.skills.step import here
-from galley.skills.workbench import Workbench
+from galley.skills.solving.build import Builder, folded
+from galley.skills.solving.proof import grip
+from galley.skills.solving.step import here
+from galley.skills.solving.workbench import Workbench
 
 _GOALS = 2  # drives tried with different stances
 _STAY = 30  # contacts tried from where the base stands, before it drives elsewhere

@@ -10,12 +10,12 @@ import numpy as np
 from galley.domain.failure import Failure
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.contacts import picks
-from galley.skills.manipulation import Manipulation
-from galley.skills.refusals import cannot_take, no_such_region
+from galley.skills.impossible.refusals import cannot_take, no_such_region
+from galley.skills.manipulation.contacts import picks
+from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.skill import BoundAction, LooksAhead, Role, region_of
-from galley.skills.step import Step, carry_out, serves
-from galley.skills.workbench import Workbench
+from galley.skills.solving.step import Step, carry_out, serves
+from galley.skills.solving.workbench import Workbench
 
 
 class Pick(LooksAhead):

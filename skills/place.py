@@ -9,15 +9,15 @@ import numpy as np
 
 from galley.domain.failure import Failure
 from galley.domain.predicates import fact_holds
-from galley.domain.scene import Binding
+from galley.domain.scene.model import Binding
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.contacts import places
-from galley.skills.manipulation import Manipulation
-from galley.skills.refusals import fits, no_such_region, region_out_of_reach
+from galley.skills.impossible.refusals import fits, no_such_region, region_out_of_reach
+from galley.skills.manipulation.contacts import places
+from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.skill import BoundAction, LooksAhead, Role, region_of, stance_of
-from galley.skills.step import Contacts, Step, carry_out, put_later
-from galley.skills.workbench import Workbench
+from galley.skills.solving.step import Contacts, Step, carry_out, put_later
+from galley.skills.solving.workbench import Workbench
 
 
 class Place(LooksAhead):

@@ -11,11 +11,11 @@ from typing import ClassVar
 import numpy as np
 
 from galley.domain.failure import Failure
-from galley.domain.scene import Binding, Region, Stance
+from galley.domain.scene.model import Binding, Region, Stance
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.manipulation import Manipulation
-from galley.skills.workbench import Workbench
+from galley.skills.manipulation.manipulation import Manipulation
+from galley.skills.solving.workbench import Workbench
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,9 @@ import numpy as np
 
 from galley.domain.failure import Failure
 from galley.domain.predicates import on
-from galley.domain.scene import Binding
+from galley.domain.scene.model import Binding
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.contacts import operations, picks, places
 from galley.skills.drawer import (
     cannot_open,
     half_open,
@@ -26,13 +25,14 @@ from galley.skills.drawer import (
     stands_at,
     wanted,
 )
-from galley.skills.manipulation import Manipulation
+from galley.skills.impossible.refusals import fits, no_such_region, region_out_of_reach
+from galley.skills.manipulation.contacts import operations, picks, places
+from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.place import lies
-from galley.skills.placements import Later
-from galley.skills.refusals import fits, no_such_region, region_out_of_reach
+from galley.skills.placing.placements import Later
 from galley.skills.skill import BoundAction, LooksAhead, Role, region_of, stance_of
-from galley.skills.step import Step, carry_out, put_later, reachable
-from galley.skills.workbench import Workbench
+from galley.skills.solving.step import Step, carry_out, put_later, reachable
+from galley.skills.solving.workbench import Workbench
 
 _HALF_OPEN = 50_000  # its own stream, to see whether a half open drawer will do
 

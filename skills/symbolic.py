@@ -10,10 +10,10 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.predicates import fact_holds
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.robots.kinematics import hand_pose
-from galley.skills.refusals import no_such_region
+from galley.robots.panda.mobile import hand_pose
+from galley.skills.impossible.refusals import no_such_region
 from galley.skills.skill import BoundAction, Role, Skill, region_of
-from galley.skills.workbench import Workbench
+from galley.skills.solving.workbench import Workbench
 
 
 class AtPlace(Skill):

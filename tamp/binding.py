@@ -8,14 +8,14 @@ import numpy as np
 
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.frames import Array
-from galley.domain.pddl import Domain, Problem
+from galley.domain.pddl.model import Domain, Problem
 from galley.domain.predicates import corners, fact_holds, inside, on, opened, state_facts
-from galley.domain.scene import Binding, Region, Scene
+from galley.domain.scene.model import Binding, Region, Scene
 from galley.domain.state import State, item_pose
 from galley.planning import GroundAction
-from galley.robots.kinematics import hand_pose
+from galley.robots.panda.mobile import hand_pose
 from galley.skills import BoundAction, Skill
-from galley.skills.refusals import cannot_take
+from galley.skills.impossible.refusals import cannot_take
 
 # What a PDDL type of the kitchen domains means in the scene.
 _KIND_OF_TYPE = {"furniture": "furniture", "objective": "item", "hand": "hand"}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from galley.domain.formula import EQUALITY, Fact, Formula, Literal
-from galley.domain.pddl import Domain, Problem
+from galley.domain.pddl.formula import EQUALITY, Fact, Formula, Literal
+from galley.domain.pddl.model import Domain, Problem
 from galley.domain.predicates import Verdict, fact_holds
-from galley.domain.scene import Binding, Scene
+from galley.domain.scene.model import Binding, Scene
 from galley.domain.state import State
 from galley.planning import Semantics
-from galley.robots.kinematics import hand_pose
+from galley.robots.panda.mobile import hand_pose
 
 
 @dataclass(frozen=True)

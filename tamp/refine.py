@@ -14,8 +14,8 @@ from galley.domain.state import State
 from galley.motion.effects import after
 from galley.motion.motion import Motion
 from galley.skills.skill import BoundAction, Skill
-from galley.skills.workbench import Workbench
-from galley.tamp.lessons import Lesson
+from galley.skills.solving.workbench import Workbench
+from galley.tamp.feedback.lessons import Lesson
 
 REFINEMENTS = 60  # of single actions beyond one for each, before the whole plan is given up
 

@@ -15,17 +15,17 @@ from dataclasses import dataclass, field
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.listener import Listener
-from galley.domain.pddl import Domain, Problem
-from galley.domain.scene import Binding
+from galley.domain.pddl.model import Domain, Problem
+from galley.domain.scene.model import Binding
 from galley.domain.state import State
 from galley.planning import GroundAction, Limits, Plan, Task, ground, plans, search
 from galley.skills import BoundAction, Skill, Workbench
-from galley.tamp.advice import Adviser
 from galley.tamp.binding import ajar, bind_plan, standing
-from galley.tamp.foresight import Foresight
-from galley.tamp.lessons import Key, Lesson, Lessons, augmented
+from galley.tamp.feedback.advice import Adviser
+from galley.tamp.feedback.lessons import Key, Lesson, Lessons, augmented
 from galley.tamp.refine import Learned, Refined, Refinement
-from galley.tamp.refusal import Prover, core, refusal
+from galley.tamp.refusal.foresight import Foresight
+from galley.tamp.refusal.proofs import Prover, core, refusal
 
 FEWEST = 20_000  # states searched for a plan with fewest actions, before any plan will do
 ANY = 200_000  # states searched for any plan, where that is too many
@@ -133,7 +133,7 @@ class Solution:
     """A plan with motions.
 
     Attributes:
-        plan: the actions. refined: their motions, not yet finished (see ``skills.finish``).
+        plan: the actions. refined: their motions, not yet finished (see ``skills.solving.finish``).
     """
 
     plan: tuple[GroundAction, ...]

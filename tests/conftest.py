@@ -17,8 +17,8 @@ import pytest
 from hypothesis import is_hypothesis_test
 
 import galley
-from galley.domain.scene import Scene
-from galley.domain.scene_file import load_scene
+from galley.domain.scene.model import Scene
+from galley.domain.scene.reader import load_scene
 from galley.domain.state import State, initial_state
 from galley.tests.effort import load_profile
 
@@ -146,7 +146,7 @@ def kitchen() -> Scene:
 
 @pytest.fixture(scope="session")
 def robot(kitchen):
-    from galley.robots.panda_models import mobile_panda
+    from galley.robots.panda.models import mobile_panda
 
     return mobile_panda(kitchen.robot.base)
 
@@ -154,7 +154,7 @@ def robot(kitchen):
 @pytest.fixture(scope="session")
 def shared_world(kitchen, robot):
     """One world of the kitchen for the whole session. Set what you need before you ask it."""
-    from galley.worlds.pybullet_world import PyBulletWorld
+    from galley.worlds.engines.pybullet_world import PyBulletWorld
 
     with PyBulletWorld(kitchen, robot) as world:
         yield world
@@ -169,11 +169,11 @@ def world(kitchen, shared_world):
 
 @pytest.fixture(scope="session")
 def default_run(kitchen, shared_world) -> Run:
-    from galley.domain.pddl_reader import read_domain, read_problem
+    from galley.domain.pddl.reader import read_domain, read_problem
+    from galley.execution.kinematic import KinematicExecutor, execute_all
     from galley.planning import ground, search
-    from galley.simulation.kinematic import KinematicExecutor, execute_all
     from galley.skills import SKILLS, Settings, Workbench
-    from galley.skills.finish import finish_all
+    from galley.skills.solving.finish import finish_all
     from galley.tamp.binding import bind, bind_plan
     from galley.tamp.refine import Refined
     from galley.tests.refining import refine
@@ -249,7 +249,7 @@ def small_scene(tmp_path) -> Scene:
 @pytest.fixture(scope="session")
 def goal_of(tmp_path_factory):
     """``goal_of(domain, problem, text)``: a condition in PDDL about the objects of a problem."""
-    from galley.domain.pddl_reader import read_problem
+    from galley.domain.pddl.reader import read_problem
 
     file = tmp_path_factory.mktemp("goal") / "goal.pddl"
 
@@ -267,7 +267,7 @@ def goal_of(tmp_path_factory):
 @pytest.fixture(scope="session")
 def with_goal(goal_of):
     """``with_goal(task, *goal)``: its problem with another goal, ground anew; formulas or text."""
-    from galley.domain.formula import Fact, Literal
+    from galley.domain.pddl.formula import Fact, Literal
     from galley.planning import ground
 
     def regrounded(task, *goal):

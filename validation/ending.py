@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.domain.log import Log
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.validation.circumstances import over_window
 from galley.validation.stage import Stage

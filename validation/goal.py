@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from galley.domain.formula import (
+from galley.domain.frames import Array
+from galley.domain.pddl.formula import (
     EQUALITY,
     OBJECT,
     And,
@@ -29,9 +30,8 @@ from galley.domain.formula import (
     Or,
     Variable,
 )
-from galley.domain.frames import Array
-from galley.domain.pddl import Domain, Problem
-from galley.domain.scene import Binding, Item, Region, Scene, Shape
+from galley.domain.pddl.model import Domain, Problem
+from galley.domain.scene.model import Binding, Item, Region, Scene, Shape
 from galley.validation.poses import relative, turned
 from galley.validation.tolerances import GOAL
 from galley.validation.verdict import GoalFact

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.domain.log import Log
-from galley.domain.scene import WORLD, Scene
+from galley.domain.scene.model import WORLD, Scene
 from galley.validation.circumstances import noticed, over_window, pushed, spread
 from galley.validation.poses import relative, turn_between
 from galley.validation.stage import Stage

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from galley.domain.log import Log
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
 from galley.validation.ending import ending
 from galley.validation.goal import Final, Goal, judged
 from galley.validation.items import jumps, moved_alone, own_motion, slips

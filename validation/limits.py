@@ -18,7 +18,7 @@ import numpy as np
 
 from galley.domain.frames import Array
 from galley.domain.log import Log
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
 from galley.robots.model import JointGroup, RobotModel
 from galley.validation.circumstances import base_left_alone, fingers_free, over_window
 from galley.validation.tolerances import Tolerances

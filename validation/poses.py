@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from galley.domain.frames import Array, to_pose7
-from galley.domain.scene import WORLD, Joint, Scene
+from galley.domain.scene.model import WORLD, Joint, Scene
 
 IDENTITY: Array = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from galley.domain.frames import Array, frozen
 from galley.domain.log import OUTSIDE, Log
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.validation.circumstances import noticed, over_window
 from galley.validation.limits import Load

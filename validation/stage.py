@@ -16,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from galley.domain.frames import Array, to_pose7
-from galley.domain.scene import Scene, Shape
+from galley.domain.scene.model import Scene, Shape
 from galley.robots.model import RobotModel
-from galley.robots.panda_models import mobile_panda
-from galley.robots.panda_urdf import set_identified
+from galley.robots.panda.models import mobile_panda
+from galley.robots.panda.urdf import set_identified
 from galley.validation.verdict import Pair
-from galley.worlds.bullet import pybullet as pb
-from galley.worlds.bullet import quiet
+from galley.worlds.engines.bullet import pybullet as pb
+from galley.worlds.engines.bullet import quiet
 
 _MOST_SHAPES = 16  # that PyBullet takes in one body; what is left out it does not tell
 _ROUNDING = 1e-9  # m

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from galley.domain.log import Log
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.validation.tolerances import Tolerances
 from galley.validation.verdict import Violation

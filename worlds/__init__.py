@@ -2,11 +2,9 @@
 PyBullet validates what was executed.
 
 - ``checker``: what every world answers; names of pairs in contact
-- ``urdf``: the scene as URDF, the one source that both engines load
 - ``collision_world``: a robot among solids, for the compiled kernel; ``view``: one joint group of
-  it; ``solids``, ``movers``: what stands still and what moves; ``kernel``: the compiled functions
-- ``scene_kernel``: a scene's States as such worlds; ``numeric_ik``: Drake's inverse kinematics
-- ``pybullet_world``: states and contacts in PyBullet; ``bullet`` imports it without its greeting
-- ``drake_world``: the same in Drake
+  it; ``solids``, ``movers``: what stands still and what moves; ``kernel/``: the compiled functions
+- ``scene_kernel``: a scene's States as such worlds
+- ``engines/``: the same scene in PyBullet and in Drake
 - ``scene_check``: is the start free of collision, and within limits?
 """

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
 from galley.domain.state import State
 from galley.robots.model import RobotModel
 

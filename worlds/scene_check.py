@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from galley.domain.errors import BadInput, InputError
-from galley.domain.scene import Scene
+from galley.domain.scene.model import Scene
 from galley.domain.state import initial_state
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 DEPTH = 0.002  # m; what touches less deeply stands on it, or leans on it
 

@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen, inverse, transform
-from galley.domain.scene import HAND, WORLD, Body, Scene
+from galley.domain.scene.model import HAND, WORLD, Body, Scene
 from galley.domain.state import Placement, State, item_pose
 from galley.robots.collision_model import collision_model
 from galley.robots.model import RobotModel
 from galley.worlds.checker import MARGIN, Contact, Pair, pairs
 from galley.worlds.collision_world import Bodies, CollisionWorld
+from galley.worlds.engines.urdf import moves
 from galley.worlds.kernel.arrays import Obstacles
 from galley.worlds.movers import Rider, SceneJoint
 from galley.worlds.solids import Solid, half_extents, of_shape, row12, table
-from galley.worlds.urdf import moves
 from galley.worlds.view import View
 
 _T = TypeVar("_T")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from galley.domain.frames import Array, frozen, transform
-from galley.domain.scene import Shape
+from galley.domain.scene.model import Shape
 from galley.robots.meshes import Hull, hull, mesh_points
 from galley.robots.urdf_reader import LinkShape
 from galley.worlds.kernel.arrays import BOX, CYLINDER, HULL, SPHERE, Solids

@@ -10,15 +10,21 @@ import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, inverse, rotation_z, transform
-from galley.domain.scene import Region
+from galley.domain.scene.model import Region
 from galley.domain.state import State
 from galley.motion.motion import Attachment, Motion
 from galley.skills import BoundAction, Skill, Workbench
-from galley.skills.footprints import Footprint
-from galley.skills.manipulation import CARRY_SPEED, Line, Manipulation, shifted, straight
-from galley.skills.refusals import no_such_region
+from galley.skills.impossible.refusals import no_such_region
+from galley.skills.manipulation.manipulation import (
+    CARRY_SPEED,
+    Line,
+    Manipulation,
+    shifted,
+    straight,
+)
+from galley.skills.placing.footprints import Footprint
 from galley.skills.skill import Role, region_of
-from galley.skills.step import Step, carry_out
+from galley.skills.solving.step import Step, carry_out
 from galley.worlds.checker import pairs
 
 HEIGHT = 0.001  # m between the tool and the surface

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 import numpy as np
 import numpy.typing as npt
 
-from galley.planning.codegen import Decisions, split
-from galley.planning.packing import Move, Test
-from galley.planning.space import Layer, StateSpace
+from galley.planning.states.codegen import Decisions, split
+from galley.planning.states.packing import Move, Test
+from galley.planning.states.space import Layer, StateSpace
 
 States = npt.NDArray[np.uint64]
 MAX_WIDTH = 64

@@ -17,7 +17,7 @@ from galley.planning.limits import Limits, Meter
 from galley.planning.operators import Plan, plan_of
 from galley.planning.searches.breadth_first import breadth_first
 from galley.planning.searches.uniform_cost import UniformCost, whole_costs
-from galley.planning.space import StateSpace, state_space
+from galley.planning.states.space import StateSpace, state_space
 from galley.planning.task import Task
 
 if TYPE_CHECKING:  # it needs NumPy, which most tasks don't

@@ -38,7 +38,7 @@ def breadth_first(task: Task, limits: Limits | None = None) -> Plan | Failure:
     if found is None:
         # From the start again: what was searched so far took no longer than the preparations do.
         from galley.planning.searches.layers import Layers
-        from galley.planning.space import state_space
+        from galley.planning.states.space import state_space
 
         found = Layers(state_space(task), meter.restarted()).run()
     return found
@@ -112,7 +112,7 @@ def _search_first_states(task: Task, meter: Meter) -> Plan | Failure | None:
                     seconds=meter.seconds,
                 )
             frontier.append(after)
-    from galley.planning.explain import explain_exhausted
+    from galley.planning.explain.exhausted import explain_exhausted
 
     return explain_exhausted(task, reached_by)
 

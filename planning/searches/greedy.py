@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 
 from galley.domain.failure import Failure
-from galley.planning.explain import explain_exhausted
+from galley.planning.explain.exhausted import explain_exhausted
 from galley.planning.limits import Limits, Meter
 from galley.planning.operators import Operator, Plan, plan_of
 from galley.planning.searches.breadth_first import breadth_first
 from galley.planning.searches.relaxed import RelaxedPlans, RelaxedTask
-from galley.planning.space import StateSpace, state_space
+from galley.planning.states.space import StateSpace, state_space
 from galley.planning.task import Task
 
 _BOOST = 1000  # turns that preferred states get ahead for each progress

@@ -13,7 +13,7 @@ from galley.compiled.jit import first_use
 from galley.planning.limits import Meter
 from galley.planning.operators import Operator
 from galley.planning.searches.relaxed import AUXILIARY, RelaxedOperator, RelaxedTask
-from galley.planning.space import StateSpace
+from galley.planning.states.space import StateSpace
 
 _LOOK_EVERY = 16  # expansions with landmark cuts between two looks at the clock
 _PART = "the landmark-cut heuristic"  # as the user reads it while it compiles

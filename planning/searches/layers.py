@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, product
 
 from galley.domain.failure import Failure
-from galley.planning.explain import explain_exhausted
+from galley.planning.explain.exhausted import explain_exhausted
 from galley.planning.limits import Meter
 from galley.planning.operators import Plan, plan_of
-from galley.planning.packing import ALWAYS, Move, Variable
-from galley.planning.space import Layer, StateSpace
+from galley.planning.states.packing import ALWAYS, Move, Variable
+from galley.planning.states.space import Layer, StateSpace
 
 _CHUNK = 4096  # states expanded between two looks at the limits
 # States in a layer from which arrays are faster than sets, if numpy is loaded and if it is not. The

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from galley.domain.collection import paused_collection
 from galley.domain.errors import did_you_mean
 from galley.domain.failure import Failure
-from galley.planning.contradiction import explain_contradiction
+from galley.planning.explain.contradiction import explain_contradiction
 from galley.planning.limits import Limits
 from galley.planning.operators import Plan
 from galley.planning.task import Task
@@ -60,7 +60,7 @@ def search(task: Task, method: str = "bfs", limits: Limits | None = None) -> Pla
         hint = did_you_mean(method, list(METHODS))
         raise ValueError(f"no search is called '{method}'{hint} (there are {known})")
     if task.impossible_goal() is not None:
-        from galley.planning.unreachable import explain_unreachable
+        from galley.planning.explain.unreachable import explain_unreachable
 
         hopeless = explain_unreachable(task)
         assert hopeless is not None

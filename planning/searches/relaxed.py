@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from galley.planning.operators import Condition, bits_of
-from galley.planning.space import StateSpace
+from galley.planning.states.space import StateSpace
 
 ALWAYS = 0  # the proposition that holds in every state
 AUXILIARY = -1  # the owner of operators that stand for no action

@@ -18,14 +18,14 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from galley.domain.failure import Failure
-from galley.planning.contradiction import explain_contradiction
-from galley.planning.explain import explain_exhausted
+from galley.planning.explain.contradiction import explain_contradiction
+from galley.planning.explain.exhausted import explain_exhausted
+from galley.planning.explain.unreachable import explain_unreachable
 from galley.planning.limits import Limits, Meter
 from galley.planning.operators import Plan, plan_of
 from galley.planning.searches.uniform_cost import whole_costs
-from galley.planning.space import StateSpace, state_space
+from galley.planning.states.space import StateSpace, state_space
 from galley.planning.task import Task
-from galley.planning.unreachable import explain_unreachable
 
 # Costs are multiplied by this, and each action costs 1 more: so of plans of one cost the shorter
 # comes first, and no action is free.

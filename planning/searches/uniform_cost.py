@@ -16,11 +16,11 @@ from math import lcm
 from typing import TYPE_CHECKING
 
 from galley.domain.failure import Failure
-from galley.planning.explain import explain_exhausted
+from galley.planning.explain.exhausted import explain_exhausted
 from galley.planning.limits import Meter
 from galley.planning.operators import Operator
 from galley.planning.searches.layers import Regression
-from galley.planning.space import Layer, StateSpace
+from galley.planning.states.space import Layer, StateSpace
 
 if TYPE_CHECKING:  # it needs NumPy, which small searches don't wait for
     from galley.planning.searches.arrays import Arrays

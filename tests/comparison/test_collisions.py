@@ -6,7 +6,7 @@ import pytest
 from galley.comparison.measures import STEP, look_for_collisions, sample_times, spread
 from galley.comparison.queries import Query
 from galley.motion.path import Path
-from galley.motion.timing import rest_to_rest
+from galley.motion.trajectory.timing import rest_to_rest
 
 FREE = np.array([0.0, -0.3, 0.0, -2.2, 0.0, 2.0, 0.7])
 SUNK = np.array([0.0, 0.9, 0.0, -1.6, 0.0, 2.2, 0.7])  # the hand in the range
@@ -46,9 +46,9 @@ def test_a_free_trajectory_is_proven_free(kernel, shared_world, at_the_range):
 
 
 def test_what_is_held_collides_as_well(kernel, shared_world, at_the_range):
-    from galley.domain.scene import HAND
+    from galley.domain.scene.model import HAND
     from galley.domain.state import Placement
-    from galley.skills.grasps import grasps_of, item_in_hand
+    from galley.skills.manipulation.grasps import grasps_of, item_in_hand
 
     item = kernel.scene.items[0]
     grasp = next(g for g in grasps_of(item) if g.name.startswith("top"))

@@ -7,8 +7,8 @@ from galley.comparison.measures import TIME_STEP, length, measure, ratios, sampl
 from galley.comparison.methods import Attempt
 from galley.comparison.queries import hand_poses
 from galley.motion.path import Path
-from galley.motion.timing import rest_to_rest
-from galley.motion.trajectory import Trajectory
+from galley.motion.trajectory.timing import rest_to_rest
+from galley.motion.trajectory.trajectory import Trajectory
 
 
 def attempt(trajectory):

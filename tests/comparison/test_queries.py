@@ -67,8 +67,8 @@ def test_every_third_holds_something_and_stances_are_kept(kernel, drawn):
 
 
 def test_a_scene_whose_furniture_has_no_names_has_queries_too(small_text, tmp_path):
-    from galley.domain.scene_file import load_scene
-    from galley.robots.panda_models import mobile_panda
+    from galley.domain.scene.reader import load_scene
+    from galley.robots.panda.models import mobile_panda
 
     file = tmp_path / "bare.yaml"
     text = small_text[: small_text.index("objects:")] + "objects:\n  h1: {hand: panda_hand}\n"

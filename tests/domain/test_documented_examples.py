@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from galley.domain.scene_file import load_scene
-from galley.robots.panda_models import mobile_panda
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.domain.scene.reader import load_scene
+from galley.robots.panda.models import mobile_panda
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
 
 DOCS = Path(__file__).parents[2] / "docs"

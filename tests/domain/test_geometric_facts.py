@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from galley.domain.formula import Fact
 from galley.domain.frames import rotation_rpy, transform
+from galley.domain.pddl.formula import Fact
 from galley.domain.predicates import fact_holds, inside, near, on, state_facts
-from galley.domain.scene import HAND
+from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state
 
 X_WH = transform(None, (9.0, 9.0, 9.0))

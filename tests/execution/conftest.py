@@ -10,13 +10,13 @@ import pytest
 
 from galley.domain.failure import Failure
 from galley.domain.frames import frozen, transform
-from galley.domain.pddl_reader import read_domain, read_problem
+from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.state import Placement, State, carrier, initial_state
-from galley.execution.going_on import Continuation, UnderWay, go_on
+from galley.execution.kinematic import KinematicExecutor, execute_all
+from galley.execution.recovery.going_on import Continuation, UnderWay, go_on
 from galley.motion.audit import audit
 from galley.motion.effects import after, effects
 from galley.planning import validate_actions
-from galley.simulation.kinematic import KinematicExecutor, execute_all
 from galley.skills import SKILLS, Settings, Workbench
 from galley.tamp.binding import bind
 from galley.tamp.goal import GoalJudge

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from galley.domain.formula import Fact
 from galley.domain.listener import Listener
-from galley.execution.going_on import RESUMED, Continuation
+from galley.domain.pddl.formula import Fact
+from galley.execution.executor import Observation
 from galley.execution.loop import Course, Loop
+from galley.execution.recovery.going_on import RESUMED, Continuation
 from galley.motion.effects import outcome
 from galley.motion.thresholds import THRESHOLDS
 from galley.planning import GroundAction
-from galley.simulation.executor import Observation
 
 PLAN = (GroundAction("go", ("table",)), GroundAction("take", ("block",)), GroundAction("put"))
 FACTS = tuple(frozenset({Fact("step", (str(k),))}) for k in range(4))

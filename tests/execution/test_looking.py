@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from galley.domain.frames import frozen, inverse, transform
-from galley.domain.scene import HAND, WORLD
+from galley.domain.scene.model import HAND, WORLD
 from galley.domain.state import Placement, State
 from galley.execution.loop import LOOKS, look_well
 

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.formula import Fact
 from galley.domain.frames import frozen, transform
-from galley.domain.scene import WORLD
+from galley.domain.pddl.formula import Fact
+from galley.domain.scene.model import WORLD
 from galley.domain.state import Placement, initial_state
-from galley.execution.going_on import NOTHING_LEFT, PLANNED_ANEW, RESUMED, Continuation
 from galley.execution.loop import REST
+from galley.execution.recovery.going_on import NOTHING_LEFT, PLANNED_ANEW, RESUMED, Continuation
 from galley.motion.effects import after
 from galley.motion.motion import Attachment, Guard, Motion
 from galley.motion.path import Path
 from galley.motion.thresholds import THRESHOLDS
-from galley.motion.timing import rest_to_rest
+from galley.motion.trajectory.timing import rest_to_rest
+from galley.tests.execution.physics.by_hand import grip
 from galley.tests.execution.scripted import FACTS, PLAN, Bench
-from galley.tests.simulation.by_hand import grip
 
 
 @pytest.fixture

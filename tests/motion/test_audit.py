@@ -7,7 +7,7 @@ from galley.domain.state import initial_state
 from galley.motion.audit import FREE, audit
 from galley.motion.motion import Motion
 from galley.motion.path import Path
-from galley.motion.timing import rest_to_rest
+from galley.motion.trajectory.timing import rest_to_rest
 from galley.worlds.checker import pair
 
 

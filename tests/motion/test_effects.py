@@ -5,13 +5,13 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from galley.domain.frames import inverse, transform
-from galley.domain.scene import HAND, Joint
+from galley.domain.scene.model import HAND, Joint
 from galley.domain.state import Placement, initial_state, item_pose
 from galley.motion.effects import after, attached, displacement, effects
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path
-from galley.motion.timing import rest_to_rest
-from galley.robots.kinematics import hand_pose
+from galley.motion.trajectory.timing import rest_to_rest
+from galley.robots.panda.mobile import hand_pose
 
 DRAWER = "indigo_drawer_top_joint"
 

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from galley.domain.frames import frozen
 from galley.motion.path import Path
-from galley.motion.trajectory import limit_ratios
+from galley.motion.trajectory.trajectory import limit_ratios
 from galley.optimization.kernel.path_timing import _greatest_x
 from galley.optimization.path_timing import along, fastest
 from galley.optimization.rounding import cut, rounded, useful_cuts

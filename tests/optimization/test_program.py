@@ -9,7 +9,7 @@ from galley.motion.path import Path
 from galley.optimization.program import Weights, build, solve
 from galley.optimization.smooth import first_guess, shortest_time
 from galley.optimization.spline import FIXED, spline_space
-from galley.robots.panda_models import arm_group
+from galley.robots.panda.models import arm_group
 from galley.worlds.view import Nearby
 
 

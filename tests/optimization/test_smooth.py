@@ -8,13 +8,13 @@ import ruckig
 
 from galley.domain.failure import Failure
 from galley.motion.path import Path
-from galley.motion.planning import plan
+from galley.motion.planners.planning import plan
 from galley.optimization.smooth import SmoothOptions, smooth
 from galley.optimization.time_optimal import Optimized
 from galley.optimization.verdict import judge
 from galley.robots.iiwa import iiwa
-from galley.robots.panda_models import mobile_panda, panda_arm
-from galley.tests.worlds.kernel_support import SLACK, DrakeOracle, random_world, within
+from galley.robots.panda.models import mobile_panda, panda_arm
+from galley.tests.worlds.kernel.support import SLACK, DrakeOracle, random_world, within
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.solids import box, cylinder, sphere
 
@@ -192,7 +192,7 @@ def test_a_path_through_something_is_refused_whatever_is_tried(post):
 
 
 def test_it_is_never_slower_than_the_path_with_its_corners_rounded_or_stops(post):
-    from galley.motion.timing import rest_to_rest
+    from galley.motion.trajectory.timing import rest_to_rest
 
     group = post.robot.group("arm")
     for seed in range(5):

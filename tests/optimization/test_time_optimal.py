@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from galley.domain.failure import Failure, FailureKind
 from galley.motion.path import Path
-from galley.motion.planning import plan
-from galley.motion.timing import rest_to_rest
-from galley.motion.trajectory import limit_ratios
+from galley.motion.planners.planning import plan
+from galley.motion.trajectory.timing import rest_to_rest
+from galley.motion.trajectory.trajectory import limit_ratios
 from galley.optimization import time_optimal as module
 from galley.optimization.time_optimal import Optimized, time_optimal
 from galley.optimization.verdict import judge
 from galley.robots.model import joined
-from galley.robots.panda_models import arm_group, panda_arm
+from galley.robots.panda.models import arm_group, panda_arm
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.solids import box, cylinder, sphere
 

@@ -10,14 +10,14 @@ from pybullet_utils.bullet_client import BulletClient
 
 from galley.domain.failure import Failure
 from galley.domain.frames import frozen, rotation_rpy, transform
-from galley.domain.scene import Item, Shape
+from galley.domain.scene.model import Item, Shape
 from galley.motion.path import Path
-from galley.motion.timing import rest_to_rest
-from galley.motion.trajectory import Trajectory, slowed
+from galley.motion.trajectory.timing import rest_to_rest
+from galley.motion.trajectory.trajectory import Trajectory, slowed
 from galley.optimization.torques import Held, TorqueCheck, TorqueModel
 from galley.robots.model import JointGroup, RobotModel
-from galley.robots.panda import X_FH, link_frames
-from galley.robots.panda_urdf import IDENTIFIED, set_identified
+from galley.robots.panda.kinematics import X_FH, link_frames
+from galley.robots.panda.urdf import IDENTIFIED, set_identified
 
 G = 9.81
 HOME = np.array([0.012, -0.570, 0.0, -2.811, 0.0, 3.036, 0.741])

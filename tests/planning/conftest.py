@@ -1,18 +1,12 @@
-"""Tasks for the tests of this folder; and lets them import their oracles, modules beside them.
+"""Tasks for the tests of this folder."""
 
-``--import-mode=importlib`` leaves the search path alone, so the folder is put there by hand.
-"""
-
-import sys
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
-from galley.domain.pddl_reader import read_task
+from galley.domain.pddl.reader import read_task
 from galley.planning import ground
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture

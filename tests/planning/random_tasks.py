@@ -11,9 +11,7 @@ import random
 from dataclasses import dataclass, fields, replace
 from itertools import count, product
 
-from reference import Reference, TooMany
-
-from galley.domain.formula import (
+from galley.domain.pddl.formula import (
     And,
     Exists,
     Fact,
@@ -27,7 +25,16 @@ from galley.domain.formula import (
     Variable,
     When,
 )
-from galley.domain.pddl import ActionSchema, Domain, Function, Object, Predicate, Problem, Type
+from galley.domain.pddl.model import (
+    ActionSchema,
+    Domain,
+    Function,
+    Object,
+    Predicate,
+    Problem,
+    Type,
+)
+from galley.tests.planning.reference import Reference, TooMany
 
 
 @dataclass(frozen=True)

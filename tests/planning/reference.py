@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from galley.domain import formula as f
+from galley.domain.pddl import formula as f
 from galley.planning import GroundAction
 
 

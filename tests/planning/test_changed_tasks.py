@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_tasks import make
-from reference import Reference, TooMany, action
 
-from galley.domain.formula import Fact
+from galley.domain.pddl.formula import Fact
 from galley.planning import Plan, ground, search, validate_actions
-from galley.planning.schemas import Schema
+from galley.planning.grounding.schemas import Schema
 from galley.tests.effort import examples
+from galley.tests.planning.random_tasks import make
+from galley.tests.planning.reference import Reference, TooMany, action
 
 SEEDS = st.integers(0, 10**6)
 

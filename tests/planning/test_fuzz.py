@@ -7,13 +7,13 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from random_tasks import make
 
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.pddl_reader import read_task
+from galley.domain.pddl.reader import read_task
 from galley.planning import LimitReached, Limits, ground, plans, search, validate_actions
 from galley.planning.searches.methods import METHODS
+from galley.tests.planning.random_tasks import make
 
 KITCHEN = Path(str(files("galley.domain").joinpath("kitchen")))
 _PIECE = re.compile(r"[()]|[^\s()]+|\s+")

@@ -6,13 +6,13 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from reference import facts_of
 
 from galley.domain.failure import FailureKind
-from galley.domain.formula import Fact
-from galley.domain.pddl_reader import read_domain, read_problem
+from galley.domain.pddl.formula import Fact
+from galley.domain.pddl.reader import read_domain, read_problem
 from galley.planning import GroundAction, Limits, ground, read_plan, search, validate_actions
 from galley.planning.searches.breadth_first import breadth_first
+from galley.tests.planning.reference import facts_of
 
 KITCHEN = Path(str(files("galley.domain").joinpath("kitchen")))
 TASK = (KITCHEN / "task.pddl").read_text()
@@ -193,7 +193,7 @@ def test_plan_file_round_trip(solve, tmp_path):
 def test_planning_is_light():
     # In a process of its own: other tests have imported the heavy ones by now.
     code = (
-        "import sys, galley.planning, galley.domain.pddl_reader;"
+        "import sys, galley.planning, galley.domain.pddl.reader;"
         "print(*{'numpy','pybullet','pydrake','matplotlib','pddlgym','gym'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,15 +6,15 @@ from itertools import combinations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_tasks import ADL, STRIPS, make
-from reference import Reference, TooMany
 
 from galley.domain.failure import FailureKind
-from galley.domain.formula import And
-from galley.domain.pddl_reader import read_task
+from galley.domain.pddl.formula import And
+from galley.domain.pddl.reader import read_task
 from galley.planning import Plan, ground, replay, search, validate_actions
-from galley.planning.explain import smallest_conflict
+from galley.planning.explain.exhausted import smallest_conflict
 from galley.tests.effort import examples
+from galley.tests.planning.random_tasks import ADL, STRIPS, make
+from galley.tests.planning.reference import Reference, TooMany
 
 SEEDS = st.integers(0, 10**6)
 

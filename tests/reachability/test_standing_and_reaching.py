@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.frames import angle_between, inverse, transform
-from galley.domain.scene import Stance
+from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.domain.scene.model import Stance
 from galley.reachability.arm import (
     configurations,
     follow,
@@ -15,9 +15,9 @@ from galley.reachability.arm import (
     reachable_bases,
 )
 from galley.reachability.stances import sample_stances, shortfall
-from galley.robots.kinematics import hand_pose, link0_pose
-from galley.robots.panda import X_FH, forward, inverse_batch
-from galley.robots.panda_ik import LIMITS
+from galley.robots.panda.ik import LIMITS
+from galley.robots.panda.kinematics import X_FH, forward, inverse_batch
+from galley.robots.panda.mobile import hand_pose, link0_pose
 
 SPEC = MobileBaseSpec()
 DOWN = np.diag([1.0, -1.0, -1.0])

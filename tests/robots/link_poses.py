@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from galley.domain.base_spec import MobileBaseSpec
 from galley.domain.frames import Array, transform
-from galley.robots.kinematics import DEFAULT_BASE, base_pose, link0_pose
-from galley.robots.panda import FINGER_HEIGHT, X_FH, link_frames
+from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.robots.panda.kinematics import FINGER_HEIGHT, X_FH, link_frames
+from galley.robots.panda.mobile import DEFAULT_BASE, base_pose, link0_pose
 
 
 def link_poses(q: ArrayLike, spec: MobileBaseSpec = DEFAULT_BASE) -> dict[str, Array]:

@@ -7,14 +7,14 @@ import pytest
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import frozen, transform
-from galley.domain.pddl_reader import read_domain, read_problem
+from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.predicates import fact_holds
-from galley.domain.scene import Binding
+from galley.domain.scene.model import Binding
 from galley.domain.state import Placement, initial_state
 from galley.motion.audit import audit
 from galley.motion.effects import after
 from galley.planning import ground, replay, search
-from galley.robots.kinematics import hand_pose
+from galley.robots.panda.mobile import hand_pose
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
 
 JOINT = "indigo_drawer_top_joint"

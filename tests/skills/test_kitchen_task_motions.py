@@ -8,9 +8,9 @@ import pytest
 from galley.domain.frames import inverse
 from galley.domain.state import item_pose
 from galley.motion.effects import after, effects
-from galley.robots.kinematics import hand_pose
-from galley.robots.panda_models import mobile_panda
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.robots.panda.mobile import hand_pose
+from galley.robots.panda.models import mobile_panda
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 STEP = 0.02  # rad (or m) between checked states
 TOUCH = 0.002  # m, Bullet's margin about meshes

@@ -5,10 +5,10 @@ import pytest
 
 from galley.domain.frames import frozen, rotation_about, transform
 from galley.domain.predicates import inside
-from galley.domain.scene import HAND
+from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state
 from galley.motion.effects import after
-from galley.robots.kinematics import hand_pose
+from galley.robots.panda.mobile import hand_pose
 from galley.skills import SKILLS, BoundAction, Settings, Workbench
 
 SPAM = "potted_meat_can"

@@ -6,8 +6,8 @@ import pytest
 
 import galley
 from galley.domain.errors import BadInput
-from galley.domain.pddl_reader import read_domain, read_problem
-from galley.domain.scene_file import load_scene
+from galley.domain.pddl.reader import read_domain, read_problem
+from galley.domain.scene.reader import load_scene
 from galley.planning import GroundAction
 from galley.tamp.binding import bind, bind_plan
 

@@ -9,20 +9,20 @@ import pytest
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import transform
-from galley.domain.pddl_reader import read_domain, read_problem
-from galley.domain.scene_file import load_scene
+from galley.domain.pddl.reader import read_domain, read_problem
+from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, initial_state
 from galley.motion.audit import audit
 from galley.motion.effects import after, effects
 from galley.motion.motion import FREE
 from galley.planning import Limits, ground, replay, search, validate_actions
-from galley.robots.kinematics import hand_pose
-from galley.robots.panda_models import mobile_panda
+from galley.robots.panda.mobile import hand_pose
+from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, Settings, Skill, Workbench, skill_set
 from galley.skills.own import load_skills
 from galley.tamp.binding import bind, bind_plan, check_init, check_skills
 from galley.tests.refining import refine
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 DOCS = Path(__file__).parents[2] / "docs"
 WIPING = DOCS / "wiping"

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.formula import Fact
-from galley.domain.scene import Binding
+from galley.domain.pddl.formula import Fact
+from galley.domain.scene.model import Binding
 from galley.skills import BoundAction, Settings
 from galley.tamp import refine as module
-from galley.tamp.lessons import Lesson
+from galley.tamp.feedback.lessons import Lesson
 from galley.tamp.refine import Learned, Refinement
 from galley.tests.refining import refine
 

@@ -7,16 +7,16 @@ import pytest
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.listener import Listener
-from galley.domain.pddl_reader import read_domain, read_problem
-from galley.domain.scene_file import load_scene
+from galley.domain.pddl.reader import read_domain, read_problem
+from galley.domain.scene.reader import load_scene
 from galley.domain.state import initial_state
 from galley.engine import KITCHEN
-from galley.robots.panda_models import mobile_panda
+from galley.robots.panda.models import mobile_panda
 from galley.skills import Settings, Workbench
 from galley.skills.skill import Role, Skill
 from galley.tamp import search as module
-from galley.tamp.advice import Diagnosis
 from galley.tamp.binding import bind
+from galley.tamp.feedback.advice import Diagnosis
 from galley.tamp.search import TURN, Search, Solution
 
 SCENARIOS = KITCHEN.parent / "scenarios"
@@ -117,8 +117,8 @@ def ways(ways_files, monkeypatch):
         items = found.blocks.get(actions[0].name, frozenset())
         return None if items is None else Diagnosis(actions[0], frozenset(items))
 
-    monkeypatch.setattr("galley.tamp.advice.in_the_way", in_the_way)
-    monkeypatch.setattr("galley.tamp.refusal.Prover.prove", lambda self, lesson: lesson)
+    monkeypatch.setattr("galley.tamp.feedback.advice.in_the_way", in_the_way)
+    monkeypatch.setattr("galley.tamp.refusal.proofs.Prover.prove", lambda self, lesson: lesson)
     return found
 
 
@@ -251,7 +251,8 @@ def test_a_suspicion_with_a_proof_is_a_refusal_with_all_certificates(ways, monke
     ways.roles = dict.fromkeys(("one", "far", "farther", "farthest"), Role())
     proof = Failure(FailureKind.BLOCKED, "walled in", certificate={"kind": "grid"})
     monkeypatch.setattr(
-        "galley.tamp.refusal.Prover.prove", lambda self, lesson: replace(lesson, failure=proof)
+        "galley.tamp.refusal.proofs.Prover.prove",
+        lambda self, lesson: replace(lesson, failure=proof),
     )
     found = ways.search().solve()
     assert found.kind is FailureKind.BLOCKED

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 
 from galley.domain.failure import FailureKind
-from galley.domain.pddl_reader import read_domain, read_problem
-from galley.domain.scene_file import load_scene
+from galley.domain.pddl.reader import read_domain, read_problem
+from galley.domain.scene.reader import load_scene
 from galley.domain.state import initial_state
 from galley.engine import KITCHEN
 from galley.motion.effects import after
 from galley.planning import GroundAction, validate_actions
-from galley.robots.panda_models import mobile_panda
+from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, Settings, Workbench
 from galley.tamp.binding import bind, bind_plan
-from galley.tamp.foresight import Foresight
+from galley.tamp.feedback.lessons import augmented
 from galley.tamp.goal import GoalJudge
-from galley.tamp.lessons import augmented
+from galley.tamp.refusal.foresight import Foresight
 from galley.tamp.search import Search, Solution
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 SCENARIOS = KITCHEN.parent / "scenarios"
 

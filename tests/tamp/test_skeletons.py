@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from galley.domain.failure import FailureKind
-from galley.domain.pddl_reader import read_domain, read_problem
+from galley.domain.pddl.reader import read_domain, read_problem
 from galley.engine import KITCHEN
 from galley.planning import ground, plans, validate_actions
 from galley.tamp.search import Skeletons, shortest

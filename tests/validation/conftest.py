@@ -6,7 +6,7 @@ import pytest
 
 from galley.domain.listener import Listener
 from galley.domain.log import Log
-from galley.domain.pddl_reader import read_task
+from galley.domain.pddl.reader import read_task
 from galley.tests.validation.mutations import part
 from galley.validation import Goal
 

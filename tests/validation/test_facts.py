@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from galley.domain.formula import (
+from galley.domain.frames import from_pose7, rotation_rpy, to_pose7, transform
+from galley.domain.pddl.formula import (
     And,
     Exists,
     Fact,
@@ -19,11 +20,10 @@ from galley.domain.formula import (
     Or,
     Variable,
 )
-from galley.domain.frames import from_pose7, rotation_rpy, to_pose7, transform
-from galley.domain.pddl_reader import read_task
+from galley.domain.pddl.reader import read_task
 from galley.domain.predicates import fact_holds
-from galley.domain.scene import HAND, WORLD, Item, Shape
-from galley.domain.scene_file import load_scene
+from galley.domain.scene.model import HAND, WORLD, Item, Shape
+from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, State
 from galley.planning import Semantics
 from galley.tests.effort import examples

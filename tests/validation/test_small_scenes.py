@@ -7,7 +7,7 @@ import pytest
 
 from galley.domain.frames import to_pose7
 from galley.domain.log import Log
-from galley.domain.scene_file import load_scene
+from galley.domain.scene.reader import load_scene
 from galley.tests.validation.mutations import changed, kinds, words
 from galley.validation import validate_run
 

@@ -8,9 +8,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from galley.domain.frames import from_pose7, to_pose7
-from galley.domain.scene_file import load_scene
+from galley.domain.scene.reader import load_scene
 from galley.domain.state import initial_state
-from galley.robots.kinematics import hand_pose
+from galley.robots.panda.mobile import hand_pose
 from galley.validation import poses
 from galley.validation.stage import Stage
 

@@ -8,8 +8,8 @@ import pytest
 
 from galley.domain.frames import to_pose7
 from galley.domain.log import Log
-from galley.domain.scene import Scene
-from galley.domain.scene_file import load_scene
+from galley.domain.scene.model import Scene
+from galley.domain.scene.reader import load_scene
 from galley.robots import RobotModel, mobile_panda
 
 

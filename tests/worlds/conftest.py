@@ -2,9 +2,9 @@
 
 import pytest
 
-from galley.domain.scene_file import load_scene
-from galley.robots.panda_models import mobile_panda
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.domain.scene.reader import load_scene
+from galley.robots.panda.models import mobile_panda
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 PROBE = """\
 galley_scene: 1

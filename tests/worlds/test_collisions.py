@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from galley.domain.frames import inverse, transform
-from galley.domain.scene import HAND
+from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state
 from galley.reachability.arm import configurations
-from galley.robots.kinematics import hand_pose
-from galley.robots.panda import p_HT
-from galley.robots.panda_models import LINKS
+from galley.robots.panda.kinematics import p_HT
+from galley.robots.panda.mobile import hand_pose
+from galley.robots.panda.models import LINKS
 from galley.tests.robots.link_poses import link_poses
 
 DRAWER = "indigo_drawer_top_joint"

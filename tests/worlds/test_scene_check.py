@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from galley.domain.errors import BadInput
-from galley.domain.scene_file import load_scene
-from galley.robots.panda_models import mobile_panda
-from galley.worlds.pybullet_world import PyBulletWorld
+from galley.domain.scene.reader import load_scene
+from galley.robots.panda.models import mobile_panda
+from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
 
 

@@ -3,7 +3,8 @@
 ``Robot`` does not change, ``Obstacles`` are the world in one State, a ``Query`` is what moves in it
 and what may touch. A *part* is what is told apart by name: a link's covering spheres, or a body of
 boxes, cylinders and hulls that moves (the chassis, a held item, a drawer that the hand pulls).
-Parts 0 .. S - 1 are made of spheres, the others of solids. Frames are those of ``robots.tree``.
+Parts 0 .. S - 1 are made of spheres, the others of solids. Frames are those of
+``robots.urdf_reader``.
 
 Poses are rows of 12: R row by row, then p. Lengths in metres, angles in radians. Working numbers
 are float32, whose rounding (under 10 um in a kitchen) is added to every distance asked for.

@@ -1,0 +1,417 @@
+"""The declarations of a PDDL file: requirements, types, objects, predicates and functions.
+
+Most are typed lists, ``a b - t  c - (either t u)  d``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from galley.domain.errors import one_slip_away
+from galley.domain.pddl.formula import EQUALITY, OBJECT, Variable
+from galley.domain.pddl.model import TOTAL_COST, Domain, Function, Object, Predicate, Type
+from galley.domain.pddl.sexpr import Atom, Node, SList
+from galley.domain.pddl.syntax import MAX_REPORTED, NAME, RESERVED, Faults, read_name, short
+
+_VARIABLE = re.compile(r"\?[\w#@.+!$%&~][\w\-#@.+!$%&~*/'|<>=:^]*")
+_SPACES = "the '-' before a type needs a space on both sides"
+_MANY = 300  # declared types
+_DEEPEST = 100  # hierarchy; sets of supertypes would fill the memory
+
+# A requirement of which some uses are supported is accepted; the others are refused where they
+# stand, by what they are. Files declare more than they use: `:fluents` for action costs alone.
+SUPPORTED = (
+    ":strips",
+    ":typing",
+    ":equality",
+    ":negative-preconditions",
+    ":disjunctive-preconditions",
+    ":existential-preconditions",
+    ":universal-preconditions",
+    ":quantified-preconditions",
+    ":conditional-effects",
+    ":adl",
+    ":ucpop",
+    ":action-costs",
+    ":fluents",
+    ":numeric-fluents",
+)
+
+UNSUPPORTED = {
+    ":object-fluents": "functions whose values are objects",
+    ":durative-actions": "actions with a duration",
+    ":duration-inequalities": "actions with a duration",
+    ":continuous-effects": "effects over time",
+    ":time": "processes and events",
+    ":timed-initial-literals": "facts that change by themselves",
+    ":timed-initial-effects": "facts that change by themselves",
+    ":derived-predicates": "derived predicates",
+    ":domain-axioms": "derived predicates",
+    ":subgoal-through-axioms": "derived predicates",
+    ":preferences": "preferences",
+    ":goal-utilities": "preferences",
+    ":constraints": "trajectory constraints",
+    ":safety-constraints": "trajectory constraints",
+    ":probabilistic-effects": "effects that depend on chance",
+    ":non-deterministic": "effects that depend on chance",
+    ":rewards": "rewards",
+    ":mdp": "effects that depend on chance, and rewards",
+    ":hierarchy": "task networks",
+    ":hierarchie": "task networks",
+    ":method-preconditions": "task networks",
+    ":action-expansions": "task networks",
+    ":foreach-expansions": "task networks",
+    ":dag-expansions": "task networks",
+    ":expression-evaluation": "evaluated expressions",
+    ":open-world": "facts that are not known",
+    ":true-negation": "facts that are not known",
+    ":multi-agent": "several agents",
+    ":factored-privacy": "several agents",
+    ":unfactored-privacy": "several agents",
+}
+
+
+class _Typed(NamedTuple):
+    """An entry of a typed list: a name or variable, and the types after its dash."""
+
+    atom: Atom
+    types: tuple[Atom, ...]  # empty where the list gives none; with `either`: unknown
+    either: bool = False
+
+
+def _read_typed_list(
+    nodes: Sequence[Node], role: str, faults: Faults, *, variables: bool = False
+) -> list[_Typed]:
+    """A typed list: one entry a name, in order.
+
+    Args:
+        nodes: the list's items.
+        role: what an entry is called in messages.
+        faults: where whatever is out of place is noted; the rest is returned.
+        variables: whether entries must be variables (``?x``) or names.
+    """
+    entries: list[_Typed] = []
+    waiting: list[Atom] = []  # names whose dash has not come yet
+    pattern = _VARIABLE if variables else NAME
+    nodes = _apart(nodes, faults, variables)
+    index = 0
+    while index < len(nodes):
+        node = nodes[index]
+        index += 1
+        if isinstance(node, Atom) and node.text == "-":
+            if not waiting:
+                faults.add(node, f"'-' must follow {role}")
+            if index == len(nodes):
+                faults.add(node, "'-' must be followed by a type")
+                return entries + [_Typed(atom, (), either=True) for atom in waiting]
+            types, either = _read_types(nodes[index], faults)
+            index += 1
+            entries += [_Typed(atom, types, either) for atom in waiting]
+            waiting = []
+        elif isinstance(node, Atom) and pattern.fullmatch(node.text):
+            waiting.append(node)
+        elif variables:
+            faults.add(node, f"expected {role} such as '?x', got '{short(node)}'")
+        else:
+            read_name(node, role, faults)
+    return entries + [_Typed(atom, ()) for atom in waiting]
+
+
+def _apart(nodes: Sequence[Node], faults: Faults, variables: bool) -> Sequence[Node]:
+    """The list as it was meant where a dash lacks a space: ``?x -t``, ``?x- t``.
+
+    So the slip gives one message, and what uses the variable none.
+    """
+    result: list[Node] = []
+    for index, node in enumerate(nodes):
+        following = nodes[index + 1] if index + 1 < len(nodes) else None
+        glued = (
+            variables
+            and isinstance(node, Atom)
+            and len(node.text) > 1
+            and node.text.endswith("-")
+            and isinstance(following, Atom)
+            and NAME.fullmatch(following.text)
+        )
+        if isinstance(node, Atom) and node.text.startswith("-") and node.text != "-":
+            role = "a variable such as '?x'" if variables else "a name"
+            faults.add(node, f"expected {role}, got '{short(node)}'; {_SPACES}")
+            result.append(Atom("-", node.line, node.column))
+            result.append(Atom(node.text[1:], node.line, node.column + 1))
+        elif glued and isinstance(node, Atom):
+            faults.add(node, f"expected a variable such as '?x', got '{short(node)}'; {_SPACES}")
+            result.append(Atom(node.text[:-1], node.line, node.column))
+            result.append(Atom("-", node.line, node.column + len(node.text) - 1))
+        else:
+            result.append(node)
+    return result
+
+
+def _read_types(node: Node, faults: Faults) -> tuple[tuple[Atom, ...], bool]:
+    either = isinstance(node, SList) and node.head == "either"
+    if isinstance(node, SList) and either:
+        choices = node.items[1:]
+        if not choices:
+            faults.add(node, "'either' needs at least one type")
+    else:
+        choices = (node,)
+    named = [each for each in choices if read_name(each, "a type", faults)]
+    return tuple(each for each in named if isinstance(each, Atom)), either
+
+
+def _known_types(typed: _Typed, types: Collection[str] | None, faults: Faults) -> tuple[str, ...]:
+    """The types of an entry (``object`` by default), after noting those that are not declared.
+
+    Empty where none is known; checks then let the entry pass, so one slip gives one message.
+    ``types`` is None where it can't be told what is declared.
+    """
+    if not typed.types and not typed.either:
+        return (OBJECT,)
+    if types is None:
+        return ()
+    for atom in typed.types:
+        if atom.text != OBJECT and atom.text not in types:
+            faults.add(atom, f"type '{short(atom)}' is not declared", atom.text, types)
+    return tuple(dict.fromkeys(a.text for a in typed.types if a.text in types or a.text == OBJECT))
+
+
+def read_variables(
+    nodes: Sequence[Node],
+    domain: Domain,
+    faults: Faults,
+    *,
+    named: bool = True,
+    loose: bool = False,
+) -> tuple[Variable, ...]:
+    """The variables of ``:parameters``, a quantifier, a predicate or a function.
+
+    Args:
+        nodes: the list's items.
+        domain: its types are those known.
+        faults: where faults are noted.
+        named: whether the names matter. In a declaration they don't, and benchmarks declare
+            ``(in ?obj ?obj)``.
+        loose: whether types go unchecked.
+    """
+    found: list[Variable] = []
+    seen: set[str] = set()
+    types = None if loose else domain.type_names
+    for entry in _read_typed_list(nodes, "a variable", faults, variables=True):
+        name = entry.atom.text
+        if named and name in seen:
+            faults.add(entry.atom, f"variable '{short(entry.atom)}' is declared twice in this list")
+            continue
+        seen.add(name)
+        found.append(Variable(name, _known_types(entry, types, faults)))
+    return tuple(found)
+
+
+def read_requirements(nodes: Sequence[Node], faults: Faults) -> tuple[str, ...]:
+    """The supported requirements that are declared; others are noted."""
+    found = []
+    for node in nodes:
+        name = node.text if isinstance(node, Atom) else ""
+        if name in SUPPORTED:
+            found.append(name)
+        elif name in UNSUPPORTED:
+            faults.add(node, f"requirement {name} ({UNSUPPORTED[name]}) is not supported")
+        else:
+            known = (*SUPPORTED, *UNSUPPORTED)
+            faults.add(node, f"unknown requirement '{short(node)}'", name, known)
+    return tuple(dict.fromkeys(found))
+
+
+def read_types(nodes: Sequence[Node], faults: Faults) -> tuple[Type, ...]:
+    """The declared types; a type may come twice to lie under two others."""
+    entries = _read_typed_list(nodes, "a type", faults)
+    names = {entry.atom.text for entry in entries}
+    parents: dict[str, tuple[str, ...]] = {}
+    unsure: set[str] = set()  # types with faults
+    for entry in entries:
+        name = entry.atom.text
+        above = _parents(entry, names, faults)
+        if not above:
+            unsure.add(name)
+        # A type may be declared again to lie under a second type (IPC's storage domain does so).
+        parents[name] = tuple(dict.fromkeys(parents.get(name, ()) + above))
+    implied = [parent for above in parents.values() for parent in above]
+    for parent in implied:
+        parents.setdefault(parent, (OBJECT,))
+    parents.pop(OBJECT, None)  # `(:types block - object)` and `(:types object)` both occur
+    unsure |= _note_cycles(entries, parents, faults)
+    for name in sorted(unsure & parents.keys())[:MAX_REPORTED]:
+        # It could lie under any other: whether a thing of it fits is then not asked.
+        parents[name] = (*(each for each in parents if each != name), OBJECT)
+    return tuple(Type(name, above) for name, above in parents.items())
+
+
+def _parents(entry: _Typed, names: set[str], faults: Faults) -> tuple[str, ...]:
+    """The types above an entry; none after noting a fault.
+
+    Benchmarks name types that are declared nowhere else (settlers: ``place vehicle - store``).
+    That declares them, unless the name looks like a slip.
+    """
+    if entry.either:
+        what = f"type '{short(entry.atom)}' can't lie under 'either'; name one type"
+        faults.add(entry.atom, what)
+        return ()
+    for atom in entry.types:
+        if atom.text in names or atom.text == OBJECT:
+            continue
+        # Among many types this takes long; files that imply any declare few.
+        known = {*names, OBJECT} - {entry.atom.text} if len(names) < _MANY else set[str]()
+        # Names may resemble each other (`fast-lift - lift`): only one slip makes it one.
+        if one_slip_away(atom.text, known):
+            return _known_types(entry, known, faults)
+    return tuple(atom.text for atom in entry.types) or (OBJECT,)
+
+
+def _note_cycles(
+    entries: Sequence[_Typed], parents: Mapping[str, tuple[str, ...]], faults: Faults
+) -> set[str]:
+    """Notes the types that lie under themselves, or too deep; the types that lie in or under such.
+
+    Types are taken away from the top down; those that remain have one above that remains.
+    """
+    above = {name: [each for each in row if each in parents] for name, row in parents.items()}
+    below: dict[str, list[str]] = {}
+    for name, row in above.items():
+        for each in row:
+            below.setdefault(each, []).append(name)
+    waiting = {name: len(row) for name, row in above.items()}
+    layer = [name for name, count in waiting.items() if count == 0]
+    for _ in range(_DEEPEST):
+        following: list[str] = []
+        for name in layer:
+            del waiting[name]
+            for each in below.get(name, ()):
+                waiting[each] -= 1
+                if waiting[each] == 0:
+                    following.append(each)
+        layer = following
+    for entry in entries:
+        if entry.atom.text in layer[:1]:
+            what = f"type '{short(entry.atom)}' lies under more than {_DEEPEST} others"
+            faults.add(entry.atom, what)
+            return set(waiting)
+    walks: dict[str, int] = {}
+    for number, entry in enumerate(entries):
+        name = entry.atom.text
+        while name in waiting and name not in walks:
+            walks[name] = number
+            name = next(each for each in above[name] if each in waiting)
+        if name in waiting and walks[name] == number:
+            cycle = {name}
+            while (name := next(each for each in above[name] if each in waiting)) not in cycle:
+                cycle.add(name)
+            first = next(each.atom for each in entries if each.atom.text in cycle)
+            faults.add(first, f"type '{short(first)}' lies under itself")
+    return set(waiting)
+
+
+def read_objects(
+    nodes: Sequence[Node],
+    domain: Domain,
+    constants: Sequence[Object],
+    faults: Faults,
+    *,
+    loose: bool = False,
+) -> tuple[Object, ...]:
+    """The objects (or constants) declared by ``nodes``.
+
+    A problem may declare a constant of its domain once more, with the same type; benchmarks do.
+    """
+    types = None if loose else domain.type_names
+    known = {each.name: each for each in constants}
+    objects: dict[str, Object] = {}
+    for entry in _read_typed_list(nodes, "an object", faults):
+        atom = entry.atom
+        name = atom.text
+        if name in objects:
+            line = objects[name].line
+            what = f"object '{short(atom)}' is declared twice, first at line {line}"
+            if entry.types and objects[name].type not in (each.text for each in entry.types):
+                what += "; one that is of two types needs a type under both"
+            faults.add(atom, what)
+            continue
+        if entry.either and len(entry.types) > 1:
+            what = f"object '{short(atom)}' must have one type; 'either' is for parameters"
+            faults.add(atom, what)
+        above = _known_types(entry, types, faults)
+        thing = Object(name, above[0] if above else "", faults.file, atom.line, atom.column)
+        constant = known.get(name)
+        if constant is None:
+            objects[name] = thing
+        elif thing.type and constant.type != thing.type:
+            what = (
+                f"object '{short(atom)}' is a constant of type {constant.type}, declared at "
+                f"{constant.file}:{constant.line}; its type here is {thing.type}"
+            )
+            faults.add(atom, what)
+    return tuple(objects.values())
+
+
+def read_predicates(nodes: Sequence[Node], domain: Domain, faults: Faults) -> tuple[Predicate, ...]:
+    """The declared predicates."""
+    found: dict[str, Predicate] = {}
+    lines: dict[str, int] = {}
+    for node in nodes:
+        if not isinstance(node, SList) or not node.items:
+            faults.add(node, f"expected a predicate such as (name ?x - type), got '{short(node)}'")
+            continue
+        title = node.items[0]
+        if isinstance(title, Atom) and title.text == EQUALITY and len(node.items) > 2:
+            continue  # declared by old files, though implied
+        name = read_name(title, "a predicate's name", faults)
+        if name is None:
+            continue
+        predicate = Predicate(name, read_variables(node.items[1:], domain, faults, named=False))
+        if name in found:
+            what = f"predicate '{short(title)}' is declared twice, first at line {lines[name]}"
+            faults.add(title, what)
+            continue
+        if name in RESERVED:
+            faults.add(title, f"'{name}' is a word of PDDL; call the predicate something else")
+        found[name] = predicate
+        lines[name] = node.line
+    return tuple(found.values())
+
+
+def read_functions(nodes: Sequence[Node], domain: Domain, faults: Faults) -> tuple[Function, ...]:
+    """The declared functions, ``(f ?x - t) (g) - number``; a type other than number is refused."""
+    found: dict[str, Function] = {}
+    index = 0
+    while index < len(nodes):
+        node = nodes[index]
+        index += 1
+        if isinstance(node, Atom) and node.text == "-":
+            kind = nodes[index] if index < len(nodes) else node
+            index += 1
+            if kind is node or not found:
+                faults.add(node, "'-' must stand between functions and their type")
+            elif not isinstance(kind, Atom) or kind.text != "number":
+                what = f"functions of type '{short(kind)}' (object fluents) are not supported; "
+                faults.add(kind, what + "only '- number' is")
+            continue
+        function = _read_function(node, domain, faults)
+        if function is not None and function.name in found:
+            faults.add(node, f"function '{function.name}' is declared twice")
+        elif function is not None:
+            found[function.name] = function
+    return tuple(found.values())
+
+
+def _read_function(node: Node, domain: Domain, faults: Faults) -> Function | None:
+    if not isinstance(node, SList) or not node.items:
+        faults.add(node, f"expected a function such as (name ?x - type), got '{short(node)}'")
+        return None
+    name = read_name(node.items[0], "a function's name", faults)
+    if name is None:
+        return None
+    parameters = read_variables(node.items[1:], domain, faults, named=False)
+    if name == TOTAL_COST and parameters:
+        faults.add(node, f"function '{TOTAL_COST}' takes no parameters")
+        parameters = ()
+    return Function(name, parameters)

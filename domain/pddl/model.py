@@ -1,0 +1,225 @@
+"""PDDL as data: what a domain and a problem say.
+
+Names are lower case, as PDDL ignores case; variables keep their question mark. Everything is
+immutable and in the order of the file, so that whatever is built from it is deterministic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from galley.domain.pddl.formula import (
+    OBJECT,
+    Effect,
+    Fact,
+    Formula,
+    FunctionTerm,
+    Variable,
+)
+
+TOTAL_COST = "total-cost"
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type and the types directly above it (``object`` where the file names none)."""
+
+    name: str
+    parents: tuple[str, ...] = (OBJECT,)
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """An object of a problem or a constant of a domain, and where it was declared.
+
+    Attributes:
+        name: its name.
+        type: the one type it was declared with.
+        file: the file that declares it, as the user named it.
+        line: 1-based line of its name.
+        column: 1-based column of its name.
+    """
+
+    name: str
+    type: str
+    file: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A declared predicate."""
+
+    name: str
+    parameters: tuple[Variable, ...]
+
+    @property
+    def arity(self) -> int:
+        """The number of arguments it takes."""
+        return len(self.parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A declared function whose values are numbers; ``total-cost`` is one, without parameters."""
+
+    name: str
+    parameters: tuple[Variable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSchema:
+    """An action with parameters.
+
+    Where an effect both deletes and adds a fact, adding wins (PDDL 2.1, section 3.3).
+
+    Attributes:
+        name: its name.
+        parameters: its variables in order.
+        precondition: formulas that must all hold.
+        effect: effects that all happen; conditions of ``When`` are read before any of them.
+        cost: what it adds to ``total-cost``: numbers and function terms, summed; nothing adds 0.
+        line: 1-based line of its name.
+        column: 1-based column of its name.
+    """
+
+    name: str
+    parameters: tuple[Variable, ...]
+    precondition: tuple[Formula, ...]
+    effect: tuple[Effect, ...]
+    cost: tuple[float | FunctionTerm, ...] = ()
+    line: int = field(default=0, compare=False)
+    column: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What can be said and done.
+
+    Attributes:
+        name: the domain's name, which problems refer to.
+        file: the file it was read from, as the user named it.
+        requirements: the declared requirements, with their colon.
+        types: declared types in order; ``object`` is implied.
+        constants: objects that every problem has.
+        predicates: declared predicates in order; equality is implied.
+        actions: action schemas in order.
+        functions: declared functions in order.
+    """
+
+    name: str
+    file: str
+    requirements: tuple[str, ...] = ()
+    types: tuple[Type, ...] = ()
+    constants: tuple[Object, ...] = ()
+    predicates: tuple[Predicate, ...] = ()
+    actions: tuple[ActionSchema, ...] = ()
+    functions: tuple[Function, ...] = ()
+
+    def predicate(self, name: str) -> Predicate | None:
+        """The predicate called ``name``."""
+        return self._predicates.get(name)
+
+    def action(self, name: str) -> ActionSchema | None:
+        """The action schema called ``name``."""
+        return self._actions.get(name)
+
+    def function(self, name: str) -> Function | None:
+        """The function called ``name``."""
+        return self._functions.get(name)
+
+    def supertypes(self, name: str) -> frozenset[str]:
+        """``name`` and every type above it, up to ``object``."""
+        found = self._supertypes.get(name)
+        if found is None:
+            found = self._supertypes[name] = self._find_supertypes(name)
+        return found
+
+    def is_a(self, name: str, allowed: tuple[str, ...]) -> bool:
+        """Whether the type ``name`` is, or lies under, one of ``allowed``."""
+        return not self.supertypes(name).isdisjoint(allowed)
+
+    # Readers and grounders ask these for every fact of a problem.
+
+    @cached_property
+    def type_names(self) -> frozenset[str]:
+        """The names of the declared types."""
+        return frozenset(self._parents)
+
+    @cached_property
+    def predicate_names(self) -> frozenset[str]:
+        """The names of the declared predicates."""
+        return frozenset(self._predicates)
+
+    @cached_property
+    def function_names(self) -> frozenset[str]:
+        """The names of the declared functions."""
+        return frozenset(self._functions)
+
+    @cached_property
+    def _actions(self) -> dict[str, ActionSchema]:
+        return {each.name: each for each in self.actions}
+
+    @cached_property
+    def _functions(self) -> dict[str, Function]:
+        return {each.name: each for each in self.functions}
+
+    @cached_property
+    def _predicates(self) -> dict[str, Predicate]:
+        return {each.name: each for each in self.predicates}
+
+    @cached_property
+    def _parents(self) -> dict[str, tuple[str, ...]]:
+        return {each.name: each.parents for each in self.types}
+
+    @cached_property
+    def _supertypes(self) -> dict[str, frozenset[str]]:
+        return {}
+
+    def _find_supertypes(self, name: str) -> frozenset[str]:
+        found = {OBJECT}
+        frontier = [name]
+        while frontier:
+            current = frontier.pop()
+            if current not in found:
+                found.add(current)
+                frontier += self._parents.get(current, ())
+        return frozenset(found)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One task in a domain.
+
+    Attributes:
+        name: the problem's name.
+        domain: the name of its domain.
+        file: the file it was read from, as the user named it.
+        objects: the domain's constants, then the problem's own objects, each with its place.
+        init: the facts that hold at the start, in order, without repetition; all others are false.
+        goal: formulas that must all hold at the end.
+        init_places: line and column of each fact of ``init``.
+        values: the value of each ground function term; only costs read them.
+        metric: whether ``total-cost`` is to be minimised; if not, every action costs 1.
+    """
+
+    name: str
+    domain: str
+    file: str
+    objects: tuple[Object, ...] = ()
+    init: tuple[Fact, ...] = ()
+    goal: tuple[Formula, ...] = ()
+    init_places: tuple[tuple[int, int], ...] = ()
+    values: Mapping[Fact, float] = field(default_factory=dict)
+    metric: bool = False
+
+    def object(self, name: str) -> Object | None:
+        """The object called ``name``."""
+        return self._objects.get(name)
+
+    @cached_property
+    def _objects(self) -> dict[str, Object]:
+        return {each.name: each for each in self.objects}

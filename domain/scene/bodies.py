@@ -1,0 +1,264 @@
+"""Reads the things of a scene file: furniture (bodies, joints, regions, handles) and items."""
+
+from __future__ import annotations
+
+import numpy as np
+import yaml
+
+from galley.domain.errors import did_you_mean
+from galley.domain.frames import Array, frozen, rotation_z, transform
+from galley.domain.scene.model import (
+    WORLD,
+    Body,
+    Grasp,
+    Handle,
+    Item,
+    Joint,
+    Physics,
+    Region,
+    Scene,
+    Shape,
+)
+from galley.domain.scene.shapes import POSE_KEYS, read_direction, read_pose, read_shape
+from galley.domain.scene.yaml_reader import Entry, Reader, is_null, root_of_other
+
+BODY_KEYS = ("parent", "joint", "mass", "friction", "restitution", *POSE_KEYS)
+
+
+def read_body(name: str, entry: Entry, physics: Physics) -> Body:
+    """A body of the section ``bodies``; its parent and joint are checked by ``check_carriers``."""
+    f = entry.fields(("shapes",), BODY_KEYS)
+    shapes = _shapes(f)
+    friction, restitution = _surface(f, physics)
+    return Body(
+        name=name,
+        parent=f["parent"].text() if "parent" in f else WORLD,
+        joint=f["joint"].text() if "joint" in f else None,
+        X_WB0=read_pose(f),
+        shapes=shapes,
+        mass=f["mass"].number(positive=True) if "mass" in f else 5.0,
+        friction=friction,
+        restitution=restitution,
+    )
+
+
+def _shapes(f: dict[str, Entry]) -> tuple[Shape, ...]:
+    shapes = tuple(read_shape(e) for e in f["shapes"].elements()) if "shapes" in f else ()
+    if "shapes" in f and not shapes:
+        f["shapes"].fault("needs at least one shape")
+    return shapes
+
+
+def _surface(f: dict[str, Entry], default: Physics) -> tuple[float, float]:
+    """Friction and restitution."""
+    return (
+        f["friction"].number(at_least=0) if "friction" in f else default.friction,
+        f["restitution"].number(at_least=0, at_most=1)
+        if "restitution" in f
+        else default.restitution,
+    )
+
+
+def check_carriers(
+    top: dict[str, Entry], bodies: tuple[Body, ...], joints: tuple[Joint, ...]
+) -> None:
+    """Every parent and joint exists, no body carries itself, every joint moves one body."""
+    names = tuple(b.name for b in bodies)
+    joint_names = tuple(j.name for j in joints)
+    parents = {b.name: b.parent for b in bodies}
+    used: dict[str, str] = {}
+    entries = top["bodies"].named() if "bodies" in top else {}
+    for body in bodies:
+        entry = entries[body.name].fields(("shapes",), BODY_KEYS)
+        if body.parent != WORLD and body.parent not in names:
+            entry["parent"].fault(
+                f"unknown parent body '{body.parent}'{did_you_mean(body.parent, names)}"
+            )
+        if body.joint is not None:
+            if body.joint not in joint_names:
+                hint = did_you_mean(body.joint, joint_names)
+                entry["joint"].fault(f"unknown joint '{body.joint}'{hint}")
+            elif body.joint in used:
+                entry["joint"].fault(f"joint '{body.joint}' already moves '{used[body.joint]}'")
+            used[body.joint] = body.name
+        seen, at = set(), body.name
+        while at != WORLD and at in parents and at not in seen:
+            seen.add(at)
+            at = parents[at]
+        if at in seen:
+            entry["parent"].fault("is carried by itself: its parents form a circle")
+    for joint in joints:
+        if joint.name not in used:
+            top["joints"].named()[joint.name].fault("moves no body: give one body the key 'joint'")
+
+
+def read_joint(name: str, entry: Entry) -> Joint:
+    """A joint of the section ``joints``."""
+    f = entry.fields(("type", "axis", "limits"), ("pivot", "start", "friction", "damping"))
+    kind = f["type"].text(("prismatic", "revolute")) if "type" in f else "prismatic"
+    lower, upper = f["limits"].interval() if "limits" in f else (0.0, 1.0)
+    start = f["start"].number() if "start" in f else 0.0
+    if not lower <= start <= upper:
+        (f.get("start") or entry).fault(f"start {start:g} lies outside [{lower:g}, {upper:g}]")
+    if kind == "revolute" and "pivot" not in f:
+        entry.fault("a revolute joint needs a pivot: a point on its axis")
+    return Joint(
+        name=name,
+        kind=kind,
+        axis=read_direction(f["axis"]) if "axis" in f else frozen((1.0, 0.0, 0.0)),
+        pivot=frozen(f["pivot"].vector(3) if "pivot" in f else np.zeros(3)),
+        lower=lower,
+        upper=upper,
+        start=start,
+        friction=f["friction"].number(at_least=0) if "friction" in f else 1.0,
+        damping=f["damping"].number(at_least=0) if "damping" in f else 1.0,
+    )
+
+
+def read_region(name: str, entry: Entry, bodies: tuple[str, ...]) -> Region:
+    """A region of the section ``regions``: flat rectangles, or one box."""
+    f = entry.fields(("body",), ("surface", "volume"))
+    body = f["body"].text(bodies) if "body" in f else ""
+    if ("surface" in f) == ("volume" in f):
+        entry.fault("needs either a surface or a volume")
+        return Region(name, body, "surface", frozen(np.zeros((1, 2, 3))))
+    if "volume" in f:
+        ranges = [e.interval(wide=True) for e in f["volume"].elements()]
+        if len(ranges) != 3:
+            f["volume"].fault("expected three ranges: [[x0, x1], [y0, y1], [z0, z1]]")
+            ranges = [(0.0, 1.0)] * 3
+        return Region(name, body, "volume", frozen([np.array(ranges).T]))
+    boxes = []
+    for element in f["surface"].elements():
+        g = element.fields(("x", "y", "z"))
+        if len(g) == 3:
+            x, y = g["x"].interval(wide=True), g["y"].interval(wide=True)
+            z = g["z"].number()
+            boxes.append([[x[0], y[0], z], [x[1], y[1], z]])
+    if not boxes:
+        f["surface"].fault("needs at least one rectangle {x: [..], y: [..], z: ..}")
+        boxes.append([[0.0] * 3, [1.0, 1.0, 0.0]])
+    return Region(name, body, "surface", frozen(boxes))
+
+
+def read_handle(
+    name: str, entry: Entry, bodies: tuple[str, ...], joints: tuple[str, ...]
+) -> Handle:
+    """A handle of the section ``handles``."""
+    f = entry.fields(("body", "joint", "point", "approach", "closing", "thickness"), ("span",))
+    approach = read_direction(f["approach"]) if "approach" in f else frozen((1.0, 0.0, 0.0))
+    closing = read_direction(f["closing"]) if "closing" in f else frozen((0.0, 0.0, 1.0))
+    if abs(float(approach @ closing)) > 1e-6:
+        entry.fault("approach and closing must be perpendicular")
+    return Handle(
+        name=name,
+        body=f["body"].text(bodies) if "body" in f else "",
+        joint=f["joint"].text(joints) if "joint" in f else "",
+        point=frozen(f["point"].vector(3) if "point" in f else np.zeros(3)),
+        approach=approach,
+        closing=closing,
+        thickness=f["thickness"].number(positive=True, at_most=0.08) if "thickness" in f else 0.02,
+        span=f["span"].number(at_least=0) if "span" in f else 0.0,
+    )
+
+
+def check_handles(reader: Reader, scene: Scene) -> None:
+    """A handle belongs to what its joint moves, and so does the volume that it opens."""
+    for handle in scene.handles:
+        if handle.body not in scene.moved_by(handle.joint):
+            key = f"handles.{handle.name}.body"
+            what = f"'{handle.body}' is not moved by '{handle.joint}'"
+            reader.fault(key, what)
+    for binding in scene.bindings:
+        if binding.handle is None or binding.region is None:
+            continue
+        region, joint = scene.region(binding.region), scene.handle(binding.handle).joint
+        key = f"objects.{binding.object}.region"
+        if region.kind != "volume":
+            what = f"'{region.name}' is a surface; what a handle opens needs a volume"
+            reader.fault(key, what)
+        elif region.body not in scene.moved_by(joint):
+            reader.fault(key, f"'{region.name}' is not moved by '{joint}'")
+
+
+def read_item(
+    name: str, entry: Entry, physics: Physics, regions: tuple[Region, ...]
+) -> tuple[str, Item]:
+    """The item, and the body in whose frame its ``X_WI`` still is."""
+    optional = ("label", "friction", "restitution", "grasps", "size")
+    f = entry.fields(("shapes", "mass", "pose"), optional)
+    shapes = _shapes(f)
+    solid = [s for s in shapes if s.collision]
+    if shapes and not solid:
+        f["shapes"].fault("needs at least one shape that can be touched")
+    if "size" in f:
+        size = f["size"].vector(3, positive=True)
+    elif any(s.kind == "mesh" for s in solid):
+        entry.fault("an item with a mesh needs the key 'size' (its bounding box)")
+        size = np.ones(3)
+    else:
+        size = 2.0 * np.max([_reach(s) for s in solid], axis=0) if solid else np.ones(3)
+    body, X_BI = WORLD, frozen(np.eye(4))
+    if "pose" in f:
+        body, X_BI = _item_pose(f["pose"], float(size[2]), regions)
+    friction, restitution = _surface(f, physics)
+    return body, Item(
+        name=name,
+        label=f["label"].text() if "label" in f else name,
+        size=frozen(size),
+        shapes=shapes,
+        mass=f["mass"].number(positive=True) if "mass" in f else 1.0,
+        friction=friction,
+        restitution=restitution,
+        X_WI=X_BI,
+        grasps=tuple(_grasp(e) for e in _listed(f["grasps"])) if "grasps" in f else (),
+    )
+
+
+def _item_pose(entry: Entry, height: float, regions: tuple[Region, ...]) -> tuple[str, Array]:
+    """The body in whose frame the pose is given (that of the region), and the pose (4, 4)."""
+    f = entry.fields((), ("on", "xy", "yaw", *POSE_KEYS))
+    if "on" not in f:
+        if "xyz" not in f:
+            entry.fault("needs either {on: REGION, xy: [x, y], yaw: ANGLE} or {xyz: ..., rpy: ...}")
+        return WORLD, read_pose(f)
+    names = tuple(r.name for r in regions)
+    region = next((r for r in regions if r.name == f["on"].text(names)), None)
+    xy = f["xy"].vector(2) if "xy" in f else np.zeros(2)
+    if "xy" not in f:
+        entry.fault("needs the key 'xy'")
+    yaw = f["yaw"].number() if "yaw" in f else 0.0
+    if region is None:
+        return WORLD, frozen(np.eye(4))
+    floors = [
+        float(b[0, 2]) for b in region.boxes if (xy >= b[0, :2]).all() and (xy <= b[1, :2]).all()
+    ]
+    if not floors and "xy" in f:
+        f["xy"].fault(f"lies outside the region '{region.name}'")
+    z = (floors[0] if floors else 0.0) + height / 2.0
+    return region.body, frozen(transform(rotation_z(yaw), (*xy, z)))
+
+
+def _listed(entry: Entry) -> list[Entry]:
+    """The grasps in the list, or in the file beside the scene file that is named instead."""
+    if not isinstance(entry.node, yaml.ScalarNode) or is_null(entry.node):
+        return entry.elements()
+    if not entry.text():
+        entry.fault("needs a list of grasps, or the name of a file with one")
+        return []
+    root = root_of_other(entry, entry.file.parent / entry.text())
+    return root.elements() if root is not None else []
+
+
+def _grasp(entry: Entry) -> Grasp:
+    f = entry.fields(("name", "width", "xyz", "rpy"))
+    return Grasp(
+        name=f["name"].text() if "name" in f else "",
+        X_IT=read_pose(f),
+        width=f["width"].number(positive=True, at_most=0.08) if "width" in f else 0.05,
+    )
+
+
+def _reach(shape: Shape) -> Array:
+    """How far (3,) a shape reaches from its item's centre along each axis, metres."""
+    return np.abs(shape.X_BS[:3, 3]) + np.abs(shape.X_BS[:3, :3]) @ shape.half_extents

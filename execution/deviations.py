@@ -1,0 +1,147 @@
+"""What is against what was to be: the differences between two States that matter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from galley.domain.frames import Array, inverse
+from galley.domain.scene.model import HAND, Item, Scene
+from galley.domain.state import State, item_pose
+from galley.motion.thresholds import Thresholds
+from galley.robots.model import RobotModel
+from galley.robots.panda.mobile import hand_pose
+
+UPRIGHT = np.radians(20.0)  # rad from the vertical; an item that leans more has fallen over
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """One difference, larger than its threshold.
+
+    Attributes:
+        kind: ``not-held`` (it was to be in the hand), ``held`` (it was not), ``slipped`` in the
+            hand, ``toppled``, ``moved``, ``drawer``, ``base`` or ``arm``.
+        name: of the item, scene joint or joint group.
+        amount: how far off, m or rad; 0 where it is a matter of yes or no.
+        unit: ``m``, ``rad`` or empty.
+        words: one sentence.
+    """
+
+    kind: str
+    name: str
+    amount: float
+    unit: str
+    words: str
+
+    def __str__(self) -> str:
+        return self.words
+
+
+def deviations(
+    scene: Scene, robot: RobotModel, expected: State, observed: State, limits: Thresholds
+) -> tuple[Deviation, ...]:
+    """All differences beyond the thresholds, items first, in the order of the scene."""
+    hands = tuple(hand_pose(state.q, scene.robot.base) for state in (expected, observed))
+    found = []
+    for index in range(len(scene.items)):
+        one = _item(scene, expected, observed, index, hands, limits)
+        if one is not None:
+            found.append(one)
+    return (*found, *_joints(scene, robot, expected, observed, limits))
+
+
+def _item(
+    scene: Scene,
+    expected: State,
+    observed: State,
+    index: int,
+    hands: tuple[Array, ...],
+    limits: Thresholds,
+) -> Deviation | None:
+    item, name = scene.items[index], scene.items[index].name
+    was, now = expected.items[index], observed.items[index]
+    if was.parent == HAND and now.parent != HAND:
+        X_WI = item_pose(scene, observed, index, hands[1])
+        where = ", ".join(f"{v:.2f}" for v in X_WI[:3, 3])
+        return Deviation("not-held", name, 0.0, "", f"{name} is not in the hand but at ({where})")
+    if was.parent != HAND and now.parent == HAND:
+        return Deviation("held", name, 0.0, "", f"{name} is still in the hand")
+    if now.parent == HAND:
+        away, turned = _apart(item, was.X_PI, now.X_PI)
+        if away > limits.slipped:
+            words = f"{name} has slipped by {1e3 * away:.1f} mm in the hand"
+            return Deviation("slipped", name, away, "m", words)
+        if turned > limits.slipped_turn:
+            words = f"{name} has turned by {np.degrees(turned):.0f} degrees in the hand"
+            return Deviation("slipped", name, turned, "rad", words)
+        return None
+    X_was, X_now = (
+        item_pose(scene, state, index, X_WH)
+        for state, X_WH in zip((expected, observed), hands, strict=True)
+    )
+    away, turned = _apart(item, X_was, X_now)
+    leans = _between(X_was[:3, 2], X_now[:3, 2])
+    if leans > UPRIGHT:
+        words = f"{name} has fallen over: it leans by {np.degrees(leans):.0f} degrees"
+        return Deviation("toppled", name, leans, "rad", words)
+    if away > limits.item_moved:
+        words = f"{name} is {1e3 * away:.1f} mm from where it was thought to be"
+        return Deviation("moved", name, away, "m", words)
+    if turned > limits.item_turned:
+        words = f"{name} is turned by {np.degrees(turned):.0f} degrees"
+        return Deviation("moved", name, turned, "rad", words)
+    return None
+
+
+def _joints(
+    scene: Scene, robot: RobotModel, expected: State, observed: State, limits: Thresholds
+) -> list[Deviation]:
+    found = []
+    for joint, was, now in zip(scene.joints, expected.scene_q, observed.scene_q, strict=True):
+        if abs(now - was) > limits.joint_off:
+            unit, scale = ("rad", 1.0) if joint.kind == "revolute" else ("mm", 1e3)
+            words = f"{joint.name} is open by {scale * now:.1f} {unit}, not {scale * was:.1f}"
+            amount = abs(float(now - was))
+            found.append(
+                Deviation("drawer", joint.name, amount, "m" if unit == "mm" else unit, words)
+            )
+    base, arm = robot.slice("base"), robot.slice("arm")
+    off = observed.q - expected.q
+    away, turned = float(np.hypot(*off[base][:2])), abs(float(_wrapped(off[base][2])))
+    if away > limits.base_off:
+        found.append(
+            Deviation("base", "base", away, "m", f"the base stands {1e3 * away:.0f} mm off")
+        )
+    elif turned > limits.base_turned:
+        words = f"the base is turned by {np.degrees(turned):.1f} degrees"
+        found.append(Deviation("base", "base", turned, "rad", words))
+    worst = int(np.argmax(np.abs(off[arm])))
+    if abs(off[arm][worst]) > limits.arm_off:
+        name = robot.group("arm").joints[worst]
+        amount = abs(float(off[arm][worst]))
+        found.append(Deviation("arm", name, amount, "rad", f"{name} is {amount:.3f} rad off"))
+    return found
+
+
+def _apart(item: Item, X_A: Array, X_B: Array) -> tuple[float, float]:
+    """``apart`` for an item: how a round one is turned about its axis can't be seen."""
+    away, turned = apart(X_A, X_B)
+    return away, _between(X_A[:3, 2], X_B[:3, 2]) if item.round else turned
+
+
+def apart(X_A: Array, X_B: Array) -> tuple[float, float]:
+    """Metres and radians between two poses (4, 4)."""
+    X = inverse(X_A) @ X_B
+    cosine = np.clip(0.5 * (np.trace(X[:3, :3]) - 1.0), -1.0, 1.0)
+    return float(np.linalg.norm(X[:3, 3])), float(np.arccos(cosine))
+
+
+def _between(a: Array, b: Array) -> float:
+    """Radians between two unit vectors."""
+    return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
+
+
+def _wrapped(angle: float) -> float:
+    return (angle + np.pi) % (2.0 * np.pi) - np.pi

@@ -1,0 +1,156 @@
+"""Whether an item stands somewhere: boxes against boxes, nothing else.
+
+Deliberately simpler than the collision worlds: what disturbs a run must not lean on the code that
+plans it. Every shape counts as its bounding box, so that a place found free is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from galley.domain.frames import Array, inverse, rotation_z, transform
+from galley.domain.scene.model import Item, Scene, Shape
+from galley.robots.meshes import mesh_points
+
+TOUCHING = 1e-4  # m of overlap that still counts as touching
+LEVEL = 0.005  # m between an item's lowest corners and the top of what carries it
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Oriented boxes.
+
+    Attributes:
+        X: poses of their centres in the world (n, 4, 4). half: half their sides (n, 3), metres.
+    """
+
+    X: Array
+    half: Array
+
+    def joined(self, other: Boxes) -> Boxes:
+        """These and those of ``other``."""
+        return Boxes(np.concatenate([self.X, other.X]), np.concatenate([self.half, other.half]))
+
+
+def furniture(scene: Scene, scene_q: Array) -> Boxes:
+    """A box around every shape that can be touched, for scene joint values (nj,)."""
+    poses, halves = [np.empty((0, 4, 4))], [np.empty((0, 3))]
+    for body in scene.bodies:
+        X_WB = scene.body_pose(body.name, scene_q)
+        for shape in body.shapes:
+            if shape.collision:
+                X_BC, half = _bounds(shape)
+                poses.append((X_WB @ X_BC)[None])
+                halves.append(half[None])
+    return Boxes(np.concatenate(poses), np.concatenate(halves))
+
+
+def box_of(item: Item, X_WI: Array) -> Boxes:
+    """The item's bounding box at X_WI (4, 4)."""
+    return Boxes(X_WI[None], item.size[None] / 2.0)
+
+
+def boxes_of(items: Sequence[Item], poses: Sequence[Array]) -> Boxes:
+    """The bounding boxes of items at their poses X_WI (4, 4)."""
+    sizes = np.array([item.size / 2.0 for item in items]).reshape(-1, 3)
+    return Boxes(np.array(poses).reshape(-1, 4, 4), sizes)
+
+
+def overlaps(box: Boxes, others: Boxes) -> Array:
+    """How deep (n,) one box overlaps each of n others, metres; negative: the gap, at least.
+
+    Separating axes: 3 + 3 face normals and 9 products of edges (Gottschalk, Lin and Manocha,
+    1996).
+    """
+    R, S = box.X[0, :3, :3], others.X[:, :3, :3]
+    d = others.X[:, :3, 3] - box.X[0, :3, 3]
+    n = len(d)
+    faces = np.broadcast_to(R.T, (n, 3, 3))
+    edges = np.cross(R.T[None, :, None, :], np.swapaxes(S, 1, 2)[:, None, :, :]).reshape(n, 9, 3)
+    axes = np.concatenate([faces, np.swapaxes(S, 1, 2), edges], axis=1)  # (n, 15, 3), rows
+    length = np.linalg.norm(axes, axis=2)
+    axes = axes / np.maximum(length, 1e-12)[..., None]
+    own = np.abs(axes @ R) @ box.half[0]
+    theirs = np.einsum("naj,nj->na", np.abs(axes @ S), others.half)
+    depth = own + theirs - np.abs(np.einsum("nai,ni->na", axes, d))
+    depth[length < 1e-6] = np.inf  # parallel edges: no axis of their own
+    return np.asarray(depth.min(axis=1))
+
+
+def displaced(X_WI: Array, way: Array, turn: float = 0.0) -> Array:
+    """X_WI (4, 4) moved by ``way`` (2,) in the plane, m, and turned about the vertical through its
+    centre, rad."""
+    return transform(rotation_z(turn) @ X_WI[:3, :3], X_WI[:3, 3] + np.array([*way, 0.0]))
+
+
+def collides(item: Item, before: Array, now: Array, others: Boxes) -> bool:
+    """Whether an item moved from ``before`` to ``now`` overlaps something deeper than it did."""
+    if not len(others.X):
+        return False
+    deep = overlaps(box_of(item, now), others)
+    limit = np.full(len(deep), TOUCHING)
+    if (deep > limit).any():
+        limit = np.maximum(overlaps(box_of(item, before), others), 0.0) + TOUCHING
+    return bool((deep > limit).any())
+
+
+def carried(item: Item, X_WI: Array, supports: Boxes) -> Array:
+    """Which of n boxes each of the item's lowest corners, and the middle between them, stand on.
+
+    Returns:
+        (k + 1, n) truth values, the middle last. A box carries with a level top only, so that a
+        tilted one carries nothing.
+    """
+    signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, 8).T
+    corners = (signs * item.size / 2.0) @ X_WI[:3, :3].T + X_WI[:3, 3]
+    corners = corners[corners[:, 2] < corners[:, 2].min() + LEVEL]
+    points = np.vstack([corners, corners.mean(axis=0)])
+    up: Array = np.abs(supports.X[:, 2, :3])  # of each box's axes, the vertical part
+    level = up.max(axis=1) > 1.0 - 1e-6
+    tops = supports.X[:, 2, 3] + np.einsum("nj,nj->n", up, supports.half)
+    local = np.einsum(
+        "nji,pnj->pni", supports.X[:, :3, :3], points[:, None] - supports.X[None, :, :3, 3]
+    )
+    inside = np.abs(local) <= supports.half + LEVEL  # the height, which is checked next, included
+    flat = np.argmax(up, axis=1)
+    for axis in range(3):  # sideways there is no tolerance: nothing may hang over an edge
+        exact = np.abs(local[:, :, axis]) <= supports.half[:, axis] + 1e-9
+        inside[:, :, axis] = np.where(flat == axis, inside[:, :, axis], exact)
+    high = np.abs(points[:, None, 2] - tops) <= LEVEL
+    return np.asarray(inside.all(axis=2) & high & level)
+
+
+def stands(
+    scene: Scene, scene_q: Array, item: Item, before: Array, now: Array, solids: Boxes
+) -> bool:
+    """Whether an item moved from ``before`` to ``now`` is carried by as many corners as it was,
+    and its centre is over every region that it was over."""
+    were, are = (np.any(carried(item, X, solids), axis=1).tolist() for X in (before, now))
+    if sum(are[:-1]) < sum(were[:-1]) or (were[-1] and not are[-1]):
+        return False
+    return all(_over(scene, scene_q, before, now))
+
+
+def _over(scene: Scene, scene_q: Array, before: Array, now: Array) -> list[bool]:
+    """For each part of a region that an item's centre was over or in, whether it still is."""
+    found = []
+    for region in scene.regions:
+        X_BW = inverse(scene.body_pose(region.body, scene_q))
+        p, q = ((X_BW @ X)[:2, 3] for X in (before, now))
+        for lower, upper in region.boxes:
+            if (p >= lower[:2]).all() and (p <= upper[:2]).all():
+                found.append(bool((q >= lower[:2]).all() and (q <= upper[:2]).all()))
+    return found
+
+
+def _bounds(shape: Shape) -> tuple[Array, Array]:
+    """X_BC (4, 4) and half extents (3,) of the box around a shape, in its body's frame."""
+    if shape.kind != "mesh":
+        return shape.X_BS, shape.half_extents
+    assert shape.mesh is not None
+    points = mesh_points(shape.mesh) * shape.size[0]
+    low, high = points.min(axis=0), points.max(axis=0)
+    return shape.X_BS @ transform(None, (low + high) / 2.0), (high - low) / 2.0

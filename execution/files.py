@@ -1,0 +1,277 @@
+"""Execution into files: what a controller of a real arm needs to run the motions.
+
+A folder with one CSV file a motion, an index ``motions.json`` with what each motion may touch, when
+it is to stop and where it is to end, and a README.txt that explains both. Nothing here knows the
+simulators: observation is left to another executor, which can run the motions, too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from galley.domain.errors import BadInput
+from galley.domain.files import write_whole
+from galley.domain.frames import inverse, to_pose7
+from galley.domain.log import Log
+from galley.domain.scene.model import Scene
+from galley.domain.state import State
+from galley.execution.executor import Executor, Observation
+from galley.motion.effects import effects
+from galley.motion.motion import Motion
+from galley.motion.thresholds import THRESHOLDS, Thresholds
+from galley.motion.trajectory.export import CSV_RATE, write_csv
+from galley.robots.model import RobotModel
+from galley.robots.panda.mobile import hand_pose, link0_pose
+
+INDEX = "motions.json"
+SCHEMA_VERSION = 1
+_LONGEST = 80  # characters of a file's name, without number and ending
+
+UNITS = {
+    "contact_force": "N",
+    "stop_force": "N",
+    "pull_force": "N",
+    "push_force": "N",
+    "grip_force": "1",
+    "grip_time": "s",
+    "overtravel": "m",
+    "creep": "m/s",
+    "arrival_time": "s",
+    "stopped_speed": "m/s or rad/s",
+    "settle_time": "s",
+    "at_rest_speed": "m/s",
+    "item_moved": "m",
+    "item_turned": "rad",
+    "slipped": "m",
+    "slipped_turn": "rad",
+    "joint_off": "m or rad",
+    "base_off": "m",
+    "base_turned": "rad",
+    "arm_off": "rad",
+    "held_force": "N",
+    "recoveries": "1",
+}
+"""Of the thresholds, as the index gives them."""
+README = """\
+Motions of a mobile Panda, planned by Galley
+=============================================
+
+Run the motions in the order of motions.json. Each entry names a file beside it.
+All units are SI: m, rad, s, N. Poses are x, y, z, qx, qy, qz, qw.
+
+Files of kind "trajectory" (arm and base)
+-----------------------------------------
+CSV with a header. A row every 1/rate s (rate_Hz in motions.json), the last one at the exact end:
+
+  time [s], then for each joint: NAME position, NAME velocity, NAME acceleration
+
+Every motion begins and ends at rest, and the next one begins where it ends. The set-points keep
+the limits listed under "groups" in motions.json, so that they can be streamed to a position or
+impedance controller as they are. The base is holonomic: x and y in m and the heading in rad, in
+the world's frame, so it needs a localisation that knows this frame. Files whose group is
+base+arm move both at once.
+
+Files of kind "gripper"
+-----------------------
+CSV with one row: the width between the fingers (m), the speed with which it changes (m/s), and the
+force (N). "move" goes to that width. "grasp" closes until the fingers hold something, and then
+presses with the force; the width is what is expected between the fingers then.
+
+What motions.json says of each motion
+-------------------------------------
+  guard        stop early when the force against "direction" (a unit vector in the world) exceeds
+               "force"; "speed" is the most at which the hand may move meanwhile; null: none.
+               The thresholds of the whole run stand under "thresholds", with units.
+  holds        what the hand has hold of: an item, or a joint of the furniture by its handle.
+  may_touch    pairs of links, items and furniture that may touch. Any other contact is a fault:
+               stop.
+  hand_at_end  where the hand (hand_link) is to be when the motion is over, in the world and in the
+               frame of the arm's first link, panda_link0. Compare before going on.
+  scene_joints_at_end  how far drawers and doors are to be open then (m or rad).
+
+What these files are not
+------------------------
+A safety system. Nobody has run them on your arm: check the start pose, begin at a fraction of the
+speed, and keep a hand on the stop button. Where the world is not as it was thought to be, the
+motions that follow no longer fit: observe, and plan anew.
+"""
+
+
+class FileExecutor:
+    """Writes Motions into files (see ``Executor``), and lets another executor run and observe them.
+
+    Files of an earlier run in the folder are replaced: those that its index names, no others.
+
+    Args:
+        inner: runs the motions, so that there is something to observe, validate and film.
+        scene, robot: of the motions.
+        folder: is made if it isn't there; its parent exists.
+        rate: rows a second of arm and base files, Hz.
+        limits: thresholds that the index passes on.
+
+    Raises:
+        BadInput: the folder can't be made or written.
+        ValueError: the rate is not positive.
+    """
+
+    def __init__(
+        self,
+        inner: Executor,
+        scene: Scene,
+        robot: RobotModel,
+        folder: Path,
+        rate: float = CSV_RATE,
+        limits: Thresholds = THRESHOLDS,
+    ) -> None:
+        if not (np.isfinite(rate) and rate > 0.0):
+            raise ValueError(f"rate must be greater than 0, got {rate}")
+        self.inner, self.scene, self.robot = inner, scene, robot
+        self.folder, self.rate, self.limits = folder, rate, limits
+        self._motions: list[dict[str, Any]] = []
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise BadInput.one(folder, f"can't be made: {error.strerror}") from None
+        self._clear()
+        write_whole(folder / "README.txt", README)
+        self._index(finished=False)
+
+    # -- the interface ---------------------------------------------------------------------------
+
+    def observe(self) -> State:
+        """See ``Executor.observe``."""
+        return self.inner.observe()
+
+    def execute(self, motion: Motion, name: str) -> Observation:
+        """See ``Executor.execute``. The file is whole before the motion runs."""
+        before = self.inner.observe()
+        file = f"{len(self._motions):03d}-{_slug(name)}.csv"
+        if motion.group == "fingers":
+            how = self._gripper(self.folder / file, motion)
+        else:
+            group = self.robot.group(motion.group)
+            rows = write_csv(self.folder / file, motion.trajectory, group, self.rate)
+            how = {"kind": "trajectory", "rows": rows, "joints": list(group.joints)}
+        self._motions.append(self._entry(motion, name, file, how, before))
+        self._index(finished=False)
+        return self.inner.execute(motion, name)
+
+    def wait(self, seconds: float) -> None:
+        """See ``Executor.wait``. Nothing is written: the arm stands still until told otherwise."""
+        self.inner.wait(seconds)
+
+    def log(self) -> Log:
+        """See ``Executor.log``: the inner executor's, in the mode ``files``."""
+        return replace(self.inner.log(), mode="files")
+
+    def close(self) -> None:
+        """See ``Executor.close``. The index says from now on that nothing is missing."""
+        self._index(finished=True)
+        self.inner.close()
+
+    # -- files -----------------------------------------------------------------------------------
+
+    def _gripper(self, path: Path, motion: Motion) -> dict[str, Any]:
+        """A command for the gripper: width between the fingers (m), speed of it (m/s), force (N).
+
+        ``grasp`` where the fingers close on something and are to press on it, else ``move``.
+        """
+        width = float(motion.trajectory.end.sum())
+        speed = float(motion.trajectory.peaks(1).sum())
+        closes = width < float(motion.trajectory.start.sum())
+        grasps = closes and bool(motion.allowed)
+        force = self.scene.physics.finger_force if grasps else 0.0
+        header = "time [s],width [m],speed [m/s],force [N]"
+        write_whole(path, f"{header}\n0.0,{width!r},{speed!r},{force!r}\n")
+        what = {"command": "grasp" if grasps else "move", "width_m": width, "speed_m_s": speed}
+        return {"kind": "gripper", "rows": 1, **what, "force_N": force}
+
+    def _entry(
+        self, motion: Motion, name: str, file: str, how: dict[str, Any], before: State
+    ) -> dict[str, Any]:
+        """What the index says of one motion."""
+        model = effects(self.scene, self.robot, motion, before)
+        state = model.at(motion.path.end)
+        X_WH = hand_pose(state.q, self.scene.robot.base)
+        X_WA = link0_pose(state.q[self.robot.slice("base")], self.scene.robot.base)
+        guard = motion.guard
+        return {
+            "file": file,
+            "name": name,
+            "phase": motion.phase,
+            "action_index": motion.action_index,
+            "group": motion.group,
+            **how,
+            "duration_s": motion.trajectory.duration,
+            "start": motion.trajectory.start.tolist(),
+            "end": motion.trajectory.end.tolist(),
+            "guard": None if guard is None else _plain(asdict(guard)),
+            "holds": [{"kind": a.kind, "name": a.name} for a in motion.attachments],
+            "may_touch": [list(names) for names in sorted(motion.allowed)],
+            "hand_at_end": {
+                "in_world": to_pose7(X_WH).tolist(),
+                "in_arm_base": to_pose7(inverse(X_WA) @ X_WH).tolist(),
+            },
+            "scene_joints_at_end": {
+                joint.name: float(value)
+                for joint, value in zip(self.scene.joints, state.scene_q, strict=True)
+            },
+        }
+
+    def _index(self, finished: bool) -> None:
+        groups = [
+            {
+                "name": g.name,
+                "joints": list(g.joints),
+                "units": list(g.units),
+                "lower": g.lower.tolist(),
+                "upper": g.upper.tolist(),
+                "velocity": g.velocity.tolist(),
+                "acceleration": g.acceleration.tolist(),
+                "jerk": g.jerk.tolist(),
+            }
+            for g in self.robot.groups
+        ]
+        thresholds = {
+            f.name: {"value": getattr(self.limits, f.name), "unit": UNITS.get(f.name, "")}
+            for f in fields(self.limits)
+        }
+        index = {
+            "schema_version": SCHEMA_VERSION,
+            "finished": finished,
+            "scene": self.scene.name,
+            "robot": self.robot.name,
+            "hand_link": self.robot.palm,
+            "rate_Hz": self.rate,
+            "joint_order": list(self.robot.joints),
+            "groups": groups,
+            "thresholds": thresholds,
+            "motions": self._motions,
+        }
+        write_whole(self.folder / INDEX, json.dumps(index, indent=1) + "\n")
+
+    def _clear(self) -> None:
+        """Take away what an earlier run left."""
+        try:
+            old = json.loads((self.folder / INDEX).read_text())
+            names = [str(each["file"]) for each in old["motions"]]
+        except (OSError, ValueError, KeyError, TypeError):
+            return  # none, or not ours
+        for name in names:
+            if re.fullmatch(r"\d{3,}-[a-z0-9-]*\.csv", name):
+                (self.folder / name).unlink(missing_ok=True)
+
+
+def _slug(name: str) -> str:
+    """A motion's name as part of a file's: small letters, digits and single hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())[:_LONGEST].strip("-")
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}

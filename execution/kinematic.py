@@ -1,0 +1,113 @@
+"""Kinematic execution: joint states set over time, a held item rigid, a drawer led by its handle.
+
+No forces: what a Motion's kinematic model says (``motion.effects``) is what happens.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from galley.domain.frames import Array, to_pose7
+from galley.domain.log import Log
+from galley.domain.state import State, item_pose
+from galley.execution.executor import LOG_PERIOD, Executor, Observation, Recorder, Sample
+from galley.motion.effects import effects, outcome
+from galley.motion.motion import Motion
+from galley.robots.panda.mobile import hand_pose
+from galley.worlds.engines.pybullet_world import PyBulletWorld
+
+CONTACT_EVERY = 12  # samples between two looks at contacts
+TOUCHING = 0.001  # m, nearer than this counts as a contact
+_ROUNDING = 1e-9  # s
+
+
+class KinematicExecutor:
+    """Sets joint states over time (see ``Executor``). What it sees is what was planned.
+
+    Args:
+        world: where contacts are looked up; is left in the latest state.
+        state: where it begins.
+        mode: what the log calls it.
+    """
+
+    def __init__(self, world: PyBulletWorld, state: State, mode: str = "kinematic") -> None:
+        self.world = world
+        self._state = state
+        self._clock = 0.0  # s, when the motions so far have ended; samples stop short of it
+        self._recorder = Recorder(mode, LOG_PERIOD)
+        self._looked = 0  # samples at which contacts were recorded
+
+    def observe(self) -> State:
+        """See ``Executor.observe``."""
+        return self._state
+
+    def execute(self, motion: Motion, name: str) -> Observation:
+        """See ``Executor.execute``."""
+        recorder, world = self._recorder, self.world
+        recorder.begin(name, motion.allowed)
+        model = effects(world.scene, world.robot, motion, self._state)
+        began, self._clock = self._clock, self._clock + motion.trajectory.duration
+        velocity = np.zeros(world.robot.size)
+        while recorder.time + LOG_PERIOD <= self._clock + _ROUNDING:
+            t = recorder.time + LOG_PERIOD - began
+            velocity[model.group] = motion.trajectory(t, 1)
+            self._sample(model.at(motion.trajectory(t)), velocity)
+        # The trajectory's last polynomial ends within rounding of the path's end: take the path's.
+        self._state = outcome(world.scene, world.robot, motion, self._state)
+        world.set_state(self._state)
+        return Observation(self._state, self._clock)
+
+    def wait(self, seconds: float) -> None:
+        """See ``Executor.wait``."""
+        recorder = self._recorder
+        recorder.stand()
+        self._clock += seconds
+        still = np.zeros(self.world.robot.size)
+        while recorder.time + LOG_PERIOD <= self._clock + _ROUNDING:
+            self._sample(self._state, still)
+
+    def log(self) -> Log:
+        """See ``Executor.log``. Ends with one more sample, of the end, at rest."""
+        recorder = self._recorder
+        recorder.stand()  # where the goal holds already, the log still shows where everything is
+        if recorder.time < self._clock - _ROUNDING or not recorder.samples:
+            self._sample(self._state, np.zeros(self.world.robot.size))
+        if self._looked < len(recorder.samples):
+            self._contacts(self._state)
+        return recorder.log()
+
+    def close(self) -> None:
+        """See ``Executor.close``: the world is its owner's to close."""
+
+    def _sample(self, state: State, velocity: Array) -> None:
+        scene = self.world.scene
+        X_WH = hand_pose(state.q, scene.robot.base)
+        poses = [item_pose(scene, state, k, X_WH) for k in range(len(scene.items))]
+        items = np.array([to_pose7(X) for X in poses]).reshape(-1, 7)
+        torque = np.full(len(state.q), math.nan)
+        self._recorder.sample(
+            Sample(
+                state.q, velocity.copy(), state.q, torque, state.scene_q.copy(), items, state.held
+            )
+        )
+        if len(self._recorder.samples) % CONTACT_EVERY == 1:
+            self._contacts(state)
+
+    def _contacts(self, state: State) -> None:
+        self._looked = len(self._recorder.samples)
+        self.world.set_state(state)
+        for (a, b), distance in sorted(self.world.near_pairs(TOUCHING).items()):
+            self._recorder.contact(a, b, distance)
+
+
+def execute_all(
+    executor: Executor,
+    motions: tuple[Motion, ...],
+    names: tuple[str, ...],
+) -> Log:
+    """Run motions one after another, come what may; returns the log."""
+    for motion, name in zip(motions, names, strict=True):
+        executor.execute(motion, name)
+    return executor.log()

@@ -1,0 +1,316 @@
+"""Physics execution: motors follow the trajectories, guards end them, friction does the rest.
+
+The fingers open along a trajectory, and close until both press on something.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from galley.domain.frames import Array
+from galley.domain.log import Log
+from galley.domain.scene.model import Scene
+from galley.domain.state import State
+from galley.execution.executor import LOG_PERIOD, Observation, Recorder
+from galley.execution.physics.stepper import CLOSING_SPEED, Fault, Stepper, seen_state
+from galley.execution.physics.world import PhysicsWorld, Touch
+from galley.motion.motion import Motion
+from galley.motion.thresholds import THRESHOLDS, Thresholds
+from galley.robots.model import RobotModel
+from galley.worlds.checker import Pair
+
+_TRACKED = 1e-3  # rad or m from the command, at which a joint has arrived
+_SLOW = 0.01  # rad/s or m/s, likewise
+_GENTLE = 0.2  # share of the acceleration limits, to get from one motion's end to the next one
+_BRAKE = 0.05  # s to come to a stand after a guard was met
+_CLOSED = 0.0015  # m of each finger: nothing is between them
+_LEAST_REST = 0.05  # s, after letting go, before anything can be said to be at rest
+
+
+def force_on(members: frozenset[str], touches: Mapping[Pair, Touch]) -> Array:
+    """The force (3,), N, world frame, on some bodies together from all others."""
+    total = np.zeros(3)
+    for (a, b), touch in touches.items():
+        if (a in members) == (b in members):
+            continue
+        total += touch.force if a in members else -touch.force
+    return total
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Looks at one motion's forces.
+
+    Attributes:
+        motion: which.
+        members: the hand, its fingers, and the item in it.
+        robot_parts: the robot's links and the item in the hand. fingers: of the hand.
+        limits: thresholds.
+    """
+
+    motion: Motion
+    members: frozenset[str]
+    robot_parts: frozenset[str]
+    fingers: frozenset[str]
+    limits: Thresholds
+
+    @classmethod
+    def over(cls, robot: RobotModel, motion: Motion, held: str | None, limits: Thresholds) -> Watch:
+        """The watch over a motion, ``held`` being in the hand."""
+        riding = frozenset({held} if held else ())
+        members = frozenset({robot.palm, *robot.fingers}) | riding
+        return cls(
+            motion, members, frozenset(robot.links) | riding, frozenset(robot.fingers), limits
+        )
+
+    def resisting(self, touches: Mapping[Pair, Touch]) -> float:
+        """N against the guard's direction; 0 where there is no guard."""
+        guard = self.motion.guard
+        if guard is None:
+            return 0.0
+        return float(-guard.direction @ force_on(self.members, touches))
+
+    def met(self, touches: Mapping[Pair, Touch]) -> str:
+        """What ended the motion, in words; empty while its guard is not met."""
+        guard = self.motion.guard
+        force = self.resisting(touches)
+        return f"contact, {force:.0f} N" if guard is not None and force >= guard.force else ""
+
+    def bumped(self, touches: Mapping[Pair, Touch], gripping: bool) -> str:
+        """What the robot ran into, in words; empty while it is free to go on.
+
+        Args:
+            gripping: the fingers press on what they may touch, which is what they are for.
+        """
+        for (a, b), touch in touches.items():
+            one, two = a in self.robot_parts, b in self.robot_parts
+            if one == two or touch.normal < self.limits.stop_force:
+                continue
+            part, other = (a, b) if one else (b, a)
+            if gripping and part in self.fingers and (a, b) in self.motion.allowed:
+                continue
+            return f"{part} met {other}, {touch.normal:.0f} N"
+        return ""
+
+
+class PhysicsExecutor:
+    """Runs Motions under PyBullet's dynamics (see ``Executor``).
+
+    Args:
+        scene: as it truly is.
+        robot: a RobotModel with base, arm and fingers.
+        state: where it begins.
+        limits: thresholds of guards and sensing.
+        fault: goes wrong on purpose.
+        eye: what is seen of a State: with noise, say; all of it as it is where omitted.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        robot: RobotModel,
+        state: State,
+        limits: Thresholds = THRESHOLDS,
+        fault: Fault | None = None,
+        eye: Callable[[State], State] | None = None,
+    ) -> None:
+        self.world = PhysicsWorld(scene, robot, state)
+        self.limits, self.eye = limits, eye
+        self._recorder = Recorder("physics", LOG_PERIOD)
+        self._stepper = Stepper(self.world, self._recorder, limits, fault)
+
+    # -- the interface ---------------------------------------------------------------------------
+
+    def observe(self) -> State:
+        """See ``Executor.observe``."""
+        state = seen_state(self.world, self._stepper.held)
+        return state if self.eye is None else self.eye(state)
+
+    def execute(self, motion: Motion, name: str) -> Observation:
+        """See ``Executor.execute``."""
+        self._stepper.begin(motion, name)
+        if motion.group != "fingers":
+            ended = self._move(motion)
+        else:
+            ended = self._open(motion) if motion.guard is None else self._close(motion.guard.force)
+        self._recorder.ended(ended)
+        return Observation(self.observe(), self._recorder.time, ended)
+
+    def wait(self, seconds: float) -> None:
+        """See ``Executor.wait``."""
+        self._begun()
+        self._stepper.wait(seconds)
+
+    def log(self) -> Log:
+        """See ``Executor.log``."""
+        self._begun()
+        return self._recorder.log()
+
+    def _begun(self) -> None:
+        """The log shows where everything is, also of a run without motions."""
+        self._recorder.stand()
+        if not self._recorder.samples:
+            self._stepper.sample()
+
+    def close(self) -> None:
+        """See ``Executor.close``."""
+        self.world.close()
+
+    # -- moving ----------------------------------------------------------------------------------
+
+    def _move(self, motion: Motion) -> str:
+        """The arm or the base along a trajectory, then on to the contact that is sought."""
+        world, stepper = self.world, self._stepper
+        held = None if stepper.held is None else world.scene.items[stepper.held].name
+        watch = Watch.over(world.robot, motion, held, self.limits)
+        where = world.robot.slice(motion.group)
+        points = self._points(motion)
+        if where.start == 0:
+            self._believe(points[0][:3])
+        points = self._joined(points, motion)
+        steps = len(points) - 1
+        rates = np.diff(points, axis=0) / world.dt
+        velocities = np.zeros(world.robot.size)
+        for k in range(steps):
+            stepper.hold[where] = points[k]
+            velocities[where] = rates[k]
+            if not stepper.step(velocities):
+                continue
+            ended = watch.met(stepper.touches) or watch.bumped(stepper.touches, stepper.gripping)
+            if ended:
+                self._brake(where)
+                return f"{ended}, {100 * (k + 1) / steps:.0f} % of the way"
+        stepper.hold[where] = points[-1]
+        if motion.guard is not None and motion.guard.seek > 0.0:
+            return self._seek(motion, watch)
+        self._arrive(where)
+        return ""
+
+    def _points(self, motion: Motion) -> Array:
+        """The trajectory at every step of the simulation (m, k), its end included."""
+        steps = max(1, math.ceil(motion.trajectory.duration / self.world.dt - 1e-9))
+        return motion.trajectory(np.arange(steps + 1, dtype=np.float64) * self.world.dt)
+
+    def _believe(self, base: Array) -> None:
+        """A base motion that was planned anew begins where the base truly is."""
+        if np.abs(base - self._stepper.hold[:3]).max() > 1e-6:
+            self.world.base_shift[:] = 0.0
+            self._stepper.hold[:3] = self.world.q()[:3]
+
+    def _joined(self, points: Array, motion: Motion) -> Array:
+        """Commands (m, k) that lead from where the joints are held over into a trajectory.
+
+        A motion that a guard ended leaves the joints short of where the next one begins, or beyond.
+        What is between the two fades out during the trajectory, by the polynomial that is at rest
+        at both ends, as slowly as a small share of the acceleration limits allows.
+        """
+        world = self.world
+        off = self._stepper.hold[world.robot.slice(motion.group)] - points[0]
+        limit = _GENTLE * world.robot.group(motion.group).acceleration
+        # The quintic's largest acceleration is 10 / sqrt(3) of distance / duration^2.
+        needed = float(np.sqrt((10.0 / math.sqrt(3.0) * np.abs(off) / limit).max()))
+        steps = math.ceil(needed / world.dt)
+        if steps <= 1:
+            return points
+        if steps > len(points) - 1:  # too short for that: first go where it begins
+            points = np.concatenate([np.repeat(points[:1], steps, axis=0), points])
+        else:
+            steps = len(points) - 1
+        u = np.minimum(np.arange(len(points)) / steps, 1.0)[:, None]
+        return np.asarray(points + off * (1.0 - u**3 * (10.0 - 15.0 * u + 6.0 * u**2)))
+
+    def _seek(self, motion: Motion, watch: Watch) -> str:
+        """Creep on along the guard's direction until it is met, or for as far as it says."""
+        guard, world, stepper = motion.guard, self.world, self._stepper
+        assert guard is not None
+        arm = world.robot.slice("arm")
+        speed = min(self.limits.creep, guard.speed)
+        twist = np.concatenate([guard.direction * speed, np.zeros(3)])
+        velocities = np.zeros(world.robot.size)
+        ended = watch.met(stepper.touches)
+        for _ in range(math.ceil(guard.seek / speed / world.dt)):
+            if ended:
+                break
+            velocities[arm] = np.linalg.lstsq(world.jacobian()[:, arm], twist, rcond=None)[0]
+            if stepper.step(velocities):
+                ended = watch.met(stepper.touches)
+                ended = ended or watch.bumped(stepper.touches, stepper.gripping)
+            stepper.hold[arm] += velocities[arm] * world.dt
+        self._brake(arm)
+        return ended or f"no contact within {1e3 * guard.seek:.0f} mm beyond the end"
+
+    def _brake(self, where: slice) -> None:
+        """Stay where the joints are now."""
+        stepper, world = self._stepper, self.world
+        stepper.hold[where] = world.q()[where]
+        if where.start == 0:
+            stepper.hold[:3] -= world.base_shift
+        stepper.wait(_BRAKE)
+
+    def _arrive(self, where: slice) -> None:
+        """Wait until the joints are where they were told to be, as long as is allowed."""
+        stepper, world = self._stepper, self.world
+        until = stepper.t + self.limits.arrival_time
+        stepper.look()
+        while stepper.t < until:
+            q, rates, _ = world.joints()
+            off = q - stepper.hold
+            off[:3] -= world.base_shift
+            if np.abs(off[where]).max() < _TRACKED and np.abs(rates[where]).max() < _SLOW:
+                return
+            stepper.look()
+
+    # -- the fingers -----------------------------------------------------------------------------
+
+    def _open(self, motion: Motion) -> str:
+        """The fingers go where the trajectory says, and everything comes to rest."""
+        world, stepper = self.world, self._stepper
+        if stepper.gripping:
+            stepper.look()
+            stepper.grip(False)
+        where = world.robot.slice("fingers")
+        points = self._points(motion)
+        rates = np.diff(points, axis=0) / world.dt
+        velocities = np.zeros(world.robot.size)
+        for point, rate in zip(points[:-1], rates, strict=True):
+            stepper.hold[where] = point
+            velocities[where] = rate
+            stepper.step(velocities)
+        stepper.hold[where] = points[-1]
+        stepper.wait(_LEAST_REST)
+        until = stepper.t + self.limits.settle_time
+        while stepper.t < until and self._fastest() > self.limits.at_rest_speed:
+            stepper.look()
+        return ""
+
+    def _fastest(self) -> float:
+        """m/s, of the items; none is held when this is asked."""
+        world = self.world
+        return max((world.item_speed(i) for i in range(len(world.item_ids))), default=0.0)
+
+    def _close(self, force: float) -> str:
+        """Close until both fingers have pressed with ``force`` N for long enough, or on nothing."""
+        world, stepper = self.world, self._stepper
+        stepper.look()
+        stepper.grip(True)
+        where = world.robot.slice("fingers")
+        # As long as it takes to close from fully open, and as long again.
+        longest = 2.0 * float(world.robot.group("fingers").upper[0]) / CLOSING_SPEED
+        pressed, until = 0.0, stepper.t + longest
+        while stepper.t < until:
+            began = stepper.t
+            stepper.look()
+            forces = [
+                sum(touch.normal for pair, touch in stepper.touches.items() if finger in pair)
+                for finger in world.robot.fingers
+            ]
+            pressed = pressed + stepper.t - began if min(forces) >= force else 0.0
+            if pressed >= self.limits.grip_time:
+                return f"grip, {min(forces):.0f} N"
+            if float(world.q()[where].max()) < _CLOSED:
+                return "closed on nothing"
+        return "no grip"

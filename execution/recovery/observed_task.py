@@ -1,0 +1,241 @@
+"""The task as it stands after things did not go as planned: a problem that begins in what is seen.
+
+Facts with a geometric meaning are those that the geometry has; the others are those that the
+executed actions left, as far as what is in the hand agrees. The goal stays the user's.
+
+That a hand is empty or holds something has no geometry in the domain's own words. But the actions
+that take and put things say which facts change with it: where the symbols believe in another item
+in the hand than is there, the effects of taking and putting are applied, those on furniture left
+out (``HandFacts``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from galley.domain.pddl.formula import Fact, Literal
+from galley.domain.pddl.model import ActionSchema, Domain, Problem
+from galley.domain.predicates import state_facts
+from galley.domain.scene.model import Binding, Stance
+from galley.domain.state import State
+from galley.execution.recovery.found_places import FoundPlace, FoundPlaces, with_places
+from galley.planning import Semantics
+from galley.robots.panda.mobile import hand_pose
+from galley.skills import Skill, Workbench
+
+# Predicates with a meaning in metres (see ``domain.predicates``), and how many arguments they take.
+_GEOMETRIC = {"near": 1, "on": 2, "in": 2, "inside": 2, "opened": 1, "grasp": 1}
+PLACING = ("on", "in", "inside")
+
+
+@dataclass(frozen=True)
+class ObservedTask:
+    """A task that begins in an observed State.
+
+    Attributes:
+        problem: with the facts that hold now, and objects for places that had no name.
+        bindings: of all its objects.
+        places: the new ones, in order.
+        stances: the sets that they are reached from, which the scene doesn't have.
+    """
+
+    problem: Problem
+    bindings: Mapping[str, Binding]
+    places: tuple[FoundPlace, ...] = ()
+    stances: tuple[Stance, ...] = ()
+
+    @property
+    def facts(self) -> frozenset[Fact]:
+        """What holds now."""
+        return frozenset(self.problem.init)
+
+
+def observed_task(
+    bench: Workbench,
+    domain: Domain,
+    problem: Problem,
+    bindings: Mapping[str, Binding],
+    skills: Mapping[str, Skill],
+    state: State,
+    symbolic: Collection[Fact],
+    prefer: Sequence[str] = (),
+) -> ObservedTask:
+    """The task from ``state`` on.
+
+    An item that is in no place that the problem names gets a new one (see ``found_places``).
+    Where the symbols have the base near one place, so has the new task: that one if the base is
+    still there, else one of ``prefer``, else any that it is near, else a new one.
+
+    Args:
+        bench: scene, robot, world.
+        domain, problem: the user's. bindings: of the problem's objects. skills: by action.
+        state: as observed.
+        symbolic: the facts after the actions that were carried out, by their effects.
+        prefer: PDDL names of furniture, the most welcome first.
+    """
+    scene = bench.scene
+    names = {
+        predicate.name: predicate.arity
+        for predicate in domain.predicates
+        if _GEOMETRIC.get(predicate.name) == predicate.arity
+    }
+    X_WH = hand_pose(state.q, scene.robot.base) if state.held is not None else np.eye(4)
+    judged = state_facts(scene, state, names, bindings, X_WH)
+    seen = {fact for fact, v in judged.items() if v.holds and _typed(domain, problem, fact)}
+    held = next(
+        (
+            name
+            for name, b in bindings.items()
+            if b.kind == "item" and scene.item_index[b.target] == state.held
+        ),
+        None,
+    )
+    hands = HandFacts(domain, problem, bindings, skills)
+    facts = {f for f in hands.corrected(symbolic, held) if f not in judged and _known(problem, f)}
+
+    finder = FoundPlaces(bench, domain, problem, bindings, skills, state)
+    places: list[FoundPlace] = []
+    placed = {fact.args[0] for fact in seen if fact.predicate in PLACING}
+    for name, binding in bindings.items():
+        if binding.kind == "item" and name not in placed and name != held:
+            place = finder.of_item(binding)
+            if place is not None:
+                places.append(place)
+    near = {fact for fact in seen if fact.predicate == "near"}
+    believed = [fact for fact in symbolic if fact.predicate == "near" and fact in judged]
+    lost = any(f.predicate == "near" and not _known(problem, f) for f in symbolic)
+    if len(believed) == 1 or lost:
+        only = _nearest(near, believed, prefer, bindings)
+        if only is None:
+            place = finder.of_base("near")
+            places += [place] if place is not None else []
+        seen = (seen - near) | ({only} if only is not None else set())
+    facts |= seen | {place.fact for place in places}
+    order = {fact: k for k, fact in enumerate(problem.init)}
+    init = tuple(sorted(facts, key=lambda fact: (order.get(fact, len(order)), fact)))
+    whole = with_places(problem, domain, places)
+    return ObservedTask(
+        replace(whole, init=init, init_places=((0, 0),) * len(init)),
+        {**bindings, **{place.binding.object: place.binding for place in places}},
+        tuple(places),
+        (finder.anywhere,) if places else (),
+    )
+
+
+def _nearest(
+    near: Collection[Fact],
+    believed: Sequence[Fact],
+    prefer: Sequence[str],
+    bindings: Mapping[str, Binding],
+) -> Fact | None:
+    """Which of the places that the base is near counts, or None where it is near none."""
+    wanted = [fact.args[0] for fact in believed] + list(prefer) + list(bindings)
+    return next((Fact("near", (name,)) for name in wanted if Fact("near", (name,)) in near), None)
+
+
+def _typed(domain: Domain, problem: Problem, fact: Fact) -> bool:
+    """Whether a fact's arguments are of the types that its predicate is declared with."""
+    declared = domain.predicate(fact.predicate)
+    objects = [problem.object(name) for name in fact.args]
+    return declared is not None and all(
+        thing is not None and domain.is_a(thing.type, variable.types)
+        for thing, variable in zip(objects, declared.parameters, strict=True)
+    )
+
+
+def _known(problem: Problem, fact: Fact) -> bool:
+    """Whether the problem has all objects of a fact: a place found earlier may be gone."""
+    return all(problem.object(name) is not None for name in fact.args)
+
+
+@dataclass(frozen=True)
+class HandFacts:
+    """The facts of one task about what is in a hand.
+
+    Attributes:
+        domain, problem: the task's. bindings: what its objects are. skills: by action.
+    """
+
+    domain: Domain
+    problem: Problem
+    bindings: Mapping[str, Binding]
+    skills: Mapping[str, Skill]
+
+    def corrected(self, facts: Collection[Fact], held: str | None) -> frozenset[Fact]:
+        """``facts`` with exactly the item called ``held`` in a hand, by its PDDL name; or none."""
+        state = frozenset(facts)
+        for item in self._believed(state):
+            if item != held:
+                state = self._changed(state, "puts", item)
+        if held is not None and held not in self._believed(state):
+            state = self._changed(state, "takes", held)
+        return state
+
+    def _believed(self, state: frozenset[Fact]) -> list[str]:
+        """The items that the symbols have in a hand: all that taking one makes true is."""
+        found = []
+        for item, binding in self.bindings.items():
+            if binding.kind != "item":
+                continue
+            for schema, bound in self._ways("takes", item):
+                added = self._changes(schema, bound, state)[0]
+                if added and added <= state:
+                    found.append(item)
+                    break
+        return found
+
+    def _changed(self, state: frozenset[Fact], what: str, item: str) -> frozenset[Fact]:
+        """After taking, or putting, an item: by the action whose conditions hold most nearly."""
+        best: tuple[int, frozenset[Fact]] | None = None
+        for schema, bound in self._ways(what, item):
+            added, deleted = self._changes(schema, bound, state)
+            missing = sum(
+                (literal.ground(bound) in state) != literal.positive
+                for literal in schema.precondition
+                if isinstance(literal, Literal) and self._of_hand(literal.ground(bound))
+            )
+            if best is None or missing < best[0]:
+                best = missing, (state - deleted) | added
+        return state if best is None else best[1]
+
+    def _ways(self, what: str, item: str) -> Iterator[tuple[ActionSchema, dict[str, str]]]:
+        """Actions that take (or put) an item, with each hand, and any one piece of furniture."""
+        semantics = Semantics(self.domain, self.problem)
+        for schema in self.domain.actions:
+            skill = self.skills.get(schema.name)
+            position = None if skill is None else getattr(skill.role, what)
+            if position is None:
+                continue
+            choices = []
+            for k, variable in enumerate(schema.parameters):
+                fitting = semantics.objects(variable.types)
+                if k == position:
+                    fitting = tuple(name for name in fitting if name == item)
+                elif fitting and self._kind(fitting[0]) != "hand":
+                    fitting = fitting[:1]
+                choices.append(fitting)
+            names = [variable.name for variable in schema.parameters]
+            for args in product(*choices):
+                yield schema, dict(zip(names, args, strict=True))
+
+    def _changes(
+        self, schema: ActionSchema, bound: Mapping[str, str], state: frozenset[Fact]
+    ) -> tuple[frozenset[Fact], frozenset[Fact]]:
+        """What an action adds and deletes, facts of furniture left out."""
+        semantics = Semantics(self.domain, self.problem)
+        added, deleted = semantics.changes(schema.effect, bound, state)
+        return (
+            frozenset(fact for fact in added if self._of_hand(fact)),
+            frozenset(fact for fact in deleted if self._of_hand(fact)),
+        )
+
+    def _of_hand(self, fact: Fact) -> bool:
+        return all(self._kind(name) in ("hand", "item") for name in fact.args)
+
+    def _kind(self, name: str) -> str:
+        binding = self.bindings.get(name)
+        return "" if binding is None else binding.kind

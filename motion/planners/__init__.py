@@ -1,0 +1,6 @@
+"""Paths for a joint group.
+
+- ``planning``: ``plan``, the library's way in; a pose as goal
+- ``compiled_search``: the compiled planners of ``motion.kernel`` for Python
+- ``space``: where planners search, and how edges are checked; ``rrt``: the seed's RRT, in Python
+"""

@@ -1,0 +1,260 @@
+"""The compiled planners for Python: parameters in, a Path or a Failure out.
+
+Whether starts and goals are free is the caller's to know: it can name what is in the way.
+Nothing here is shared between calls, and the interpreter's lock is let go while a planner runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array
+from galley.motion.path import Path
+
+if TYPE_CHECKING:
+    from galley.motion.planners.rrt import EndRegion
+
+_SEEDS = 2**63 - 1
+
+
+class Question(NamedTuple):
+    """What the compiled kernel is asked: a robot in a world, and the joints that move.
+
+    Attributes:
+        table, finer: of two views that differ in their step; ``finer`` is for searches after one
+            that sampled too coarsely, and may be the table itself.
+        low, high, weights: the box to search (k,), and the metric |weights * (a - b)|.
+    """
+
+    table: Any
+    finer: Any
+    low: Array
+    high: Array
+    weights: Array
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How to search, and for how long.
+
+    Attributes:
+        radius: longest edge of a tree, in the metric of the query.
+        iterations: samples of a search for a first path.
+        shortcuts: random changes that may shorten a path.
+        patience: shortening ends after so many changes in a row without a gain.
+        searches: searches for shorter paths, the first one counted; the best path counts.
+        later: samples of each search after the first.
+        slack: a later search's raw path may be as long as this times the best length so far.
+        rounds: how often all of that begins anew where nothing was found or proven.
+        required: metres that a path must be proven to keep; None for sampled paths.
+        goal_bias: share of the RRT's samples that are goals.
+    """
+
+    radius: float = 0.6
+    iterations: int = 3000
+    shortcuts: int = 100
+    patience: int = 40
+    searches: int = 1
+    later: int = 300
+    slack: float = 1.3
+    rounds: int = 4
+    required: float | None = None
+    goal_bias: float = 0.1
+
+
+@dataclass(frozen=True)
+class PathProof:
+    """What a proof of a path found.
+
+    Attributes:
+        hit: where the first state that could not be proven is, in [0, n - 1]: number of the edge
+            plus the share of it. None if all is proven.
+        states: how many states were looked at.
+    """
+
+    hit: float | None
+    states: int
+
+
+def plan(
+    group: str,
+    question: Question,
+    start: Array,
+    goals: Array,
+    seed: int,
+    options: SearchOptions | None = None,
+    history: Array | None = None,
+) -> Path | Failure:
+    """A short path by RRT-Connect, from start (k,) to one of ``goals`` (m, k), all of them free.
+
+    Args:
+        group: the joint group's name, for the path.
+        seed: the same seed gives the same path.
+        options: defaults where None.
+        history: (searches, 2) to be filled with the iterations and the best length after each
+            search of the last round; rows of searches that didn't take place stay as they were.
+
+    Returns:
+        The path, proven if the options ask for that. Else a Failure: ``blocked`` if there is no
+        goal, or if the start or every goal is nearer than required; ``budget`` if nothing was
+        found or proven.
+    """
+    from galley.motion.kernel import plan as kernel
+    from galley.motion.kernel.anytime import Effort
+    from galley.motion.kernel.rules import UNBOUNDED, Rules
+
+    options = options or SearchOptions()
+    q, ends = _plain(start), _rows(goals, len(start))
+    if len(ends) == 0:
+        return Failure(FailureKind.BLOCKED, "no goal configuration is free")
+    rules = Rules(
+        float(options.radius),
+        UNBOUNDED,
+        options.required is not None,
+        float(options.required or 0.0),
+    )
+    effort = Effort(
+        int(options.iterations),
+        int(options.shortcuts),
+        int(options.patience),
+        int(options.searches),
+        int(options.later),
+        float(options.slack),
+        int(options.rounds),
+    )
+    table, finer, box = _parts(question)
+    notes = np.empty((0, 2)) if history is None else history
+    found = kernel.plan(table, finer, box, rules, effort, q, ends, _seed(seed), notes)
+    if found.status == kernel.FOUND:
+        return Path(group, found.path)
+    return _failure(found, options)
+
+
+def _failure(found: Any, options: SearchOptions) -> Failure:
+    from galley.motion.kernel import plan as kernel
+
+    kept = f"keep {1e3 * (options.required or 0.0):.1f} mm"
+    numbers = {"required_m": float(options.required or 0.0)}
+    if found.status == kernel.START_NOT_PROVEN:
+        message = f"the start configuration is not proven to {kept}"
+        return Failure(FailureKind.BLOCKED, message, numbers=numbers)
+    if found.status == kernel.GOALS_NOT_PROVEN:
+        message = f"no goal configuration is proven to {kept}"
+        return Failure(FailureKind.BLOCKED, message, numbers=numbers)
+    numbers = {
+        "iterations": found.iterations,
+        "tree_sizes": found.start_nodes + found.goal_nodes,
+        "rounds": found.rounds,
+    }
+    tried = f"in {found.iterations} iterations, {found.rounds} searches"
+    if found.status == kernel.NOT_PROVEN:
+        message = f"RRT-Connect found paths, but none proven to {kept}, {tried}"
+        numbers |= {"unproven_paths": found.doubtful, "required_m": float(options.required or 0.0)}
+        return Failure(FailureKind.BUDGET, message, numbers=numbers)
+    return Failure(FailureKind.BUDGET, f"RRT-Connect found no path {tried}", numbers=numbers)
+
+
+def plan_rrt(
+    group: str,
+    question: Question,
+    start: Array,
+    goals: Array,
+    region: EndRegion | None,
+    seed: int,
+    options: SearchOptions | None = None,
+) -> Path | Failure:
+    """The seed's RRT, compiled: from start (k,) into the region, or exactly to one of ``goals``.
+
+    Args:
+        goals: free configurations to grow towards (m, k); may be empty with a region.
+        region: where the search may end; None for ``goals`` only. The hand's pose is that of the
+            query's tool frame; the region's own ``pose`` is not called.
+        options: ``radius``, ``iterations`` and ``goal_bias`` are read.
+    """
+    from galley.motion.kernel.rrt import Region
+    from galley.motion.kernel.rrt import plan_rrt as kernel
+
+    options = options or SearchOptions()
+    q, ends = _plain(start), _rows(goals, len(start))
+    if region is None:
+        where = Region(False, np.zeros(12), 0.0, -1.0, False)
+    else:
+        target = np.concatenate([region.target[:3, :3].ravel(), region.target[:3, 3]])
+        angle = -1.0 if region.angle is None else float(region.angle)
+        where = Region(True, _plain(target), float(region.radius), angle, bool(region.l1))
+    table, _, box = _parts(question)
+    path, iterations, nodes = kernel(
+        table,
+        box,
+        q,
+        ends,
+        where,
+        float(options.radius),
+        float(options.goal_bias),
+        int(options.iterations),
+        _seed(seed),
+    )
+    if len(path):
+        return Path(group, path)
+    return Failure(
+        FailureKind.BUDGET,
+        f"RRT found no path in {iterations} iterations",
+        numbers={"iterations": iterations, "tree_size": nodes},
+    )
+
+
+def shorten(
+    path: Path, question: Question, seed: int, options: SearchOptions | None = None
+) -> Path:
+    """A path with the same ends, never longer, whose new edges are free.
+
+    With ``required`` among the options, its new edges are proven; old ones stay as they are.
+    """
+    from galley.motion.kernel.rules import UNBOUNDED, Rules
+    from galley.motion.kernel.shortcut import shorten_seeded
+
+    options = options or SearchOptions()
+    proven, required = options.required is not None, float(options.required or 0.0)
+    table, _, box = _parts(question)
+    points = shorten_seeded(
+        table,
+        box,
+        Rules(float(options.radius), UNBOUNDED, proven, required),
+        _plain(path.waypoints),
+        int(options.shortcuts),
+        int(options.patience),
+        _seed(seed),
+    )
+    return Path(path.group, points)
+
+
+def prove(path: Path, question: Question, required: float = 0.0) -> PathProof:
+    """Proof that every state on the path keeps ``required`` metres, between waypoints too."""
+    from galley.motion.kernel.prove import prove_path
+
+    edge, share, states = prove_path(question.table, _plain(path.waypoints), float(required))
+    return PathProof(None if edge < 0 else edge + share, states)
+
+
+def _parts(question: Question) -> tuple[Any, Any, Any]:
+    from galley.motion.kernel.rules import Box
+
+    box = Box(_plain(question.low), _plain(question.high), _plain(question.weights))
+    return question.table, question.finer, box
+
+
+def _plain(numbers: Array) -> Array:
+    """A writable copy, rows contiguous: Numba would compile anew for read-only arrays."""
+    return np.array(numbers, dtype=np.float64, order="C")
+
+
+def _rows(numbers: Array, k: int) -> Array:
+    return _plain(numbers).reshape(-1, k)
+
+
+def _seed(seed: int) -> int:
+    return int(seed) & _SEEDS

@@ -1,0 +1,303 @@
+"""plan: a path for one joint group in a CollisionWorld, or the reason why there is none."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from galley.compiled.jit import first_use
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array, inverse
+from galley.motion.path import Path
+from galley.motion.planners import compiled_search
+from galley.motion.planners.compiled_search import Question, SearchOptions
+from galley.worlds.checker import Pair
+from galley.worlds.collision_world import CollisionWorld
+from galley.worlds.view import View
+
+Planner = Literal["rrt-connect", "rrt", "anytime"]
+PLANNERS: tuple[Planner, ...] = ("rrt-connect", "rrt", "anytime")
+PLANNERS_COMPILED = "the motion planners"
+ANYTIME_SEARCHES = 20  # of the anytime planner, unless options say otherwise
+_LIMIT_TOLERANCE = 1e-9
+_STREAM = 7919  # between the seeds of one search and the next
+_FREE_VALUES = 72  # of the joint that a closed form leaves free
+_STARTS = 32  # of a numeric solution
+
+
+def plan(
+    world: CollisionWorld,
+    start: ArrayLike,
+    goal: ArrayLike,
+    seed: int = 0,
+    planner: Planner = "rrt-connect",
+    group: str = "arm",
+    q: ArrayLike | None = None,
+    shortcuts: int = 100,
+    prove: bool = True,
+    margin: float | None = None,
+    allowed: frozenset[Pair] = frozenset(),
+    options: SearchOptions | None = None,
+) -> Path | Failure:
+    """A collision-free path of a joint group, proven free between its waypoints too.
+
+    Args:
+        world: the robot and what stands around it.
+        start: configuration (k,) of the group.
+        goal: a configuration (k,), several of which one is to be reached (m, k), or the tool's
+            pose X_WT (4, 4), for which inverse kinematics finds configurations of the arm.
+        seed: the same seed gives the same path, bit for bit.
+        planner: ``rrt-connect``; ``rrt``, one tree, the classic; ``anytime``, which goes on
+            searching for shorter paths.
+        group: ``arm``, ``base``, or two groups that move together, ``base+arm``.
+        q: all joints (n,), for those that don't move; the world's where omitted.
+        shortcuts: random tries at making the path shorter.
+        prove: whether the path must be proven to keep half the margin everywhere; without, it is
+            free at sampled states.
+        margin: metres kept at sampled states; the world's where omitted.
+        allowed: pairs of names that may touch.
+        options: finer control of the search.
+
+    Returns:
+        The path, over ``group``; or a Failure. ``blocked``: the start or every goal is in
+        collision, with the pair of bodies and how deep. ``unreachable``: beyond the joints' limits,
+        or no configuration reaches the pose. ``budget``: nothing found in so many iterations.
+
+    Raises:
+        ValueError: shapes that don't fit the group, or an unknown planner.
+    """
+    if planner not in PLANNERS:
+        raise ValueError(f"no planner '{planner}', there are {', '.join(PLANNERS)}")
+    view = world.view(group, None if q is None else np.asarray(q, np.float64), allowed, margin)
+    begin, ends = _ends(world, view, start, goal)
+    if isinstance(ends, Failure):
+        return ends
+    kept = float(view.query.margins[0])
+    settings = options or SearchOptions()
+    settings = replace(
+        settings, shortcuts=shortcuts, required=0.5 * kept if prove else settings.required
+    )
+    if planner == "anytime" and options is None:
+        settings = replace(settings, searches=ANYTIME_SEARCHES)
+    return search(view, begin, ends, seed, planner, settings)
+
+
+def search(
+    view: View, start: Array, goals: Array, seed: int, planner: str, options: SearchOptions
+) -> Path | Failure:
+    """``plan`` once a view and goal configurations (m, k) are at hand."""
+    failed = out_of_limits(view, start, "the start") or in_collision(view, start, "the start")
+    if failed is not None:
+        return failed
+    within = [out_of_limits(view, goal, "the goal") for goal in goals]
+    free = np.zeros(len(goals), dtype=bool)
+    inside = np.array([failure is None for failure in within], dtype=bool)
+    if inside.any():
+        free[inside] = view.free_many(goals[inside])
+    if not free.any():
+        first = next((f for f in within if f is not None), None)
+        blocked = [in_collision(view, goal, "the goal") for goal in goals[inside]]
+        found = min(
+            (f for f in blocked if f is not None), key=lambda f: f.numbers["depth_m"], default=first
+        )
+        assert found is not None
+        if len(goals) == 1:
+            return found
+        return replace(
+            found, message=f"none of {len(goals)} goals will do; of the best, {found.message}"
+        )
+    # Spheres alone make a faster search. Where they call an end too near, or find no way, the
+    # hulls have the last word.
+    rough = view.rough
+    easy = free.copy()
+    easy[free] = rough.free_many(goals[free])
+    if easy.any() and rough.free(start):
+        found_path = _searched(rough, start, goals[easy], seed, planner, options)
+        if not isinstance(found_path, Failure):
+            return found_path
+    return _searched(view, start, goals[free], seed, planner, options)
+
+
+def _searched(
+    view: View, start: Array, goals: Array, seed: int, planner: str, options: SearchOptions
+) -> Path | Failure:
+    question = ask(view)
+    with first_use(PLANNERS_COMPILED):
+        if planner == "rrt":
+            return _rrt(view, question, start, goals, seed, options)
+        return compiled_search.plan(view.group, question, start, goals, seed, options)
+
+
+def _rrt(
+    view: View,
+    question: Question,
+    start: Array,
+    goals: Array,
+    seed: int,
+    options: SearchOptions,
+) -> Path | Failure:
+    """One tree, then shortcuts, then the proof if it is asked for; anew where that fails."""
+    found: Path | Failure
+    for turn in range(max(1, options.rounds)):
+        asked = question if turn == 0 else question._replace(table=question.finer)
+        found = compiled_search.plan_rrt(
+            view.group, asked, start, goals, None, seed + turn * _STREAM, options
+        )
+        if isinstance(found, Failure):
+            continue
+        if options.shortcuts > 0:
+            found = compiled_search.shorten(found, asked, seed + turn * _STREAM, options)
+        if options.required is None:
+            return found
+        if compiled_search.prove(found, asked, options.required).hit is None:
+            return found
+    if isinstance(found, Failure):
+        return found
+    return Failure(
+        FailureKind.BUDGET,
+        f"RRT found paths, but none proven free, in {options.rounds} searches",
+        numbers={"rounds": float(options.rounds), "required_m": float(options.required or 0.0)},
+    )
+
+
+def ask(view: View) -> Question:
+    """The question that the compiled planners are asked; the view must live as long as it does."""
+    query = view.query
+    return Question(view.table, view.fine.table, query.low, query.high, query.weights)
+
+
+def out_of_limits(view: View, q: Array, what: str) -> Failure | None:
+    """A Failure that names the joint and by how much, or None."""
+    low, high = view.query.low, view.query.high
+    beyond = np.maximum(low - q, q - high)
+    worst = int(np.argmax(beyond))
+    if beyond[worst] <= _LIMIT_TOLERANCE:
+        return None
+    return Failure(
+        FailureKind.UNREACHABLE,
+        f"{what} is out of the joints' limits: number {worst + 1} at {q[worst]:.4f}, "
+        f"within [{low[worst]:.4f}, {high[worst]:.4f}]",
+        numbers={"beyond": float(beyond[worst]), "joint": float(worst)},
+        certificate={"kind": "joint-limits", "q": q.tolist()},
+    )
+
+
+def in_collision(view: View, q: Array, what: str) -> Failure | None:
+    """A Failure that names the pair that is too near, and how deep or how near; or None."""
+    if view.free(q):
+        return None
+    contacts = view.contacts(q)
+    if not contacts:  # a hair's breadth from the margin, on which two roundings differ
+        return Failure(
+            FailureKind.BLOCKED, f"{what} is at the margin of a collision", numbers={"depth_m": 0.0}
+        )
+    worst = contacts[0]
+    if worst.distance < 0.0:
+        how = f"{worst.a} is {-1e3 * worst.distance:.1f} mm deep in {worst.b}"
+    else:
+        how = f"{worst.a} is {1e3 * worst.distance:.1f} mm from {worst.b}, within the margin"
+    return Failure(
+        FailureKind.BLOCKED,
+        f"{what} is in collision: {how}",
+        (worst.a, worst.b),
+        {"depth_m": -worst.distance},
+        {"kind": "contact", "q": q.tolist(), "pair": [worst.a, worst.b]},
+    )
+
+
+def _ends(
+    world: CollisionWorld, view: View, start: ArrayLike, goal: ArrayLike
+) -> tuple[Array, Array | Failure]:
+    k = len(view.moving)
+    begin = np.asarray(start, dtype=np.float64)
+    end = np.asarray(goal, dtype=np.float64)
+    if begin.shape != (k,) or not np.isfinite(begin).all():
+        raise ValueError(f"start must be {k} finite numbers for '{view.group}', got {begin.shape}")
+    if not np.isfinite(end).all():
+        raise ValueError("goal must be finite numbers")
+    if end.shape == (4, 4) and k != 4:
+        return begin, reaching(world, view, end)
+    if end.shape == (k,):
+        return begin, end[None]
+    if end.ndim == 2 and end.shape[1] == k and len(end) > 0:
+        return begin, end
+    raise ValueError(
+        f"goal must be ({k},) or (m, {k}) for '{view.group}', or a pose (4, 4); got {end.shape}"
+    )
+
+
+def reaching(world: CollisionWorld, view: View, X_WT: Array) -> Array | Failure:
+    """All configurations found (m, k) of the view's arm that bring the tool to X_WT (4, 4).
+
+    By the robot's closed form, or numerically from seeded starts. Collisions are not looked at.
+
+    Raises:
+        ValueError: the group is not the arm, or X_WT is no pose.
+    """
+    if view.group != "arm":
+        raise ValueError(f"a pose as goal is for the arm; give '{view.group}' configurations")
+    R = X_WT[:3, :3]
+    if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.abs(X_WT[3] - (0, 0, 0, 1)).max() > 1e-9:
+        raise ValueError("the goal pose needs a rotation matrix and a last row of 0, 0, 0, 1")
+    robot = world.robot
+    group = robot.group("arm")
+    if robot.ik is not None:
+        tree = world.model.tree
+        X_WA = tree.link_pose(_foot(robot.urdf, group.joints[0]), view.query.q[: robot.size])
+        free = np.linspace(group.lower[-1], group.upper[-1], _FREE_VALUES)
+        found = robot.ik(inverse(X_WA) @ X_WT, free)
+        tried = f"in closed form, at {_FREE_VALUES} values of the last joint"
+    else:
+        from galley.worlds.engines.numeric_ik import NumericIK
+
+        solver = NumericIK(robot)
+        rng = np.random.default_rng(0)
+        found = solver.solve(X_WT, _STARTS, rng, q=view.query.q[: robot.size])
+        tried = f"numerically, from {_STARTS} starts"
+    if len(found):
+        return np.asarray(found)
+    p = ", ".join(f"{v:.3f}" for v in X_WT[:3, 3])
+    short = _shortfall(world, view, X_WT)
+    if short > 0.0:
+        return Failure(
+            FailureKind.UNREACHABLE,
+            f"({p}) m is at least {short:.3f} m out of reach of '{robot.tool_link}'",
+            numbers={"shortfall_m": short},
+            certificate={"kind": "distance-bound", "point_m": X_WT[:3, 3].tolist()},
+        )
+    return Failure(
+        FailureKind.BUDGET,
+        f"no configuration of the arm found that brings '{robot.tool_link}' to ({p}) m, {tried}",
+        numbers={"tried": float(_FREE_VALUES if robot.ik is not None else _STARTS)},
+    )
+
+
+def _shortfall(world: CollisionWorld, view: View, X_WT: Array) -> float:
+    """Lower bound (m) on how far the tool stays away from X_WT: its links laid end to end."""
+    tree, first = world.model.tree, int(view.moving[0])
+    frame, X_FL = tree.link(world.robot.tool_link)
+    length = float(np.linalg.norm((X_FL @ world.robot.X_LT)[:3, 3]))
+    while frame - 1 > first:
+        joint = frame - 1
+        length += float(np.linalg.norm(tree.X_PJ[joint, :3, 3]))
+        if tree.prismatic[joint]:
+            length += float(np.abs([tree.lower[joint], tree.upper[joint]]).max())
+        frame = int(tree.parent[joint])
+    foot = tree.poses(view.query.q[: world.robot.size])[first + 1, :3, 3]
+    return max(0.0, float(np.linalg.norm(X_WT[:3, 3] - foot)) - length)
+
+
+@lru_cache(maxsize=16)
+def _foot(urdf: str, joint: str) -> str:
+    """The link that a joint stands on: in it the closed forms take poses."""
+    for element in ET.fromstring(urdf).findall("joint"):
+        if element.get("name") == joint:
+            parent = element.find("parent")
+            assert parent is not None
+            return str(parent.get("link"))
+    raise KeyError(f"no joint '{joint}'")

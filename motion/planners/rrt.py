@@ -1,0 +1,136 @@
+"""The seed's RRT, by its own parts: sample, nearest, steer, collision_free, arrive.
+
+After S. LaValle, "Rapidly-exploring random trees" (1998), with a bias towards goal configurations
+that inverse kinematics found. What differs from the original: every part of the robot is checked,
+edges are interpolated, and arriving means position *and* orientation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array, angle_between
+from galley.motion.path import Path
+from galley.motion.planners.space import Free, Space, edge_free
+
+
+@dataclass(frozen=True)
+class EndRegion:
+    """Where a search may end: poses about a target, and how a configuration's pose is found.
+
+    Attributes:
+        pose: configuration (k,) -> pose of the hand (4, 4).
+        target: pose wanted (4, 4); its orientation is ignored if ``angle`` is None.
+        radius: m. The hand's position may differ by this much: in every axis (a small box, as in
+            the seed), or in the sum of the three (L1 norm) with ``l1``.
+        angle: rad, tolerated angle between the orientations; None leaves it free.
+        l1: measure position by the L1 norm, the seed's test.
+    """
+
+    pose: Callable[[Array], Array]
+    target: Array
+    radius: float = 0.01
+    angle: float | None = 0.05
+    l1: bool = False
+
+    def contains(self, q: Array) -> bool:
+        """Whether the hand at q lies in the region."""
+        X = self.pose(q)
+        off = np.abs(X[:3, 3] - self.target[:3, 3])
+        if (off.sum() if self.l1 else off.max()) > self.radius:
+            return False
+        return self.angle is None or angle_between(self.target[:3, :3], X[:3, :3]) <= self.angle
+
+
+@dataclass(frozen=True)
+class RRT:
+    """The planner and its parameters.
+
+    Attributes:
+        radius: rad, the longest edge (metric of the space).
+        goal_bias: share of samples that are goal configurations.
+        iterations: budget; running out of it is a Failure of kind ``budget``.
+    """
+
+    radius: float = 0.3
+    goal_bias: float = 0.1
+    iterations: int = 5000
+
+    def plan(
+        self,
+        space: Space,
+        free: Free,
+        start: Array,
+        region: EndRegion | None,
+        goals: Array,
+        rng: np.random.Generator,
+    ) -> Path | Failure:
+        """A path from start into the region, or exactly to one of ``goals`` (m, k).
+
+        Args:
+            space: configurations to search.
+            free: whether a configuration is free.
+            start: (k,).
+            region: where the search may end; None to end at ``goals`` only.
+            goals: free configurations to grow towards (m, k); may be empty with a region.
+            rng: source of all randomness.
+        """
+        if not free(start):
+            return Failure(FailureKind.BLOCKED, "the start configuration is in collision")
+        tree = np.empty((self.iterations + 1, len(start)))
+        tree[0], parents, size = start, [-1], 1
+        for _ in range(self.iterations):
+            target = self.sample(space, goals, rng)
+            parent = self.nearest(target, tree[:size], space)
+            leaf = self.steer(tree[parent], target, space)
+            if not self.collision_free(tree[parent], leaf, space, free):
+                continue
+            tree[size] = leaf
+            parents.append(parent)
+            size += 1
+            if self.arrive(region, goals, leaf):
+                return Path(space.group, _branch(tree, parents, size - 1))
+        return Failure(
+            FailureKind.BUDGET,
+            f"RRT found no path in {self.iterations} iterations",
+            numbers={"iterations": self.iterations, "tree_size": size},
+        )
+
+    def sample(self, space: Space, goals: Array, rng: np.random.Generator) -> Array:
+        """A random configuration, or with probability ``goal_bias`` one of the goals."""
+        if len(goals) and rng.random() < self.goal_bias:
+            return np.asarray(goals[rng.integers(len(goals))])
+        return space.sample(rng)
+
+    def nearest(self, leaf: Array, tree: Array, space: Space) -> int:
+        """Index of the tree's configuration nearest to ``leaf``."""
+        return int(np.argmin(space.distance(tree, leaf)))
+
+    def steer(self, parent: Array, leaf: Array, space: Space) -> Array:
+        """``leaf``, or the point ``radius`` away from ``parent`` towards it."""
+        distance = float(space.distance(parent, leaf))
+        if distance <= self.radius:
+            return leaf
+        return np.asarray(parent + (self.radius / distance) * (leaf - parent))
+
+    def collision_free(self, parent: Array, des: Array, space: Space, free: Free) -> bool:
+        """Whether the edge from ``parent`` to ``des`` is free at the space's resolution."""
+        return edge_free(space, free, parent, des)
+
+    def arrive(self, end_region: EndRegion | None, goals: Array, des: Array) -> bool:
+        """Whether ``des`` is a goal configuration, or its hand lies in the region."""
+        if len(goals) and bool((np.abs(goals - des).max(axis=1) < 1e-9).any()):
+            return True
+        return end_region is not None and end_region.contains(des)
+
+
+def _branch(tree: Array, parents: list[int], leaf: int) -> Array:
+    branch = []
+    while leaf >= 0:
+        branch.append(tree[leaf])
+        leaf = parents[leaf]
+    return np.array(branch[::-1])

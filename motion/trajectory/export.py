@@ -1,0 +1,134 @@
+"""Export: trajectories in the forms that controllers of real arms read. Files appear whole.
+
+- CSV, a row a period: time, then position, velocity and acceleration of each joint
+- JSON with the fields of ROS's ``trajectory_msgs/JointTrajectory``
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from galley.domain.files import write_whole
+from galley.motion.trajectory.trajectory import Samples, Trajectory
+from galley.robots.model import JointGroup
+
+CSV_RATE = 1000.0  # Hz, of the Panda's control loop
+ROS_RATE = 100.0  # Hz: a ROS controller interpolates between the points by quintic splines
+_NANO = 1_000_000_000
+
+
+def write_csv(path: Path, trajectory: Trajectory, group: JointGroup, rate: float = CSV_RATE) -> int:
+    """Write the trajectory as CSV, for a loop that sets a state each period.
+
+    The header names joints and units: ``time [s]``, then for each joint ``name position [rad]``,
+    ``name velocity [rad/s]``, ``name acceleration [rad/s^2]`` (m for a sliding joint). Numbers have
+    all their digits: reading them gives the same doubles. The last row is the exact end, at most
+    one period after the one before it.
+
+    Args:
+        path: of the file.
+        trajectory: over ``group``.
+        group: names and units of the joints.
+        rate: rows a second.
+
+    Returns:
+        The number of rows, without the header.
+
+    Raises:
+        BadInput: ``path`` can't be written.
+        ValueError: the trajectory is of another group, or the rate is not positive.
+    """
+    samples = _sampled(trajectory, group, rate)
+    names = ["time [s]"]
+    for joint, unit in zip(group.joints, group.units, strict=True):
+        names += [
+            f"{joint} position [{unit}]",
+            f"{joint} velocity [{unit}/s]",
+            f"{joint} acceleration [{unit}/s^2]",
+        ]
+    table = np.empty((len(samples.times), len(names)))
+    table[:, 0] = samples.times
+    for k, values in enumerate(samples[1:]):
+        table[:, 1 + k :: 3] = values
+    lines = [",".join(_quoted(name) for name in names)]
+    lines += [",".join(map(repr, row)) for row in table.tolist()]
+    write_whole(Path(path), "\n".join(lines) + "\n")
+    return len(table)
+
+
+def ros_message(
+    trajectory: Trajectory, group: JointGroup, rate: float = ROS_RATE, frame: str = ""
+) -> dict[str, Any]:
+    """The fields of a ``trajectory_msgs/JointTrajectory`` as plain data.
+
+    ``header.stamp`` is 0, which asks a controller to begin at once; ``effort`` is empty, as for
+    "not given". Times are whole nanoseconds from the start, rounded; they always increase, as
+    controllers demand: of points that would share one only the last is kept.
+
+    Args:
+        trajectory: over ``group``.
+        group: names of the joints.
+        rate: points a second; the last point is the exact end.
+        frame: ``header.frame_id``.
+    """
+    samples = _sampled(trajectory, group, rate)
+    stamps = [round(t * _NANO) for t in samples.times.tolist()]
+    following = [*stamps[1:], None]
+    points = [
+        {
+            "positions": q,
+            "velocities": v,
+            "accelerations": a,
+            "effort": [],
+            "time_from_start": _duration(stamp),
+        }
+        for stamp, after, q, v, a in zip(
+            stamps, following, *(values.tolist() for values in samples[1:]), strict=True
+        )
+        if stamp != after
+    ]
+    return {
+        "header": {"stamp": _duration(0), "frame_id": frame},
+        "joint_names": list(group.joints),
+        "points": points,
+    }
+
+
+def write_ros(
+    path: Path | str,
+    trajectory: Trajectory,
+    group: JointGroup,
+    rate: float = ROS_RATE,
+    frame: str = "",
+) -> int:
+    """Write ``ros_message`` as JSON; returns the number of points.
+
+    Raises:
+        BadInput: ``path`` can't be written.
+    """
+    message = ros_message(trajectory, group, rate, frame)
+    write_whole(Path(path), json.dumps(message, indent=1) + "\n")
+    return len(message["points"])
+
+
+def _sampled(trajectory: Trajectory, group: JointGroup, rate: float) -> Samples:
+    if trajectory.group != group.name or trajectory.coefficients.shape[2] != group.size:
+        raise ValueError(f"a trajectory of '{trajectory.group}' is none of '{group.name}'")
+    if not (np.isfinite(rate) and rate > 0.0):
+        raise ValueError(f"rate must be greater than 0, got {rate}")
+    return trajectory.sampled(1.0 / rate)
+
+
+def _duration(nanoseconds: int) -> dict[str, int]:
+    """A time as ROS 2 writes it, both parts whole and the second below 1e9."""
+    whole, rest = divmod(nanoseconds, _NANO)
+    return {"sec": whole, "nanosec": rest}
+
+
+def _quoted(name: str) -> str:
+    """A field of CSV; joint names may hold anything."""
+    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"\n') else name

@@ -1,0 +1,94 @@
+"""Keeps motions on disk: ``trajectories.npz``, numbers and text only, nothing to unpickle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from galley.domain.errors import BadInput
+from galley.domain.log import UNREADABLE
+from galley.motion.motion import Attachment, Motion
+from galley.motion.path import Path as JointPath
+from galley.motion.trajectory.archive import (
+    Archive,
+    read_archive,
+    real_numbers,
+    texts,
+    whole_numbers,
+    write_archive,
+)
+from galley.motion.trajectory.trajectory import Trajectory
+
+
+def save_trajectories(path: Path, motions: tuple[Motion, ...]) -> None:
+    """Write all motions; the file appears whole or not at all.
+
+    For motion k, beside its trajectory (``motion.trajectory.archive``): ``k_waypoints`` (n,
+    joints). ``phase`` (m,) and ``action_index`` (m,) say what it is for. ``attachment`` (a, 3) has
+    a row (motion, kind, name) for everything that moves along, ``allowed`` (b, 3) a row (motion,
+    name, name) for every pair that may touch. Guards and figures are not kept.
+    """
+    attachments = [(str(k), a.kind, a.name) for k, m in enumerate(motions) for a in m.attachments]
+    allowed = [(str(k), a, b) for k, m in enumerate(motions) for a, b in sorted(m.allowed)]
+    more: dict[str, Any] = {
+        "phase": np.array([m.phase for m in motions], dtype=np.str_),
+        "action_index": np.array([m.action_index for m in motions], dtype=np.int64),
+        "attachment": np.array(attachments, dtype=np.str_).reshape(-1, 3),
+        "allowed": np.array(allowed, dtype=np.str_).reshape(-1, 3),
+    }
+    for k, motion in enumerate(motions):
+        more[f"{k}_waypoints"] = motion.path.waypoints
+    curves = [(m.trajectory.group, m.trajectory.breaks, m.trajectory.coefficients) for m in motions]
+    write_archive(path, curves, more)
+
+
+def load_motions(path: Path) -> tuple[Motion, ...]:
+    """The motions that ``save_trajectories`` wrote, in order, without guards and figures.
+
+    Raises:
+        BadInput: no such file, not one of these, a trajectory alone (``Trajectory.save``), or a
+            file of version 1, which does not say what moves along.
+    """
+    archive = read_archive(path)
+    if archive.version < 2:
+        raise BadInput.one(path, "was written by an older version and lacks what the hand holds")
+    if "phase" not in archive.columns:
+        raise BadInput.one(path, "holds a trajectory without the motion that it belongs to")
+    try:
+        return _motions(archive)
+    except UNREADABLE as error:
+        raise BadInput.one(path, f"holds no motions ({error})") from None
+
+
+def _motions(archive: Archive) -> tuple[Motion, ...]:
+    columns, count = archive.columns, len(archive.curves)
+    phases = texts("phase", columns["phase"], (count,))
+    indices = whole_numbers("action_index", columns["action_index"], (count,)).tolist()
+    attachments: list[list[Attachment]] = [[] for _ in range(count)]
+    allowed: list[set[tuple[str, str]]] = [set() for _ in range(count)]
+    for k, kind, name in texts("attachment", columns["attachment"], (None, 3)):
+        attachments[_index("attachment", k, count)].append(Attachment(kind, name))
+    for k, a, b in texts("allowed", columns["allowed"], (None, 3)):
+        allowed[_index("allowed", k, count)].add((a, b))
+    return tuple(
+        Motion(
+            action_index=indices[k],
+            phase=phases[k],
+            group=curve[0],
+            path=JointPath(curve[0], real_numbers(f"{k}_waypoints", columns[f"{k}_waypoints"])),
+            trajectory=Trajectory(*curve),
+            attachments=tuple(attachments[k]),
+            allowed=frozenset(allowed[k]),
+        )
+        for k, curve in enumerate(archive.curves)
+    )
+
+
+def _index(column: str, text: str, count: int) -> int:
+    """The motion that a row belongs to."""
+    index = int(text)
+    if not 0 <= index < count:
+        raise ValueError(f"{column} has a row for motion {text} of {count}")
+    return index

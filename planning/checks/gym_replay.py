@@ -1,0 +1,348 @@
+"""Replays a plan in PDDLGym, as an outsider's check.
+
+PDDLGym (Silver and Chitnis, 2020) reads the original files with a parser of its own and applies
+actions with an inference engine of its own, so agreement means more than agreeing with ourselves.
+The domain and problem are registered as a Gym environment for the time of the replay.
+
+The parser of version 0.0.7 takes more than its engine can execute: disjunctions and quantifiers in
+conditions are handed to SWI-Prolog, objects of subtypes, or in no fact, being left out; a fact
+about constants alone is never checked. Other constructs it fails on with an exception that says
+little. Each is refused here by name, from our own reading, before PDDLGym sees a file.
+
+This is the only module that imports pddlgym, and only when a replay is asked for: the import takes
+seconds, loads matplotlib, and prints to stderr.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from galley.domain.errors import BadInput, read_text
+from galley.domain.pddl.formula import (
+    EQUALITY,
+    OBJECT,
+    And,
+    Effect,
+    Exists,
+    Fact,
+    Forall,
+    ForEach,
+    Formula,
+    Imply,
+    Literal,
+    Or,
+    When,
+)
+from galley.domain.pddl.model import ActionSchema, Domain, Problem
+from galley.planning.checks.semantics import State
+from galley.planning.checks.validation import validate_actions
+from galley.planning.operators import GroundAction
+
+_ENVIRONMENT = "GalleyReplay-v0"
+
+
+class ReplayStatus(StrEnum):
+    """What PDDLGym says of a plan."""
+
+    AGREES = "agrees"  # every action was applicable, every state is ours, the goal is reached
+    DISAGREES = "disagrees"
+    UNREADABLE = "unreadable"  # the files are beyond PDDLGym; it says nothing of the plan
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The outcome of a replay.
+
+    Attributes:
+        status: see ReplayStatus.
+        message: one line.
+        steps: how many actions both sides executed with the same result.
+    """
+
+    status: ReplayStatus
+    message: str
+    steps: int
+
+
+class _Unreadable(Exception):
+    """PDDLGym can't read the files, or reads something else than they say."""
+
+
+def replay(domain: Domain, problem: Problem, actions: Sequence[GroundAction]) -> Replay:
+    """Executes ``actions`` in PDDLGym, comparing its state with ours before and after each.
+
+    Args:
+        domain: the domain; PDDLGym reads the file it came from.
+        problem: the problem; likewise.
+        actions: the plan, valid or not.
+
+    Returns:
+        The outcome; never an exception for what PDDLGym can't handle.
+    """
+    reason = beyond_pddlgym(domain, problem, actions)
+    if reason:
+        return Replay(ReplayStatus.UNREADABLE, reason, 0)
+    ours = validate_actions(domain, problem, actions).states
+    with _silence():
+        try:
+            with _environment(domain, problem) as environment:
+                return _run(environment, domain, problem, actions, ours)
+        except _Unreadable as error:
+            return Replay(ReplayStatus.UNREADABLE, str(error), 0)
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Keeps the notices of gym and the prints of pddlgym off the terminal."""
+    sink = io.StringIO()
+    with (
+        contextlib.redirect_stdout(sink),
+        contextlib.redirect_stderr(sink),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextlib.contextmanager
+def _environment(domain: Domain, problem: Problem) -> Iterator[Any]:
+    """The environment of one problem: registered, made, and forgotten again at the end.
+
+    Raises:
+        _Unreadable: PDDLGym is not installed, or fails on the files.
+    """
+    try:
+        import pddlgym
+        from gym.envs.registration import register, registry
+    except ImportError as error:
+        raise _Unreadable(f"PDDLGym is not available: {error}") from None
+
+    with TemporaryDirectory(prefix="galley-replay-") as folder:
+        # PDDLGym takes every .pddl file of a folder for a problem, so it gets a folder of its own.
+        domain_file = Path(folder, "domain.pddl")
+        problem_dir = Path(folder, "problems")
+        problem_dir.mkdir()
+        try:
+            # The final newline: PDDLGym misses a comment at the very end without it.
+            domain_file.write_text(read_text(domain.file) + "\n", encoding="utf-8")
+            problem_file = problem_dir / "problem.pddl"
+            problem_file.write_text(read_text(problem.file) + "\n", encoding="utf-8")
+        except BadInput as error:
+            raise _Unreadable(f"PDDLGym reads files, but {error}") from None
+        options = {
+            "domain_file": str(domain_file),
+            "problem_dir": str(problem_dir),
+            "operators_as_actions": True,
+            "raise_error_on_invalid_action": True,
+        }
+        register(id=_ENVIRONMENT, entry_point="pddlgym.core:PDDLEnv", kwargs=options)
+        try:
+            with _translated("PDDLGym can't read the files"):
+                environment = pddlgym.make(_ENVIRONMENT).unwrapped
+                # There are no derived predicates. To find that out, PDDLGym lists every possible
+                # fact at each step, in quadratic time, and fails where equality is among them.
+                environment._handle_derived_literals = lambda state: state
+                environment.reset()
+            yield environment
+        finally:
+            registry.pop(_ENVIRONMENT, None)
+
+
+@contextlib.contextmanager
+def _translated(what: str) -> Iterator[None]:
+    """Turns whatever pddlgym fails with into one line.
+
+    Its parser gives up with assertions, key errors, missing regular expression matches and plain
+    exceptions alike, so nothing narrower would do.
+    """
+    try:
+        yield
+    except Exception as error:
+        detail = " ".join(str(error).split())[:160]
+        kind = type(error).__name__
+        raise _Unreadable(f"{what}: {kind}{': ' + detail if detail else ''}") from None
+
+
+def _run(
+    environment: Any,
+    domain: Domain,
+    problem: Problem,
+    actions: Sequence[GroundAction],
+    ours: Sequence[State],
+) -> Replay:
+    from pddlgym.core import InvalidAction
+
+    _check_reading(environment, domain, problem)
+    objects = {each.name: each for each in environment.get_state().objects}
+    predicates = {each.name: each for each in environment.action_predicates}
+    difference = _difference(environment, ours[0])
+    if difference:
+        return Replay(ReplayStatus.DISAGREES, f"initial state: {difference}", 0)
+    for step, action in enumerate(actions):
+        where = f"step {step + 1}, {action}"
+        known = action.name in predicates and all(arg in objects for arg in action.args)
+        if not known or len(action.args) != predicates[action.name].arity:
+            message = f"{where}: PDDLGym has no such action"
+            return Replay(ReplayStatus.DISAGREES, message, step)
+        move = predicates[action.name](*(objects[arg] for arg in action.args))
+        with _translated(f"{where}: PDDLGym fails"):
+            try:
+                environment.step(move)
+            except InvalidAction:
+                message = f"{where}: PDDLGym finds the action not applicable"
+                return Replay(ReplayStatus.DISAGREES, message, step)
+        if step + 1 >= len(ours):
+            message = f"{where}: PDDLGym executes an action that is not applicable"
+            return Replay(ReplayStatus.DISAGREES, message, step)
+        difference = _difference(environment, ours[step + 1])
+        if difference:
+            return Replay(ReplayStatus.DISAGREES, f"{where}: {difference}", step)
+    if not _goal_reached(environment):
+        message = "PDDLGym does not find the goal reached at the end"
+        return Replay(ReplayStatus.DISAGREES, message, len(actions))
+    message = f"PDDLGym executes all {len(actions)} actions and reaches the goal"
+    return Replay(ReplayStatus.AGREES, message, len(actions))
+
+
+def _check_reading(environment: Any, domain: Domain, problem: Problem) -> None:
+    """Compares the names and types that PDDLGym understood with those in the files.
+
+    Its parser passes over some constructs in silence; its verdict on a plan would then be about
+    another domain.
+
+    Raises:
+        _Unreadable: they differ.
+    """
+    read = environment.domain
+    arities = {a.name: len(a.parameters) for a in domain.actions}
+    if {name: len(op.params) for name, op in read.operators.items()} != arities:
+        raise _Unreadable("PDDLGym reads other actions than the file declares")
+    objects = {each.name: str.__str__(each.var_type) for each in environment.get_state().objects}
+    if set(objects) != {each.name for each in problem.objects}:
+        raise _Unreadable("PDDLGym reads other objects than the file declares")
+    if any(each.is_negative for each in environment.get_state().literals):
+        raise _Unreadable("PDDLGym takes a negated fact of :init for one that holds")
+    for name, op in read.operators.items():
+        for what, tree in (("condition", op.preconds), ("effect", op.effects)):
+            if not _is_flat(tree):
+                raise _Unreadable(f"PDDLGym can't execute the nested {what} of action '{name}'")
+    for each in problem.objects:
+        above = read.type_to_parent_types.get(objects[each.name], set())
+        # PDDLGym calls the type of everything "default" in a file without types.
+        understood = {str.__str__(t) for t in above} - {OBJECT, "default"}
+        if understood != domain.supertypes(each.type) - {OBJECT}:
+            raise _Unreadable(f"PDDLGym misreads the type of '{each.name}'")
+
+
+def _is_flat(tree: Any) -> bool:
+    """Whether it is a literal of PDDLGym's or a conjunction of some: all that it can execute."""
+    from pddlgym.structs import Literal, LiteralConjunction
+
+    parts = tree.literals if isinstance(tree, LiteralConjunction) else [tree]
+    return all(isinstance(each, Literal) for each in parts)
+
+
+def _difference(environment: Any, ours: State) -> str:
+    """How PDDLGym's state differs from ours; empty where they are the same."""
+    theirs = {
+        Fact(literal.predicate.name, tuple(arg.name for arg in literal.variables))
+        for literal in environment.get_state().literals
+        if literal.predicate.name != EQUALITY  # PDDLGym keeps (= a a) as facts
+    }
+    if theirs == ours:
+        return ""
+    extra = " ".join(map(str, sorted(theirs - ours))) or "nothing"
+    lacking = " ".join(map(str, sorted(ours - theirs))) or "nothing"
+    return f"PDDLGym's state has {extra} too much and lacks {lacking}"
+
+
+def _goal_reached(environment: Any) -> bool:
+    """Whether PDDLGym finds the goal reached; ``step`` is not there to ask in an empty plan."""
+    from pddlgym.inference import check_goal
+
+    state = environment.get_state()
+    with _translated("PDDLGym can't check the goal"):
+        reached = bool(check_goal(state, state.goal))
+    return reached
+
+
+def beyond_pddlgym(domain: Domain, problem: Problem, actions: Iterable[GroundAction]) -> str:
+    """Why PDDLGym can't judge a plan, in one line; empty where nothing is known against it.
+
+    Args:
+        domain: the domain.
+        problem: the problem.
+        actions: the plan; what can be read but not executed does no harm in other actions.
+    """
+    used = {each.name for each in actions}
+    found = list(_in_declarations(domain))
+    for schema in domain.actions:
+        found += (f"{what} in action '{schema.name}'" for what in _in_action(domain, schema))
+        if schema.name in used:
+            found += (f"{what} of action '{schema.name}'" for what in _unchecked(schema))
+    found += (f"{what} in the goal" for what in _in_conditions(problem.goal))
+    if problem.metric or problem.values:
+        found.append("action costs in the problem")
+    return f"PDDLGym can't represent {found[0]}" if found else ""
+
+
+def _in_declarations(domain: Domain) -> Iterator[str]:
+    for predicate in domain.predicates:
+        if predicate.name == "probabilistic":  # it would read the fact as an effect of chance
+            yield "a predicate named 'probabilistic'"
+        for variable in predicate.parameters:
+            if len(variable.types) > 1:
+                yield f"'either' in predicate '{predicate.name}'"
+    names = {each.name for each in domain.predicates}
+    for action in domain.actions:
+        if action.name in names:
+            yield f"a predicate and an action of one name, '{action.name}'"
+
+
+def _in_action(domain: Domain, schema: ActionSchema) -> Iterator[str]:
+    """What it fails on in an action that it reads, whether or not the plan has it."""
+    for parameter in schema.parameters:
+        if len(parameter.types) > 1:
+            yield "'either'"
+        if domain.types and "-" in parameter.name:
+            yield f"the dash in '{parameter.name}'"
+    if schema.cost:
+        yield "action costs"
+    yield from _in_conditions(schema.precondition)
+    yield from _in_effects(schema.effect)
+
+
+def _in_conditions(formulas: Iterable[Formula]) -> Iterator[str]:
+    names = {Or: "a disjunction", Imply: "an implication", Exists: "'exists'", Forall: "'forall'"}
+    for formula in formulas:
+        if isinstance(formula, And):
+            yield from _in_conditions(formula.parts)
+        elif not isinstance(formula, Literal):
+            yield names.get(type(formula), "a negated formula")
+
+
+def _in_effects(effects: Iterable[Effect]) -> Iterator[str]:
+    for effect in effects:
+        if isinstance(effect, When):
+            yield "a conditional effect"
+        elif isinstance(effect, ForEach):
+            yield "a universal effect"
+
+
+def _unchecked(schema: ActionSchema) -> Iterator[str]:
+    """Preconditions on which its inference gives up, or which it passes over."""
+    for literal in schema.precondition:
+        if not isinstance(literal, Literal) or not literal.args:
+            continue
+        if len(set(literal.args)) < len(literal.args):
+            yield f"the repeated argument in precondition {literal}"
+        elif not any(arg.startswith("?") for arg in literal.args):
+            yield f"precondition {literal}, about constants alone,"

@@ -1,0 +1,192 @@
+"""What PDDL's formulas and effects mean, straight from their trees and over sets of facts.
+
+Nothing is rewritten and nothing is prepared beyond the list of a type's objects: this is what the
+compiled representation is checked against, so it stays close to the text of the definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
+
+from galley.domain.pddl.formula import (
+    EQUALITY,
+    OBJECT,
+    And,
+    Effect,
+    Exists,
+    Fact,
+    Forall,
+    ForEach,
+    Formula,
+    Imply,
+    Literal,
+    Not,
+    Or,
+    Variable,
+    When,
+)
+from galley.domain.pddl.model import Domain, Problem
+
+State = frozenset[Fact]
+Binding = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Semantics:
+    """The meaning of formulas and effects over the objects of one problem.
+
+    Attributes:
+        domain: declares the types.
+        problem: declares the objects.
+    """
+
+    domain: Domain
+    problem: Problem
+    _members: dict[tuple[str, ...], tuple[str, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def objects(self, types: tuple[str, ...]) -> tuple[str, ...]:
+        """The objects of one of ``types``, in the order of declaration."""
+        found = self._members.get(types)
+        if found is None:
+            is_a = self.domain.is_a
+            fitting = {t: is_a(t, types) for t in {each.type for each in self.problem.objects}}
+            found = tuple(each.name for each in self.problem.objects if fitting[each.type])
+            self._members[types] = found
+        return found
+
+    def bindings(self, variables: tuple[Variable, ...], outer: Binding) -> Iterator[Binding]:
+        """``outer``, extended by every choice of objects for ``variables``.
+
+        It is one mapping that changes from each choice to the next: don't keep it.
+        """
+        names = [each.name for each in variables]
+        inner = dict(outer)
+        for choice in product(*(self.objects(each.types) for each in variables)):
+            inner.update(zip(names, choice, strict=True))
+            yield inner
+
+    def holds(self, formula: Formula, binding: Binding, state: Container[Fact]) -> bool:
+        """Whether ``formula``, all of whose free variables are bound, is true in ``state``."""
+        match formula:
+            case Literal():
+                fact = formula.ground(binding)
+                if formula.predicate == EQUALITY:
+                    return (fact.args[0] == fact.args[1]) == formula.positive
+                return (fact in state) == formula.positive
+            case And(parts):
+                return all(self.holds(each, binding, state) for each in parts)
+            case Or(parts):
+                return any(self.holds(each, binding, state) for each in parts)
+            case Not(part):
+                return not self.holds(part, binding, state)
+            case Imply(premise, conclusion):
+                return not self.holds(premise, binding, state) or self.holds(
+                    conclusion, binding, state
+                )
+            case Exists(variables, part):
+                inner = self.bindings(variables, binding)
+                return any(self.holds(part, each, state) for each in inner)
+            case Forall(variables, part):
+                inner = self.bindings(variables, binding)
+                return all(self.holds(part, each, state) for each in inner)
+
+    def culprits(
+        self, formula: Formula, binding: Binding, state: Container[Fact]
+    ) -> tuple[Formula, ...]:
+        """The smallest instantiated parts that make ``formula`` false; none where it is true.
+
+        Of a conjunction they are the parts that fail, of a universal formula those of one
+        counterexample, and of a negated disjunction or existential formula a part that should not
+        hold. What has no smaller part to blame is named as a whole.
+        """
+        if self.holds(formula, binding, state):
+            return ()
+        match formula:
+            case And(parts):
+                found = (self.culprits(each, binding, state) for each in parts)
+                return tuple(each for group in found for each in group)
+            case Or((part,)):
+                return self.culprits(part, binding, state)
+            case Forall(variables, part):
+                for inner in self.bindings(variables, binding):
+                    blamed = self.culprits(part, inner, state)
+                    if blamed:
+                        return blamed
+            case Not(Not(part)):
+                return self.culprits(part, binding, state)
+            case Not(Or(parts)):
+                found = (self.culprits(_negation(each), binding, state) for each in parts)
+                return tuple(each for group in found for each in group)
+            case Not(Exists(variables, part)):
+                return self.culprits(Forall(variables, _negation(part)), binding, state)
+        return (instantiate(formula, binding),)
+
+    def changes(
+        self, effects: Iterable[Effect], binding: Binding, state: State
+    ) -> tuple[set[Fact], set[Fact]]:
+        """The facts that ``effects`` add and delete; all conditions are read in ``state``."""
+        added: set[Fact] = set()
+        deleted: set[Fact] = set()
+
+        def collect(effects: Iterable[Effect], binding: Binding) -> None:
+            for effect in effects:
+                match effect:
+                    case Literal():
+                        (added if effect.positive else deleted).add(effect.ground(binding))
+                    case When(condition, inner):
+                        if all(self.holds(each, binding, state) for each in condition):
+                            collect(inner, binding)
+                    case ForEach(variables, inner):
+                        for each in self.bindings(variables, binding):
+                            collect(inner, each)
+
+        collect(effects, binding)
+        return added, deleted
+
+    def successor(self, effects: Iterable[Effect], binding: Binding, state: State) -> State:
+        """The state after ``effects``; a fact both deleted and added holds."""
+        added, deleted = self.changes(effects, binding, state)
+        return (state - deleted) | added
+
+
+def instantiate(formula: Formula, binding: Binding) -> Formula:
+    """``formula`` with objects in place of its free variables."""
+    match formula:
+        case Literal():
+            return replace(formula, args=formula.ground(binding).args)
+        case And(parts):
+            return And(tuple(instantiate(each, binding) for each in parts))
+        case Or(parts):
+            return Or(tuple(instantiate(each, binding) for each in parts))
+        case Not(part):
+            return Not(instantiate(part, binding))
+        case Imply(premise, conclusion):
+            return Imply(instantiate(premise, binding), instantiate(conclusion, binding))
+        case Exists(variables, part):
+            return Exists(variables, instantiate(part, _without(binding, variables)))
+        case Forall(variables, part):
+            return Forall(variables, instantiate(part, _without(binding, variables)))
+
+
+def kinds(variables: tuple[Variable, ...]) -> str:
+    """What is quantified over, as a noun: ``block``, ``ball or box``, ``objects``."""
+    if len(variables) != 1:
+        return "objects"
+    types = variables[0].types
+    return " or ".join(types) if types != (OBJECT,) else "object"
+
+
+def _without(binding: Binding, variables: tuple[Variable, ...]) -> Binding:
+    """``binding`` without the variables that a quantifier takes for itself."""
+    own = {each.name for each in variables}
+    return {name: value for name, value in binding.items() if name not in own}
+
+
+def _negation(formula: Formula) -> Formula:
+    if isinstance(formula, Literal):
+        return replace(formula, positive=not formula.positive)
+    return Not(formula)

@@ -1,0 +1,257 @@
+"""Why a part of the goal can't ever hold, not even by itself.
+
+The certificate is a set of literals that never hold. None of them holds initially, and every
+action that would make one of them true needs another of them first (or is forbidden); hence, by
+induction, none ever comes true.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.pddl.formula import Exists, Fact, ForEach, Formula, Literal, When
+from galley.domain.pddl.model import ActionSchema
+from galley.planning.grounding.normal_form import FactCondition
+from galley.planning.grounding.relaxation import Reach, impossible_parts
+from galley.planning.operators import GroundAction
+from galley.planning.task import Task
+
+_CHAIN_SHOWN = 4  # links of "a needs b, b needs c" in a message
+_REMEDIES_TRIED = 8  # each costs a relaxation
+_ACHIEVERS_TRIED = 20_000  # ground actions looked at, whether they can be applied or not
+
+
+def explain_unreachable(task: Task) -> Failure | None:
+    """The failure for the first part of the goal that nothing can make true; None: all can be."""
+    found = task.impossible_goal()
+    if found is None:
+        return None
+    if found.condition is None:
+        return _contradicts_itself(found.formula)
+    backward = _Backward(task, task.allowed_reach)
+    return backward.explain(found.formula, found.condition, _literals(found.missing))
+
+
+def _contradicts_itself(formula: Formula) -> Failure:
+    what = "contradicts itself"
+    if isinstance(formula, Literal):  # an equality: all else may hold in some state
+        what = "names two objects" if formula.positive else "names one object twice"
+    elif isinstance(formula, Exists):
+        what = "speaks of objects that don't exist, or contradicts itself"
+    return Failure(
+        FailureKind.CONTRADICTION,
+        f"goal {formula} can never hold: it {what}",
+        objects=(str(formula),),
+        certificate={
+            "reason": "unreachable",
+            "goal": str(formula),
+            "never": [str(formula)],
+            "complete": True,
+            "remedies": [],
+        },
+    )
+
+
+def _literals(missing: Iterable[tuple[Fact, bool]]) -> tuple[Literal, ...]:
+    return tuple(Literal(*fact, positive=positive) for fact, positive in missing)
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """An action that would make a literal true, and literals of which it needs one in vain.
+
+    None are missing where the action is forbidden.
+    """
+
+    action: GroundAction
+    missing: tuple[Literal, ...]
+
+
+class _Backward:
+    """Collects, from a part of the goal backwards, literals that never hold."""
+
+    def __init__(self, task: Task, reach: Reach) -> None:
+        self.task = task
+        self.reach = reach
+        self.schemas = task.fixpoint.schemas
+        self.left = _ACHIEVERS_TRIED
+        # Were they not forbidden, that is.
+        self.possible = {each.action for each in task.reach.instances}
+
+    def explain(
+        self, goal: Formula, condition: FactCondition, missing: tuple[Literal, ...]
+    ) -> Failure:
+        never: dict[Literal, list[_Need]] = {}
+        frontier = deque(missing)
+        while frontier:
+            literal = frontier.popleft()
+            if literal in never:
+                continue
+            never[literal] = []
+            known = {*never, *frontier}
+            for action, needed in self._achievers(literal):
+                lacking = self._missing(action, needed, known)
+                frontier += [each for each in lacking if each not in known]
+                known.update(lacking)
+                never[literal].append(_Need(action, lacking))
+        remedies = self._remedies(condition, [each for each in never if each not in missing])
+        certificate = {
+            "reason": "unreachable",
+            "goal": str(goal),
+            "never": [str(each) for each in never],
+            "complete": self.left > 0,
+            "remedies": [str(each) for each in remedies],
+        }
+        simple = isinstance(goal, Literal)
+        message = f"goal{' fact' if simple else ''} {goal} can never hold: "
+        if not simple:
+            message += f"it needs {_either(missing)}; "
+        message += self._chain(missing[0], never, remedies)
+        if remedies:
+            message += f"; it might if the start had {_either(remedies)}"
+        objects = (str(goal), *(str(each) for each in remedies))
+        return Failure(FailureKind.CONTRADICTION, message, objects, certificate=certificate)
+
+    def _remedies(self, goal: FactCondition, never: list[Literal]) -> list[Literal]:
+        """Those of ``never`` that would make the goal relaxed-reachable if they held at first."""
+        found = []
+        task = self.task
+        for literal in never[:_REMEDIES_TRIED]:
+            init = [fact for fact in task.problem.init if fact != literal.fact]
+            gone = [] if literal.positive else [literal.fact]
+            if literal.positive:
+                init.append(literal.fact)
+            reach = task.fixpoint.extended(init, gone).reach_from(init, task.forbidden)
+            if next(impossible_parts(goal, reach), None) is None:
+                found.append(literal)
+        return found
+
+    def _achievers(self, literal: Literal) -> Iterator[tuple[GroundAction, FactCondition]]:
+        """Ground actions that may make ``literal`` true, reachable or not, with what they need."""
+        tried: set[GroundAction] = set()
+        for schema in self.task.domain.actions:
+            for effect, hidden in _atoms(schema.effect):
+                if effect.positive == literal.positive and effect.predicate == literal.predicate:
+                    for action in self._bindings(schema, effect, hidden, literal.fact):
+                        if action not in tried:
+                            tried.add(action)
+                            yield from self._needs(action, literal)
+
+    def _needs(
+        self, action: GroundAction, literal: Literal
+    ) -> Iterator[tuple[GroundAction, FactCondition]]:
+        instance = self.schemas[action.name].instantiate(action.args)
+        if instance is None:  # its precondition contradicts itself
+            return
+        fact, positive = literal.fact, literal.positive
+        if fact in (instance.add if positive else instance.delete):
+            yield action, instance.condition
+        for effect in instance.conditional:
+            if fact in (effect.add if positive else effect.delete):
+                # One of the two is impossible.
+                lacking = next(impossible_parts(instance.condition, self.reach), None)
+                yield action, instance.condition if lacking else effect.condition
+
+    def _bindings(
+        self, schema: ActionSchema, effect: Literal, hidden: frozenset[str], fact: Fact
+    ) -> Iterator[GroundAction]:
+        """Ground actions of ``schema`` whose ``effect`` may be about ``fact``.
+
+        Variables ``hidden`` in the effect are quantified there, whatever parameters are called.
+        """
+        bound: dict[str, str] = {}
+        for term, arg in zip(effect.args, fact.args, strict=True):
+            if term in hidden:
+                continue
+            if (bound.setdefault(term, arg) if term.startswith("?") else term) != arg:
+                return
+        choices = []
+        for parameter, allowed in zip(
+            schema.parameters, self.schemas[schema.name].candidates, strict=True
+        ):
+            if parameter.name in bound:
+                allowed = tuple(each for each in allowed if each == bound[parameter.name])
+            choices.append(allowed)
+        for args in product(*choices):
+            self.left -= 1
+            if self.left <= 0:
+                return
+            yield GroundAction(schema.name, args)
+
+    def _missing(
+        self, action: GroundAction, needed: FactCondition, known: Collection[Literal]
+    ) -> tuple[Literal, ...]:
+        """Literals of which ``action`` needs one and none ever holds; none where it is forbidden.
+
+        Those that are known already come first, which keeps the certificate short.
+        """
+        if action in self.task.forbidden:
+            return ()
+        parts = [_literals(part) for part in impossible_parts(needed, self.reach)]
+        return next((p for p in parts if all(each in known for each in p)), parts[0])
+
+    def _chain(
+        self, start: Literal, never: dict[Literal, list[_Need]], remedies: list[Literal]
+    ) -> str:
+        """``(stow spam drawer h1) needs (grasp spam); ...; no action makes (empty h1) true``."""
+        links: list[str] = []
+        seen: set[Literal] = set()
+        literal = start
+        while literal not in seen:
+            seen.add(literal)
+            if not never[literal]:
+                links.append(self._dead_end(literal))
+                break
+            need = max(never[literal], key=lambda need: self._likely(need, remedies))
+            if not need.missing:
+                links.append(f"{need.action} is forbidden")
+                break
+            if len(links) == _CHAIN_SHOWN:
+                links.append("and so on")
+                break
+            links.append(f"{need.action} needs {_either(need.missing)}")
+            helpful = [each for each in need.missing if each in remedies]
+            literal = (helpful or need.missing)[0]
+        else:
+            links.append("and so in a circle")
+        return "; ".join(links)
+
+    def _likely(self, need: _Need, remedies: list[Literal]) -> int:
+        """How likely it is that a person would think of this action, first of all."""
+        if not need.missing:
+            return 2 if need.action in self.possible else 0
+        return 1 if any(each in remedies for each in need.missing) else 0
+
+    def _dead_end(self, literal: Literal) -> str:
+        change, now = ("adds", "does not hold") if literal.positive else ("deletes", "holds")
+        fact = literal.fact
+        named = any(
+            each.predicate == fact.predicate and each.positive == literal.positive
+            for schema in self.task.domain.actions
+            for each, _ in _atoms(schema.effect)
+        )
+        if named:
+            return f"{fact} {now} at the start and no possible action {change} it"
+        return f"{fact} {now} at the start and no action {change} '{fact.predicate}' facts"
+
+
+def _atoms(
+    effects: Iterable[Literal | When | ForEach], hidden: frozenset[str] = frozenset()
+) -> Iterator[tuple[Literal, frozenset[str]]]:
+    """Every literal among ``effects``, each with the variables quantified around it."""
+    for effect in effects:
+        if isinstance(effect, Literal):
+            yield effect, hidden
+        elif isinstance(effect, ForEach):
+            names = frozenset(each.name for each in effect.variables)
+            yield from _atoms(effect.effects, hidden | names)
+        else:
+            yield from _atoms(effect.effects, hidden)
+
+
+def _either(literals: Iterable[Literal]) -> str:
+    return " or ".join(map(str, literals))

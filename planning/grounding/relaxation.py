@@ -1,0 +1,286 @@
+"""Relaxed reachability: what could ever become true or false if nothing got in its own way.
+
+Facts once true stay usable as true, and facts once false stay usable as false (the delete
+relaxation, with a negative condition read as a fact of its own). The fixpoint is computed by
+joining each newly reached fact with those reached before (semi-naive evaluation, as Datalog does;
+Helmert, "Concise finite-domain representations for PDDL planning tasks", 2009, section 6), so the
+work follows the actions that are reachable, not all combinations of objects.
+
+The fixpoint only ever grows. So what would become reachable from further initial facts, which an
+explanation may suggest, is found by letting it go on from where it stands.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from copy import copy
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeVar
+
+from galley.domain.pddl.formula import Fact
+from galley.domain.pddl.model import Domain, Problem
+from galley.planning.grounding.normal_form import FactCondition, Objects
+from galley.planning.grounding.schemas import Binding, Instance, Pattern, Schema
+from galley.planning.limits import Allowance
+from galley.planning.operators import GroundAction
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+def impossible_parts(
+    condition: FactCondition, reached: Reach | _Rules
+) -> Iterator[tuple[tuple[Fact, bool], ...]]:
+    """The parts of ``condition`` that can't hold.
+
+    Yields:
+        For each the literals (fact and sign) of which one would have to hold, and none can.
+    """
+    for fact in condition.pre:
+        if fact not in reached.true:
+            yield ((fact, True),)
+    for fact in condition.neg:
+        if fact in reached.init and fact not in reached.falsified:
+            yield ((fact, False),)
+    for choice in condition.any_of:
+        needed: list[tuple[Fact, bool]] = []
+        for part in choice:
+            found = next(impossible_parts(part, reached), None)
+            if found is None:
+                break
+            needed += found
+        else:
+            yield tuple(dict.fromkeys(needed))
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What can be reached from one start, if nothing gets in its own way.
+
+    Attributes:
+        init: the facts of the start.
+        true: facts that may become true, initial ones included.
+        falsified: initial facts that may become false.
+        instances: actions that may become applicable, ordered as schemas and objects are declared.
+    """
+
+    init: frozenset[Fact]
+    true: frozenset[Fact]
+    falsified: frozenset[Fact]
+    instances: tuple[Instance, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rule:
+    """Facts that become true and false once ``condition`` can hold.
+
+    ``instance`` is the action that this is the start of; its conditional effects follow.
+    """
+
+    condition: FactCondition
+    add: tuple[Fact, ...]
+    delete: tuple[Fact, ...]
+    instance: Instance | None = None
+
+
+class _Rules:
+    """Fires rules as soon as their conditions can hold."""
+
+    def __init__(self, init: Iterable[Fact]) -> None:
+        self.init: set[Fact] = set()
+        self.true: set[Fact] = set()
+        self.falsified: set[Fact] = set()  # of ``init``
+        self.instances: dict[GroundAction, Instance] = {}
+        # Facts that are true, but whose consequences are still to be drawn.
+        self._queue: deque[Fact] = deque()
+        self._ready: deque[_Rule] = deque()  # rules to try
+        # Rules whose condition can't hold yet, under each literal that might help.
+        self._waiting: dict[tuple[Fact, bool], list[_Rule]] = defaultdict(list)
+        self._fired: set[_Rule] = set()
+        self._start_with(init)
+
+    def add(self, instance: Instance) -> None:
+        """Adds an action to those that may become applicable."""
+        self._ready.append(_Rule(instance.condition, instance.add, instance.delete, instance))
+
+    def run(self) -> None:
+        """Draws all consequences."""
+        while self._queue or self._ready:
+            while self._ready:
+                self._try(self._ready.popleft())
+            if self._queue:
+                fact = self._queue.popleft()
+                self._settle(fact)
+                self._ready.extend(self._waiting.pop((fact, True), ()))
+
+    def _settle(self, fact: Fact) -> None:
+        """Finds further actions that need ``fact``."""
+
+    def _start_with(self, facts: Iterable[Fact]) -> None:
+        for fact in facts:
+            self.init.add(fact)
+            self._reach(fact)
+
+    def _reach(self, fact: Fact) -> None:
+        if fact not in self.true:
+            self.true.add(fact)
+            self._queue.append(fact)
+
+    def _falsify(self, fact: Fact) -> None:
+        if fact in self.init and fact not in self.falsified:
+            self.falsified.add(fact)
+            self._ready.extend(self._waiting.pop((fact, False), ()))
+
+    def _try(self, rule: _Rule) -> None:
+        """Fires a rule, or parks it until its condition can hold."""
+        if rule in self._fired:
+            return
+        blockers = next(impossible_parts(rule.condition, self), None)
+        if blockers is not None:
+            for literal in blockers:
+                self._waiting[literal].append(rule)
+            return
+        self._fired.add(rule)
+        instance = rule.instance
+        if instance is not None:
+            self.instances[instance.action] = instance
+            for effect in instance.conditional:
+                self._ready.append(_Rule(effect.condition, effect.add, effect.delete))
+        for fact in rule.add:
+            self._reach(fact)
+        for fact in rule.delete:
+            self._falsify(fact)
+
+
+class Fixpoint(_Rules):
+    """The relaxed-reachable facts and actions of a problem; it can go on from further facts."""
+
+    def __init__(self, domain: Domain, problem: Problem, allowance: Allowance) -> None:
+        super().__init__(problem.init)
+        objects = Objects(domain, problem, allowance)
+        self.objects = objects
+        self._spend = allowance.spend
+        self.schemas = {a.name: Schema(a, domain, problem, objects) for a in domain.actions}
+        self._rank = {each.name: i for i, each in enumerate(problem.objects)}
+        self._order = {each.name: i for i, each in enumerate(domain.actions)}
+        self._triggers: dict[str, list[tuple[Schema, int]]] = defaultdict(list)
+        for schema in self.schemas.values():
+            for index, (predicate, _) in enumerate(schema.positive):
+                self._triggers[predicate].append((schema, index))
+        # Facts whose consequences are drawn: by predicate, and by predicate, position and object.
+        self._by_predicate: dict[str, list[Fact]] = defaultdict(list)
+        self._by_argument: dict[tuple[str, int, str], list[Fact]] = defaultdict(list)
+        self._seen: set[GroundAction] = set()
+        for schema in self.schemas.values():
+            if not schema.positive:
+                self._complete(schema, [None] * len(schema.allowed))
+        self.run()
+
+    def reach(self) -> Reach:
+        """What is reached."""
+        return self._reached(self)
+
+    def _reached(self, rules: _Rules) -> Reach:
+        return Reach(
+            frozenset(rules.init),
+            frozenset(rules.true),
+            frozenset(rules.falsified),
+            tuple(sorted(rules.instances.values(), key=self._place)),
+        )
+
+    def extended(self, facts: Iterable[Fact], removed: Iterable[Fact]) -> Fixpoint:
+        """The fixpoint of all starts so far, and of one with ``facts`` and without ``removed``."""
+        new = copy(self)
+        new.init, new.true = set(self.init), set(self.true)
+        new.falsified, new.instances = set(self.falsified), dict(self.instances)
+        new._by_predicate = _copied(self._by_predicate)
+        new._by_argument = _copied(self._by_argument)
+        new._waiting = _copied(self._waiting)
+        new._queue, new._ready = deque(), deque()
+        new._seen, new._fired = set(self._seen), set(self._fired)
+        added = [fact for fact in facts if fact not in self.init]
+        new._start_with(added)
+        for fact in (*added, *removed):  # among all starts, one is without it
+            new._falsify(fact)
+        new.run()
+        return new
+
+    def reach_from(
+        self, init: Iterable[Fact], forbidden: AbstractSet[GroundAction] = frozenset()
+    ) -> Reach:
+        """What is reached from ``init`` without ``forbidden``; each fact was in a start so far."""
+        rules = _Rules(init)
+        for instance in sorted(self.instances.values(), key=self._place):
+            if instance.action not in forbidden:
+                rules.add(instance)
+        rules.run()
+        return self._reached(rules)
+
+    def _settle(self, fact: Fact) -> None:
+        self._by_predicate[fact.predicate].append(fact)
+        for position, arg in enumerate(fact.args):
+            self._by_argument[fact.predicate, position, arg].append(fact)
+        for schema, index in self._triggers.get(fact.predicate, ()):
+            pattern = schema.positive[index][1]
+            start = schema.unify(pattern, fact.args, [None] * len(schema.allowed))
+            if start is not None:
+                rest = schema.positive[:index] + schema.positive[index + 1 :]
+                for binding in self._join(schema, rest, start):
+                    self._complete(schema, binding)
+
+    def _join(
+        self, schema: Schema, rest: list[tuple[str, Pattern]], binding: Binding
+    ) -> Iterator[Binding]:
+        """Every extension of ``binding`` under which all of ``rest`` is reached."""
+        if not rest:
+            yield binding
+            return
+
+        def free(condition: tuple[str, Pattern]) -> int:
+            return sum(isinstance(i, int) and binding[i] is None for i in condition[1])
+
+        chosen = min(rest, key=free)
+        remaining = [each for each in rest if each is not chosen]
+        predicate, pattern = chosen
+        # What the join reaches is queued: these lists don't grow while it runs.
+        matches = self._by_predicate.get(predicate, [])
+        for position, item in enumerate(pattern):
+            value = item if isinstance(item, str) else binding[item]
+            if value is not None:
+                narrowed = self._by_argument.get((predicate, position, value), [])
+                matches = min(matches, narrowed, key=len)
+        for fact in matches:
+            self._spend()
+            extended = schema.unify(pattern, fact.args, binding)
+            if extended is not None:
+                yield from self._join(schema, remaining, extended)
+
+    def _complete(self, schema: Schema, binding: Binding) -> None:
+        """Reaches the action of ``binding`` for every choice of its free parameters."""
+        choices = [
+            (bound,) if bound is not None else schema.candidates[i]
+            for i, bound in enumerate(binding)
+        ]
+        for args in product(*choices):
+            self._spend()
+            action = GroundAction(schema.name, args)
+            if action in self._seen:
+                continue
+            self._seen.add(action)
+            instance = schema.instantiate(args)
+            if instance is not None:
+                self.add(instance)
+
+    def _place(self, instance: Instance) -> tuple[int, ...]:
+        args = (self._rank[arg] for arg in instance.action.args)
+        return (self._order[instance.action.name], *args)
+
+
+def _copied(lists: dict[_K, list[_V]]) -> dict[_K, list[_V]]:
+    copied: dict[_K, list[_V]] = defaultdict(list)
+    for key, value in lists.items():
+        copied[key] = list(value)
+    return copied

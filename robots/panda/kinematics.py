@@ -1,0 +1,201 @@
+"""The Franka Emika Panda: its kinematics, forward and inverse, how far it reaches, its hand.
+
+Frames: A is ``panda_link0`` (the arm's base), F the flange ``panda_link8``, H ``panda_hand``, T the
+grasp centre between the fingertips. The kinematics are compiled by the first call; the lengths, the
+limits and the derivation stand in ``panda_ik``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from galley.compiled.jit import first_use
+from galley.domain.frames import Array, frozen, rotation_z, transform
+from galley.robots.panda.ik import A7, ANGLE_AT_ZERO, D1, DF, FORE, LIMITS, UPPER, Limits
+
+JOINTS = tuple(f"panda_joint{k}" for k in range(1, 8))
+
+X_FH: Array = frozen(transform(rotation_z(-np.pi / 4)))
+"""The hand in the flange: it is bolted on turned by -45 degrees."""
+
+FINGER_HEIGHT = 0.0584
+"""z of the finger links' frames in H, metres."""
+
+FINGER_STROKE = 0.04
+"""How far each finger opens from the middle, metres."""
+
+p_HT: Array = frozen([0.0, 0.0, 0.1034])
+"""Grasp centre in H, metres. The pads reach from 36.2 to 53.8 mm in the finger meshes: 45 mm is
+their middle, and the finger frames stand 58.4 mm from the hand's. They slide along H's y axis."""
+
+Indices = NDArray[np.int64]
+# Less than this (m) is rounding, and within what the inverse kinematics still accepts as stretched.
+_ROUNDING = 1e-9
+
+
+class Solutions(NamedTuple):
+    """IK solutions of many poses, ordered by pose, then q7, then branch.
+
+    Attributes:
+        q: joint angles, rad (k, 7), within the limits.
+        pose: index of the pose that each one reaches (k,).
+        seven: index of its value of joint 7 (k,).
+        branch: 4 * elbow + 2 * wrist + shoulder of each (k,). Elbow 0 is the bent arm, 1 the
+            over-stretched; wrist 0 has cos q5 >= 0; shoulder 0 has q2 >= 0. Along a curve of
+            configurations the branch stays, unless the curve passes a singular pose.
+    """
+
+    q: Array
+    pose: Indices
+    seven: Indices
+    branch: Indices
+
+
+def link_frames(q: ArrayLike) -> Array:
+    """X_AL of every link L, from Franka's DH table (modified convention).
+
+    Args:
+        q: joint angles, rad (..., 7).
+
+    Returns:
+        Poses in ``panda_link0`` (..., 9, 4, 4): of ``panda_link0`` to 7, then of the flange.
+    """
+    q = as_input(q)
+    frames: Array = _link_frames()(q.reshape(-1, 7))
+    return frames.reshape(*q.shape[:-1], 9, 4, 4)
+
+
+def forward(q: ArrayLike) -> Array:
+    """X_AF: pose of the flange (``panda_link8``) in ``panda_link0``.
+
+    Args:
+        q: joint angles, rad (..., 7).
+
+    Returns:
+        Pose (..., 4, 4), metres.
+    """
+    return link_frames(q)[..., 8, :, :].copy()
+
+
+def inverse(X: Array, q7: float, limits: Limits = LIMITS) -> Array:
+    """Every configuration that puts the flange at ``X`` with joint 7 at ``q7``.
+
+    Args:
+        X: pose of the flange in ``panda_link0``, X_AF (4, 4).
+        q7: angle of joint 7, rad.
+        limits: position limits; each range must be under 2 pi wide.
+
+    Returns:
+        Joint angles, rad (k, 7), 0 <= k <= 8. Where configurations form a continuum (q2 = 0), the
+        one with q1 = q3 stands for it.
+    """
+    return inverse_batch(X, np.array([q7]), limits).q
+
+
+def inverse_batch(X: Array, q7: ArrayLike, limits: Limits = LIMITS) -> Solutions:
+    """Every configuration for each pose combined with each value of joint 7.
+
+    Args:
+        X: poses of the flange in ``panda_link0``, X_AF (4, 4) or (n, 4, 4).
+        q7: angles of joint 7, rad (m,).
+        limits: position limits; each range must be under 2 pi wide.
+
+    Returns:
+        Solutions, with the pose, the value of joint 7 and the branch of each.
+    """
+    table = _table() if limits is LIMITS else limit_table(limits)
+    X_AF, angles = as_input(X).reshape(-1, 4, 4), as_input(q7).reshape(-1)
+    q, (pose, seven, branch) = _solve_batch()(X_AF, angles, table)
+    return Solutions(q, pose, seven, branch)
+
+
+def limit_table(limits: Limits) -> Array:
+    """What the compiled functions compare joints with (7, 6): see ``panda_ik_kernel``.
+
+    Raises:
+        ValueError: a range is 2 pi wide or more.
+    """
+    from galley.robots.panda import ik_kernel as panda_ik_kernel
+
+    if np.any(limits.upper - limits.lower >= 2.0 * np.pi):
+        raise ValueError("a joint's range must be under 2 pi wide")
+    return panda_ik_kernel.limit_table(as_input(limits.lower), as_input(limits.upper))
+
+
+def as_input(values: ArrayLike) -> Array:
+    """A writeable copy in C order: Numba compiles anew for read-only and for strided arrays."""
+    return np.array(values, dtype=np.float64, order="C")
+
+
+@cache
+def _table() -> Array:
+    return limit_table(LIMITS)
+
+
+@cache
+def _solve_batch() -> Callable[[Array, Array, Array], tuple[Array, Indices]]:
+    """The compiled function, compiled."""
+    with first_use("inverse kinematics"):
+        from galley.robots.panda.ik_kernel import solve_batch
+
+        solve_batch(np.eye(4)[None], np.zeros(1), _table())
+    return solve_batch
+
+
+@cache
+def _link_frames() -> Callable[[Array], Array]:
+    """The compiled function, compiled."""
+    with first_use("forward kinematics"):
+        from galley.robots.panda.ik_kernel import link_frames
+
+        link_frames(np.zeros((1, 7)))
+    return link_frames
+
+
+def stretch(limits: Limits = LIMITS) -> tuple[float, float]:
+    """Least and greatest distance from shoulder S to wrist centre W, metres.
+
+    |SW| depends on q4 alone: |SW|^2 = u^2 + f^2 - 2 u f cos(q4 + c), by the law of cosines in the
+    triangle of shoulder, joint 4 and wrist centre. Its extremes are at the ends of joint 4's range,
+    or where the angle passes 0 (folded) or pi (stretched).
+    """
+    low, high = limits.lower[3] + ANGLE_AT_ZERO, limits.upper[3] + ANGLE_AT_ZERO
+    angles = [low, high]
+    angles += [k * np.pi for k in range(-2, 3) if low < k * np.pi < high]
+    squares = UPPER**2 + FORE**2 - 2.0 * UPPER * FORE * np.cos(angles)
+    return float(np.sqrt(squares.min())), float(np.sqrt(squares.max()))
+
+
+def reach_shortfall(X: Array, limits: Limits = LIMITS) -> float:
+    """Lower bound on how far the flange must be moved, without turning it, to be reachable.
+
+    Whatever q7 is, the wrist centre lies on a circle of radius 88 mm about the point 107 mm behind
+    the flange, in the plane across the flange's z axis. A configuration exists only if that circle
+    meets the shell of the distances that the elbow allows around the shoulder. The gap between
+    circle and shell changes by at most d when the pose is shifted by d, so it bounds the shift from
+    below.
+
+    The converse does not hold: 0 promises nothing, since the bound ignores all limits but joint
+        4's.
+
+    Args:
+        X: pose of the flange in ``panda_link0``, X_AF (4, 4).
+        limits: position limits; joint 4's range is used.
+
+    Returns:
+        Metres, >= 0; 0 where the bound proves nothing.
+    """
+    z = X[:3, 2]
+    p_CS = np.array([0.0, 0.0, D1]) - (X[:3, 3] - DF * z)  # C: centre of the circle
+    height = float(p_CS @ z)
+    radius = float(np.linalg.norm(p_CS - height * z))
+    nearest = np.hypot(height, radius - A7)
+    farthest = np.hypot(height, radius + A7)
+    least, greatest = stretch(limits)
+    gap = float(max(nearest - greatest, least - farthest))
+    return gap if gap > _ROUNDING else 0.0

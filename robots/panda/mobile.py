@@ -1,0 +1,76 @@
+"""Where the mobile Panda's hand is, without any engine, and how far its points travel at most.
+
+Frames: W the world, B the base, A ``panda_link0``, F the flange, H the hand. q (12,) is base_x,
+base_y, base_heading, panda_joint1..7, both fingers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from galley.domain.frames import Array, rotation_z, transform
+from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.robots.panda.ik import A4, A7, D3, D5, DF
+from galley.robots.panda.kinematics import X_FH, forward
+
+DEFAULT_BASE = MobileBaseSpec()
+
+# Radii about the tool's mounting (joint 7's origin), metres. The hand is 0.204 m wide, the fingers
+# end 0.1124 m beyond the hand's frame; measured on the meshes by tests/robots.
+_HAND_END = DF + 0.1124
+_HAND_SIDE = 0.105
+_LINK_GIRTH = 0.10  # no link's mesh reaches further than this beyond its joints' axes
+
+
+def base_pose(q_base: ArrayLike) -> Array:
+    """X_WB (4, 4): pose of the base for x, y (m) and heading (rad), (3,)."""
+    x, y, heading = np.asarray(q_base, dtype=np.float64)
+    return transform(rotation_z(heading), (x, y, 0.0))
+
+
+def link0_pose(q_base: ArrayLike, spec: MobileBaseSpec = DEFAULT_BASE) -> Array:
+    """X_WA (4, 4): pose of the arm's ``panda_link0`` for the base at (x, y, heading), (3,)."""
+    return base_pose(q_base) @ transform(translation=spec.p_BA)
+
+
+def hand_pose(q: ArrayLike, spec: MobileBaseSpec = DEFAULT_BASE) -> Array:
+    """X_WH (4, 4): pose of ``panda_hand`` for the whole robot's q (12,), or its first 10 joints."""
+    q = np.asarray(q, dtype=np.float64)
+    return link0_pose(q[:3], spec) @ forward(q[3:10]) @ X_FH
+
+
+def arm_radii(held_reach: float = 0.0) -> Array:
+    """For each joint (7,), the largest distance (m) from its axis of any point that it moves.
+
+    Link lengths laid end to end: an upper bound in every configuration.
+
+    Args:
+        held_reach: farthest point of a held item from the hand frame's origin, metres.
+    """
+    tool = max(float(np.hypot(_HAND_END, _HAND_SIDE)), DF + held_reach)
+    wrist = A7 + tool
+    forearm = float(np.hypot(D5, A4)) + max(wrist, _LINK_GIRTH)
+    shoulder = float(np.hypot(D3, A4)) + max(forearm, _LINK_GIRTH)
+    side = max(_HAND_SIDE, held_reach)
+    return np.array([shoulder, shoulder, A4 + forearm, forearm, wrist, wrist, side])
+
+
+def base_radius(spec: MobileBaseSpec, held_reach: float = 0.0) -> float:
+    """Largest horizontal distance (m) of any point of the robot from the base's vertical axis."""
+    chassis = 0.5 * float(np.hypot(spec.size[0], spec.size[1]))
+    arm = float(np.hypot(*spec.p_BA[:2])) + float(arm_radii(held_reach)[0])
+    return max(chassis, arm)
+
+
+def travel_bound(group: str, spec: MobileBaseSpec, a: Array, b: Array, held_reach: float) -> float:
+    """Bound (m) on the travel of any point of the robot, or of what it holds, from a to b (k,)."""
+    d = np.abs(np.asarray(b) - a)
+    if group == "base+arm":  # a chain: what its parts add to a point's travel adds up
+        base = travel_bound("base", spec, a[:3], b[:3], held_reach)
+        return base + travel_bound("arm", spec, a[3:], b[3:], held_reach)
+    if group == "arm":
+        return float(arm_radii(held_reach) @ d)
+    if group == "base":
+        return float(np.hypot(d[0], d[1]) + base_radius(spec, held_reach) * d[2])
+    return float(d.max())  # fingers slide

@@ -1,0 +1,201 @@
+"""The Panda as a RobotModel: on a fixed foot, and as a mobile robot on the wheeled base.
+
+Which of its links are never checked against each other stands here, and why not. Every other pair
+is checked. That table was derived with PyBullet by ``bench/derive_self_collisions.py``, over the
+real joint limits; docs/robots.md says how. Within a pair the names are in alphabetical order.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+from galley.domain.frames import Array, frozen, inverse, transform
+from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.robots.model import JointGroup, RobotModel
+from galley.robots.panda.base_urdf import base_elements
+from galley.robots.panda.ik import LIMITS
+from galley.robots.panda.kinematics import FINGER_STROKE, JOINTS, X_FH, inverse_batch, p_HT
+from galley.robots.panda.urdf import panda_elements
+
+NEIGHBOURS: tuple[tuple[str, str], ...] = (
+    ("chassis", "column"),
+    ("column", "panda_link0"),
+    ("panda_hand", "panda_leftfinger"),
+    ("panda_hand", "panda_link7"),
+    ("panda_hand", "panda_rightfinger"),
+    ("panda_link0", "panda_link1"),
+    ("panda_link1", "panda_link2"),
+    ("panda_link2", "panda_link3"),
+    ("panda_link3", "panda_link4"),
+    ("panda_link4", "panda_link5"),
+    ("panda_link5", "panda_link6"),
+    ("panda_link6", "panda_link7"),
+)
+"""Joined by a joint: their shapes overlap at the joint, by up to 52 mm, in all configurations."""
+
+MEET_BY_DESIGN: tuple[tuple[str, str], ...] = (("panda_leftfinger", "panda_rightfinger"),)
+"""The fingertips touch when the gripper closes on nothing."""
+
+NEVER_TOUCH: tuple[tuple[str, str], ...] = (
+    ("chassis", "panda_link0"),  # 368
+    ("chassis", "panda_link1"),  # 509
+    ("chassis", "panda_link2"),  # 610
+    ("chassis", "panda_link3"),  # 487
+    ("chassis", "panda_link4"),  # 394
+    ("column", "panda_link1"),  # 140
+    ("column", "panda_link2"),  # 242
+    ("column", "panda_link3"),  # 146
+    ("column", "panda_link4"),  # 34
+    ("panda_hand", "panda_link3"),  # 95
+    ("panda_hand", "panda_link4"),  # 84
+    ("panda_hand", "panda_link6"),  # 28
+    ("panda_leftfinger", "panda_link3"),  # 44
+    ("panda_leftfinger", "panda_link4"),  # 39
+    ("panda_leftfinger", "panda_link6"),  # 112
+    ("panda_leftfinger", "panda_link7"),  # 57
+    ("panda_link0", "panda_link2"),  # 122
+    ("panda_link0", "panda_link3"),  # 153
+    ("panda_link0", "panda_link4"),  # 33
+    ("panda_link1", "panda_link3"),  # 124
+    ("panda_link1", "panda_link4"),  # 136
+    ("panda_link2", "panda_link4"),  # 46
+    ("panda_link3", "panda_link5"),  # 49
+    ("panda_link3", "panda_link6"),  # 156
+    ("panda_link3", "panda_link7"),  # 174
+    ("panda_link3", "panda_rightfinger"),  # 44
+    ("panda_link4", "panda_link6"),  # 134
+    ("panda_link4", "panda_link7"),  # 150
+    ("panda_link4", "panda_rightfinger"),  # 38
+    ("panda_link6", "panda_rightfinger"),  # 112
+    ("panda_link7", "panda_rightfinger"),  # 57
+)
+"""Proved to stay more than 10 mm apart, by branch and bound over the joints between them.
+
+Behind each pair the least distance, in mm, at any configuration that was looked at.
+"""
+
+ALLOWED_SELF_COLLISIONS: frozenset[tuple[str, str]] = frozenset(
+    NEIGHBOURS + MEET_BY_DESIGN + NEVER_TOUCH
+)
+"""The 44 pairs out of 78 that no world checks."""
+
+
+FINGERS = ("panda_leftfinger", "panda_rightfinger")
+ARM_LINKS = (*(f"panda_link{k}" for k in range(8)), "panda_hand", *FINGERS)
+LINKS = ("chassis", "column", *ARM_LINKS)
+"""The links with collision geometry, from the floor to the fingertips."""
+
+PANDA_EXCESS: tuple[tuple[str, float], ...] = (("*", 0.008),)
+"""How far covering spheres may reach beyond the links, metres. Few spheres make a fast first look;
+where they are too near, the hulls themselves have the last word."""
+
+
+def mobile_panda(spec: MobileBaseSpec | None = None) -> RobotModel:
+    """The robot: base (3), arm (7) and fingers (2), q (12,) in this order.
+
+    Args:
+        spec: the base's measures and limits; the default kitchen robot if omitted.
+
+    Returns:
+        The model, with its URDF text. The same text loads in PyBullet (from a file) and in Drake.
+
+    Raises:
+        FileNotFoundError: pybullet_data, which has the Panda's meshes, is not installed.
+    """
+    spec = spec or MobileBaseSpec()
+    return _robot("mobile_panda", (base_group(spec),), LINKS, base_elements(spec))
+
+
+def panda_arm() -> RobotModel:
+    """The arm with its foot at the world's origin: q (9,) is the arm (7), then the fingers (2).
+
+    Raises:
+        FileNotFoundError: pybullet_data, which has the Panda's meshes, is not installed.
+    """
+    mount = ET.Element("joint", name="panda_mount", type="fixed")
+    ET.SubElement(mount, "parent", link="world")
+    ET.SubElement(mount, "child", link="panda_link0")
+    return _robot("panda_arm", (), ARM_LINKS, [ET.Element("link", name="world"), mount])
+
+
+def _robot(
+    name: str, below: tuple[JointGroup, ...], links: tuple[str, ...], foot: list[ET.Element]
+) -> RobotModel:
+    """The arm on what carries it: joint groups ``below`` it, URDF elements of its ``foot``."""
+    root = ET.Element("robot", name=name)
+    root.extend(foot)
+    root.extend(panda_elements())
+    ET.indent(root)
+    return RobotModel(
+        name=name,
+        groups=(*below, arm_group(), finger_group()),
+        links=links,
+        allowed_self_collisions=frozenset(
+            (a, b) for a, b in ALLOWED_SELF_COLLISIONS if a in links and b in links
+        ),
+        fingers=FINGERS,
+        palm="panda_hand",
+        p_HT=p_HT,
+        urdf='<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n",
+        ik=arm_ik,
+        sphere_excess=PANDA_EXCESS,
+    )
+
+
+def arm_ik(X_AT: Array, free: Array) -> Array:
+    """Closed-form inverse kinematics of the grasp centre T.
+
+    Args:
+        X_AT: pose of T, unturned against the hand, in ``panda_link0`` (4, 4).
+        free: values of joint 7 to try, rad (m,).
+
+    Returns:
+        All configurations within the real limits (k, 7), rad.
+    """
+    X_FT = X_FH @ transform(translation=p_HT)
+    return inverse_batch(X_AT @ inverse(X_FT), free).q
+
+
+def arm_group() -> JointGroup:
+    """The seven joints, with the real arm's limits."""
+    return JointGroup(
+        name="arm",
+        joints=JOINTS,
+        units=("rad",) * 7,
+        lower=LIMITS.lower,
+        upper=LIMITS.upper,
+        velocity=LIMITS.velocity,
+        acceleration=LIMITS.acceleration,
+        jerk=LIMITS.jerk,
+    )
+
+
+def finger_group() -> JointGroup:
+    """Velocity as in the URDF. Franka publishes neither acceleration nor jerk: these are ours.
+
+    They reach full speed in 0.15 s, which is slow enough for position control to follow.
+    """
+    return JointGroup(
+        name="fingers",
+        joints=("panda_finger_joint1", "panda_finger_joint2"),
+        units=("m", "m"),
+        lower=frozen([0.0, 0.0]),
+        upper=frozen([FINGER_STROKE] * 2),
+        velocity=frozen([0.2, 0.2]),
+        acceleration=frozen([2.0, 2.0]),
+        jerk=frozen([40.0, 40.0]),
+    )
+
+
+def base_group(spec: MobileBaseSpec) -> JointGroup:
+    """The base's two ways and its heading, with the limits of its spec."""
+    return JointGroup(
+        name="base",
+        joints=spec.joints,
+        units=("m", "m", "rad"),
+        lower=frozen(spec.lower),
+        upper=frozen(spec.upper),
+        velocity=frozen(spec.velocity),
+        acceleration=frozen(spec.acceleration),
+        jerk=frozen(spec.jerk),
+    )

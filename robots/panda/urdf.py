@@ -1,0 +1,159 @@
+"""The Panda's links and joints as URDF elements, and what its links weigh.
+
+Links and joints are those of the copy that ``pybullet_data`` ships. Its masses are plausible, but
+it has 0.1 kg m^2 about every axis of every link, a finger of 0.1 kg included: placeholders, for the
+wrist and the hand far too large. Joint 7 at its full limits would need 3.6 N m with them, and needs
+0.1. ``set_identified`` puts in figures that were identified on a real arm.
+
+Their source: C. Gaz, M. Cognetti, A. Oliva, P. Robuffo Giordano, A. De Luca, "Dynamic
+identification of the Franka Emika Panda robot with retrieval of feasible parameters using
+penalty-based optimization", IEEE Robotics and Automation Letters, 2019. Identified on one arm, from
+the outside: only sums that show in the torques are known well, single links' figures are one
+feasible choice. Links' centres and moments are read as the manufacturer's ROS package
+(``franka_ros``, file ``inertial.yaml``) reads them; the hand's and fingers' figures are from there.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+from galley.robots.files import pybullet_data_file
+from galley.robots.panda.ik import LIMITS
+from galley.robots.panda.kinematics import JOINTS
+
+_DROPPED = ("panda_grasptarget", "panda_grasptarget_hand")  # a frame without shape: p_HT says it
+# Mass (kg); centre of mass in the link's frame (m); moments about that centre, along the link's
+# axes: xx, yy, zz, xy, xz, yz (kg m^2).
+_FINGER = (0.015, (0.0, 0.0, 0.0), (2.375e-6, 2.375e-6, 7.5e-7, 0.0, 0.0, 0.0))
+IDENTIFIED: dict[str, tuple[float, tuple[float, ...], tuple[float, ...]]] = {
+    "panda_link0": (
+        0.629769,
+        (-0.041018, -0.00014, 0.049974),
+        (0.00315, 0.00388, 0.004285, 8.2904e-7, 0.00015, 8.2299e-6),
+    ),
+    "panda_link1": (
+        4.970684,
+        (0.003875, 0.002081, -0.04762),
+        (0.70337, 0.70661, 0.0091170, -0.000139, 0.006772, 0.019169),
+    ),
+    "panda_link2": (
+        0.646926,
+        (-0.003141, -0.02872, 0.003495),
+        (0.007962, 0.02811, 0.025995, -0.003925, 0.010254, 0.000704),
+    ),
+    "panda_link3": (
+        3.228604,
+        (0.027518, 0.039252, -0.066502),
+        (0.037242, 0.036155, 0.01083, -0.004761, -0.011396, -0.012805),
+    ),
+    "panda_link4": (
+        3.587895,
+        (-0.05317, 0.104419, 0.027454),
+        (0.025853, 0.019552, 0.028323, 0.007796, -0.001332, 0.008641),
+    ),
+    "panda_link5": (
+        1.225946,
+        (-0.011953, 0.041065, -0.038437),
+        (0.035549, 0.029474, 0.008627, -0.002117, -0.004037, 0.000229),
+    ),
+    "panda_link6": (
+        1.666555,
+        (0.060149, -0.014117, -0.010517),
+        (0.001964, 0.004354, 0.005433, 0.000109, -0.001158, 0.000341),
+    ),
+    "panda_link7": (
+        0.735522,
+        (0.010517, -0.004252, 0.061597),
+        (0.012516, 0.010027, 0.004815, -0.000428, -0.001196, -0.000741),
+    ),
+    "panda_hand": (0.73, (-0.01, 0.0, 0.03), (0.001, 0.0025, 0.0017, 0.0, 0.0, 0.0)),
+    "panda_leftfinger": _FINGER,
+    "panda_rightfinger": _FINGER,
+}
+_AXES = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+
+
+def panda_folder() -> Path:
+    """The folder with ``panda.urdf`` and its meshes.
+
+    Raises:
+        FileNotFoundError: pybullet_data is not installed, or has no Panda.
+    """
+    return pybullet_data_file("franka_panda/panda.urdf").parent
+
+
+def panda_elements() -> list[ET.Element]:
+    """Links and joints from ``panda_link0`` to the fingers, made fit for planning.
+
+    Changed against the file: the real arm's position limits take the place of the wider hard ones;
+    meshes stand as ``file://`` and an absolute path, the one form that PyBullet and Drake both find
+    (Drake refuses a bare path in URDF text); the fingers no longer mimic one another, since both
+    are in q; the fingers' soft contact goes, through which a held item would creep, and
+    ``simulation`` gives them friction; ``panda_link8`` loses its inertia, since it has no mass;
+    ``panda_grasptarget`` is left out.
+    """
+    folder = panda_folder()
+    root = ET.parse(folder / "panda.urdf").getroot()
+    elements = [element for element in root if element.get("name") not in _DROPPED]
+    for element in elements:
+        for mesh in element.iter("mesh"):
+            mesh.set(
+                "filename", mesh.get("filename", "").replace("package://", f"file://{folder}/")
+            )
+        for visual in element.iter("visual"):
+            _drop_idle_material(visual)
+        for collision in element.iter("collision"):
+            _remove(collision, "material")
+        _remove(element, "safety_controller")
+        _remove(element, "contact")
+        _remove(element, "mimic")
+        if element.get("name") == "panda_link8":
+            for inertia in element.iter("inertia"):
+                for axis in ("ixx", "iyy", "izz"):
+                    inertia.set(axis, "0")
+    _set_limits(elements)
+    return elements
+
+
+def _set_limits(elements: list[ET.Element]) -> None:
+    """Writes the real arm's position and velocity limits into its seven joints."""
+    joints = {element.get("name"): element for element in elements if element.tag == "joint"}
+    for k, name in enumerate(JOINTS):
+        limit = joints[name].find("limit")
+        assert limit is not None, f"{name} has no <limit> in panda.urdf"
+        limit.set("lower", repr(float(LIMITS.lower[k])))
+        limit.set("upper", repr(float(LIMITS.upper[k])))
+        limit.set("velocity", repr(float(LIMITS.velocity[k])))
+
+
+def _drop_idle_material(visual: ET.Element) -> None:
+    """Removes the material of a mesh that brings its own colours: Drake would warn about each."""
+    for mesh in visual.iter("mesh"):
+        file = Path(mesh.get("filename", "").removeprefix("file://"))
+        if file.with_suffix(".mtl").is_file():
+            _remove(visual, "material")
+
+
+def _remove(element: ET.Element, tag: str) -> None:
+    """Removes every child called ``tag``."""
+    for child in element.findall(tag):
+        element.remove(child)
+
+
+def set_identified(root: ET.Element) -> bool:
+    """Put the identified figures into a URDF's Panda links, in place; False if it has none."""
+    found = False
+    for link in root.iter("link"):
+        if link.get("name", "") not in IDENTIFIED:
+            continue
+        found = True
+        mass, centre, moments = IDENTIFIED[link.get("name", "")]
+        for old in link.findall("inertial"):
+            link.remove(old)
+        inertial = ET.SubElement(link, "inertial")
+        ET.SubElement(inertial, "origin", xyz=" ".join(map(repr, centre)), rpy="0 0 0")
+        ET.SubElement(inertial, "mass", value=repr(mass))
+        values = {axis: repr(moment) for axis, moment in zip(_AXES, moments, strict=True)}
+        ET.SubElement(inertial, "inertia", values)
+    return found

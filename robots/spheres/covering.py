@@ -1,0 +1,315 @@
+"""Spheres that cover a convex hull, proved to, and that reach little beyond it.
+
+A sphere about a point at depth d inside the hull reaches no further than ``excess`` beyond it just
+if its radius is at most d + excess (a centre outside never does better than its projection). How
+few such spheres cover the hull is a set cover problem. Three steps:
+
+1. Greedy set cover of sample points, over candidate centres inside and along the medial axis.
+2. Local search: leave a sphere out and fit its neighbours to what has lost its cover, by Lloyd's
+   alternation (``covering_kernel``), until no sphere can be spared.
+3. Proof. The hull is the union of its parts in the cells of the spheres' power diagram (a point is
+   in the cell of the sphere with the least |x - c|^2 - r^2). A part is a convex polytope, and a
+   sphere is convex: the part is covered just if its corners are. Until they all are, the spheres
+   are fitted to the corners of their parts, and one more is put on the worst corner where that
+   gets stuck.
+
+The power diagram: F. Aurenhammer, Power diagrams, SIAM J. Computing 16 (1987).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array, frozen
+from galley.robots.meshes import Hull
+
+VERSION = 1
+"""Of the algorithm: coverings kept on disk are made anew where it differs."""
+
+_SLACK = 1e-6  # m: every corner is at least this far inside its sphere; far above rounding
+_SPACING = 0.6  # of sample points on the surface, as a fraction of the excess
+_SAMPLES = (2000, 12000)  # at least and at most; and a third as many inside
+_CANDIDATES = 4000
+_NEIGHBOURS = 9  # spheres that are fitted to make up for one left out
+_HELD_BACK = 0.05  # fraction of the excess that only the proof uses: for what samples don't show
+_LARGEST = 8  # spheres in a cluster
+_STEPS = 2000  # towards the smallest sphere around a cluster
+
+
+@dataclass(frozen=True)
+class Covering:
+    """Spheres whose union contains a hull, clusters contiguous.
+
+    Attributes:
+        centres: (k, 3), metres, in the hull's frame.
+        radii: (k,), metres.
+        cluster: cluster of each sphere (k,), ascending from 0.
+        cluster_centres, cluster_radii: a sphere around each cluster (c, 3), (c,), metres.
+        excess: how far any point of the union is from the hull at most, metres.
+    """
+
+    centres: Array
+    radii: Array
+    cluster: NDArray[np.int64]
+    cluster_centres: Array
+    cluster_radii: Array
+    excess: float
+
+
+def cover(hull: Hull, excess: float) -> Covering:
+    """Few spheres that cover ``hull`` and reach at most ``excess`` metres beyond it.
+
+    The same input gives the same spheres.
+
+    Raises:
+        ValueError: the excess is not positive, or so small that rounding would decide.
+    """
+    if not excess > 100.0 * _SLACK:
+        raise ValueError(f"an excess of {excess} m is too small to cover anything with spheres")
+    search = _Search(hull, excess)
+    search.greedy()
+    search.spare()
+    search.prove()
+    radii = search.spare_proved()
+    return assemble(hull, search.centres, radii)
+
+
+def assemble(hull: Hull, centres: Array, radii: Array) -> Covering:
+    """The Covering of given spheres, in clusters; they are taken to cover the hull."""
+    order, cluster, about, around = clusters(centres, radii)
+    cluster.setflags(write=False)
+    reach = float((radii + hull.distance(centres)).max())
+    return Covering(
+        frozen(centres[order]), frozen(radii[order]), cluster, frozen(about), frozen(around), reach
+    )
+
+
+def needed_radii(hull: Hull, centres: Array, radii: Array) -> tuple[Array, float, Array]:
+    """What a proof that spheres (k, 3), (k,) cover a hull comes to.
+
+    Returns:
+        The radii (k,) that suffice for each sphere's part of the hull (0 where it has none), how
+        far the worst corner of a part is outside its sphere, and that corner (3,). The spheres
+        cover the hull just if no corner is outside.
+
+    Raises:
+        RuntimeError: a part has too many corners to prove anything.
+    """
+    from galley.robots.spheres.covering_kernel import needed
+
+    need, worst = np.zeros(len(radii)), np.zeros(3)
+    out = needed(_triangles(hull), _planes(hull), centres, radii, need, worst)
+    if out >= 1e8:
+        raise RuntimeError("a power cell has too many corners")
+    return need, float(out), worst
+
+
+def _planes(hull: Hull) -> Array:
+    return np.ascontiguousarray(np.vstack([hull.normals.T, hull.offsets]))
+
+
+def _triangles(hull: Hull) -> Array:
+    from scipy.spatial import ConvexHull
+
+    return np.ascontiguousarray(hull.vertices[ConvexHull(hull.vertices).simplices])
+
+
+class _Search:
+    """Centres, the points that they are fitted to, and what is done with them."""
+
+    def __init__(self, hull: Hull, excess: float) -> None:
+        from galley.robots.spheres import covering_kernel
+
+        self.kernel = covering_kernel
+        self.hull = hull
+        self.planes, self.triangles = _planes(hull), _triangles(hull)
+        self.allowed = excess - _SLACK
+        self.excess = (1.0 - _HELD_BACK) * excess - _SLACK
+        self.rng = np.random.default_rng(0)
+        surface = _surface_points(hull, _SPACING * excess, self.rng)
+        inside = _inside_points(hull, _CANDIDATES, self.rng)
+        self.points = np.vstack([hull.vertices, surface, inside[: len(surface) // 3]])
+        self.candidates = np.vstack([inside, _deepened(hull, inside)])
+        self.centres = np.empty((0, 3))
+
+    def radii(self, centres: Array) -> Array:
+        """The largest radii (k,) that the excess allows."""
+        return np.asarray(self.excess - self.hull.distance(centres))
+
+    def greedy(self) -> None:
+        """Take the candidate that covers most of what is left, until nothing is."""
+        points, centres = self.points, self.candidates
+        radii = self.radii(centres)
+        # By rows of a thousand: the squares of all at once would fill a gigabyte.
+        rows = range(0, len(points), 1000)
+        covers = np.vstack([_squares(points[k : k + 1000], centres) <= radii**2 for k in rows])
+        lone = ~covers.any(axis=1)
+        # Those that no candidate covers get one of their own: itself, if it's in the hull.
+        taken = list(points[lone])
+        covers = covers[~lone]
+        while len(covers):
+            best = int(covers.sum(axis=0).argmax())
+            taken.append(centres[best])
+            covers = covers[~covers[:, best]]
+        self.centres = np.array(taken)
+
+    def spare(self) -> None:
+        """Leave out spheres as long as the others can make up for it."""
+        progress = True
+        while progress:
+            progress = False
+            owner = np.zeros(len(self.points), dtype=np.int64)
+            self.kernel.assign(self.points, self.centres, self.radii(self.centres), owner)
+            load = np.bincount(owner, minlength=len(self.centres))
+            for centre in self.centres[np.argsort(load, kind="stable")]:
+                at = np.flatnonzero((self.centres == centre).all(axis=1))
+                if len(at) == 1 and len(self.centres) > 1 and self._leave_out(int(at[0])):
+                    progress = True
+
+    def _leave_out(self, k: int) -> bool:
+        others = np.delete(self.centres, k, axis=0)
+        near = self._nearest(others, self.centres[k])
+        if self._refit(others, near, 60):
+            self.centres = others
+            return True
+        return False
+
+    def _nearest(self, centres: Array, point: Array) -> NDArray[np.int64]:
+        gap = np.linalg.norm(centres - point, axis=1) - self.radii(centres)
+        return np.argsort(gap, kind="stable")[:_NEIGHBOURS]
+
+    def _refit(self, centres: Array, near: NDArray[np.int64], sweeps: int) -> bool:
+        """Fit the spheres ``near`` to all points that no other covers; True if they cover them."""
+        rest = np.delete(centres, near, axis=0)
+        left = self.points
+        if len(rest):
+            left = left[(_squares(left, rest) > (self.radii(rest) - _SLACK) ** 2).all(axis=1)]
+        if len(left) == 0:
+            return True
+        moved = centres[near]
+        worst, _ = self.kernel.fit(left, self.planes, self.excess, moved, sweeps, 8, -_SLACK)
+        centres[near] = moved
+        return bool(worst <= -_SLACK)
+
+    def prove(self) -> Array:
+        """Mend the cover until it is proved to be one; its radii (k,), as small as may be."""
+        goal = -2.0 * _SLACK
+        for _ in range(300):
+            self.kernel.polish(
+                self.triangles, self.planes, self.allowed, self.centres, 100, 15, goal
+            )
+            radii = np.asarray(self.allowed - self.hull.distance(self.centres))
+            need, out, corner = needed_radii(self.hull, self.centres, radii)
+            if out <= -_SLACK:
+                self.centres = self.centres[need > 0.0]
+                return np.asarray(need[need > 0.0] + _SLACK)
+            self.centres = np.vstack([self.centres, corner])
+        raise RuntimeError("the spheres could not be proved to cover the hull")
+
+    def spare_proved(self) -> Array:
+        """Leave out spheres as long as the others can be proved to do; the radii (k,)."""
+        k = 0
+        radii = self.prove()
+        order = np.argsort(radii, kind="stable")  # the smallest first
+        self.centres = self.centres[order]
+        while k < len(self.centres) > 1:
+            others = np.delete(self.centres, k, axis=0)
+            out = self.kernel.polish(
+                self.triangles, self.planes, self.allowed, others, 25, 4, -2.0 * _SLACK
+            )
+            if out <= -2.0 * _SLACK:
+                self.centres = others
+            else:
+                k += 1
+        return self.prove()
+
+
+def _squares(points: Array, centres: Array) -> Array:
+    """Squared distances (n, k) of points (n, 3) from centres (k, 3)."""
+    squares = (points**2).sum(axis=1)[:, None] + (centres**2).sum(axis=1)
+    return np.asarray(squares - 2.0 * points @ centres.T)
+
+
+def _surface_points(hull: Hull, spacing: float, rng: np.random.Generator) -> Array:
+    """Points on the surface (n, 3), uniform by area, one for each square of ``spacing`` metres."""
+    triangles = _triangles(hull)
+    a, b = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
+    area = np.linalg.norm(np.cross(a, b), axis=1)
+    count = int(np.clip(0.5 * area.sum() / spacing**2, *_SAMPLES))
+    at = rng.choice(len(triangles), count, p=area / area.sum())
+    weights = rng.dirichlet((1.0, 1.0, 1.0), count)
+    return np.asarray(np.einsum("nk,nkd->nd", weights, triangles[at]))
+
+
+def _inside_points(hull: Hull, count: int, rng: np.random.Generator) -> Array:
+    """Points inside (count, 3): random mixtures of the corners and the box, by rejection."""
+    low, high = hull.vertices.min(axis=0), hull.vertices.max(axis=0)
+    found = np.empty((0, 3))
+    for _ in range(1000):
+        x = rng.uniform(low, high, (4 * count, 3))
+        found = np.vstack([found, x[hull.distance(x) < 0.0]])
+        if len(found) >= count:
+            return found[:count]
+    # A sliver across its box: points between a corner and the middle of the corners.
+    weights = rng.dirichlet(np.ones(len(hull.vertices)), count)
+    return np.asarray(weights @ hull.vertices)
+
+
+def _deepened(hull: Hull, points: Array) -> Array:
+    """Points moved away from their nearest facet, over and over: they end along the medial axis."""
+    x = points.copy()
+    step = 0.02 * float(np.ptp(hull.vertices, axis=0).max())
+    for _ in range(150):
+        facet = (x @ hull.normals.T - hull.offsets).argmax(axis=1)
+        x -= step * hull.normals[facet]
+        step *= 0.97
+    return np.asarray(x[hull.distance(x) < 0.0])
+
+
+def clusters(
+    centres: Array, radii: Array
+) -> tuple[NDArray[np.intp], NDArray[np.int64], Array, Array]:
+    """Spheres (k, 3), (k,) in groups of at most eight, by repeated halving across the long axis.
+
+    Returns:
+        The order (k,) that makes clusters contiguous, each sphere's cluster in that order (k,),
+        and a sphere around each cluster, (c, 3) and (c,).
+    """
+    groups = _halved(np.arange(len(centres)), centres, radii)
+    order = np.concatenate(groups)
+    cluster = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    around = [enclosing(centres[group], radii[group]) for group in groups]
+    about = np.array([centre for centre, _ in around])
+    return order, cluster.astype(np.int64), about, np.array([radius for _, radius in around])
+
+
+def enclosing(centres: Array, radii: Array) -> tuple[Array, float]:
+    """A small sphere, centre (3,) and radius, that contains the spheres (k, 3), (k,).
+
+    Steps of 1/i towards the farthest one converge to the smallest (Badoiu and Clarkson, 2003).
+    """
+    x = centres[np.argmax(radii)].copy()
+    best, at = np.inf, x.copy()
+    for step in range(1, _STEPS):
+        reach = np.linalg.norm(centres - x, axis=1) + radii
+        far = int(reach.argmax())
+        if reach[far] < best:
+            best, at = float(reach[far]), x.copy()
+        x += (centres[far] - x) / (step + 1)
+    return at, float((np.linalg.norm(centres - at, axis=1) + radii).max()) + 1e-9
+
+
+def _halved(members: NDArray[np.intp], centres: Array, radii: Array) -> list[NDArray[np.intp]]:
+    if len(members) <= _LARGEST:
+        return [members]
+    x = centres[members]
+    axis = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)[2][0]
+    axis = axis * np.sign(axis[np.argmax(np.abs(axis))])  # the sign of a singular vector is free
+    ranked = members[np.argsort(x @ axis, kind="stable")]
+    # Not always in the middle: halves that fill clusters of eight make fewer clusters.
+    parts = -(-len(members) // _LARGEST)
+    cut = round(len(members) * (parts // 2) / parts)
+    return _halved(ranked[:cut], centres, radii) + _halved(ranked[cut:], centres, radii)

@@ -1,0 +1,297 @@
+"""What is impossible wherever it is tried, by sizes and distances alone: no search, a certificate.
+
+Distance bounds hold for every configuration: the flange can't be farther from the arm's shoulder
+than the arm is long, and the thing held or taken is at most ``hand`` away from the flange.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array, inverse
+from galley.domain.scene.model import WORLD, Grasp, Handle, Item, Physics, Region, Scene, Stance
+from galley.domain.state import State, item_pose
+from galley.reachability.stances import shortfall
+from galley.robots.panda.ik import D1
+from galley.skills.manipulation.grasps import (
+    CLEARANCE,
+    OPENING,
+    grasps_at,
+    grasps_of,
+    hand_in_item,
+    stands,
+)
+from galley.skills.skill import BoundAction, Skill, stance_of
+from galley.skills.solving.workbench import Workbench
+
+_SLACK = 1e-9  # m, for figures that are equal but for rounding
+
+
+def no_such_region(furniture: str, what: str) -> Failure:
+    """The scene gives this furniture no region of the kind that the action needs."""
+    return Failure(
+        FailureKind.CONTRADICTION,
+        f"the scene gives '{furniture}' no {what}",
+        (furniture,),
+        certificate={"kind": "scene", "object": furniture, "missing": what},
+    )
+
+
+def fits(item: Item, region: Region) -> Failure | None:
+    """A Failure with sizes if the upright item fits nowhere in the empty region, else None."""
+    height = float(item.size[2])
+    if region.kind == "volume":
+        room = float(region.boxes[0, 1, 2] - region.boxes[0, 0, 2])
+        if height > room + _SLACK:
+            return Failure(
+                FailureKind.DOES_NOT_FIT,
+                f"{item.name} is {height:.3f} m high when upright, {region.name} has {room:.3f} m",
+                (item.name, region.name),
+                {"height_m": height, "room_m": room},
+                {"kind": "sizes", "item_m": item.size.tolist(), "room_height_m": room},
+            )
+    short, long = np.sort(item.size[:2])
+    sides = np.sort(region.boxes[:, 1, :2] - region.boxes[:, 0, :2], axis=1)
+    # Necessary for any yaw: a rectangle's shorter side must fit across the region's narrower one.
+    diagonals = np.hypot(sides[:, 0], sides[:, 1])
+    if (short > sides[:, 0] + _SLACK).all() or (long > diagonals + _SLACK).all():
+        room_m = sides.max(axis=0).tolist()
+        return Failure(
+            FailureKind.DOES_NOT_FIT,
+            f"{item.name} ({short:.3f} x {long:.3f} m) fits nowhere on {region.name}",
+            (item.name, region.name),
+            {"width_m": float(short), "length_m": float(long)},
+            {"kind": "sizes", "item_m": item.size.tolist(), "largest_room_m": room_m},
+        )
+    return None
+
+
+def no_grasp(item: Item) -> Failure | None:
+    """A Failure with sizes if the hand can't open wide enough for the item, else None.
+
+    For items without a list of grasps: across each side that a standing item can be held by.
+    """
+    if grasps_of(item):
+        return None
+    x, y, _ = item.size
+    widest = OPENING - 2 * CLEARANCE
+    return Failure(
+        FailureKind.DOES_NOT_FIT,
+        f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m",
+        (item.name,),
+        {"width_m": float(min(x, y)), "room_m": widest},
+        {"kind": "sizes", "item_m": item.size.tolist(), "opening_m": OPENING, "widest_m": widest},
+    )
+
+
+def cannot_take(scene: Scene, state: State, index: int) -> Failure | None:
+    """A Failure if no hand of ours can take an item: upright, wherever it stands, or as it lies.
+
+    None for one that is in the hand.
+    """
+    if state.held == index:
+        return None
+    item = scene.items[index]
+    failed = too_heavy(item, scene.physics)
+    return failed if failed is not None or grasps_at(scene, state, index) else no_grasp(item)
+
+
+def cannot_take_as_it_lies(scene: Scene, state: State, index: int) -> Failure | None:
+    """A Failure with sizes if an item has fallen over and gives the hand no way to hold it so."""
+    item = scene.items[index]
+    if state.held == index or grasps_at(scene, state, index):
+        return None
+    X_WI = item_pose(scene, state, index, np.eye(4))
+    if stands(X_WI):
+        return None
+    up = int(np.argmax(np.abs(X_WI[2, :3])))
+    widest = OPENING - 2 * CLEARANCE
+    across = [float(side) for axis, side in enumerate(item.size) if axis != up]
+    return Failure(
+        FailureKind.DOES_NOT_FIT,
+        f"{item.name} lies on its side: it is {across[0]:.3f} x {across[1]:.3f} m across, too wide "
+        f"for the hand, which takes {widest:.3f} m",
+        (item.name,),
+        {"width_m": min(across), "room_m": widest},
+        {
+            "kind": "sizes",
+            "item_m": item.size.tolist(),
+            "vertical_axis": "xyz"[up],
+            "opening_m": OPENING,
+            "widest_m": widest,
+        },
+    )
+
+
+def too_heavy(item: Item, physics: Physics) -> Failure | None:
+    """A Failure if two fingers can't hold the item by friction, however they take it.
+
+    Coulomb: each finger holds at most its force times the pads' coefficient.
+    """
+    weight = item.mass * float(np.linalg.norm(physics.gravity))
+    held = 2.0 * physics.finger_force * physics.finger_friction
+    if weight <= held:
+        return None
+    return Failure(
+        FailureKind.UNSTABLE,
+        f"{item.name} weighs {weight:.0f} N, two fingers hold at most {held:.0f} N by friction",
+        (item.name,),
+        {"weight_N": weight, "held_N": held},
+        {
+            "kind": "friction",
+            "mass_kg": item.mass,
+            "finger_force_N": physics.finger_force,
+            "finger_friction": physics.finger_friction,
+        },
+    )
+
+
+def region_out_of_reach(
+    bench: Workbench, item: Item, region: Region, stance: Stance, state: State | None = None
+) -> Failure | None:
+    """A Failure with a distance bound if the item can't be put anywhere in the region.
+
+    Wherever joints have the region: the bound is taken over all that its body can get to. However
+    the item is held: as ``state`` has it or as it can be taken there, where a State is given, or as
+    it can be taken when it stands.
+    """
+    box = _reach_of_body(
+        bench.scene, region.body, np.concatenate([_standing(item, b) for b in region.boxes])
+    )
+    if box is None:
+        return None
+    what = f"all of {region.name}"
+    return _bound(bench, box, _hand(bench, item, state), stance, what, (item.name, region.name))
+
+
+def handle_out_of_reach(bench: Workbench, handle: Handle, stance: Stance) -> Failure | None:
+    """A Failure with a distance bound if the handle can't be taken from any stance in the set.
+
+    Wherever its joint has it.
+    """
+    along = handle.span * np.cross(handle.closing, handle.approach)
+    points = handle.point + np.array([-along, along])
+    box = _reach_of_body(bench.scene, handle.body, points)
+    if box is None:
+        return None
+    hand = float(np.linalg.norm(bench.robot.p_HT))
+    return _bound(bench, box, hand, stance, handle.name, (handle.name,))
+
+
+def out_of_reach_as_found(
+    bench: Workbench, state: State, action: BoundAction, skill: Skill
+) -> Failure | None:
+    """A Failure with a distance bound if the item that an action takes is out of reach.
+
+    Or one with sizes if it has fallen over and can't be taken as it lies.
+
+    It holds as long as the item stands where ``state`` has it. An item in a drawer is looked for
+    wherever the drawer can bring it. None where the action takes nothing, or nothing is known.
+    """
+    taken, place = skill.role.takes, skill.role.place
+    if taken is None or place is None:
+        return None
+    stance = stance_of(bench, action.bindings[place])
+    index = bench.scene.item_index[action.bindings[taken].target]
+    if state.held == index:
+        return None
+    failed = cannot_take_as_it_lies(bench.scene, state, index)
+    if failed is not None:
+        return failed
+    placed, item = state.items[index], bench.scene.items[index]
+    if placed.parent == WORLD:
+        held = _farthest(bench, grasps_at(bench.scene, state, index))
+        p_WI = item_pose(bench.scene, state, index, np.eye(4))[:3, 3]
+        return _bound(bench, np.array([p_WI, p_WI]), held, stance, item.name, (item.name,))
+    box = _reach_of_body(bench.scene, placed.parent, placed.X_PI[None, :3, 3])
+    if box is None:
+        return None
+    return _bound(bench, box, _hand(bench, item, state), stance, item.name, (item.name,))
+
+
+def _standing(item: Item, box: Array) -> Array:
+    """Corners (4, 3) of where an upright item's centre can be, its footprint in a box (2, 3)."""
+    short = float(min(item.size[:2])) / 2.0  # at least this far from the edges, whatever its yaw
+    lower, upper = box[0, :2] + short, box[1, :2] - short
+    middle = 0.5 * (lower + upper)
+    lower, upper = np.minimum(lower, middle), np.maximum(upper, middle)
+    z = float(box[0, 2]) + float(item.size[2]) / 2.0
+    return np.array([[x, y, z] for x in (lower[0], upper[0]) for y in (lower[1], upper[1])])
+
+
+def _hand(bench: Workbench, item: Item, state: State | None) -> float:
+    """The farthest (m) that the hand's frame gets from the item's centre in any grasp.
+
+    Of those of the upright item, and those that ``state`` gives: as it lies, or as it is held.
+    """
+    index, hand = bench.scene.item_index[item.name], _farthest(bench, grasps_of(item))
+    if state is None:
+        return hand
+    if state.held == index:
+        return max(hand, float(np.linalg.norm(inverse(state.items[index].X_PI)[:3, 3])))
+    return max(hand, _farthest(bench, grasps_at(bench.scene, state, index)))
+
+
+def _farthest(bench: Workbench, grasps: Sequence[Grasp]) -> float:
+    """The farthest (m) that the hand's frame gets from the item's centre in some grasps."""
+    held = (hand_in_item(grasp, bench.robot.p_HT)[:3, 3] for grasp in grasps)
+    return max((float(np.linalg.norm(p)) for p in held), default=0.0)
+
+
+def _reach_of_body(scene: Scene, body: str, points: Array) -> Array | None:
+    """World box (2, 3) of points (n, 3) of a body, whatever its joints' values are.
+
+    None where a joint turns: the corners of its travel don't bound it.
+    """
+    joints = [j for name in scene.chain(body) if (j := scene.body(name).joint) is not None]
+    if any(scene.joint(name).kind != "prismatic" for name in joints):
+        return None
+    found = []
+    for ends in product((0, 1), repeat=len(joints)):
+        scene_q = np.zeros(len(scene.joints))
+        for name, end in zip(joints, ends, strict=True):
+            joint = scene.joint(name)
+            scene_q[scene.joint_index[name]] = (joint.lower, joint.upper)[end]
+        X = scene.body_pose(body, scene_q)
+        found.append(points @ X[:3, :3].T + X[:3, 3])
+    everywhere = np.concatenate(found)
+    return np.array([everywhere.min(axis=0), everywhere.max(axis=0)])
+
+
+def _bound(
+    bench: Workbench,
+    box: Array,
+    hand: float,
+    stance: Stance,
+    what: str,
+    objects: tuple[str, ...],
+) -> Failure | None:
+    """The distance bound for the nearest point of a world box (2, 3)."""
+    spec = bench.scene.robot.base
+    low = np.maximum(stance.lower[:2], spec.lower[:2])
+    high = np.minimum(stance.upper[:2], spec.upper[:2])
+    nearest = np.empty(3)
+    # In each coordinate as near to where the base can be as the box has it; in z to the shoulder.
+    between = 0.5 * (np.maximum(box[0, :2], low) + np.minimum(box[1, :2], high))
+    nearest[:2] = np.clip(between, box[0, :2], box[1, :2])
+    nearest[2] = np.clip(spec.p_BA[2] + D1, box[0, 2], box[1, 2])
+    gap = shortfall(nearest, stance, spec) - hand
+    if gap <= 0.0:
+        return None
+    return Failure(
+        FailureKind.UNREACHABLE,
+        f"{what} is at least {gap:.2f} m out of reach from everywhere in stance set "
+        f"'{stance.name}'",
+        objects,
+        {"shortfall_m": gap},
+        {
+            "kind": "distance-bound",
+            "point_m": nearest.tolist(),
+            "hand_m": hand,
+            "stance": stance.name,
+        },
+    )

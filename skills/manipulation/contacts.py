@@ -1,0 +1,257 @@
+"""The manipulations of the kitchen: how each is cut into lines and strokes, and what may touch.
+
+Every function that yields Manipulations does so lazily: grasps, placements and handle grasps in
+random order, again and again, until whoever consumes them has enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle
+
+import numpy as np
+
+from galley.domain.frames import Array, inverse
+from galley.domain.predicates import corners
+from galley.domain.scene.model import HAND, Handle, Item, Joint, Region, Spot
+from galley.domain.state import Placement, State, item_pose
+from galley.motion.motion import Attachment, Guard
+from galley.motion.thresholds import THRESHOLDS
+from galley.skills.manipulation.grasps import CLEARANCE, grasps_at, hand_in_item, item_in_hand
+from galley.skills.manipulation.manipulation import (
+    APPROACH_SPEED,
+    CARRY_SPEED,
+    LOWER_SPEED,
+    Line,
+    Manipulation,
+    Stroke,
+    along_joint,
+    backed_off,
+    handle_grasps,
+    shifted,
+    straight,
+)
+from galley.skills.placing.placements import Later, places_for
+from galley.skills.solving.workbench import OPEN, Workbench
+from galley.worlds.checker import MARGIN, Pair, pairs
+
+RETREAT = 0.08  # m, straight back from a contact
+LIFT = 0.05  # m, straight up from a support
+_TOUCHING = 0.003  # m, what is nearer than this to an item carries it
+_BESIDE = MARGIN - 0.0005  # m, nearer than this an item leaves no margin beside another
+_OVER = 0.02  # m, above what stood beside it that an item is lifted
+
+
+def picks(
+    bench: Workbench, state: State, index: int, rng: np.random.Generator
+) -> Iterator[Manipulation]:
+    """Grasps of an item that stands, or lies: approach, close, lift. None where no hand fits.
+
+    What stands too near for a free motion to begin beside it may be touched on the way up, which
+    then leads higher than that.
+    """
+    scene, fingers = bench.scene, bench.robot.fingers
+    item = scene.items[index]
+    X_WI = item_pose(scene, state, index, np.eye(4))
+    under, near = supports(bench, state, index), beside(bench, state, index)
+    lift = max(LIFT, height_over(bench, state, index, near))
+    touched = pairs((item.name,), (*under, *near))
+    grip = pairs(fingers, (item.name,))
+    held = (Attachment("item", item.name),)
+    grasps = grasps_at(scene, state, index)
+    openings = _alternating()
+    while grasps:
+        for k in rng.permutation(len(grasps)):
+            grasp = grasps[k]
+            X_WH = X_WI @ hand_in_item(grasp, bench.robot.p_HT)
+            inside = Placement(HAND, item_in_hand(grasp, bench.robot.p_HT))
+            up = shifted(X_WH, np.array([0.0, 0.0, lift]))
+            yield Manipulation(
+                f"pick {item.name} ({grasp.name})",
+                (
+                    _approach(X_WH, state, grip),
+                    Stroke(
+                        "close fingers", grasp.width / 2.0, grip | touched, (), _grip(bench, X_WH)
+                    ),
+                    Line(
+                        "lift",
+                        straight(X_WH, up),
+                        state.with_item(index, inside),
+                        grip | touched,
+                        held,
+                        CARRY_SPEED,
+                    ),
+                ),
+                next(openings)(grasp.width / 2.0),
+            )
+
+
+def places(
+    bench: Workbench,
+    state: State,
+    region: Region,
+    rng: np.random.Generator,
+    later: Sequence[Later] = (),
+    spot: Spot | None = None,
+) -> Iterator[Manipulation]:
+    """Stable poses of the held item, upright in a region: lower, open, withdraw.
+
+    Args:
+        later: what still has to find room in the region.
+        spot: where exactly the item goes; None: anywhere clear of what stands there.
+    """
+    scene, fingers = bench.scene, bench.robot.fingers
+    index = state.held
+    assert index is not None, "place needs something in the hand"
+    item = scene.items[index]
+    X_HI = state.items[index].X_PI
+    width = float(state.q[bench.robot.slice("fingers")][0])
+    grip = pairs(fingers, (item.name,)) | leaning_on(bench, state, item)
+    down = pairs((item.name,), (region.body,))
+    X_WB = scene.body_pose(region.body, state.scene_q)
+    moves = scene.body(region.body).joint is not None
+    openings = _alternating()
+    down_z = np.array([0.0, 0.0, -1.0])
+    landing = Guard(down_z, THRESHOLDS.contact_force, LOWER_SPEED, THRESHOLDS.overtravel)
+    for X_BI in places_for(scene, state, item, region, later, spot, rng):
+        X_WI = X_WB @ X_BI
+        X_WH = X_WI @ inverse(X_HI)
+        up = shifted(X_WH, np.array([0.0, 0.0, LIFT]))
+        put = Placement(region.body, X_BI) if moves else Placement("world", X_WI)
+        yield Manipulation(
+            f"place {item.name} on {region.name}",
+            (
+                Line(
+                    "lower",
+                    straight(up, X_WH),
+                    state,
+                    grip | down,
+                    (Attachment("item", item.name),),
+                    LOWER_SPEED,
+                    guard=landing,
+                ),
+                Stroke("open fingers", next(openings)(width), grip | down, ()),
+                _withdraw(X_WH, state.with_item(index, put), grip),
+            ),
+            width,
+        )
+
+
+def operations(
+    bench: Workbench, state: State, handle: Handle, value: float, rng: np.random.Generator
+) -> Iterator[Manipulation]:
+    """Ways to take a handle and bring its joint to ``value`` (m or rad), then let go."""
+    scene, fingers = bench.scene, bench.robot.fingers
+    k = scene.joint_index[handle.joint]
+    joint = scene.joints[k]
+    start = float(state.scene_q[k])
+    touch = pairs(fingers, (handle.body,))
+    X_WB = scene.body_pose(handle.body, state.scene_q)
+    after = np.array(state.scene_q)
+    after[k] = value
+    grasps = handle_grasps(X_WB, handle, bench.robot.p_HT)
+    held = (Attachment("joint", joint.name),)
+    guard = _stuck_or_shut(joint, start, value, X_WB @ np.array([*handle.point, 1.0]))
+    while True:
+        for g in rng.permutation(len(grasps)):
+            X_WH = grasps[g]
+            poses, values = along_joint(X_WH, joint, start, value)
+            scene_q = np.repeat(state.scene_q[None], len(values), axis=0)
+            scene_q[:, k] = values
+            verb = "pull" if value > start else "push"
+            yield Manipulation(
+                f"{verb} {handle.name}",
+                (
+                    _approach(X_WH, state, touch),
+                    Stroke("close fingers", handle.thickness / 2.0, touch, (), _grip(bench, X_WH)),
+                    Line(verb, poses, state, touch, held, CARRY_SPEED, scene_q, guard),
+                    Stroke("open fingers", OPEN, touch, ()),
+                    _withdraw(poses[-1], state.with_scene(after), touch),
+                ),
+                OPEN,
+            )
+
+
+def _approach(X_WH: Array, state: State, touch: frozenset[Pair]) -> Line:
+    """Straight ahead to the contact, the fingers open."""
+    return Line(
+        "approach", straight(backed_off(X_WH, RETREAT), X_WH), state, touch, (), APPROACH_SPEED
+    )
+
+
+def _withdraw(X_WH: Array, state: State, touch: frozenset[Pair]) -> Line:
+    """Straight back from the contact, the fingers open."""
+    return Line(
+        "withdraw", straight(X_WH, backed_off(X_WH, RETREAT)), state, touch, (), APPROACH_SPEED
+    )
+
+
+def _grip(bench: Workbench, X_WH: Array) -> Guard:
+    """Both fingers press with a share of their force."""
+    force = THRESHOLDS.grip_force * bench.scene.physics.finger_force
+    return Guard(X_WH[:3, 1], force, 0.1)
+
+
+def _stuck_or_shut(joint: Joint, start: float, value: float, p_WQ: Array) -> Guard:
+    """For a joint that is moved by its handle at p_WQ: what resists ends it.
+
+    One that is moved to its limit is pushed on until it meets that.
+    """
+    ahead = joint.motion(np.sign(value - start) * 1e-3) @ p_WQ - p_WQ
+    direction = ahead[:3] / np.linalg.norm(ahead[:3])
+    if value in (joint.lower, joint.upper):
+        return Guard(direction, THRESHOLDS.push_force, CARRY_SPEED, THRESHOLDS.overtravel)
+    return Guard(direction, THRESHOLDS.pull_force, CARRY_SPEED)
+
+
+def _alternating() -> Iterator[Callable[[float], float]]:
+    """How far each finger opens beside an item of a half width: fully and narrowly in turn.
+
+    Narrow fingers get between things that stand close together; wide ones forgive more.
+    """
+    wide, narrow = (lambda half: OPEN), (lambda half: min(OPEN, half + CLEARANCE))
+    return cycle((wide, narrow))
+
+
+def supports(bench: Workbench, state: State, index: int) -> tuple[str, ...]:
+    """Names of the furniture on which an item stands: what lies within 3 mm of it."""
+    scene = bench.scene
+    bench.world.set_state(state)
+    name = scene.items[index].name
+    furniture = {body.name for body in scene.bodies}
+    found = set()
+    for (a, b), distance in bench.world.near_pairs(_TOUCHING, (index,)).items():
+        other = b if a == name else a
+        if name in (a, b) and other in furniture and distance < _TOUCHING:
+            found.add(other)
+    return tuple(sorted(found))
+
+
+def beside(bench: Workbench, state: State, index: int) -> tuple[str, ...]:
+    """Names of the other items that an item touches, or nearly."""
+    scene = bench.scene
+    bench.world.set_state(state)
+    near = bench.world.near_pairs(_BESIDE, (index,))
+    name, items = scene.items[index].name, set(scene.item_index)
+    return tuple(sorted({n for p in near if name in p and set(p) <= items for n in p} - {name}))
+
+
+def height_over(bench: Workbench, state: State, index: int, near: Sequence[str]) -> float:
+    """How far (m) an item must be lifted for its underside to be above other items; 0 for none."""
+    scene = bench.scene
+
+    def heights(k: int) -> Array:
+        X_WI = item_pose(scene, state, k, np.eye(4))
+        return np.asarray(corners(scene.items[k]) @ X_WI[2, :3] + X_WI[2, 3])
+
+    bottom = float(heights(index).min())
+    tops = [float(heights(scene.item_index[n]).max()) - bottom + _OVER for n in near]
+    return max(tops, default=0.0)
+
+
+def leaning_on(bench: Workbench, state: State, item: Item) -> frozenset[Pair]:
+    """The held item with the links that it touches: one that has slipped may lean on the palm."""
+    bench.world.set_state(state)
+    near = bench.world.near_pairs(_TOUCHING, ())
+    links = frozenset(bench.robot.links)
+    return frozenset(p for p in near if item.name in p and links & set(p))

@@ -1,0 +1,262 @@
+"""Out of contact: from wherever a motion was broken off to where free motions can begin.
+
+The hand may be in the middle of an approach, its fingers round something, an item in it a little
+off. It lets go of what it is not to hold and goes straight back, up, aside or the way it came, by
+as little as will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array
+from galley.domain.state import State
+from galley.motion.effects import after
+from galley.motion.motion import Motion, Record
+from galley.motion.path import Path
+from galley.motion.trajectory.timing import rest_to_rest
+from galley.reachability.arm import follow
+from galley.skills.manipulation.lines import Tally, proven_line, stroke_motion, stroke_states
+from galley.skills.manipulation.manipulation import CARRY_SPEED, Line, Stroke, shifted, straight
+from galley.skills.solving.free_motion import held_attachment
+from galley.skills.solving.proof import CONTACT, grip, prove
+from galley.skills.solving.workbench import OPEN, Workbench
+from galley.worlds.checker import Pair
+
+_LEGS = 3  # straight lines one after another
+_LENGTHS = (0.10, 0.05, 0.02)  # m, how far a leg may go; of the first that the arm can follow
+_LEAST = 0.02  # m, a leg that is to end free goes at least this far
+_TOUCHING = 0.002  # m by the kernel's bodies; what is nearer at a leg's beginning may touch on it
+_DEEPER = 0.0005  # m that such a pair may press into each other on the way, more than before
+_BASE_STEPS = (0.02, 0.05, 0.10)  # m that the base gives way where it stands too near something
+_TRIES = 400  # legs looked at in all
+_SLOW = 0.25  # share of the limits for the base
+
+
+def escape(
+    bench: Workbench, state: State, motion: Motion | None = None, action_index: int = 0
+) -> tuple[Motion, ...] | Failure:
+    """Motions after which the whole robot keeps the margin of free motions; none if it does.
+
+    What is in the hand stays there and may touch the fingers. All else that touches at the
+    beginning may touch on the way out, no deeper than there; the rest is proven to stay clear.
+
+    Args:
+        bench: scene, robot, settings.
+        state: as observed.
+        motion: the one that was broken off, to be tried backwards; or None.
+        action_index: of the motions.
+
+    Returns:
+        The motions; or ``budget`` where no way out was found.
+    """
+    if _free(bench, state):
+        return ()
+    search = _Search(bench, motion, action_index)
+    opened = _letting_go(bench, state, action_index)
+    for first in (opened, ()) if opened else ((),):
+        here = _end(bench, first, state)
+        if first and _free(bench, here):
+            return first
+        for legs in range(1, _LEGS + 1):
+            found = search.out(here, legs)
+            if found is not None:
+                return first + found
+    near = bench.checker(state, grip(bench, state)).contacts(state.q)
+    names = tuple(dict.fromkeys(name for c in near for name in (c.a, c.b)))
+    what = f"the robot finds no way out of contact ({search.tried} tried"
+    what += f"; too near: {near[0].a} and {near[0].b})" if near else ")"
+    return Failure(FailureKind.BUDGET, what, names, {"tries": float(search.tried)})
+
+
+def _free(bench: Workbench, state: State) -> bool:
+    """Whether free motions of any group can start in the State."""
+    return bool(bench.checker(state, grip(bench, state)).free(state.q))
+
+
+def _end(bench: Workbench, motions: tuple[Motion, ...], state: State) -> State:
+    for motion in motions:
+        state = after(bench.scene, bench.robot, motion, state)
+    return state
+
+
+def _touching(bench: Workbench, state: State) -> frozenset[Pair]:
+    """The pairs that touch, or as good as touch."""
+    held = grip(bench, state)
+    near = bench.checker(state, held).contacts(state.q, within=_TOUCHING)
+    return held | {(c.a, c.b) for c in near}
+
+
+def _letting_go(bench: Workbench, state: State, action_index: int) -> tuple[Motion, ...]:
+    """The stroke that opens empty fingers as far as there is room; none where they are open."""
+    where = bench.robot.slice("fingers")
+    now = state.q[where]
+    if state.held is not None or (now > OPEN - 1e-4).all():
+        return ()
+    allowed = _touching(bench, state)
+    fingers = frozenset(bench.robot.fingers)
+    if not any(fingers & set(pair) for pair in allowed):
+        return ()  # they are round nothing: no need to
+    checker = bench.checker(state, allowed, CONTACT)
+    for wider in (OPEN, *(float(now.max()) + d for d in (0.015, 0.01, 0.005, 0.002))):
+        opening = min(wider, OPEN)
+        if checker.free_many(stroke_states(bench, state.q, opening)).all():
+            opened = Stroke("escape: open fingers", opening, allowed, ())
+            return (stroke_motion(bench, state.q, opened, action_index, opened.phase),)
+    return ()
+
+
+@dataclass
+class _Search:
+    """Straight legs one after another, depth first, the shortest ways out first.
+
+    Attributes:
+        motion: the one that was broken off, or None.
+        tried: legs looked at so far.
+    """
+
+    bench: Workbench
+    motion: Motion | None
+    action_index: int
+    tried: int = 0
+
+    def out(self, state: State, legs: int) -> tuple[Motion, ...] | None:
+        """A way of exactly ``legs`` legs to a State that is free."""
+        for leg in self._legs(state, legs == 1):
+            there = after(self.bench.scene, self.bench.robot, leg, state)
+            if legs == 1:
+                return (leg,)
+            rest = self.out(there, legs - 1)
+            if rest is not None:
+                return (leg, *rest)
+        return None
+
+    def _legs(self, state: State, last: bool) -> Iterator[Motion]:
+        """Legs from a State that are proven; the ``last`` one ends where the robot is free."""
+        bench = self.bench
+        allowed = _touching(bench, state)
+        for arms, phase in self._ways(state):
+            if self.tried >= _TRIES:
+                return
+            self.tried += 1
+            kept = self._cut(state, arms) if last else arms
+            if kept is not None:
+                leg = self._leg(state, kept, phase, allowed)
+                if leg is not None:
+                    yield leg
+        yield from self._base_legs(state, allowed, last)
+
+    def _ways(self, state: State) -> Iterator[tuple[Array, str]]:
+        """Arm configurations (n, 7) of straight ways from a State, and what they are called."""
+        bench = self.bench
+        spec, where = bench.scene.robot.base, bench.robot.slice("arm")
+        base, arm = state.q[bench.robot.slice("base")], state.q[where]
+        X_WH = bench.hand(state)(arm)
+        for direction, phase in _directions(X_WH, state.held is not None):
+            for length in _LENGTHS:
+                poses = straight(X_WH, shifted(X_WH, length * direction))
+                arms = follow(arm, poses, base, spec)
+                if arms is not None:
+                    yield arms, f"escape: {phase}"
+                    break
+        if self.motion is not None and self.motion.group == "arm":
+            way = self.motion.path.waypoints
+            nearest = int(np.argmin(np.abs(way - arm).max(axis=1)))
+            back = np.vstack([arm, way[: nearest + 1][::-1]])
+            if np.abs(np.diff(back, axis=0)).max() > 1e-6:
+                yield Path("arm", back).resampled(0.05).waypoints, "escape: the way it came"
+
+    def _cut(self, state: State, arms: Array) -> Array | None:
+        """The way as far as the first configuration that is free, a little further if need be."""
+        bench = self.bench
+        Q = np.repeat(state.q[None], len(arms), axis=0)
+        Q[:, bench.robot.slice("arm")] = arms
+        free = bench.checker(state, grip(bench, state)).free_many(Q)
+        pose = bench.hand(state)
+        start = pose(arms[0])[:3, 3]
+        for k in np.flatnonzero(free):
+            if k > 0 and (
+                np.linalg.norm(pose(arms[k])[:3, 3] - start) >= _LEAST - 1e-6 or k == len(arms) - 1
+            ):
+                return arms[: k + 1]
+        return None
+
+    def _leg(
+        self, state: State, arms: Array, phase: str, allowed: frozenset[Pair]
+    ) -> Motion | None:
+        bench = self.bench
+        if self._deeper(state, "arm", arms, allowed):
+            return None
+        hand = bench.hand(state)
+        poses = np.array([hand(arm) for arm in arms])
+        line = Line(phase, poses, state, allowed, held_attachment(bench, state), CARRY_SPEED)
+        segment = proven_line(bench, line, state.q, arms, Tally())
+        return None if segment is None else segment.motion(line, self.action_index, phase)
+
+    def _base_legs(self, state: State, allowed: frozenset[Pair], last: bool) -> Iterator[Motion]:
+        """Short straight drives, where the base stands too near something."""
+        bench = self.bench
+        where, group = bench.robot.slice("base"), bench.robot.group("base")
+        links = set(bench.robot.links[: bench.robot.links.index("panda_link1")])
+        near = bench.checker(state, grip(bench, state)).contacts(state.q)
+        if not any({c.a, c.b} & links for c in near):
+            return
+        for length in _BASE_STEPS:
+            for angle in np.arange(8) * (np.pi / 4.0):
+                self.tried += 1
+                goal = state.q[where] + length * np.array([np.cos(angle), np.sin(angle), 0.0])
+                if ((goal < group.lower) | (goal > group.upper)).any():
+                    continue
+                q = state.q.copy()
+                q[where] = goal
+                if last and not _free(bench, state.with_robot(q)):
+                    continue
+                path = Path("base", np.linspace(state.q[where], goal, 6))
+                if self._deeper(state, "base", path.waypoints, allowed):
+                    continue
+                if prove(bench, state, path, allowed, CONTACT).hit is not None:
+                    continue
+                ends = replace(path, waypoints=path.waypoints[[0, -1]])
+                trajectory = rest_to_rest(ends, group, _SLOW)
+                held = held_attachment(bench, state)
+                phase, record = "escape: give way", Record("straight", length_rrt=path.length)
+                yield Motion(
+                    self.action_index, phase, "base", ends, trajectory, held, allowed, None, record
+                )
+
+    def _deeper(self, state: State, group: str, way: Array, allowed: frozenset[Pair]) -> bool:
+        """Whether a pair that may touch gets nearer on the way than it was at its beginning."""
+        bench, where = self.bench, self.bench.robot.slice(group)
+        watched = allowed - grip(bench, state)
+        if not watched:
+            return False
+        q = state.q.copy()
+        checker = bench.world.checker(state, grip(bench, state), 0.0)
+        before: dict[Pair, float] = {}
+        for k, values in enumerate(way):
+            q[where] = values
+            near = {(c.a, c.b): c.distance for c in checker.contacts(q, within=_TOUCHING)}
+            if k == 0:
+                before = near
+            for pair in watched & set(near):
+                if near[pair] < min(before.get(pair, 0.0), 0.0) - _DEEPER:
+                    return True
+        return False
+
+
+def _directions(X_WH: Array, holding: bool) -> tuple[tuple[Array, str], ...]:
+    """Unit vectors (3,) in the world in which the hand may leave, the likeliest first."""
+    back, up = -X_WH[:3, 2], np.array([0.0, 0.0, 1.0])
+    aside = X_WH[:3, 0], -X_WH[:3, 0], X_WH[:3, 1], -X_WH[:3, 1]
+    found = [(back, "back off"), (up, "up")]
+    if holding:
+        found.reverse()
+    both = back + up
+    if np.linalg.norm(both) > 0.3:
+        found.append((both / np.linalg.norm(both), "back and up"))
+    found += [(side, "aside") for side in aside]
+    return tuple(found)

@@ -1,0 +1,189 @@
+"""Grasps from an item's geometry: where two parallel fingers can hold its box."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from galley.domain.frames import Array, frozen, inverse, rotation_about, rotation_z, transform
+from galley.domain.scene.model import Grasp, Item, Scene
+from galley.domain.state import State, item_pose
+
+CLEARANCE = 0.006  # m left between each open finger and the item
+OPENING = 0.08  # m between the fingers, fully open
+DEPTHS = (0.03, 0.018)  # m that the grasp centre lies behind the face that the hand comes from
+ROUND_TURNS = (np.pi / 6, np.pi / 3)  # rad, about the upright axis of a round item
+TILTS = (0.0, np.pi / 4)  # rad that the hand leans from the face's normal, about the closing axis
+_LYING = float(np.cos(np.pi / 4))  # of the angle at which another face is the lowest
+_HIGH = 0.045  # m above the grasp centre that an item may reach where the hand comes from a side
+_END = 0.03  # m from its ends that a lying item is taken, or in the middle
+_FINGER = 0.012  # m from an item's face to the middle of the finger that holds it
+
+
+def grasps_of(item: Item) -> tuple[Grasp, ...]:
+    """The item's own list, or grasps for its box: from the top and from each side.
+
+    For each face but the bottom and each of its two directions that is narrow enough to close on:
+    the hand points at the face (or leans over its edge), at one of two depths, both ways round.
+    A round item can be taken from any side: the same, turned by 30 and 60 degrees.
+    """
+    return item.grasps or _generated(tuple(float(side) for side in item.size), item.round)
+
+
+def grasps_at(scene: Scene, state: State, index: int) -> tuple[Grasp, ...]:
+    """The grasps of an item as ``state`` has it, which is not in the hand.
+
+    Of one that stands, ``grasps_of``. One that has fallen over lies on another face than its
+    bottom. Then that one is the face that the hand can't come from, and the fingers close
+    sideways; or above and below where it sticks out over an edge, so that a finger has room there.
+    A list of the item's own counts however it lies.
+    """
+    item = scene.items[index]
+    X_WI = item_pose(scene, state, index, np.eye(4))
+    if item.grasps or stands(X_WI):
+        return grasps_of(item)
+    down = -X_WI[2, :3]  # in the item's frame
+    sides = tuple(float(side) for side in item.size)
+    if item.round and abs(down[2]) < _LYING:
+        found = _rolled(sides, float(np.arctan2(down[1], down[0])))
+    else:
+        axis = int(np.argmax(np.abs(down)))
+        found = _lying(sides, axis, float(np.sign(down[axis])))
+    return tuple(g for g in found if _room_below(scene, state, X_WI @ g.X_IT, g.width))
+
+
+def _rolled(sides: tuple[float, ...], angle: float) -> tuple[Grasp, ...]:
+    """Grasps of a round item that lies and has rolled until its direction at ``angle`` is below.
+
+    As if its +x side were the one below, turned about its axis. Through the axis: beside it the
+    fingers would slide off.
+    """
+    found: dict[bytes, Grasp] = {}
+    turn = transform(rotation_z(angle), np.zeros(3))
+    for grasp in _lying(sides, 0, 1.0):
+        X = turn @ grasp.X_IT
+        X[:2, 3] = 0.0
+        found.setdefault(X.tobytes(), Grasp(grasp.name, frozen(X), grasp.width))
+    return tuple(found.values())
+
+
+def stands(X_WI: Array) -> bool:
+    """Whether an item at X_WI (4, 4) has its bottom below, more or less."""
+    return bool(X_WI[2, 2] > _LYING)
+
+
+def _room_below(scene: Scene, state: State, X_WT: Array, width: float) -> bool:
+    """Whether no furniture is where the lower of two fingers goes; True if they close sideways."""
+    if abs(X_WT[2, 1]) < _LYING:
+        return True
+    beside = -np.sign(X_WT[2, 1]) * (width / 2.0 + _FINGER) * X_WT[:3, 1]
+    points = X_WT[:3, 3] + beside - np.array([[0.0], [_END]]) * X_WT[:3, 2]
+    for body in scene.bodies:
+        X_WB = scene.body_pose(body.name, state.scene_q)
+        for shape in body.shapes:
+            if shape.collision and shape.kind != "mesh":
+                X_SW = inverse(X_WB @ shape.X_BS)
+                p_S = points @ X_SW[:3, :3].T + X_SW[:3, 3]
+                if (np.abs(p_S) <= shape.half_extents).all(axis=1).any():
+                    return False
+    return True
+
+
+@cache
+def _generated(sides: tuple[float, ...], turned: bool) -> tuple[Grasp, ...]:
+    """Grasps for a box of these sides, metres; ``turned`` about the upright axis too, if round."""
+    found = _of_box(sides)
+    if turned:
+        for angle in ROUND_TURNS:
+            X = transform(rotation_z(angle), np.zeros(3))
+            found += tuple(
+                Grasp(f"{g.name}/{np.degrees(angle):.0f}", frozen(X @ g.X_IT), g.width)
+                for g in _of_box(sides)
+            )
+    return found
+
+
+def _of_box(sides: tuple[float, ...]) -> tuple[Grasp, ...]:
+    """Grasps for a box of these sides, metres."""
+    size = np.array(sides)
+    half = size / 2.0
+    found = []
+    faces = ((2, 1.0, "top"), (0, 1.0, "+x"), (0, -1.0, "-x"), (1, 1.0, "+y"), (1, -1.0, "-y"))
+    for axis, sign, face in faces:
+        normal = sign * np.eye(3)[axis]
+        for closing in range(3):
+            if closing == axis or size[closing] > OPENING - 2 * CLEARANCE:
+                continue
+            if face != "top" and closing == 2:
+                continue  # a finger below a thing that stands has no room
+            for depth in DEPTHS:
+                if depth > size[axis] / 2.0 + 1e-9 and depth != DEPTHS[-1]:
+                    continue
+                p = normal * (half[axis] - min(depth, half[axis]))
+                if face != "top":  # hold high: the hand stays clear of the worktop
+                    p = p + np.array([0.0, 0.0, max(0.0, half[2] - _HIGH)])
+                for tilt in TILTS if face == "top" and depth == DEPTHS[-1] else (0.0,):
+                    for lean in (tilt, -tilt) if tilt else (0.0,):
+                        for way in (1.0, -1.0):
+                            y = way * np.eye(3)[closing]
+                            R = rotation_about(y, lean) @ _frame(-normal, y)
+                            if tilt:  # about the edge over which the hand leans, or the palm hits
+                                side = 3 - axis - closing
+                                edge = max(0.0, half[side] - depth)
+                                p[side] = -np.sign(R[side, 2]) * edge
+                            name = f"{face}/{'xyz'[closing]}{'+' if way > 0 else '-'}"
+                            name += f"/{1e3 * depth:.0f}mm"
+                            name += f"/{np.degrees(lean):+.0f}deg" if lean else ""
+                            found.append(Grasp(name, frozen(transform(R, p)), float(size[closing])))
+    return tuple(found)
+
+
+@cache
+def _lying(sides: tuple[float, ...], down: int, sign: float) -> tuple[Grasp, ...]:
+    """Grasps for a box that lies on the face across axis ``down``, on its positive side or not.
+
+    From above, the fingers closing sideways; from the sides, high and with the fingers closing
+    sideways, or with one of them below. At the middle and near both ends.
+    """
+    size = np.array(sides)
+    half = size / 2.0
+    found = []
+    faces = [(axis, way) for axis in range(3) for way in (1.0, -1.0) if (axis, way) != (down, sign)]
+    for axis, way in faces:
+        normal = way * np.eye(3)[axis]
+        for closing in range(3):
+            if closing == axis or size[closing] > OPENING - 2 * CLEARANCE:
+                continue
+            along = np.eye(3)[3 - axis - closing]
+            room = max(0.0, float(along @ half) - _END)
+            shifts = [along * s for s in dict.fromkeys((0.0, room, -room))]
+            if down not in (axis, closing):
+                shifts = [-sign * np.eye(3)[down] * max(0.0, half[down] - _HIGH)]
+            for depth in DEPTHS:
+                if depth > half[axis] + 1e-9 and depth != DEPTHS[-1]:
+                    continue
+                middle = normal * (half[axis] - min(depth, half[axis]))
+                for k, shift in enumerate(shifts):
+                    for turn in (1.0, -1.0):
+                        y = turn * np.eye(3)[closing]
+                        X = frozen(transform(_frame(-normal, y), middle + shift))
+                        name = f"lying {'-+'[way > 0]}{'xyz'[axis]}/{'xyz'[closing]}"
+                        name += f"{'-+'[turn > 0]}/{1e3 * depth:.0f}mm/{k}"
+                        found.append(Grasp(name, X, float(size[closing])))
+    return tuple(found)
+
+
+def hand_in_item(grasp: Grasp, p_HT: Array) -> Array:
+    """X_IH (4, 4): the hand's pose in the item's frame for a grasp."""
+    return grasp.X_IT @ transform(None, -p_HT)
+
+
+def item_in_hand(grasp: Grasp, p_HT: Array) -> Array:
+    """X_HI (4, 4)."""
+    return inverse(hand_in_item(grasp, p_HT))
+
+
+def _frame(z: Array, y: Array) -> Array:
+    """R (3, 3) with the given z and y axes."""
+    return np.stack([np.cross(y, z), y, z], axis=1)

@@ -1,0 +1,137 @@
+"""Finds base and arm configurations that run a Manipulation, checked state by state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from galley.domain.frames import Array, inverse
+from galley.domain.scene.model import Stance
+from galley.domain.state import State
+from galley.reachability.arm import configurations, joint7_values, reachable_bases
+from galley.reachability.stances import sample_stances
+from galley.robots.panda.kinematics import X_FH
+from galley.skills.manipulation.lines import Segment, Tally, at_contact, parts, run_through
+from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
+from galley.skills.solving.proof import grip
+from galley.skills.solving.workbench import Workbench
+
+_Q7 = 12  # values of joint 7 tried at a contact
+_Q7_FIRST = 6  # the same to see whether there is any solution
+_SOLUTIONS = 6  # arm configurations tried at a contact
+_BASES = 16  # base poses drawn for one manipulation
+_STANCES = 2  # of those that seem to do, how many it is solved from
+_X_HF = inverse(X_FH)
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A Manipulation with the configurations that run it.
+
+    Attributes:
+        base: (3,). segments: one for each Line, in order.
+    """
+
+    manipulation: Manipulation
+    base: Array
+    segments: tuple[Segment, ...]
+
+    @property
+    def before(self) -> Array:
+        """Arm configuration (7,) in which the first line begins."""
+        return self.segments[0].path.start
+
+    @property
+    def held_after(self) -> State:
+        """The world after the last line (the robot's arm and base left as they were)."""
+        last = self.manipulation.steps[-1]
+        assert isinstance(last, Line)
+        strokes = [s for s in self.manipulation.steps if isinstance(s, Stroke)]
+        q = last.state.q.copy()
+        q[10:] = strokes[-1].opening if strokes else self.manipulation.opening
+        return last.state.with_robot(q)
+
+
+def solve(
+    bench: Workbench,
+    manipulation: Manipulation,
+    base: Array,
+    rng: np.random.Generator,
+    tally: Tally,
+) -> Reached | None:
+    """Arm configurations for all lines from a given base pose, or None."""
+    tally.tried += 1
+    spec = bench.scene.robot.base
+    options = configurations(manipulation.contact, base, spec, joint7_values(_Q7, rng))
+    if not len(options):
+        tally.reasons["out of the arm's reach"] += 1
+        return None
+    # The contact itself is the dearest state to get right: look there before following a line.
+    steps = parts(bench, manipulation)
+    options = at_contact(bench, steps, base, rng.permutation(options), tally)
+    for q in options[:_SOLUTIONS]:
+        segments = run_through(bench, manipulation, base, q, tally, steps)
+        if segments is not None:
+            return Reached(manipulation, base, segments)
+    return None
+
+
+def stances(
+    bench: Workbench,
+    manipulations: Iterator[Manipulation],
+    stance: Stance,
+    arm_q: Array,
+    state: State,
+    rng: np.random.Generator,
+    tally: Tally,
+    limit: int | None = None,
+) -> Iterator[Reached]:
+    """Base poses in the stance set from which a manipulation can be run, lazily, in random order.
+
+    For each manipulation many base poses are drawn at once, and few of those are tried that the
+    arm reaches it from. At most one of them is given.
+
+    ``arm_q`` (7,) is the folded configuration in which the base will arrive: it must be free there.
+    Ends after ``limit`` tries (default: the settings').
+    """
+    limit = bench.settings.placements if limit is None else limit
+    for manipulation in manipulations:
+        if tally.tried >= limit:
+            return
+        for base in _promising(bench, manipulation, stance, arm_q, state, rng, tally):
+            reached = solve(bench, manipulation, base, rng, tally)
+            if reached is not None:
+                yield reached
+                break
+
+
+def _promising(
+    bench: Workbench,
+    manipulation: Manipulation,
+    stance: Stance,
+    arm_q: Array,
+    state: State,
+    rng: np.random.Generator,
+    tally: Tally,
+) -> Array:
+    """Base poses (k, 3) where the robot finds room and the arm reaches the contact, a few."""
+    spec = bench.scene.robot.base
+    contact = manipulation.contact
+    bases = sample_stances(contact @ _X_HF, stance, spec, _BASES, rng)
+    reason = "no stance there"
+    # Cheapest test first: is there any arm configuration, before any collision is looked for.
+    if len(bases):
+        bases = bases[reachable_bases(contact, bases, spec, joint7_values(_Q7_FIRST, rng))]
+        reason = "out of the arm's reach"
+    if len(bases):
+        Q = np.repeat(state.q[None], len(bases), axis=0)
+        Q[:, bench.robot.slice("base")] = bases
+        Q[:, bench.robot.slice("arm")] = arm_q
+        bases = bases[bench.checker(state, grip(bench, state)).free_many(Q)]
+        reason = "no room for the base"
+    if not len(bases):
+        tally.tried += 1
+        tally.reasons[reason] += 1
+    return bases[:_STANCES]

@@ -1,0 +1,274 @@
+"""What upright things cover, seen from above: outlines, and the gap between two of them.
+
+Everything is two-dimensional, in the frame B of a region's body (its z points up), metres.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from galley.domain.frames import Array, frozen, inverse
+from galley.domain.predicates import corners
+from galley.domain.scene.model import Item, Region, Scene, Shape
+from galley.domain.state import State, item_pose
+
+SIDES = 12  # of the polygon that stands for a circle
+_NEAR_FLOOR = 0.01  # m, an item whose underside is nearer than this to the floor stands on it
+_LOW = 0.002  # m, furniture that sticks out less from a floor is part of it
+_VERTICAL = 1e-6  # of a direction's tilt
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A part of a thing that fills a convex polygon at every height from ``low`` to ``high``.
+
+    Attributes:
+        low, high: metres above the floor on which the thing stands.
+        polygon: (n, 2), counter-clockwise; nowhere larger than the thing.
+    """
+
+    low: float
+    high: float
+    polygon: Array
+
+
+@dataclass(frozen=True)
+class Upright:
+    """An upright thing about its own centre, to be put somewhere.
+
+    Attributes:
+        size: its bounding box (3,).
+        outline: convex (n, 2), counter-clockwise; nowhere smaller than what it covers.
+        layers: parts of it that fill what they say, for proofs.
+    """
+
+    size: Array
+    outline: Array
+    layers: tuple[Layer, ...]
+
+    @classmethod
+    def of(cls, item: Item) -> Upright:
+        """An item, standing."""
+        X = np.eye(4)
+        X[2, 3] = item.size[2] / 2.0
+        return cls(item.size, _outline(item, X), _layers(item, X))
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What an item that stands in a region covers.
+
+    Attributes:
+        outline: convex (n, 2), counter-clockwise, in the frame of the region's body.
+        name: the item's, for messages.
+        layers: parts of it that fill what they say, for proofs.
+    """
+
+    outline: Array
+    name: str = ""
+    layers: tuple[Layer, ...] = ()
+
+    @classmethod
+    def from_item(cls, scene: Scene, state: State, index: int, region: Region) -> Footprint | None:
+        """Of an item that stands on or in the region; None if it is held or elsewhere.
+
+        It counts where its outline reaches over one of the region's boxes and its underside is
+        within 10 mm of that box's floor. ``index`` is the item's, in ``scene.items``.
+        """
+        if state.held == index:
+            return None
+        item = scene.items[index]
+        X_WB = scene.body_pose(region.body, state.scene_q)
+        X_BI = inverse(X_WB) @ item_pose(scene, state, index, np.eye(4))
+        bottom = float((corners(item) @ X_BI[2, :3]).min() + X_BI[2, 3])
+        outline: Array | None = None
+        for lower, upper in region.boxes:
+            if abs(bottom - float(lower[2])) > _NEAR_FLOOR:
+                continue
+            outline = _outline(item, X_BI) if outline is None else outline
+            low, high = outline.min(axis=0), outline.max(axis=0)
+            if (low < upper[:2]).all() and (high > lower[:2]).all():
+                X_BI = X_BI.copy()
+                X_BI[2, 3] -= lower[2]
+                return cls(outline, item.name, _layers(item, X_BI))
+        return None
+
+
+def furniture_on(scene: Scene, scene_q: Array, region: Region, height: float) -> list[Footprint]:
+    """Of the furniture that leaves no room in a region for a thing of some height, metres.
+
+    Each solid shape that reaches over a box of the region between its floor and that height. In a
+    drawer only what moves with it counts: the rest is not above it when it is open.
+    """
+    own = moving_with(scene, region.body) if scene.carried(region.body) else None
+    found: list[Footprint] = []
+    for body, shape, X_BS in solid_furniture(scene, scene_q, region):
+        if own is not None and body not in own:
+            continue
+        low, high = shape.bounds(X_BS)
+        for lower, upper in region.boxes:
+            over = (low[:2] < upper[:2]).all() and (high[:2] > lower[:2]).all()
+            floor = float(lower[2])
+            if over and high[2] > floor + _LOW and low[2] < floor + height - _LOW:
+                X_S = X_BS @ shape.X_BS
+                if shape.kind == "sphere":  # judged by the square around it
+                    points = np.array(
+                        [[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])]
+                    )
+                else:
+                    points = (_solid(shape, True) @ X_S[:3, :3].T + X_S[:3, 3])[:, :2]
+                outline = convex_hull(points)
+                # Areas are summed up in proofs: shapes that overlap others don't count there.
+                alone = all(gaps(outline[None], f.outline[None])[0, 0] >= 0.0 for f in found)
+                layers = _layers_of(shape, X_S, floor) if alone else ()
+                found.append(Footprint(frozen(outline), body, layers))
+                break
+    return found
+
+
+def solid_furniture(
+    scene: Scene, scene_q: Array, region: Region
+) -> Iterator[tuple[str, Shape, Array]]:
+    """Each solid shape of the furniture, meshes left out: its body's name, the shape, X_BS (4, 4).
+
+    X_BS is the pose of the shape's body S in the frame of the region's body B.
+    """
+    X_BW = inverse(scene.body_pose(region.body, scene_q))
+    for body in scene.bodies:
+        X_BS = X_BW @ scene.body_pose(body.name, scene_q)
+        for shape in body.shapes:
+            if shape.collision and shape.kind != "mesh":
+                yield body.name, shape, X_BS
+
+
+def moving_with(scene: Scene, body: str) -> frozenset[str]:
+    """The bodies that the joint nearest to a body carries along with it; itself if none does."""
+    joints = (scene.body(name).joint for name in scene.chain(body))
+    joint = next((name for name in joints if name is not None), None)
+    return frozenset((body,) if joint is None else scene.moved_by(joint))
+
+
+def placed(outline: Array, poses: Array) -> Array:
+    """The outline (n, 2) at poses (m, 3) of x, y, yaw: (m, n, 2)."""
+    c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])
+    x, y = outline[:, 0], outline[:, 1]
+    found = np.empty((len(poses), len(outline), 2))
+    found[:, :, 0] = c[:, None] * x - s[:, None] * y + poses[:, :1]
+    found[:, :, 1] = s[:, None] * x + c[:, None] * y + poses[:, 1:2]
+    return found
+
+
+def gaps(polygons: Array, others: Array) -> Array:
+    """A lower bound (m, k) of the distance from each polygon (m, n, 2) to each other (k, v, 2).
+
+    The largest gap along a normal of either polygon's edges: exact where an edge faces the other
+    polygon, less than the distance of two corners; negative exactly where they overlap (the
+    separating axis theorem). Rows that are padded repeat their last corner.
+    """
+    away = _along_normals(others, polygons).T
+    return np.maximum(_along_normals(polygons, others), away)
+
+
+def padded(polygons: list[Array]) -> Array:
+    """Polygons (k, v, 2) of as many corners each as the largest has; the last one repeated."""
+    if not polygons:
+        return np.empty((0, 1, 2))
+    most = max(len(polygon) for polygon in polygons)
+    return np.array([np.concatenate([p, np.repeat(p[-1:], most - len(p), 0)]) for p in polygons])
+
+
+def convex_hull(points: Array) -> Array:
+    """The corners (n, 2) of the convex hull of points (m, 2), counter-clockwise.
+
+    Andrew's monotone chain (1979). Points on an edge are left out.
+    """
+    ordered = sorted({(float(x), float(y)) for x, y in np.round(points, 9)})
+    chains = []
+    for run in (ordered, ordered[::-1]):
+        chain: list[tuple[float, float]] = []
+        for p in run:
+            while len(chain) > 1 and _turn(chain[-2], chain[-1], p) <= 1e-12:
+                chain.pop()
+            chain.append(p)
+        chains.append(chain[:-1])
+    return frozen(chains[0] + chains[1])
+
+
+def area(polygon: Array) -> float:
+    """Of a simple polygon (n, 2), counter-clockwise; square metres."""
+    x, y = polygon[:, 0], polygon[:, 1]
+    return 0.5 * float(x @ np.roll(y, -1) - y @ np.roll(x, -1))
+
+
+def _along_normals(a: Array, b: Array) -> Array:
+    """The largest gap (m, k) along the edges' outward normals of a (m, n, 2) to b (k, v, 2)."""
+    edges = np.roll(a, -1, axis=1) - a
+    lengths = np.hypot(edges[..., 0], edges[..., 1])
+    flat = lengths < 1e-9  # of a repeated corner
+    lengths = np.where(flat, 1.0, lengths)
+    nx, ny = edges[..., 1] / lengths, -edges[..., 0] / lengths
+    own = nx * a[..., 0] + ny * a[..., 1]  # (m, n)
+    m, n = own.shape
+    corners_b = b.reshape(-1, 2)
+    reach = np.stack([nx.ravel(), ny.ravel()], axis=1) @ corners_b.T
+    nearest = reach.reshape(m, n, b.shape[0], b.shape[1]).min(axis=3)
+    nearest -= np.where(flat, np.inf, own)[:, :, None]
+    return np.asarray(nearest.max(axis=1))
+
+
+def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+def _circle(radius: float, outside: bool) -> Array:
+    """A polygon (SIDES, 2) about or within a circle; its sides face +-x and +-y."""
+    turn = np.pi / SIDES
+    angle = turn + 2.0 * turn * np.arange(SIDES)
+    radius = radius / np.cos(turn) if outside else radius
+    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def _solid(shape: Shape, outside: bool) -> Array:
+    """Corners (n, 3) of a box, or of a prism about or within a cylinder, in the shape's frame."""
+    if shape.kind == "box":
+        signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, 8).T
+        return signs * shape.half_extents
+    ring = _circle(float(shape.size[0]), outside)
+    half = float(shape.size[1]) / 2.0
+    return np.concatenate([np.column_stack([ring, np.full(SIDES, z)]) for z in (-half, half)])
+
+
+def _outline(item: Item, X: Array) -> Array:
+    """The convex outline (n, 2) of the item's solid shapes, its frame at X (4, 4)."""
+    points = []
+    solid = [shape for shape in item.shapes if shape.collision]
+    for shape in solid:
+        X_S = X @ shape.X_BS
+        if shape.kind == "sphere":
+            points.append(X_S[:2, 3] + _circle(float(shape.size[0]), True))
+        elif shape.kind != "mesh":
+            points.append((_solid(shape, True) @ X_S[:3, :3].T + X_S[:3, 3])[:, :2])
+    if not solid or any(shape.kind == "mesh" for shape in solid):
+        points.append((corners(item) @ X[:3, :3].T + X[:3, 3])[:, :2])
+    return convex_hull(np.concatenate(points))
+
+
+def _layers(item: Item, X: Array) -> tuple[Layer, ...]:
+    """A layer for each box and cylinder that stands square to the vertical."""
+    solid = (shape for shape in item.shapes if shape.collision)
+    return tuple(layer for shape in solid for layer in _layers_of(shape, X @ shape.X_BS, 0.0))
+
+
+def _layers_of(shape: Shape, X_S: Array, floor: float) -> tuple[Layer, ...]:
+    """What a shape at X_S (4, 4) fills, heights above ``floor``: one layer, or none known."""
+    if shape.kind not in ("box", "cylinder"):
+        return ()
+    up = np.abs(X_S[2, :3])  # of the shape's axes
+    if up[2] > 1.0 - _VERTICAL or (shape.kind == "box" and up.max() > 1.0 - _VERTICAL):
+        p = _solid(shape, False) @ X_S[:3, :3].T + X_S[:3, 3]
+        low, high = float(p[:, 2].min()) - floor, float(p[:, 2].max()) - floor
+        return (Layer(low, high, convex_hull(p[:, :2])),)
+    return ()

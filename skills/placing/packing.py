@@ -1,0 +1,356 @@
+"""Whether several things can stand in a region together: an arrangement, a proof, or neither.
+
+The proof: each thing must lie, bounding rectangle and all, within one of the region's boxes, and no
+two may cover the same ground at the same height. It fixes a height and shows that every way of
+spreading the things over the boxes asks too much of one of them: by areas, by sizes, and by every
+pair's turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, pairwise, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array
+from galley.domain.scene.model import Item, Region
+from galley.skills.placing.footprints import Footprint, Layer, Upright, area, gaps, padded, placed
+
+GAP = 0.005  # m, the least between two things that stand side by side
+_GAPS = (0.01, GAP)  # m, left between things that are packed; where room is scarce
+_FEW = 8  # greedy packings with each gap before a proof is looked for
+_TRIES = 40  # greedy packings before the answer is "not found"
+_CHUNK = 48  # spots checked at a time
+_TURNS = 1440  # angles of a full turn at which widths are compared
+_STEP = 2.0 * np.pi / _TURNS
+_ANGLES = np.arange(_TURNS) * _STEP
+_COS, _SIN = np.cos(_ANGLES), np.sin(_ANGLES)
+_HEIGHTS = 5  # heights tried at most
+_SPREADS = 4096  # ways of spreading things over boxes that are looked at, at most
+_SLACK = 1e-9
+
+
+def packable(
+    items: Sequence[Item],
+    region: Region,
+    taken: Sequence[Footprint],
+    rng: np.random.Generator,
+) -> bool | None:
+    """Whether upright items find room in a region beside what is there.
+
+    Args:
+        taken: what stands there already and stays.
+
+    Returns:
+        True: an arrangement was found. False: there is none, which ``packing_certificate`` proves.
+        None: none was found.
+    """
+    things = [Upright.of(item) for item in items]
+    polygons = [footprint.outline for footprint in taken]
+    # A short search first: the proof takes longer than it.
+    for gap in _GAPS:
+        if pack(things, region, polygons, gap, rng, _FEW) is not None:
+            return True
+    if packing_certificate(items, region, taken) is not None:
+        return False
+    return True if pack(things, region, polygons, GAP, rng, _TRIES) is not None else None
+
+
+def packing_certificate(
+    items: Sequence[Item], region: Region, taken: Sequence[Footprint] = ()
+) -> dict[str, Any] | None:
+    """The figures that prove that the things can't all stand in the region; None: no proof.
+
+    They say for each part of the region (``parts``) its sides and the area that is taken; for each
+    thing its size, the area that it covers ``at_height_m`` and the parts that it fits into alone;
+    and which two can't share a part, with by how many metres they overlap at the least. No way of
+    spreading the things over the parts respects all of these.
+    """
+    things = [Upright.of(item) for item in items]
+    layers = [layer for thing in things for layer in thing.layers]
+    layers += [layer for footprint in taken for layer in footprint.layers]
+    for height in _heights(layers):
+        found = _at_height(things, region, taken, height)
+        if found is not None:
+            return found
+    return None
+
+
+def pack(
+    things: Sequence[Upright],
+    region: Region,
+    taken: Sequence[Array],
+    gap: float,
+    rng: np.random.Generator,
+    tries: int,
+) -> Array | None:
+    """Poses (n, 4) of x, y, yaw and box for all things, at least ``gap`` apart; None: not found.
+
+    Each try puts one after the other, larger ones rather earlier, into the free spot that lies
+    furthest towards a corner drawn at random.
+    """
+    found = np.empty((len(things), 4))
+    areas = np.array([thing.size[0] * thing.size[1] for thing in things])
+    for _ in range(tries):
+        order = np.argsort(-areas * np.exp(rng.normal(0.0, 0.4, len(things))))
+        towards = rng.choice([-1.0, 1.0], 2) * rng.uniform(0.2, 1.0, 2)
+        polygons = list(taken)
+        for k in order:
+            spots = tight_spots(things[k], region, polygons, (gap,), (0.0,), rng)
+            spots = spots[np.argsort(spots[:, :2] @ towards, kind="stable")]
+            row = _first_free(things[k], spots, polygons, gap)
+            if row is None:
+                if len(polygons) == len(taken):
+                    return None  # not even this one, so that no other order helps
+                break
+            found[k] = row
+            polygons.append(placed(things[k].outline, row[None])[0])
+        else:
+            return found
+    return None
+
+
+def tight_spots(
+    thing: Upright,
+    region: Region,
+    others: Sequence[Array],
+    distances: Sequence[float],
+    insets: Sequence[float],
+    rng: np.random.Generator,
+) -> Array:
+    """Spots (m, 4) of x, y, yaw and box, square to the region, at its corners and at others.
+
+    Each coordinate is where the thing stands ``insets`` metres off a side of the region, or
+    ``distances`` metres beside another's bounding box; one of the two may be drawn at random.
+    Whether a spot is free is not looked at.
+    """
+    boxes = region.boxes[:, :, :2]
+    if region.kind == "volume" and thing.size[2] > np.ptp(region.boxes[0, :, 2]) + 1e-9:
+        return np.empty((0, 4))
+    low_high = np.array([(p.min(axis=0), p.max(axis=0)) for p in others]).reshape(-1, 2, 2)
+    found = []
+    first = int(rng.integers(4))
+    for turn in (first, first + 1):
+        half = thing.size[:2] / 2.0 if turn % 2 == 0 else thing.size[1::-1] / 2.0
+        for k, (lower, upper) in enumerate(boxes):
+            low, high = lower + half, upper - half
+            if (low > high + 1e-9).any():
+                continue
+            high = np.maximum(low, high)
+            axes = []
+            for axis in (0, 1):
+                sides = [low[axis] + inset for inset in insets]
+                sides += [high[axis] - inset for inset in insets]
+                beside = [low_high[:, 0, axis] - d - half[axis] for d in distances]
+                beside += [low_high[:, 1, axis] + d + half[axis] for d in distances]
+                values = np.concatenate([sides, *beside])
+                axes.append(values[(values >= low[axis] - 1e-9) & (values <= high[axis] + 1e-9)])
+            x, y = axes
+            free_x, free_y = rng.uniform(low[0], high[0], len(y)), rng.uniform(low[1], high[1])
+            points = np.concatenate(
+                [
+                    np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2),
+                    np.stack([free_x, y], axis=1),
+                    np.stack([x, np.full(len(x), free_y)], axis=1),
+                ]
+            )
+            spots = np.empty((len(points), 4))
+            spots[:, :2] = np.clip(points, low, high)
+            spots[:, 2] = turn % 4 * np.pi / 2.0
+            spots[:, 3] = k
+            found.append(spots)
+    return np.concatenate(found) if found else np.empty((0, 4))
+
+
+def _first_free(
+    thing: Upright, spots: Array, polygons: Sequence[Array], gap: float
+) -> Array | None:
+    """The first of the spots (m, 4) at which the thing keeps the gap to all polygons."""
+    if not polygons:
+        return spots[0] if len(spots) else None
+    others = padded(list(polygons))
+    for begin in range(0, len(spots), _CHUNK):
+        chunk = spots[begin : begin + _CHUNK]
+        free = gaps(placed(thing.outline, chunk), others).min(axis=1) >= gap - 1e-9
+        if free.any():
+            return np.asarray(chunk[int(np.argmax(free))])
+    return None
+
+
+@dataclass(frozen=True)
+class _Thing:
+    """A thing at one height.
+
+    Attributes:
+        size: bounding box (3,). core: what it fills there (n, 2) about its centre, or None.
+    """
+
+    size: Array
+    core: Array | None
+
+    @cached_property
+    def key(self) -> bytes:
+        """The same for things of the same size and core."""
+        return self.size.tobytes() + (b"" if self.core is None else self.core.tobytes())
+
+    @cached_property
+    def area(self) -> float:
+        """Square metres that it fills."""
+        return 0.0 if self.core is None else area(self.core)
+
+    @cached_property
+    def extents(self) -> Array:
+        """Sides (2, _TURNS) of the rectangle about its bounding rectangle at each yaw."""
+        c, s = np.abs(_COS), np.abs(_SIN)
+        x, y = self.size[:2]
+        return np.stack([c * x + s * y, s * x + c * y])
+
+    @property
+    def diagonal(self) -> float:
+        """Of its bounding rectangle."""
+        return float(np.hypot(*self.size[:2]))
+
+    def yaws(self, sides: Array) -> NDArray[np.int64]:
+        """Indices of the yaws at which it lies within a box (2,) or nearly so.
+
+        For each yaw at which it does, the nearest one here is listed: a side grows with the yaw by
+        at most the diagonal.
+        """
+        slack = self.diagonal * _STEP / 2.0 + _SLACK
+        return np.flatnonzero((self.extents <= sides[:, None] + slack).all(axis=0))
+
+    def depth(self, sides: Array) -> Array:
+        """How far (_TURNS,) it reaches at the least, for each direction n, and by any yaw.
+
+        Counted are half of its rectangle along n, for the room that its centre loses, and the
+        reach of its core from the centre along n.
+        """
+        assert self.core is not None
+        reach = (np.stack([_COS, _SIN], axis=1) @ self.core.T).max(axis=1)
+        x, y = self.extents / 2.0
+        least = np.full(_TURNS, np.inf)
+        direction = np.arange(_TURNS)
+        for yaw in self.yaws(sides):
+            along = np.abs(_COS) * x[yaw] + np.abs(_SIN) * y[yaw] + reach[direction - yaw]
+            np.minimum(least, along, out=least)
+        return least
+
+
+def _at_height(
+    uprights: Sequence[Upright], region: Region, taken: Sequence[Footprint], height: float
+) -> dict[str, Any] | None:
+    things = [_Thing(u.size, _core(u.layers, height)) for u in uprights]
+    boxes = region.boxes
+    sides = boxes[:, 1, :2] - boxes[:, 0, :2]
+    cores = [core for f in taken if (core := _core(f.layers, height)) is not None]
+    used = [sum(_area_within(core, box) for core in cores) for box in boxes]
+    room = np.prod(sides, axis=1) - used
+    fit = [_boxes_for(thing, region) for thing in things]
+    pairs: list[dict[str, Any]] = []
+    clash: set[tuple[int, int, int]] = set()
+    known: dict[tuple[bytes, ...], float] = {}  # things of one kind overlap alike
+    for (i, a), (j, b) in combinations(enumerate(things), 2):
+        for k in sorted(set(fit[i]) & set(fit[j])):
+            key = (*sorted((a.key, b.key)), sides[k].tobytes())
+            if key not in known:
+                known[key] = _overlap(a, b, sides[k])
+            overlap = known[key]
+            if overlap > 0.0:
+                clash.add((i, j, k))
+                pairs.append({"things": [i, j], "part": k, "overlap_m": overlap})
+    if np.prod([float(max(1, len(f))) for f in fit]) > _SPREADS:
+        return None
+    for spread in product(*fit):
+        if any((i, j, spread[i]) in clash and spread[i] == spread[j] for i, j in _pairs(spread)):
+            continue
+        load = np.zeros(len(boxes))
+        for thing, k in zip(things, spread, strict=True):
+            load[k] += thing.area
+        if (load <= room + _SLACK).all():
+            return None
+    return {
+        "kind": "packing",
+        "region": region.name,
+        "at_height_m": height,
+        "parts": [
+            {"sides_m": [float(v) for v in side], "taken_m2": float(u)}
+            for side, u in zip(sides, used, strict=True)
+        ],
+        "things": [
+            {"size_m": [float(v) for v in t.size], "area_m2": t.area, "fits_parts": list(f)}
+            for t, f in zip(things, fit, strict=True)
+        ],
+        "not_together": pairs,
+    }
+
+
+def _pairs(spread: tuple[int, ...]) -> combinations[tuple[int, int]]:
+    return combinations(range(len(spread)), 2)
+
+
+def _boxes_for(thing: _Thing, region: Region) -> tuple[int, ...]:
+    """The boxes into which it may fit, alone, by some yaw."""
+    found = []
+    for k, (lower, upper) in enumerate(region.boxes):
+        low = region.kind == "volume" and thing.size[2] > upper[2] - lower[2] + _SLACK
+        if not low and len(thing.yaws((upper - lower)[:2])):
+            found.append(k)
+    return tuple(found)
+
+
+def _overlap(a: _Thing, b: _Thing, sides: Array) -> float:
+    """By how much (m) two things overlap at the least within a box (2,); 0 if they may not.
+
+    Two convex shapes at given yaws can be apart exactly if along some direction n their centres
+    can be further apart than the two reach. The centres have the box less half of each rectangle,
+    so that each thing's part of the sum is independent of the other's yaw. What the angles between
+    the listed ones could add (each term's slope, times half a step) is taken off.
+    """
+    if a.core is None or b.core is None:
+        return 0.0
+    apart = np.abs(_COS) * sides[0] + np.abs(_SIN) * sides[1]
+    needed = a.depth(sides) + np.roll(b.depth(sides), -_TURNS // 2)
+    reach = sum(float(np.hypot(*t.core.T).max()) for t in (a, b) if t.core is not None)
+    # In n: the box's diagonal less the rectangles', and both reaches. In each yaw: its half
+    # rectangle, whose two sides' slopes are at most the diagonal, and its reach.
+    slope = float(np.hypot(*sides)) + 2.0 * reach + (a.diagonal + b.diagonal) / np.sqrt(2.0)
+    least = float((needed - apart).min())
+    return float(max(0.0, least - slope * _STEP / 2.0 - _SLACK))
+
+
+def _core(layers: Sequence[Layer], height: float) -> Array | None:
+    """The largest of the layers' polygons at a height."""
+    found = [layer.polygon for layer in layers if layer.low <= height <= layer.high]
+    return max(found, key=area) if found else None
+
+
+def _heights(layers: Sequence[Layer]) -> list[float]:
+    """Heights between the layers' ends, those first at which most are."""
+    ends = sorted({min(v, 1e3) for layer in layers for v in (layer.low, layer.high)})
+    middles = [(a + b) / 2.0 for a, b in pairwise(ends) if b - a > 1e-6]
+    middles.sort(key=lambda z: -sum(area(p.polygon) for p in layers if p.low <= z <= p.high))
+    return middles[:_HEIGHTS] or [0.0]
+
+
+def _area_within(polygon: Array, box: Array) -> float:
+    """Of the part of a convex polygon (n, 2) in a box (2, 3): Sutherland and Hodgman (1974)."""
+    points = [tuple(p) for p in polygon]
+    for axis in (0, 1):
+        for limit, sign in ((box[0, axis], 1.0), (box[1, axis], -1.0)):
+            kept = []
+            for a, b in zip(points, points[1:] + points[:1], strict=True):
+                da, db = sign * (a[axis] - limit), sign * (b[axis] - limit)
+                if da >= 0.0:
+                    kept.append(a)
+                if (da >= 0.0) != (db >= 0.0):
+                    t = da / (da - db)
+                    kept.append((a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])))
+            points = kept
+            if not points:
+                return 0.0
+    return max(0.0, area(np.array(points)))

@@ -1,0 +1,335 @@
+"""Where to put an item down: upright poses in a region, clear of others, with room for more.
+
+Poses come lazily and in random order. Only what can be said in the plane is looked at here; whether
+the hand gets there is for others to find out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array, frozen, rotation_z, transform
+from galley.domain.scene.model import Item, Region, Scene, Spot
+from galley.domain.state import State
+from galley.skills.placing.footprints import (
+    Footprint,
+    Upright,
+    furniture_on,
+    gaps,
+    moving_with,
+    padded,
+    placed,
+    solid_furniture,
+)
+from galley.skills.placing.packing import GAP, pack, tight_spots
+
+FINGERS = 0.025  # m, the gap that leaves room for a finger beside the item
+_DISTANCES = (0.03, 0.01)  # m, from others at the tight spots
+_INSETS = (0.0, 0.02)  # m, from the region's sides at the tight spots
+_FIRST, _BATCH = 8, 24  # poses drawn at a time
+_IDLE = 12  # batches in a row of which nothing is free: then there is no room
+_RESORT = 3  # batches in a row of which nothing is free: then all tight spots are looked at
+_SEVERAL = 4  # batches in a row that leave no room for the later ones: then they don't count
+_ENOUGH = 60  # poses with room for the later ones, after which others come in between
+_KEPT = 12  # arrangements of the later ones that are remembered
+_PACKS = 2  # greedy packings for a pose that none of those suits
+_ARRANGED = (2, 4, 8)  # packings of all together, wide, narrow and as narrow as may be
+_VAIN = 3  # times in a row that all can't be arranged, after which it isn't tried again
+_RARE = 0.1  # share of poses without room for fingers while there are better ones
+HEADROOM = 0.20  # m above a volume that the hand needs
+_LEAST = 0.02  # m, a narrower strip holds nothing
+
+
+@dataclass(frozen=True)
+class Later:
+    """An item that a later action puts into a region; exactly at ``spot``, if that is given."""
+
+    item: Item
+    spot: Spot | None = None
+
+    def footprint(self) -> Footprint:
+        """What it will cover at its spot; turned by 0 where any yaw will do."""
+        assert self.spot is not None
+        pose = np.array([[*self.spot.xy, self.spot.yaw or 0.0]])
+        return Footprint(placed(Upright.of(self.item).outline, pose)[0], self.item.name)
+
+
+def places_for(
+    scene: Scene,
+    state: State,
+    item: Item,
+    region: Region,
+    later: Sequence[Later],
+    spot: Spot | None,
+    rng: np.random.Generator,
+) -> Iterator[Array]:
+    """``placements`` in a region as ``state`` has it: mostly where nothing hangs over them.
+
+    Args:
+        later: what still has to find room in the region.
+        spot: where exactly the item goes; None: anywhere.
+    """
+    found = (Footprint.from_item(scene, state, k, region) for k in range(len(scene.items)))
+    taken = [footprint for footprint in found if footprint is not None]
+    taken += furniture_on(scene, state.scene_q, region, float(item.size[2]))
+    loose = [each.item for each in later if each.spot is None]
+    anywhere: Iterator[Array]
+    kept = [each.footprint() for each in later if each.spot is not None]
+    if kept:
+        # Exact places of later things stay clear, where that can be.
+        clear = placements(item, region, [*taken, *kept], loose, spot, rng)
+        first = next(clear, None)
+        if first is not None:
+            taken, anywhere = [*taken, *kept], chain((first,), clear)
+        else:
+            anywhere = placements(item, region, taken, loose, spot, rng)
+    else:
+        anywhere = placements(item, region, taken, loose, spot, rng)
+    open_to_above = exposed(scene, state, region) if spot is None else None
+    if open_to_above is None:
+        yield from anywhere
+        return
+    # What sticks out from under a worktop is easy to reach; the rest may do for a small thing.
+    shares = (placements(item, open_to_above, taken, loose, spot, rng),) * 3 + (anywhere,)
+    yield from _in_turn(shares)
+
+
+def _in_turn(ways: Sequence[Iterator[Array]]) -> Iterator[Array]:
+    """One of each in turn, until all have ended."""
+    left = list(ways)
+    while left:
+        for way in tuple(left):
+            found = next(way, None)
+            if found is None:
+                left.remove(way)
+            else:
+                yield found
+
+
+def placements(
+    item: Item,
+    region: Region,
+    taken: Sequence[Footprint],
+    later: Sequence[Item],
+    spot: Spot | None,
+    rng: np.random.Generator,
+) -> Iterator[Array]:
+    """Poses X_BI (4, 4) of the item, upright, its footprint within one of the region's boxes.
+
+    Endless, unless nothing is found: then it ends. Each keeps 5 mm to what is there, most keep
+    enough for the fingers where there is room for that. Those that leave room for the items that
+    come later are yielded first.
+
+    Args:
+        region: B is the frame of its body.
+        taken: what stands there.
+        later: items that will be put into the same region afterwards.
+        spot: stand exactly there; with a yaw, or any. On a surface the footprint may then stick
+            out of the region, where no yaw keeps it inside.
+        rng: the order.
+    """
+    thing = Upright.of(item)
+    boxes = region.boxes
+    tall = item.size[2] > boxes[:, 1, 2] - boxes[:, 0, 2] + 1e-9
+    if region.kind == "volume" and tall.all():
+        return
+    polygons = [footprint.outline for footprint in taken]
+    draw = _Draw(thing, region, polygons, spot, rng)
+    room = _Room([Upright.of(other) for other in later], region, polygons, rng)
+    idle = full = yielded = 0
+    while idle < _IDLE:
+        poses = draw.batch(idle == yielded == 0, idle == _RESORT, room)
+        idle = 0 if len(poses) else idle + 1
+        if later and len(poses):
+            leaves = room.left(thing, poses)
+            full = 0 if leaves.any() else full + 1
+            if full < _SEVERAL and yielded < _ENOUGH:
+                poses = poses[leaves]
+            else:
+                poses = np.concatenate([poses[leaves], poses[~leaves]])
+        for x, y, yaw, k in poses:
+            yielded += 1
+            height = float(boxes[int(k), 0, 2]) + float(item.size[2]) / 2.0
+            yield transform(rotation_z(float(yaw)), (x, y, height))
+
+
+@dataclass
+class _Draw:
+    """Draws poses (x, y, yaw, box) of a thing in a region and keeps those that are clear."""
+
+    thing: Upright
+    region: Region
+    taken: list[Array]
+    spot: Spot | None
+    rng: np.random.Generator
+    unlucky: bool = False
+
+    def batch(self, first: bool, resort: bool, room: _Room) -> Array:
+        """Free poses (m, 4), possibly none; those with room for fingers mostly.
+
+        Args:
+            first: nothing was yielded yet. resort: go through all tight spots, if need be.
+        """
+        poses = self._anywhere(_FIRST if first else _BATCH)
+        arranged = 0
+        if self.spot is None:
+            parts = [poses]
+            if self.unlucky:
+                near = tight_spots(
+                    self.thing, self.region, self.taken, _DISTANCES, _INSETS, self.rng
+                )
+                near[:, 2] += np.pi * self.rng.integers(2, size=len(near))
+                parts.insert(0, self.rng.permutation(near)[: 2 * _BATCH])
+            if resort or (room.later and (self.unlucky or first)):
+                parts.insert(0, room.arranged(self.thing))
+                arranged = len(parts[0])
+            poses = np.concatenate(parts)
+        drawn = max(1, len(poses))
+        if self.taken and len(poses):
+            others = padded(self.taken)
+            gap = gaps(placed(self.thing.outline, poses), others).min(axis=1)
+            wide = gap >= FINGERS
+            if wide.any():  # tight ones are rare then, but for the one that leaves room for others
+                tight = (gap >= GAP) & (self.rng.random(len(poses)) < _RARE)
+                tight[:arranged] = gap[:arranged] >= GAP
+                poses = poses[wide | tight]
+            else:
+                poses = poses[gap >= GAP]
+        self.unlucky = len(poses) < 0.25 * drawn
+        return poses
+
+    def _anywhere(self, count: int) -> Array:
+        """Poses (m, 4), m <= count, uniform in the region; half of them square to it."""
+        rng, boxes = self.rng, self.region.boxes[:, :, :2]
+        squares = rng.integers(4, size=count) * (np.pi / 2.0)
+        yaw = np.where(rng.random(count) < 0.5, squares, rng.uniform(-np.pi, np.pi, count))
+        if self.spot is not None:
+            return self._at_spot(self.spot, yaw)
+        areas = np.prod(boxes[:, 1] - boxes[:, 0], axis=1)
+        k = rng.choice(len(areas), count, p=areas / areas.sum())
+        low, high = self._centres(yaw, k)
+        xy = low + rng.random((count, 2)) * (high - low)
+        return np.column_stack([xy, yaw, k])[(low <= high).all(axis=1)]
+
+    def _at_spot(self, spot: Spot, yaw: Array) -> Array:
+        yaw = yaw[:1] * 0.0 + spot.yaw if spot.yaw is not None else yaw
+        found = np.empty((0, 4))
+        for k in range(len(self.region.boxes)):
+            low, high = self._centres(yaw, np.full(len(yaw), k))
+            fits = ((spot.xy >= low - 1e-9) & (spot.xy <= high + 1e-9)).all(axis=1)
+            rows = np.column_stack([np.tile(spot.xy, (len(yaw), 1)), yaw, np.full(len(yaw), k)])
+            if fits.any():
+                return np.asarray(rows[fits])
+            over = (spot.xy >= self.region.boxes[k, 0, :2]).all()
+            over &= (spot.xy <= self.region.boxes[k, 1, :2]).all()
+            if over and self.region.kind == "surface":
+                found = rows
+        return found
+
+    def _centres(self, yaw: Array, k: NDArray[np.int64]) -> tuple[Array, Array]:
+        """The least and the greatest x, y (m, 2) of the centre at each yaw in box k."""
+        c, s = np.abs(np.cos(yaw)), np.abs(np.sin(yaw))
+        x, y = self.thing.size[:2] / 2.0
+        half = np.stack([c * x + s * y, s * x + c * y], axis=1)
+        # A quarter turn has a cosine of 1e-17: what fits exactly shall fit at any such turn.
+        low, high = self.region.boxes[k, 0, :2] + half, self.region.boxes[k, 1, :2] - half
+        return low, np.where(np.abs(high - low) < 1e-9, low, high)
+
+
+@dataclass
+class _Room:
+    """Whether items that come later still find room."""
+
+    later: list[Upright]
+    region: Region
+    taken: list[Array]
+    rng: np.random.Generator
+    failures: int = 0  # to arrange all, in a row
+    known: list[Array] = field(default_factory=list)  # arrangements: polygons (n, v, 2) each
+
+    def arranged(self, thing: Upright) -> Array:
+        """A pose (1, 4) of the thing in an arrangement with all later ones, or none (0, 4)."""
+        if self.failures == _VAIN:
+            return np.empty((0, 4))
+        for gap, tries in zip((*_DISTANCES, GAP), _ARRANGED, strict=True):
+            found = pack([thing, *self.later], self.region, self.taken, gap, self.rng, tries)
+            if found is not None:
+                self.failures = 0
+                if self.later:
+                    self._remember(found[1:])
+                return found[:1]
+        self.failures += 1
+        return np.empty((0, 4))
+
+    def left(self, thing: Upright, poses: Array) -> NDArray[np.bool_]:
+        """Of poses (m, 4) of the thing: whether an arrangement of the later ones is found."""
+        polygons = placed(thing.outline, poses)
+        leaves = np.zeros(len(poses), dtype=bool)
+        if self.known:
+            n = len(self.later)
+            clear = gaps(polygons, np.concatenate(self.known)) >= GAP
+            whole = np.all(clear.reshape(len(poses), -1, n), axis=2)
+            leaves |= np.any(whole, axis=1)
+        for row in np.flatnonzero(~leaves)[:_PACKS]:
+            taken = [*self.taken, polygons[row]]
+            found = pack(self.later, self.region, taken, _DISTANCES[1], self.rng, 1)
+            if found is not None:
+                leaves[row] = True
+                self._remember(found)
+        return leaves
+
+    def _remember(self, poses: Array) -> None:
+        shown = [placed(t.outline, p[None])[0] for t, p in zip(self.later, poses, strict=True)]
+        most = max(len(thing.outline) for thing in self.later)
+        found = padded(shown)
+        assert found.shape[1] == most
+        self.known = [*self.known[-_KEPT + 1 :], found]
+
+
+def exposed(scene: Scene, state: State, region: Region) -> Region | None:
+    """The rectangles of a volume above which no furniture stands within HEADROOM.
+
+    The largest rectangles that the boxes around what hangs over the volume leave: they may
+    overlap each other. None if nothing does (all of it is exposed), if nothing is left, or if the
+    region is a surface.
+    """
+    if region.kind != "volume":
+        return None
+    lower, upper = region.boxes[0]
+    own = moving_with(scene, region.body)
+    rectangles = [(lower[:2], upper[:2])]
+    covered = False
+    for body, shape, X_BS in solid_furniture(scene, state.scene_q, region):
+        low, high = shape.bounds(X_BS)
+        if body in own or low[2] < lower[2] + 1e-6 or low[2] > upper[2] + HEADROOM:
+            continue
+        if any((high[:2] > a).all() and (low[:2] < b).all() for a, b in rectangles):
+            covered = True
+            rectangles = [r for old in rectangles for r in _around(old, low[:2], high[:2])]
+    if not covered or not rectangles:
+        return None
+    boxes = [[[*low, float(lower[2])], [*high, float(upper[2])]] for low, high in rectangles]
+    return replace(region, boxes=frozen(np.array(boxes)))
+
+
+def _around(rectangle: tuple[Array, Array], low: Array, high: Array) -> list[tuple[Array, Array]]:
+    """The largest rectangles that one from low to high leaves of a rectangle (low, high)."""
+    mine_low, mine_high = rectangle
+    if (high <= mine_low).any() or (low >= mine_high).any():
+        return [rectangle]
+    left = []
+    for axis in range(2):
+        for below in (True, False):
+            part_low, part_high = mine_low.copy(), mine_high.copy()
+            if below:
+                part_high[axis] = min(part_high[axis], low[axis])
+            else:
+                part_low[axis] = max(part_low[axis], high[axis])
+            if part_high[axis] - part_low[axis] >= _LEAST:
+                left.append((part_low, part_high))
+    return left

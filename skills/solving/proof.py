@@ -1,0 +1,109 @@
+"""Certifies paths in the workbench's world: what is handed on has been proven free."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from galley.domain.frames import Array
+from galley.domain.predicates import corners
+from galley.domain.state import State
+from galley.motion.certify import CAP, Certificate, at, certify
+from galley.motion.path import Path
+from galley.robots.panda.mobile import travel_bound
+from galley.skills.solving.workbench import Workbench
+from galley.worlds.checker import Pair, held_pairs
+from galley.worlds.view import View
+
+CONTACT_MARGIN = 0.001  # m that undeclared pairs keep in a line's states
+FREE = 0.0025  # m, proven everywhere on a free motion; its checked states keep the full margin
+CONTACT = 0.0003  # m, proven on straight segments for everything that is not declared
+
+
+def prove(
+    bench: Workbench,
+    state: State,
+    path: Path,
+    allowed: frozenset[Pair],
+    required: float,
+    scene_q: Array | None = None,
+    line: bool = False,
+) -> Certificate:
+    """Proof that undeclared pairs keep ``required`` metres along the whole path.
+
+    The kernel proves the robot's own links apart as well, and measures nothing: the certificate's
+    clearance is what was required. With PyBullet they are looked at in the same states, for
+    penetration only.
+
+    Args:
+        scene_q: scene joint values (n, nj) at the waypoints of a line that moves a joint.
+        line: whether it is a Line of a Manipulation, else a free motion.
+    """
+    if bench.compiled:
+        if line:
+            view, points = _of_line(bench, state, path, allowed, scene_q)
+        else:
+            view, points = free_view(bench, state, path.group, allowed), path.waypoints
+        found = view.unproven(points, required)
+        hit = None if found is None else found[0] + found[1]
+        return Certificate(hit, required, len(points))
+    checker = bench.checker(state, allowed | bench.kernel.constant_pairs(path.group))
+    where, q = bench.robot.slice(path.group), state.q.copy()
+    points = path.waypoints
+    reach = held_reach(bench, state)
+    spec = bench.scene.robot.base
+
+    def clearance(s: float) -> float:
+        q[where] = at(points, s)
+        moved = None if scene_q is None else at(scene_q, s)
+        near = checker.contacts(q, moved, within=CAP)
+        return near[0].distance if near else CAP
+
+    def travel(a: Array, b: Array) -> float:
+        # A drawer led by the hand moves no further than the hand does: the bound covers it.
+        return travel_bound(path.group, spec, a, b, reach)
+
+    return certify(points, clearance, travel, required)
+
+
+def free_view(bench: Workbench, state: State, group: str, allowed: frozenset[Pair]) -> View:
+    """The view in which a group's free motions are searched, proven and measured."""
+    if "base" in group:
+        allowed = allowed | bench.kernel.constant_pairs(group)
+    return bench.kernel.view(state, group, allowed)
+
+
+def _of_line(
+    bench: Workbench,
+    state: State,
+    path: Path,
+    allowed: frozenset[Pair],
+    scene_q: Array | None,
+) -> tuple[View, Array]:
+    """The view in which a line's states are checked, and its path in all joints (n, k).
+
+    A proof has a margin of its own, so that one view does for both.
+    """
+    kernel = bench.kernel
+    Q = np.repeat(state.q[None], len(path.waypoints), axis=0)
+    Q[:, bench.robot.slice(path.group)] = path.waypoints
+    driven = None if scene_q is None else kernel.driven(scene_q)
+    if scene_q is not None:
+        state = state.with_scene(scene_q[0])
+        if driven is not None:
+            Q = np.column_stack([Q, scene_q[:, bench.scene.joint_index[driven]]])
+    return kernel.view(state, "all", allowed, CONTACT_MARGIN, driven), Q
+
+
+def grip(bench: Workbench, state: State) -> frozenset[Pair]:
+    """The pairs that always touch while an item is held: it and the fingers."""
+    return held_pairs(bench.scene, bench.robot, state)
+
+
+def held_reach(bench: Workbench, state: State) -> float:
+    """Farthest point (m) of the held item from the hand frame's origin; 0 with an empty hand."""
+    if state.held is None:
+        return 0.0
+    item = bench.scene.items[state.held]
+    X_HI = state.items[state.held].X_PI
+    points = corners(item) @ X_HI[:3, :3].T + X_HI[:3, 3]
+    return float(np.linalg.norm(points, axis=1).max())

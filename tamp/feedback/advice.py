@@ -1,0 +1,345 @@
+"""What to do where an action is stuck: a lesson for the task planner, or an earlier choice anew.
+
+What stands in the way is found by doing it in a world without the other items: the action is
+refined with all items out of the way that it doesn't name, and the motions found are then held
+against the world as it is: what they hit must go first. Several tries, and the one that hits the
+fewest items counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array
+from galley.domain.pddl.formula import Fact
+from galley.domain.scene.model import WORLD, Binding
+from galley.domain.state import State
+from galley.motion.effects import after, effects
+from galley.motion.motion import Motion
+from galley.planning import GroundAction
+from galley.skills import BoundAction, Skill, Workbench
+from galley.skills.solving.workbench import AWAY, without
+from galley.tamp.feedback.lessons import Augmented, Lesson
+from galley.tamp.refine import Advice, Refinement
+from galley.worlds.checker import MARGIN
+
+_DIAGNOSES = 6  # of one action in one plan; a further one would say the same
+_HOPELESS = 4  # times that an action found no way, the other items gone, before the plan is dropped
+_AGAIN = 3  # times that one placement is made anew for one that it blocks
+_DIAGNOSIS = 30_000  # of its random streams
+TRIES = 6  # refinements without the other items
+_FAILURES = 2  # of these, before any success, after which the other items are not what is wrong
+_STEP = 0.03  # rad or m between the states of a motion that are held against the world
+
+
+@dataclass
+class Adviser:
+    """Advises refinements, and remembers what it said.
+
+    Attributes:
+        bench: scene, robot, settings.
+        task: with the names of the facts. bindings: of its objects. skills: by action.
+        silent: no more suspicions: what can't be proven has been tried around.
+    """
+
+    bench: Workbench
+    task: Augmented
+    bindings: Mapping[str, Binding]
+    skills: Mapping[str, Skill]
+    silent: bool = False
+    _objects: dict[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        index = self.bench.scene.item_index
+        for binding in self.bindings.values():
+            if binding.kind == "item":
+                self._objects[index[binding.target]] = binding.object
+
+    def __call__(self, refinement: Refinement, failure: Failure) -> Advice:
+        """See ``refine.Adviser``."""
+        k = refinement.at
+        if failure.certificate is not None and failure.kind is not FailureKind.BUDGET:
+            advice = self._from_proof(refinement, failure)
+            if advice is not None:
+                return advice
+        refinement.notes["asked", k] += 1
+        asked = refinement.notes["asked", k]
+        if self.silent or asked > _DIAGNOSES:
+            return None
+        names = refinement.stream_names
+        found = in_the_way(
+            self.bench,
+            self.skills,
+            refinement.plan[k:],
+            refinement.states[-1],
+            lambda i: self.bench.rng(names[k], _DIAGNOSIS, asked, i),
+        )
+        if found is None:
+            return self._no_way(refinement, failure)
+        if not found.items:
+            return None
+        return self._blocked(refinement, found.subject, found.items)
+
+    def _from_proof(self, refinement: Refinement, failure: Failure) -> Advice:
+        """What follows from a failure with a certificate; None where it proves nothing here."""
+        subject = self._subject(refinement)
+        if subject is None:
+            return None
+        scene = self.bench.scene
+        named = set(failure.objects)
+        if failure.kind is FailureKind.BLOCKED and named & set(scene.item_index):
+            blockers = frozenset(scene.item_index[n] for n in named if n in scene.item_index)
+            return self._blocked(refinement, subject, blockers, failure)
+        if any(body.name in named for body in scene.bodies if scene.carried(body.name)):
+            return self._by_drawer(subject, named, failure)
+        if not refinement.as_found or failure.kind is FailureKind.CONTRADICTION:
+            return None  # a proof for this state, and not for the next
+        return (self.out_of_reach(subject, failure),)
+
+    def _by_drawer(self, subject: BoundAction, named: set[str], failure: Failure) -> Advice:
+        """A drawer or door that stands open is in the way of another one: that one waits for it."""
+        role, scene = self.skills[subject.name].role, self.bench.scene
+        which = role.opens if role.opens is not None else role.closes
+        if which is None:
+            return None
+        for binding in self.bindings.values():
+            if binding.handle is None or binding.object == subject.bindings[which].object:
+                continue
+            if named & set(scene.moved_by(scene.handle(binding.handle).joint)):
+                names = (subject.bindings[which].object, binding.object)
+                unsure = replace(failure, certificate=None)  # more may be opened or shut
+                return (Lesson(self.task.fact("kept-shut", *names), unsure, by=subject.name),)
+        return None
+
+    def _subject(self, refinement: Refinement) -> BoundAction | None:
+        """What can't be done: the action at hand, or the next if it only prepares that."""
+        k = refinement.at
+        while k < len(refinement.plan) and self.skills[refinement.plan[k].name].prepares:
+            k += 1
+        if k == len(refinement.plan):
+            return None
+        action = refinement.plan[k]
+        return action if self.skills[action.name].role.works_on else None
+
+    def out_of_reach(self, subject: BoundAction, failure: Failure) -> Lesson:
+        """An action that finds no stance: a fact where it takes an item, else it is forbidden."""
+        role = self.skills[subject.name].role
+        first = role.works_on[0]
+        names = [subject.bindings[first].object]
+        if role.place is not None and role.place != first:
+            names.append(subject.bindings[role.place].object)
+        if role.takes is not None and len(names) == 2:
+            return Lesson(self.task.fact("no-stance", *names), failure, by=subject.name)
+        action = GroundAction(subject.name, tuple(b.object for b in subject.bindings))
+        predicate = "no-stance"
+        if failure.kind is FailureKind.BLOCKED:
+            predicate, names = "blocked-by", [*names, *failure.objects]
+        return Lesson(Fact(predicate, tuple(names)), failure, (action,), by=subject.name)
+
+    def _no_way(self, refinement: Refinement, failure: Failure) -> Advice:
+        """Not the other items: another grasp, another stance, and at last another plan."""
+        k = refinement.at
+        refinement.notes["no way", k] += 1
+        times = refinement.notes["no way", k]
+        if times >= _HOPELESS:
+            subject = self._subject(refinement)
+            if subject is not None:
+                put = self._taken_from(refinement, k, subject)
+                if put is not None:
+                    return put
+                # Whatever it proves, it proves for this state only, or it had been heard before.
+                return (self.out_of_reach(subject, replace(failure, certificate=None)),)
+        held = refinement.states[-1].held
+        if held is not None and times % 2 == 1:
+            return self._last(refinement, k, held, "takes")
+        return None
+
+    def _taken_from(self, refinement: Refinement, k: int, subject: BoundAction) -> int | None:
+        """The action that put there what ``subject`` is to take; None where it stands as found."""
+        takes = self.skills[subject.name].role.takes
+        if takes is None:
+            return None
+        index = self.bench.scene.item_index[subject.bindings[takes].target]
+        return self._last(refinement, k, index, "puts")
+
+    def _blocked(
+        self,
+        refinement: Refinement,
+        subject: BoundAction,
+        items: frozenset[int],
+        failure: Failure | None = None,
+    ) -> Advice:
+        """Lessons where all that is concerned stands as found; else who put it there tries anew."""
+        k, scene = refinement.at, self.bench.scene
+        role = self.skills[subject.name].role
+        concerned = set(items)
+        if role.takes is not None:
+            concerned.add(scene.item_index[subject.bindings[role.takes].target])
+        puts = [self._last(refinement, k, index, "puts") for index in concerned]
+        earlier = [put for put in puts if put is not None]
+        if earlier:
+            return self._again(refinement, max(earlier), subject)
+        start = refinement.start.items
+        if failure is not None and (
+            not refinement.as_found or any(start[i].parent != WORLD for i in items)
+        ):
+            # It may owe to what has been moved, or to a drawer that could be moved.
+            failure = replace(failure, certificate=None)
+        return tuple(self._waits(subject, index, failure) for index in sorted(items))
+
+    def _again(self, refinement: Refinement, put: int, subject: BoundAction) -> Advice:
+        """Put it elsewhere; after some times, only once what it blocks has been taken."""
+        refinement.notes["again", put] += 1
+        if refinement.notes["again", put] <= _AGAIN:
+            return put
+        action, takes = refinement.plan[put], self.skills[subject.name].role.takes
+        role = self.skills[action.name].role
+        if takes is None or role.puts is None or role.place is None:
+            return None
+        if self._taken_from(refinement, refinement.at, subject) is not None:
+            return put
+        target = subject.bindings[takes].object
+        names = (action.bindings[role.puts].object, action.bindings[role.place].object, target)
+        what = f"({action}) leaves no way to take {target}"
+        failure = Failure(FailureKind.BLOCKED, what, (target,))
+        return (Lesson(self.task.fact("no-room", *names), failure, by=action.name),)
+
+    def _waits(self, subject: BoundAction, index: int, failure: Failure | None) -> Lesson:
+        """The action must wait until an item that stands as found has gone."""
+        role = self.skills[subject.name].role
+        item = self.bench.scene.items[index].name
+        blocker = self._objects.get(index, item)
+        what = f"{item} stands in the way of ({subject})"
+        by_skill = failure is not None  # of a drawer that meets it, say
+        failure = failure or Failure(FailureKind.BLOCKED, what, (item,))
+        args = tuple(b.object for b in subject.bindings)
+        names: tuple[str, ...]
+        if by_skill and role.opens is not None:
+            names, predicate = (args[role.opens], blocker), "blocked-by"
+        elif role.puts is not None and role.place is not None:
+            names = (args[role.puts], args[role.place], blocker)
+            predicate = "no-room"
+        else:
+            names, predicate = (args[role.works_on[0]], blocker), "blocked-by"
+        return Lesson(self.task.fact(predicate, *names), failure, by=subject.name)
+
+    def _last(self, refinement: Refinement, k: int, index: int, what: str) -> int | None:
+        """The last action before ``k`` that took or put an item, by its index in the scene."""
+        name = self.bench.scene.items[index].name
+        for i in range(k - 1, -1, -1):
+            action = refinement.plan[i]
+            position = getattr(self.skills[action.name].role, what)
+            if position is not None and action.bindings[position].target == name:
+                return i
+        return None
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What is in the way of an action.
+
+    Attributes:
+        subject: the action that can't be done: the one asked about, or the next, for which it only
+            prepares.
+        items: indices of the items that its motions hit; empty where a way without a hit was found.
+    """
+
+    subject: BoundAction
+    items: frozenset[int]
+
+
+def in_the_way(
+    bench: Workbench,
+    skills: Mapping[str, Skill],
+    actions: Sequence[BoundAction],
+    state: State,
+    rng: Callable[[int], np.random.Generator],
+) -> Diagnosis | None:
+    """Which items block ``actions[0]`` in ``state``; None where it fails without them too.
+
+    Args:
+        bench: scene, robot, settings.
+        skills: by the names of the actions.
+        actions: the action and what follows it.
+        state: the State before it.
+        rng: gives the stream for each try.
+    """
+    # Driving somewhere only prepares the next action: what blocks that one is what counts.
+    chain = actions[:2] if skills[actions[0].name].prepares else actions[:1]
+    bare = without(state, _others(bench, state, chain))
+    best: tuple[tuple[int, int], tuple[int, ...]] | None = None
+    for k in range(TRIES):
+        hit = _one_try(bench, skills, actions, len(chain), bare, state, rng(k))
+        if hit is None:
+            if best is None and k + 1 >= _FAILURES:
+                break
+            continue
+        close, any_time = hit
+        # What is hit where the hand works counts; ways there lead round things.
+        found = close or any_time
+        rank = ((len(found), len(any_time)), tuple(sorted(found)))
+        if best is None or rank < best:
+            best = rank
+        if not found:
+            break
+    return None if best is None else Diagnosis(chain[-1], frozenset(best[1]))
+
+
+def _others(bench: Workbench, state: State, chain: Sequence[BoundAction]) -> list[int]:
+    """The items that no action of the chain names and that are not in the hand."""
+    named = {b.target for action in chain for b in action.bindings if b.kind == "item"}
+    items = enumerate(bench.scene.items)
+    return [i for i, item in items if item.name not in named and i != state.held]
+
+
+def _one_try(
+    bench: Workbench,
+    skills: Mapping[str, Skill],
+    actions: Sequence[BoundAction],
+    length: int,
+    bare: State,
+    state: State,
+    rng: np.random.Generator,
+) -> tuple[frozenset[int], frozenset[int]] | None:
+    """The items hit on straight lines, and on any motion; None where there is no way."""
+    close: set[int] = set()
+    all_hit: set[int] = set()
+    at = bare
+    for k in range(length):
+        action = actions[k]
+        found = skills[action.name].refine(bench, action, tuple(actions[k + 1 :]), at, rng)
+        if isinstance(found, Failure):
+            return None
+        for motion in found:
+            hit = _hits(bench, motion, at, state)
+            all_hit |= hit
+            if motion.group != "base" and motion.record.planner in ("straight", "direct"):
+                close |= hit
+            at = after(bench.scene, bench.robot, motion, at)
+    return frozenset(close), frozenset(all_hit)
+
+
+def _hits(bench: Workbench, motion: Motion, at: State, state: State) -> set[int]:
+    """Items of ``state`` that a motion found in the barer State ``at`` would touch."""
+    started = effects(bench.scene, bench.robot, motion, at)
+    along = [started.at(q) for q in motion.path.resampled(_STEP).waypoints]
+    back = started.state
+    names: dict[str, int] = {}
+    for index, placement in enumerate(at.items):
+        if placement.parent == WORLD and placement.X_PI[2, 3] == AWAY:
+            back = back.with_item(index, state.items[index])
+            names[bench.scene.items[index].name] = index
+    checker = bench.checker(back, motion.allowed, MARGIN)
+    Q = np.array([each.q for each in along])
+    moved: Array | None = None
+    if started.driven is not None:
+        moved = np.array([each.scene_q for each in along])
+    hit: set[int] = set()
+    for i in np.flatnonzero(~checker.free_many(Q, moved)):
+        for contact in checker.contacts(Q[i], None if moved is None else moved[i], within=MARGIN):
+            hit |= {names[n] for n in (contact.a, contact.b) if n in names}
+    return hit

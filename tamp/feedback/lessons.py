@@ -1,0 +1,269 @@
+"""What geometry taught, as facts for the task planner, and the task that has room for them.
+
+Predicates are added that nobody writes in a problem. Three are kept by the actions:
+
+- ``(as-found THING)``: an item that no action has taken yet; furniture always.
+- ``(stands-open DRAWER)``: opened, and not shut since.
+- ``(stands ITEM PLACE)``: an item that stands on or in a place, wherever there.
+
+The facts of the others are typed failures, and make actions wait:
+
+- ``(blocked-by THING ITEM)``: THING, as found, can't be taken, opened, shut or worked on while ITEM
+  stands as found. One for each item in the way.
+- ``(no-room ITEM PLACE OTHER)``: ITEM can't be put there while OTHER stands as found.
+- ``(too-small PLACE ITEM OTHER)``: PLACE can't hold both, wherever they stand.
+- ``(no-stance ITEM PLACE)``: ITEM, as found, can't be reached from any stance of PLACE.
+- ``(kept-shut DRAWER OTHER)``: DRAWER can't be opened or shut while OTHER stands open.
+
+Anything else that can't be done wherever it is tried: the action itself is forbidden.
+
+Preconditions are only added and the user's facts change as before: every plan of the task made
+here is one of the user's. What waits is written down for each lesson, and grounded anew: that is
+quicker than one quantified precondition for all that might ever be learned.
+
+A lesson is ``proven`` where its failure carries a certificate. The others are what a bounded search
+came to: good advice for the next plan, no ground for a refusal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.pddl.formula import OBJECT, Effect, Fact, ForEach, Formula, Literal, Or, Variable
+from galley.domain.pddl.model import ActionSchema, Domain, Predicate, Problem
+from galley.planning import GroundAction, Task, ground
+from galley.skills import Skill
+from galley.skills.skill import Role
+
+_ARITIES = {
+    "as-found": 1,
+    "stands": 2,
+    "blocked-by": 2,
+    "no-room": 3,
+    "too-small": 3,
+    "no-stance": 2,
+    "stands-open": 1,
+    "kept-shut": 2,
+}
+Key = Fact | tuple[GroundAction, ...]
+"""What tells lessons apart."""
+
+
+@dataclass(frozen=True)
+class Augmented:
+    """A domain and problem with room for lessons.
+
+    Attributes:
+        domain: the user's, with the predicates above.
+        problem: the user's, with what holds of them at the start.
+        skills: by the name of their action; their roles say what actions do to things.
+        names: what each predicate is called; another name than above where the user's domain has
+            one of that name.
+    """
+
+    domain: Domain
+    problem: Problem
+    skills: Mapping[str, Skill]
+    names: Mapping[str, str]
+    _tasks: dict[frozenset[Fact], Task] = field(default_factory=dict, repr=False, compare=False)
+
+    def fact(self, predicate: str, *args: str) -> Fact:
+        """A fact of one of the added predicates, by its name above."""
+        return Fact(self.names[predicate], args)
+
+    def task(self, *lessons: Fact) -> Task:
+        """The ground task in which ``lessons`` hold; each set of them is grounded once."""
+        key = frozenset(lessons)
+        if key not in self._tasks:
+            actions = tuple(
+                self._waiting(each, tuple(dict.fromkeys(lessons))) for each in self.domain.actions
+            )
+            objects = self.problem.object
+            facts = tuple(f for f in dict.fromkeys(lessons) if all(map(objects, f.args)))
+            problem = replace(
+                self.problem,
+                init=self.problem.init + facts,
+                init_places=self.problem.init_places + ((0, 0),) * len(facts),
+            )
+            self._tasks[key] = ground(replace(self.domain, actions=actions), problem)
+        return self._tasks[key]
+
+    def _waiting(self, schema: ActionSchema, lessons: Sequence[Fact]) -> ActionSchema:
+        """The action with what it must wait for."""
+        skill = self.skills.get(schema.name)
+        if skill is None or not lessons:
+            return schema
+        role, of = skill.role, [variable.name for variable in schema.parameters]
+        known = {new: old for old, new in self.names.items()}
+        conditions: list[Formula] = []
+        for fact in lessons:
+            for things, gone in self._waits(known[fact.predicate], fact.args, role, of):
+                others = (Literal("=", pair, False) for pair in things)
+                conditions.append(Or((*others, *gone)))
+        return replace(schema, precondition=schema.precondition + tuple(conditions))
+
+    def _waits(
+        self, predicate: str, args: Sequence[str], role: Role, of: Sequence[str]
+    ) -> Iterator[tuple[list[tuple[str, str]], list[Literal]]]:
+        """Which parameters must be which objects for a lesson to count, and what must not hold."""
+
+        def no_longer(*things: str) -> list[Literal]:
+            """As found. What no object of the problem names stays for good."""
+            named = [each for each in things if self.problem.object(each) is not None]
+            return [Literal(self.names["as-found"], (each,), False) for each in named]
+
+        takes, puts, place = role.takes, role.puts, role.place
+        if predicate == "blocked-by":
+            subject, blocker = args
+            for i in sorted({takes, role.opens, role.closes, role.uses} - {None}, key=str):
+                if i is not None:
+                    yield [(of[i], subject)], no_longer(blocker, subject)
+        elif predicate == "kept-shut":
+            drawer, other = args
+            still = [Literal(self.names["stands-open"], (other,), False)]
+            for i in sorted({role.opens, role.closes} - {None}, key=str):
+                if i is not None:
+                    yield [(of[i], drawer)], still
+        elif predicate == "no-stance" and takes is not None and place is not None:
+            item, where = args
+            yield [(of[takes], item), (of[place], where)], no_longer(item)
+        elif predicate == "no-room" and puts is not None and place is not None:
+            item, where, other = args
+            yield [(of[puts], item), (of[place], where)], no_longer(other)
+        elif predicate == "too-small" and puts is not None and place is not None:
+            where, item, other = args
+            stands = Literal(self.names["stands"], (other, where), False)
+            yield [(of[puts], item), (of[place], where)], [stands]
+
+
+def augmented(
+    domain: Domain,
+    problem: Problem,
+    skills: Mapping[str, Skill],
+    standing: Iterable[tuple[str, str]],
+    ajar: Iterable[str] = (),
+) -> Augmented:
+    """The task with room for lessons.
+
+    Args:
+        domain: the user's.
+        problem: the user's.
+        skills: by the name of their action.
+        standing: object and place of each item that stands somewhere at the start.
+        ajar: furniture that stands open at the start.
+    """
+    taken = domain.predicate_names | {each.name for each in domain.actions}
+    names = {name: _unused(name, taken) for name in _ARITIES}
+    predicates = tuple(
+        Predicate(names[name], tuple(Variable(f"?x{i}") for i in range(arity)))
+        for name, arity in _ARITIES.items()
+    )
+    actions = tuple(
+        _with_changes(each, skills[each.name].role, names) if each.name in skills else each
+        for each in domain.actions
+    )
+    init = [Fact(names["as-found"], (each.name,)) for each in problem.objects]
+    init += [Fact(names["stands"], pair) for pair in standing]
+    init += [Fact(names["stands-open"], (each,)) for each in ajar]
+    return Augmented(
+        replace(domain, predicates=domain.predicates + predicates, actions=actions),
+        replace(
+            problem,
+            init=problem.init + tuple(init),
+            init_places=problem.init_places + ((0, 0),) * len(init),
+        ),
+        skills,
+        names,
+    )
+
+
+def _unused(name: str, taken: frozenset[str]) -> str:
+    while name in taken:
+        name += "-in-scene"
+    return name
+
+
+def _with_changes(schema: ActionSchema, role: Role, names: Mapping[str, str]) -> ActionSchema:
+    """The action with what becomes of as-found, stands and stands-open."""
+    of = [variable.name for variable in schema.parameters]
+    effects: list[Effect] = []
+    if role.takes is not None:
+        item, where = of[role.takes], Variable(_fresh("?where", of), (OBJECT,))
+        effects.append(Literal(names["as-found"], (item,), False))
+        gone = Literal(names["stands"], (item, where.name), False)
+        effects.append(ForEach((where,), (gone,)))
+    if role.closes is not None:
+        effects.append(Literal(names["stands-open"], (of[role.closes],), False))
+    if role.opens is not None and role.opens != role.closes:
+        effects.append(Literal(names["stands-open"], (of[role.opens],)))
+    if role.puts is not None and role.place is not None:
+        effects.append(Literal(names["stands"], (of[role.puts], of[role.place])))
+    return replace(schema, effect=schema.effect + tuple(effects))
+
+
+def _fresh(name: str, taken: list[str]) -> str:
+    while name in taken:
+        name += "x"
+    return name
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One thing learned.
+
+    Attributes:
+        fact: what the task planner gets to know, by the names of ``Augmented``.
+        failure: what happened.
+        actions: those forbidden for good; then ``fact`` is what the report says, no more.
+        by: the name of the action that it was learned from, where that matters to a proof.
+    """
+
+    fact: Fact
+    failure: Failure
+    actions: tuple[GroundAction, ...] = ()
+    by: str = field(default="", compare=False)
+
+    @property
+    def key(self) -> Key:
+        """What it teaches: the fact, or the actions that it rules out."""
+        return self.actions or self.fact
+
+    @property
+    def proven(self) -> bool:
+        """Whether its failure carries a certificate."""
+        return self.failure.certificate is not None and self.failure.kind is not FailureKind.BUDGET
+
+    def __str__(self) -> str:
+        return f"{self.fact}: {self.failure.message}"
+
+
+@dataclass
+class Lessons:
+    """All that was learned in one search, in order, without repetition.
+
+    Attributes:
+        all: the lessons by their keys.
+    """
+
+    all: dict[Key, Lesson] = field(default_factory=dict)
+
+    def add(self, lessons: Iterable[Lesson]) -> list[Lesson]:
+        """Those of ``lessons`` that are new; a proof replaces what was only suspected."""
+        new = []
+        for lesson in lessons:
+            known = self.all.get(lesson.key)
+            if known is None:
+                new.append(lesson)
+            if known is None or (lesson.proven and not known.proven):
+                self.all[lesson.key] = lesson
+        return new
+
+    def taught(self, seen: Augmented, without: Iterable[Key] = ()) -> Task:
+        """The ground task with every lesson in it, except those with the keys ``without``."""
+        left_out = set(without)
+        lessons = [each for each in self.all.values() if each.key not in left_out]
+        task = seen.task(*(each.fact for each in lessons if not each.actions))
+        barred = [action for each in lessons for action in each.actions]
+        return task.forbid(*barred) if barred else task

@@ -1,0 +1,420 @@
+"""What can be said of a plan before anything moves: impossible actions, reach, and room.
+
+Whether the things that a plan puts into a place can stand there together is seen by outlines in the
+plane, for each action that puts something down: what stands there as found, and what the plan has
+put there. A plan without room is dropped at once, and says why as a lesson.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array
+from galley.domain.pddl.formula import Fact, Formula, Literal
+from galley.domain.predicates import SPOT_RADIUS
+from galley.domain.scene.model import Binding, Item, Region, Scene
+from galley.domain.state import State
+from galley.planning import GroundAction
+from galley.skills import BoundAction, Skill, Workbench
+from galley.skills.impossible.refusals import out_of_reach_as_found
+from galley.skills.placing.footprints import Footprint, Upright, furniture_on, placed
+from galley.skills.placing.packing import packable, packing_certificate
+from galley.skills.placing.placements import placements
+from galley.tamp.binding import bind_plan, movable
+from galley.tamp.feedback.lessons import Augmented, Lesson
+
+_NAMES = {
+    FailureKind.DOES_NOT_FIT: "no-room",
+    FailureKind.UNREACHABLE: "no-stance",
+    FailureKind.BLOCKED: "blocked-by",
+}
+_MOST = 3  # items that are thought away together, to see what makes room
+_SEED = 20_000  # of its own stream: packing is a side question, the answer kept
+
+
+@dataclass
+class Foresight:
+    """Judges plans without a search; each question is asked once.
+
+    Attributes:
+        bench: scene, robot, settings.
+        names: of the facts. bindings: of the objects. skills: by action.
+        start: the State at the start.
+    """
+
+    bench: Workbench
+    names: Augmented
+    bindings: Mapping[str, Binding]
+    skills: Mapping[str, Skill]
+    start: State
+    _asked: dict[GroundAction, Failure | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        seed = self.bench.settings.seed
+        self._room = Occupancy(
+            self.bench.scene, self.start, self.names, self.bindings, self.skills, seed
+        )
+
+    def lessons(self, plan: Sequence[BoundAction]) -> list[Lesson] | None:
+        """Why the plan can't work: lessons, perhaps none; None if nothing is known against it."""
+        found: list[Lesson] = []
+        for name in dict.fromkeys(action.name for action in plan):
+            if any(self._impossible(a) for a in plan if a.name == name):
+                found += self._all_impossible(name)
+        moved: set[str] = set()  # what stands as found no longer
+        for action in plan:
+            role = self.skills[action.name].role
+            if role.takes is not None:
+                thing = action.bindings[role.takes].object
+                found += self._out_of_reach(action) if thing not in moved else []
+                moved.add(thing)
+        return found or self._room.lessons(plan)
+
+    def of_goal(self) -> Failure | None:
+        """A proof that what the goal wants together can't stand together, or None."""
+        return self._room.too_much(self.names.problem.goal)
+
+    def _impossible(self, action: BoundAction) -> Failure | None:
+        ground = GroundAction(action.name, tuple(b.object for b in action.bindings))
+        if ground not in self._asked:
+            failed = self.skills[action.name].impossible(self.bench, action, self.start)
+            self._asked[ground] = None if failed is None else failed.within(str(action))
+        return self._asked[ground]
+
+    def _all_impossible(self, name: str) -> list[Lesson]:
+        """All actions of one name that the scene rules out: the next plan won't have another."""
+        found = []
+        for operator in self.names.task().operators:
+            if operator.action.name == name:
+                (action,) = bind_plan((operator.action,), dict(self.bindings))
+                failed = self._impossible(action)
+                if failed is not None:
+                    args = [b.object for b in action.bindings if b.kind != "hand"]
+                    args += failed.objects if failed.kind is FailureKind.BLOCKED else ()
+                    takes = self.skills[name].role.takes is not None
+                    fits = failed.kind is not FailureKind.DOES_NOT_FIT or not takes
+                    known = _NAMES.get(failed.kind, "impossible") if fits else "impossible"
+                    fact = Fact(known, tuple(args))
+                    found.append(Lesson(fact, failed, (operator.action,)))
+        return found
+
+    def _out_of_reach(self, action: BoundAction) -> list[Lesson]:
+        """An item that can't be reached where it stands as found."""
+        role = self.skills[action.name].role
+        if role.takes is None or role.place is None:
+            return []
+        failed = out_of_reach_as_found(self.bench, self.start, action, self.skills[action.name])
+        if failed is None:
+            return []
+        names = (action.bindings[role.takes].object, action.bindings[role.place].object)
+        return [Lesson(self.names.fact("no-stance", *names), failed.within(str(action)))]
+
+
+@dataclass(frozen=True)
+class _Put:
+    """An item that a plan puts somewhere: its PDDL name, index in the scene and the place."""
+
+    thing: str
+    index: int
+    place: Binding
+
+
+@dataclass
+class Occupancy:
+    """Judges plans by the room that they need.
+
+    Attributes:
+        scene, start: where things stand as found.
+        task: with the names of the facts.
+        bindings: what the PDDL objects are.
+        skills: with the roles of the actions.
+        seed: of the run.
+    """
+
+    scene: Scene
+    start: State
+    task: Augmented
+    bindings: Mapping[str, Binding]
+    skills: Mapping[str, Skill]
+    seed: int
+    _known: dict[object, bool | None] = field(default_factory=dict)
+
+    def lessons(self, plan: Sequence[BoundAction]) -> list[Lesson] | None:
+        """Why the plan finds no room for something: lessons, perhaps none; None if it finds it."""
+        put: dict[int, _Put] = {}
+        moved: set[int] = set()
+        for action in plan:
+            role = self.skills[action.name].role
+            if role.takes is not None:
+                index = self._index(action.bindings[role.takes])
+                moved.add(index)
+                put.pop(index, None)
+            if role.puts is not None and role.place is not None:
+                thing, place = action.bindings[role.puts], action.bindings[role.place]
+                new = _Put(thing.object, self._index(thing), place)
+                moved.add(new.index)
+                there = [each for each in put.values() if each.place.region == place.region]
+                if place.region is not None and self._room(new, there, moved) is not True:
+                    return self._why(action, new, there, moved)
+                put[new.index] = new
+        return None
+
+    def _index(self, thing: Binding) -> int:
+        return self.scene.item_index[thing.target]
+
+    def _outlines(self, region: Region, gone: set[int]) -> dict[int, Footprint]:
+        """Footprints of the items that stand in the region as found, ``gone`` left out."""
+        found = {}
+        for index in range(len(self.scene.items)):
+            if index not in gone:
+                outline = Footprint.from_item(self.scene, self.start, index, region)
+                if outline is not None:
+                    found[index] = outline
+        return found
+
+    def _furniture(self, region: Region, height: float) -> list[Footprint]:
+        """Of the furniture that takes room in a region, whatever is opened or shut meanwhile."""
+        found = furniture_on(self.scene, self.start.scene_q, region, height)
+        if self.scene.carried(region.body):
+            return found  # it rides along
+        return [each for each in found if not self.scene.carried(each.name)]
+
+    def _room(self, new: _Put, there: Sequence[_Put], gone: set[int]) -> bool | None:
+        """Whether all can stand together: True, False (proven) or None (not found)."""
+        everyone = [*there, new]
+        who = frozenset((each.index, each.place.object) for each in everyone)
+        key = (who, new.index, frozenset(gone))
+        if key not in self._known:
+            self._known[key] = self._pack(everyone, new, gone)
+        return self._known[key]
+
+    def _pack(self, everyone: Sequence[_Put], new: _Put, gone: set[int]) -> bool | None:
+        assert new.place.region is not None
+        region = self.scene.region(new.place.region)
+        taken = list(self._outlines(region, gone).values())
+        tallest = max(float(self.scene.items[each.index].size[2]) for each in everyone)
+        taken += self._furniture(region, tallest)
+        question = repr(sorted((p.index, p.place.object) for p in everyone)) + repr(sorted(gone))
+        rng = np.random.default_rng((self.seed, _SEED, zlib.crc32(question.encode())))
+        loose: list[Item] = []
+        for each in everyone:
+            item = self.scene.items[each.index]
+            if each.place.spot is None:
+                loose.append(item)
+                continue
+            X_BI = next(placements(item, region, taken, (), each.place.spot, rng), None)
+            if X_BI is None:
+                return None
+            yaw = float(np.arctan2(X_BI[1, 0], X_BI[0, 0]))
+            outline = placed(Upright.of(item).outline, np.array([[*X_BI[:2, 3], yaw]]))[0]
+            taken.append(Footprint(outline, item.name))
+        return packable(loose, region, taken, rng) if loose else True
+
+    def _why(
+        self, action: BoundAction, new: _Put, there: Sequence[_Put], gone: set[int]
+    ) -> list[Lesson]:
+        """Lessons: no room at all, a pair that never fits together, or what must go first."""
+        assert new.place.region is not None
+        region, place = self.scene.region(new.place.region), new.place.object
+        sure = self._never(action, new, region)
+        if sure is not None:
+            return [sure]
+        nobody = set(range(len(self.scene.items)))
+        for other in there:
+            if other.place.object == place and self._room(new, [other], nobody) is not True:
+                failure = self._failure(region, [new, other])
+                pairs = ((new.thing, other.thing), (other.thing, new.thing))
+                return [Lesson(self.task.fact("too-small", place, *p), failure) for p in pairs]
+        if self._room(new, there, nobody) is not True:
+            return []  # three or more: no fact says so, the plan is dropped all the same
+        names = {i: item.name for i, item in enumerate(self.scene.items)}
+        names |= {self._index(b): b.object for b in self.bindings.values() if b.kind == "item"}
+        standing = list(self._outlines(region, gone))
+        for count in range(1, min(len(standing), _MOST) + 1):
+            for some in combinations(standing, count):
+                if self._room(new, there, gone | set(some)) is True:
+                    return [self._no_room(new, names[i], region) for i in some]
+        return [self._no_room(new, names[i], region) for i in standing]
+
+    def _never(self, action: BoundAction, new: _Put, region: Region) -> Lesson | None:
+        """That there is no room beside what no plan can move away; None where it isn't proven."""
+        if new.place.spot is not None and region.kind == "surface":
+            return self._never_at(action, new, region)
+        item = self.scene.items[new.index]
+        stuck = self._outlines(region, movable(self.scene, self.start, self.bindings) | {new.index})
+        furniture = self._furniture(region, float(item.size[2]))
+        certificate = packing_certificate([item], region, [*stuck.values(), *furniture])
+        if certificate is None and all(_within(each.outline, region) for each in stuck.values()):
+            # Wherever in the region they stood: more is known of two things than of an outline.
+            things = [item, *(self.scene.items[i] for i in stuck)]
+            certificate = packing_certificate(things, region, furniture)
+        if certificate is None:
+            return None
+        names = tuple(dict.fromkeys(each.name for each in [*stuck.values(), *furniture]))
+        what = f"{region.name} has no room for {new.thing}"
+        what += f" beside {', '.join(names)}" if names else ""
+        kind = FailureKind.BLOCKED if names else FailureKind.DOES_NOT_FIT
+        failure = Failure(kind, what, (*names, new.thing, region.name), certificate=certificate)
+        return self._ruled_out(action, new, failure)
+
+    @staticmethod
+    def _ruled_out(action: BoundAction, new: _Put, failure: Failure) -> Lesson:
+        """That an action can never put its item there."""
+        args = tuple(binding.object for binding in action.bindings)
+        fact = Fact("no-room", (new.thing, new.place.object))
+        return Lesson(fact, failure, (GroundAction(action.name, args),))
+
+    def _never_at(self, action: BoundAction, new: _Put, region: Region) -> Lesson | None:
+        """The same for an exact place on a surface: something that stays overlaps it there."""
+        spot, item = new.place.spot, self.scene.items[new.index]
+        assert spot is not None
+        radius = max((r for _, _, r in _cores(item)), default=0.0) - SPOT_RADIUS
+        stuck = self._outlines(region, movable(self.scene, self.start, self.bindings) | {new.index})
+        for each in [*stuck.values(), *self._furniture(region, float(item.size[2]))]:
+            if each.layers and radius > 0.0 and _distance(each.outline, spot.xy) < radius:
+                what = f"{new.place.object} has no room for {new.thing}: {each.name} stands there"
+                certificate = {
+                    "kind": "spot",
+                    "spot_m": spot.xy.tolist(),
+                    "inner_radius_m": radius,
+                    "outline_m": each.outline.tolist(),
+                }
+                names = (each.name, new.thing, new.place.object)
+                failure = Failure(FailureKind.BLOCKED, what, names, certificate=certificate)
+                return self._ruled_out(action, new, failure)
+        return None
+
+    def too_much(self, goal: Sequence[Formula]) -> Failure | None:
+        """A proof that what a goal wants in one region can't stand there together, or None."""
+        wanted: dict[str, dict[int, _Put]] = {}
+        for part in goal:
+            if not isinstance(part, Literal) or not part.positive:
+                continue
+            if part.predicate not in ("on", "in", "inside") or len(part.args) != 2:
+                continue
+            thing, place = (self.bindings[name] for name in part.args)
+            if thing.kind == "item" and place.kind == "furniture" and place.region is not None:
+                put = _Put(thing.object, self._index(thing), place)
+                outline = self._outlines(self.scene.region(place.region), set()).get(put.index)
+                if outline and not _within(outline.outline, self.scene.region(place.region)):
+                    continue  # as found it sticks out, and may stay so
+                wanted.setdefault(place.region, {})[put.index] = put
+        for name, puts in wanted.items():
+            if len(puts) > 1:
+                found = self._together(self.scene.region(name), list(puts.values()))
+                if found is not None:
+                    return found
+        return None
+
+    def _together(self, region: Region, puts: Sequence[_Put]) -> Failure | None:
+        """That several things can't stand in a region together, if that is proven."""
+        if all(each.place.spot is None for each in puts):
+            # An arrangement is found sooner than the proof that there is none is looked for.
+            items = [self.scene.items[each.index] for each in puts]
+            tallest = max(float(item.size[2]) for item in items)
+            rng = np.random.default_rng((self.seed, _SEED))
+            if packable(items, region, self._furniture(region, tallest), rng) is True:
+                return None
+        failure = self._failure(region, puts)
+        if failure.certificate is None:
+            heights = [float(self.scene.items[each.index].size[2]) for each in puts]
+            furniture = self._furniture(region, min(heights))
+            if any(each.place.spot is not None for each in puts) and region.kind == "surface":
+                return None  # exactly placed things may stick out
+            items = [self.scene.items[each.index] for each in puts]
+            certificate = packing_certificate(items, region, furniture) if furniture else None
+            failure = replace(failure, certificate=certificate)
+        return failure if failure.certificate is not None else None
+
+    def _no_room(self, new: _Put, other: str, region: Region) -> Lesson:
+        where = region.name if new.place.spot is None else new.place.object
+        what = f"no room for {new.thing} on {where} beside {other} where it stands"
+        failure = Failure(FailureKind.BLOCKED, what, (other,))
+        return Lesson(self.task.fact("no-room", new.thing, new.place.object, other), failure)
+
+    def _failure(self, region: Region, puts: Sequence[_Put]) -> Failure:
+        items = [self.scene.items[each.index] for each in puts]
+        names = tuple(each.thing for each in puts)
+        said = ", ".join(names[:-1]) + f" and {names[-1]}"
+        certificate = self._one_spot(puts)
+        where: tuple[str, ...] = (region.name,)
+        exact = [each.place.object for each in puts if each.place.spot is not None]
+        if certificate is not None:
+            names = tuple(certificate["things"])
+            where = tuple(dict.fromkeys(p.place.object for p in puts if p.thing in names))
+            what = f"{' and '.join(names)} can't both stand at {' and '.join(where)}"
+        elif not exact or region.kind != "surface":  # exactly placed things may stick out
+            certificate = packing_certificate(items, region)
+            what = f"{region.name} can't hold {said} together"
+        if certificate is None:
+            where = tuple(exact) or where
+            what = f"no way found for {said} to stand together on {' and '.join(where)}"
+        return Failure(FailureKind.DOES_NOT_FIT, what, (*names, *where), certificate=certificate)
+
+    def _one_spot(self, puts: Sequence[_Put]) -> dict[str, Any] | None:
+        """That two things overlap on exact spots, however each is turned there, or None."""
+        for a, b in combinations(puts, 2):
+            one, other = a.place.spot, b.place.spot
+            if one is None or other is None or a.place.region != b.place.region:
+                continue
+            apart = float(np.linalg.norm(one.xy - other.xy)) + 2.0 * SPOT_RADIUS
+            pair = (self.scene.items[a.index], self.scene.items[b.index])
+            radii = _inner_radii(*pair)
+            if sum(radii) > apart:
+                return {
+                    "kind": "spots",
+                    "things": [a.thing, b.thing],
+                    "most_apart_m": apart,
+                    "inner_radii_m": radii,
+                }
+        return None
+
+
+def _within(outline: Array, region: Region) -> bool:
+    """Whether an outline (n, 2) lies in one of the region's boxes."""
+    return any(
+        (outline >= lower[:2] - 1e-9).all() and (outline <= upper[:2] + 1e-9).all()
+        for lower, upper in region.boxes
+    )
+
+
+def _distance(polygon: Array, point: Array) -> float:
+    """How far (m) a point (2,) is from a convex polygon (n, 2), counter-clockwise; 0 inside."""
+    edges = np.roll(polygon, -1, axis=0) - polygon
+    out = point - polygon
+    if (edges[:, 0] * out[:, 1] - edges[:, 1] * out[:, 0] >= 0.0).all():
+        return 0.0
+    along = np.clip((out * edges).sum(axis=1) / (edges * edges).sum(axis=1), 0.0, 1.0)
+    return float(np.linalg.norm(out - along[:, None] * edges, axis=1).min())
+
+
+def _inner_radii(a: Item, b: Item) -> tuple[float, float]:
+    """Radii (m) of circles about the centres that two upright items fill at one common height.
+
+    The pair with the largest sum; zeros where no boxes or cylinders about the axes share a height.
+    """
+    best = (0.0, 0.0)
+    for low, high, r in _cores(a):
+        for other_low, other_high, other_r in _cores(b):
+            if low < other_high and other_low < high and r + other_r > sum(best):
+                best = (r, other_r)
+    return best
+
+
+def _cores(item: Item) -> list[tuple[float, float, float]]:
+    """Lower and upper height above the floor and inner radius of shapes about an item's axis."""
+    found = []
+    floor = -float(item.size[2]) / 2.0
+    for shape in item.shapes:
+        centred = np.hypot(*shape.X_BS[:2, 3]) < 1e-9 and abs(shape.X_BS[2, 2]) > 1.0 - 1e-9
+        if shape.collision and centred and shape.kind in ("box", "cylinder"):
+            z, half = float(shape.X_BS[2, 3]) - floor, shape.half_extents
+            found.append((z - float(half[2]), z + float(half[2]), float(half[:2].min())))
+    return found

@@ -1,0 +1,211 @@
+"""Well-formed tasks that can't be done, and runs cut short: what is said, and what is left."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import galley
+from galley.tests.motion.trajectory.readers import load_trajectories
+
+ROOT = Path(galley.__file__).parent
+KITCHEN = ROOT / "domain" / "kitchen"
+ERRAND = KITCHEN / "sugar_only.pddl"
+
+
+@pytest.fixture
+def outcome(cli, here):
+    """Run a task without film into ``here/run``: what the terminal shows, and the report."""
+
+    def run(file, *options):
+        done = cli("run", "--problem", file, "--no-video", "--out", "run", *options)
+        assert "Traceback" not in done.err
+        assert [p.name for p in here.iterdir()] == ["run"], "nothing but the run folder"
+        names = {p.name for p in (here / "run").iterdir()}
+        assert not any("partial" in name for name in names)
+        return done, json.loads((here / "run" / "report.json").read_text()), names
+
+    return run
+
+
+def test_a_goal_without_a_plan(outcome, problem):
+    done, report, names = outcome(problem("(and (grasp sugar) (grasp spam))"))
+    assert done.status == 1
+    assert len(done.faults) == 1
+    assert done.err.startswith("refused: no plan exists: ")
+    assert names == {"report.json"}
+    assert (report["status"], report["goal_reached"], report["plan"]) == ("refused", False, [])
+    assert report["failure"]["kind"] == "contradiction"
+    assert report["failure"]["message"] in done.err
+    assert report["failure"]["certificate"]["conflict"] == ["(grasp sugar)", "(grasp spam)"]
+
+
+def test_sugar_does_not_fit_into_the_drawer(outcome, problem):
+    done, report, names = outcome(problem("(inside sugar drawer)"))
+    assert done.status == 1
+    assert done.err == (
+        "refused: stow sugar drawer h1: sugar_box is 0.175 m high when upright, "
+        "indigo_drawer_top_inside has 0.109 m\n"
+    )
+    assert names == {"report.json", "plan.txt"}
+    assert report["status"] == "refused"
+    assert report["plan"][-1] == "(stow sugar drawer h1)"
+    failure = report["failure"]
+    assert failure["kind"] == "does-not-fit"
+    assert failure["step"] == ["stow sugar drawer h1"]
+    assert failure["objects"] == ["sugar_box", "indigo_drawer_top_inside"]
+    # The certificate alone proves it: 0.175 m, and 0.888 - 0.779 m between floor and worktop.
+    certificate = failure["certificate"]
+    assert certificate["item_m"] == pytest.approx([0.089, 0.038, 0.175])
+    assert certificate["room_height_m"] == pytest.approx(0.109)
+    assert certificate["item_m"][2] > certificate["room_height_m"]
+
+
+def test_a_surface_has_no_inside(outcome, problem):
+    done, report, _ = outcome(problem("(inside sugar burner)"))
+    assert done.status == 1
+    assert report["failure"]["kind"] == "contradiction"
+    assert report["failure"]["certificate"]["object"] == "burner"
+    assert "no inside" in done.err
+
+
+def test_a_place_with_nothing_to_stand_on(outcome, problem):
+    done, report, _ = outcome(problem("(on sugar center)"))
+    assert done.status == 1
+    assert report["status"] == "refused"
+    assert "'center' no surface" in done.err
+
+
+def test_the_task_planners_budget_is_an_honest_answer(outcome):
+    done, report, names = outcome(ERRAND, "--node-limit", 1)
+    assert done.status == 1
+    assert done.err.startswith("budget: ")
+    assert names == {"report.json"}
+    assert (report["status"], report["failure"]["kind"]) == ("budget", "budget")
+    assert report["failure"]["certificate"] is None
+
+
+def test_a_goal_that_holds_already(outcome, problem):
+    done, report, names = outcome(problem("(on sugar burner)"))
+    assert done.status == 0, done.err
+    assert report["plan"] == []
+    assert (report["status"], report["goal_reached"]) == ("success", True)
+    assert names == {"report.json", "plan.txt", "trajectories.npz", "states.npz"}
+
+
+def test_a_goal_fact_that_holds_in_symbols_but_not_in_the_geometry(outcome, problem, variant):
+    # In this scene whoever stands at the burner is still near the center.
+    scene = variant(
+        ("center: {x: [1.6, 2.4], y: [-0.4, 0.4]}", "center: {x: [0.0, 2.4], y: [-1.6, 1.7]}")
+    )
+    file = problem("(and (near burner) (not (near center)))")
+    done, report, _ = outcome(file, "--scene", scene)
+    assert done.status == 1
+    assert report["plan"] == ["(navigate center burner)"]
+    assert (report["status"], report["goal_reached"]) == ("failed", False)
+    facts = {fact["fact"]: fact["holds"] for fact in report["validation"]["goal_facts"]}
+    assert facts == {"(near burner)": True, "(not (near center))": False}
+    assert done.err.startswith("failed: validation: (not (near center)) does not hold: ")
+    assert report["failure"]["certificate"]["kind"] == "executed-states"
+
+
+def test_execute_none_stops_after_planning(outcome):
+    done, report, names = outcome(ERRAND, "--execute", "none")
+    assert done.status == 0, done.err
+    assert names == {"report.json", "plan.txt", "trajectories.npz"}
+    assert report["status"] == "success"
+    # Nothing was executed, so nothing can be said of where things are.
+    assert (report["goal_reached"], report["validation"]) == (False, None)
+    assert len(report["motions"]) == len(load_trajectories(Path("run/trajectories.npz")))
+    assert report["timing_s"]["execution"] == 0
+
+
+def test_a_second_run_replaces_the_first(outcome, problem):
+    _, first, names = outcome(problem("(on sugar burner)"))
+    assert "states.npz" in names
+    _, second, names = outcome(problem("(inside sugar burner)"))
+    assert (first["status"], second["status"]) == ("success", "refused")
+    assert names == {"report.json", "plan.txt"}
+
+
+# --- cut short
+
+
+@contextlib.contextmanager
+def started(*arguments, cwd):
+    """``python engine.py`` under way; interrupts reach it even if this process ignores them."""
+    process = subprocess.Popen(
+        [sys.executable, "-u", str(ROOT / "engine.py"), *map(str, arguments)],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize(
+    ("stage", "task", "actions"),
+    [("task and motion planning", "task", 8), ("execution (physics)", "sugar_only", 4)],
+)
+def test_an_interrupt_keeps_what_was_finished(number, stage, task, actions, here):
+    file = KITCHEN / f"{task}.pddl"
+    with started("--problem", file, "--no-video", "--out", "run", cwd=here) as process:
+        for line in process.stdout:
+            if line.rstrip().endswith(stage):
+                break
+        else:
+            pytest.fail(process.stderr.read())
+        if stage == "task and motion planning":
+            lines = [process.stdout.readline() for _ in range(actions + 2)]
+            assert "1/8" in lines[-1], "the first action is refined, after the plan"
+        os.kill(process.pid, number)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err == "interrupted; what was finished is kept\n"
+    assert [p.name for p in here.iterdir()] == ["run"]
+    names = {p.name for p in (here / "run").iterdir()}
+    report = json.loads((here / "run" / "report.json").read_text())
+    plan = (here / "run" / "plan.txt").read_text().splitlines()
+    assert report["plan"] == plan
+    assert len(plan) == actions
+    assert report["status"] == "budget"
+    assert not report["goal_reached"]
+    assert "interrupted" in report["failure"]["message"]
+    if stage == "task and motion planning":
+        assert names == {"report.json", "plan.txt"}
+    else:
+        assert names == {"report.json", "plan.txt", "trajectories.npz"}
+        trajectories = load_trajectories(here / "run" / "trajectories.npz")
+        assert len(trajectories) == len(report["motions"]) > 10
+
+
+def test_a_reader_that_leaves_does_not_stop_the_run(here, problem):
+    file = problem("(near burner)")
+    with started("--problem", file, "--no-video", "--out", "run", cwd=here) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(60) == 0
+        process.stdout = None
+    assert json.loads((here / "run" / "report.json").read_text())["status"] == "success"
+
+
+def test_an_action_that_the_scene_rules_out_is_planned_round(outcome, problem):
+    # The shortest plan would stow the sugar "in the burner" or place it "on the drawer".
+    done, report, _ = outcome(
+        problem("(and (not (on sugar burner)) (empty h1))"), "--execute", "none"
+    )
+    assert done.status == 0, done.err
+    assert "(place sugar countertop h1)" in report["plan"]

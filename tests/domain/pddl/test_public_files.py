@@ -1,0 +1,275 @@
+"""PDDL as the public writes it: PDDLGym's files, and domains in the manner of the IPC's."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from galley.domain.errors import BadInput
+from galley.domain.pddl.formula import (
+    Exists,
+    Fact,
+    Forall,
+    ForEach,
+    FunctionTerm,
+    Imply,
+    Literal,
+    Not,
+    Or,
+    When,
+)
+from galley.domain.pddl.reader import read_domain, read_problem, read_task
+
+GYM = Path(find_spec("pddlgym").origin).parent / "pddl"
+
+CHANCE = "depends on chance"
+GYM_REFUSED = {
+    "derivedblocks": "a derived predicate",
+    "easygripper": "space on both sides",
+    **dict.fromkeys(("explodingblocks", "manyexplodingblockssmallpiles", "manytireworld"), CHANCE),
+    **dict.fromkeys(("navigation1", "river", "tireworld"), CHANCE),
+    **{f"navigation{i}": "is never closed" for i in range(2, 11)},
+}
+GYM_DOMAINS = sorted(file.stem for file in GYM.glob("*.pddl"))
+
+
+@pytest.mark.parametrize("name", GYM_DOMAINS)
+def test_pddlgyms_files_are_read(name):
+    if name in GYM_REFUSED:
+        with pytest.raises(BadInput) as caught:
+            read_domain(GYM / f"{name}.pddl")
+        assert GYM_REFUSED[name] in str(caught.value)
+        return
+    domain = read_domain(GYM / f"{name}.pddl")
+    problems = sorted((GYM / name).glob("*.pddl"), key=lambda file: file.stat().st_size)
+    for file in problems[:2]:
+        assert read_problem(file, domain).goal
+
+
+def test_pddlgyms_files_are_there():
+    assert set(GYM_REFUSED) < set(GYM_DOMAINS)
+    assert len(GYM_DOMAINS) > 80
+
+
+@pytest.fixture
+def read(tmp_path):
+    def run(domain, problem):
+        (tmp_path / "d.pddl").write_text(domain, encoding="utf-8")
+        (tmp_path / "p.pddl").write_text(problem, encoding="utf-8")
+        return read_task(tmp_path / "d.pddl", tmp_path / "p.pddl")
+
+    return run
+
+
+def test_a_lift_with_rules_about_passengers(read):
+    domain, problem = read(
+        """\
+(define (domain miconic)
+  (:requirements :adl)
+  (:types passenger - object
+          going_up vip attendant never_alone conflict_A conflict_B - passenger
+          floor - object
+         )
+(:predicates
+(origin ?person - passenger ?floor - floor)
+;; entry of ?person is ?floor
+(destin ?person - passenger ?floor - floor) (no-access ?person - passenger ?floor - floor)
+(above ?floor1 - floor  ?floor2 - floor) (boarded ?person - passenger)
+(served ?person - passenger) (lift-at ?floor - floor))
+
+(:action stop
+  :parameters (?f - floor)
+  :precondition (and (lift-at ?f)
+    (imply (exists (?p - conflict_A)
+             (or (and (not (served ?p)) (origin ?p ?f))
+                 (and (boarded ?p) (not (destin ?p ?f)))))
+           (forall (?q - conflict_B)
+             (and (or (destin ?q ?f) (not (boarded ?q)))
+                  (or (served ?q) (not (origin ?q ?f))))))
+    (forall (?p - never_alone)
+      (imply (or (and (origin ?p ?f) (not (served ?p))) (boarded ?p))
+             (exists (?q - attendant) (or (boarded ?q) (origin ?q ?f)))))
+    (forall (?p - going_up)
+      (imply (boarded ?p)
+        (forall (?g - floor) (imply (destin ?p ?g) (or (= ?f ?g) (above ?f ?g))))))
+    (forall (?p - passenger) (imply (no-access ?p ?f) (not (boarded ?p)))))
+  :effect (and
+    (forall (?p - passenger) (when (and (boarded ?p) (destin ?p ?f))
+                                   (and (not (boarded ?p)) (served  ?p))))
+    (forall (?p - passenger) (when (and (origin ?p ?f) (not (served ?p))) (boarded ?p)))))
+
+(:action up
+  :parameters (?f1 - floor ?f2 - floor)
+  :precondition (and (lift-at ?f1) (above ?f1 ?f2))
+  :effect (and (lift-at ?f2) (not (lift-at ?f1))))
+)
+""",
+        """\
+(define (problem mixed-f4-p2-u50-v20-d40-a80-n50-A50-B50-N75-F20)
+   (:domain miconic)
+   (:objects p0 - vip p1 - conflict_A
+             f0 f1 f2 f3 - floor)
+(:init (above f0 f1) (origin p0 f0) (destin p0 f1) (lift-at f0))
+(:goal (forall (?p - passenger) (served ?p)))
+)
+""",
+    )
+    stop, up = domain.actions
+    kinds = [type(each) for each in stop.precondition]
+    assert kinds == [Literal, Imply, Forall, Forall, Forall]
+    assert isinstance(stop.precondition[1].premise, Exists)
+    assert all(isinstance(each, ForEach) for each in stop.effect)
+    assert isinstance(stop.effect[0].effects[0], When)
+    assert up.precondition == (Literal("lift-at", ("?f1",)), Literal("above", ("?f1", "?f2")))
+    assert isinstance(problem.goal[0], Forall)
+
+
+def test_a_briefcase_that_takes_all_along(read):
+    domain, problem = read(
+        """\
+(define (domain briefcase)
+(:requirements :adl)
+(:types portable location)
+(:predicates (at ?y - portable ?x - location) (in ?x - portable) (is-at ?x - location))
+(:action move
+  :parameters (?m ?l - location)
+  :precondition  (is-at ?m)
+  :effect (and (is-at ?l) (not (is-at ?m))
+   (forall (?x - portable) (when (in ?x)
+      (and (at ?x ?l) (not (at ?x ?m)))))))
+(:action take-out
+    :parameters (?x - portable)
+    :precondition (in ?x)
+    :effect (not (in ?x))))
+""",
+        """\
+(define (problem get-paid) (:domain briefcase)
+(:objects l0 l1 - location o0 - portable)
+(:init (at o0 l0) (is-at l1))
+(:goal (and (is-at l1) (at o0 l1))))
+""",
+    )
+    carried = domain.action("move").effect[2]
+    assert carried.effects[0].condition == (Literal("in", ("?x",)),)
+    assert len(problem.goal) == 2
+
+
+def test_a_workshop_with_constants_declared_again(read):
+    domain, problem = read(
+        """\
+(define (domain schedule)
+ (:requirements :adl :typing)
+ (:types ashape surface machine part colour - object)
+ (:constants CYLINDRICAL - ashape POLISHED ROUGH - surface LATHE SPRAY-PAINTER - machine)
+ (:predicates (busy ?machine - machine) (scheduled ?obj - part) (painted ?obj ?colour)
+    (surface-condition ?obj - part ?s - surface) (shape ?obj - part ?shape - ashape))
+ (:action do-lathe :parameters (?x - part)
+  :precondition (and (not (busy Lathe)) (not (scheduled ?x)))
+  :effect (and (busy Lathe) (scheduled ?x) (surface-condition ?x Rough)
+    (when (not (shape ?x Cylindrical))
+      (and (shape ?x Cylindrical)
+        (forall (?oldshape - ashape)
+          (when (shape ?x ?oldshape) (not (shape ?x ?oldshape))))))
+    (forall (?oldpaint - colour)
+      (when (painted ?x ?oldpaint) (not (painted ?x ?oldpaint))))))
+ (:action do-time-step :parameters ()
+  :precondition (or (exists (?p - part) (scheduled ?p)) (exists (?m - machine) (busy ?m)))
+  :effect (and (forall (?x - part) (when (scheduled ?x) (not (scheduled ?x))))
+               (forall (?m - machine) (when (busy ?m) (not (busy ?m)))))))
+""",
+        """\
+(define (problem schedule-2-1) (:domain schedule)
+(:objects A0 B0 - part  CYLINDRICAL OBLONG - ashape  RED BLUE - colour)
+(:INIT (SHAPE A0 OBLONG) (PAINTED A0 BLUE) (SURFACE-CONDITION A0 ROUGH))
+(:goal (AND (SHAPE A0 CYLINDRICAL) (NOT (PAINTED A0 BLUE)))))
+""",
+    )
+    lathe = domain.action("do-lathe").effect[3]
+    assert isinstance(lathe, When)
+    assert isinstance(lathe.effects[1].effects[0], When)
+    assert [each.name for each in problem.objects].count("cylindrical") == 1
+    assert problem.goal[1] == Literal("painted", ("a0", "blue"), False)
+
+
+def test_open_stacks_that_cost(read):
+    domain, problem = read(
+        """\
+(define (domain openstacks-sequencedstrips-ADL)
+  (:requirements :typing :adl :action-costs)
+  (:types order product count)
+  (:predicates (includes ?o - order ?p - product) (started ?o - order) (made ?p - product)
+               (stacks-avail ?s - count) (next-count ?s ?ns - count))
+  (:functions (total-cost) - number)
+  (:action make-product :parameters (?p - product)
+    :precondition (and (not (made ?p))
+      (forall (?o - order) (imply (includes ?o ?p) (started ?o)))
+      (not (forall (?o - order) (not (includes ?o ?p)))))
+    :effect (made ?p))
+  (:action open-new-stack :parameters (?open ?new-open - count)
+    :precondition (and (stacks-avail ?open) (next-count ?open ?new-open))
+    :effect (and (not (stacks-avail ?open)) (stacks-avail ?new-open) (increase (total-cost) 1)))
+  )
+""",
+        """\
+(define (problem os-sequencedstrips-p5_1)
+(:domain openstacks-sequencedstrips-ADL)
+(:objects n0 n1 - count o1 - order p1 - product)
+(:init (next-count n0 n1) (stacks-avail n0) (includes o1 p1) (= (total-cost) 0))
+(:goal (and (made p1)))
+(:metric minimize (total-cost))
+)
+""",
+    )
+    assert isinstance(domain.action("make-product").precondition[2], Not)
+    assert domain.action("open-new-stack").cost == (1.0,)
+    assert problem.metric
+
+
+def test_lifts_whose_speed_depends_on_the_floors(read):
+    domain, problem = read(
+        """\
+(define (domain elevators-sequencedstrips)
+  (:requirements :typing :action-costs)
+  (:types elevator - object slow-elevator fast-elevator - elevator
+   \tpassenger - object count - object)
+(:predicates (passenger-at ?person - passenger ?floor - count)
+\t(lift-at ?lift - elevator ?floor - count) (above ?floor1 - count ?floor2 - count))
+(:functions (total-cost) - number
+            (travel-slow ?f1 - count ?f2 - count) - number
+            (travel-fast ?f1 - count ?f2 - count) - number)
+(:action move-up-slow
+  :parameters (?lift - slow-elevator ?f1 - count ?f2 - count )
+  :precondition (and (lift-at ?lift ?f1) (above ?f1 ?f2))
+  :effect (and (lift-at ?lift ?f2) (not (lift-at ?lift ?f1))
+               (increase (total-cost) (travel-slow ?f1 ?f2)))))
+""",
+        """\
+(define (problem elevators-sequencedstrips-p8_3_1) (:domain elevators-sequencedstrips)
+(:objects n0 n1 n2 - count p0 - passenger slow0-0 - slow-elevator)
+(:init (above n0 n1) (lift-at slow0-0 n0) (passenger-at p0 n1)
+(= (travel-slow n0 n1) 6) (= (travel-slow n0 n2) 7.0) (= (travel-fast n0 n2) 8)
+(= (total-cost) 0))
+(:goal (and (lift-at slow0-0 n1))) (:metric minimize (total-cost)))
+""",
+    )
+    assert domain.actions[0].cost == (FunctionTerm("travel-slow", ("?f1", "?f2")),)
+    assert problem.values[Fact("travel-fast", ("n0", "n2"))] == 8.0
+
+
+def test_a_power_grid_without_parameters(read):
+    domain, _ = read(
+        """\
+(define (domain grounded-simple-adl-psr) (:requirements :adl)
+ (:predicates (not-closed-sd1) (closed-sd1) (updated-cb1) (closed-cb1) (do-wait-cb1) (do-normal))
+ (:action wait-cb1 :parameters ()
+  :precondition (and (do-wait-cb1))
+  :effect (and (when (and (or (closed-cb1) (not-closed-sd1)) (updated-cb1))
+                     (and (not (closed-cb1)) (do-normal)))
+               (not (do-wait-cb1)))))
+""",
+        """\
+(define (problem GROUNDED-PSR-1) (:domain grounded-simple-adl-psr)
+ (:objects) (:init (do-normal) (closed-cb1)) (:goal (and (updated-cb1) (not (do-wait-cb1)))))
+""",
+    )
+    assert isinstance(domain.actions[0].effect[0].condition[0], Or)

@@ -1,0 +1,317 @@
+"""Scene files that extend others: equal to a file merged by hand, faults where they are written."""
+
+import copy
+import random
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+import pytest
+import yaml
+
+from galley.domain.errors import BadInput
+from galley.domain.scene.reader import load_scene
+
+MAPPINGS = ("bodies", "joints", "regions", "handles", "items", "stances", "objects")
+
+CHILD = """galley_scene: 1
+extends: base.yaml
+name: child
+physics: {friction: 0.5}
+robot:
+  start: {base: [1.5, 0.2, 3.0]}
+items:
+  block: null
+  ball:
+    mass: 0.1
+    shapes:
+      - {sphere: 0.03}
+    pose: {on: top, xy: [0.0, 0.1]}
+objects:
+  block: {item: ball}
+  table: {stance: cabinet, region: top, at: {xy: [0.1, 0.1], yaw: 0.4}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, small_text):
+    (tmp_path / "base.yaml").write_text(small_text)
+    (tmp_path / "child.yaml").write_text(CHILD)
+    return tmp_path
+
+
+def shown(thing):
+    """All that a scene holds, but for where it was read, in a form to be compared."""
+    if is_dataclass(thing):
+        told = [f.name for f in fields(thing) if f.name not in ("places", "source")]
+        return {name: shown(getattr(thing, name)) for name in told}
+    if isinstance(thing, np.ndarray):
+        return thing.tolist()
+    return [shown(each) for each in thing] if isinstance(thing, tuple) else thing
+
+
+def by_name(thing):
+    return sorted(thing, key=lambda each: each.get("name", each.get("object")))
+
+
+def same(one, other):
+    """Whether two scenes are equal, in whatever order things stand in them."""
+    one, other = shown(one), shown(other)
+    for section in ("bodies", "joints", "regions", "handles", "items", "stances", "bindings"):
+        one[section], other[section] = by_name(one[section]), by_name(other[section])
+    return one == other
+
+
+def read(text):
+    """As strings: to Python's YAML the key ``on`` would be a truth value."""
+    return yaml.load(text, yaml.BaseLoader)
+
+
+def laid_over(base, own):
+    """What the documentation says, on Python's dictionaries."""
+    merged = copy.deepcopy(base)
+    for section, value in own.items():
+        if section in MAPPINGS or section in ("physics", "robot"):
+            target = merged.setdefault(section, {})
+            for name, entry in value.items():
+                if entry in (None, "null"):
+                    del target[name]
+                elif section == "robot" and name in ("start", "base"):
+                    target.setdefault(name, {}).update(entry)
+                else:
+                    target[name] = entry
+        elif section != "extends":
+            merged[section] = value
+    return merged
+
+
+def test_an_extended_scene_is_the_one_merged_by_hand(folder, small_text):
+    merged = laid_over(read(small_text), read(CHILD))
+    (folder / "merged.yaml").write_text(yaml.safe_dump(merged, sort_keys=False))
+    scene = load_scene(folder / "child.yaml")
+    assert same(scene, load_scene(folder / "merged.yaml"))
+    assert (scene.name, scene.source) == ("child", str(folder / "child.yaml"))
+    assert [item.name for item in scene.items] == ["ball"]
+    assert scene.physics.friction == 0.5
+    assert scene.robot.q[:3].tolist() == [1.5, 0.2, 3.0]
+    assert scene.robot.q[3:10].tolist() == load_scene(folder / "base.yaml").robot.q[3:10].tolist()
+
+
+def test_chains_of_random_changes_are_the_ones_merged_by_hand(folder, small_text):
+    rng = random.Random(0)
+    data = read(small_text)
+    for section in ("items", "stances", "regions"):
+        for k in range(3):  # some that nothing refers to, to be removed again
+            data[section][f"spare{k}"] = copy.deepcopy(next(iter(data[section].values())))
+    removed = 0
+    for trial in range(6):
+        merged = data
+        (folder / "step0.yaml").write_text(yaml.safe_dump(data))
+        for step in range(1, 4):
+            own = {"galley_scene": 1, "extends": f"step{step - 1}.yaml", "name": f"s{trial}"}
+            for section in ("items", "stances", "regions"):
+                spare = [name for name in merged[section] if name.startswith("spare")]
+                change = {}
+                for name in spare:
+                    if rng.random() < 0.2:
+                        change[name] = None
+                        removed += 1
+                kept = next(name for name in merged[section] if not name.startswith("spare"))
+                if rng.random() < 0.5:
+                    change[f"spare{rng.randint(3, 9)}"] = copy.deepcopy(merged[section][kept])
+                own[section] = change
+            own["physics"] = {"friction": rng.random()}
+            if rng.random() < 0.5:
+                own["robot"] = {"base": {"column_offset": 0.01 * step}}
+            (folder / f"step{step}.yaml").write_text(yaml.safe_dump(own))
+            merged = laid_over(merged, own)
+        (folder / "merged.yaml").write_text(yaml.safe_dump(merged))
+        assert same(load_scene(folder / "step3.yaml"), load_scene(folder / "merged.yaml"))
+    assert removed > 5
+
+
+def test_files_are_looked_for_beside_the_file_that_names_them(folder, small_text):
+    tetrahedron = "v 0 0 0\nv 0.1 0 0\nv 0 0.1 0\nv 0 0 0.1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n"
+    far = folder / "far"
+    far.mkdir()
+    (far / "tip.obj").write_text(tetrahedron)
+    (far / "base.yaml").write_text(
+        small_text.replace("{box: [0.05, 0.06, 0.10]}", "{mesh: tip.obj}").replace(
+            "    mass: 0.3", "    mass: 0.3\n    size: [0.1, 0.1, 0.1]"
+        )
+    )
+    child = "galley_scene: 1\nextends: far/base.yaml\n"
+    (folder / "near.yaml").write_text(child)
+    scene = load_scene(folder / "near.yaml")
+    assert scene.item("block").shapes[0].mesh == (far / "tip.obj").resolve()
+    (folder / "near.yaml").write_text(
+        child + "items:\n  tip:\n    mass: 1\n    size: [0.1, 0.1, 0.1]\n"
+        "    shapes: [{mesh: tip.obj}]\n    pose: {xyz: [0, 0, 2]}\n"
+    )
+    assert faults(folder / "near.yaml") == [
+        f"{folder}/near.yaml:7: items.tip.shapes[0].mesh: "
+        "no such file: tip.obj (looked beside the scene file)"
+    ]
+
+
+def faults(path):
+    with pytest.raises(BadInput) as caught:
+        load_scene(path)
+    return [str(each) for each in caught.value.errors]
+
+
+def line(text, marker):
+    return text[: text.index(marker)].count("\n") + 1
+
+
+# What is replaced in the child; where the fault is: a file and the text on its line; what it says.
+FAULTS = {
+    "missing file": ("base.yaml", "bas.yaml", "child", "extends", "extends: {}/bas.yaml: no such"),
+    "a folder": ("base.yaml", ".", "child", "extends", "extends: {}: is a folder"),
+    "no name": ("base.yaml", "", "child", "extends", "extends: needs the name of a scene file"),
+    "a list": ("base.yaml", "[a, b]", "child", "extends", "extends: expected a word, got a list"),
+    "circle": ("base.yaml", "child.yaml", "child", "extends", "is a circle: child.yaml > child"),
+    "no version": (
+        "galley_scene: 1\n",
+        "",
+        "child",
+        "extends",
+        "needs the key 'galley_scene'",
+    ),
+    "version": ("galley_scene: 1", "galley_scene: 2", "child", "galley", "scene format 1"),
+    "null that removes nothing": (
+        "  block: null",
+        "  blok: null",
+        "child",
+        "  blok",
+        "items.blok: removes nothing: what is extended has no 'blok'; did you mean 'block'?",
+    ),
+    "null in physics": (
+        "{friction: 0.5}",
+        "{friction: null}",
+        "child",
+        "physics:",
+        "physics.friction: removes nothing",
+    ),
+    "null for a section": (
+        "physics: {friction: 0.5}",
+        "stances: null",
+        "child",
+        "stances:",
+        "stances: expected a mapping of keys to values, got 'null'",
+    ),
+    "twice": (
+        "  block: null",
+        "  ball: null",
+        "child",
+        "  ball:\n",
+        "items.ball: stands here twice",
+    ),
+    "fault of an entry of one's own": (
+        "mass: 0.1",
+        "mass: -1",
+        "child",
+        "mass",
+        "items.ball.mass: must be greater than 0",
+    ),
+    "what the base's entry refers to is gone": (
+        "  block: null",
+        "  block: null\nregions:\n  top: null",
+        "base",
+        "staging: top",
+        "objects.drawer.staging: unknown value 'top'",
+    ),
+    "what the base needs is gone": (
+        "{base: [1.5, 0.2, 3.0]}",
+        "{arm: null}",
+        "base",
+        "robot:",
+        "robot.start: needs the key 'arm'",
+    ),
+    "a name of both sections": (
+        "  ball:\n",
+        "  cabinet:\n",
+        "child",
+        "  cabinet:",
+        "items.cabinet: a body has this name too",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_named_in_the_file_where_it_is_written(name, folder, small_text):
+    old, new, file, marker, words = FAULTS[name]
+    assert old in CHILD
+    text = CHILD.replace(old, new, 1)
+    (folder / "child.yaml").write_text(text)
+    if name == "what the base needs is gone":
+        file, place = "child", line(text, "  start:")
+    else:
+        place = line(text if file == "child" else small_text, marker)
+    found = faults(folder / "child.yaml")
+    wanted = f"{folder}/{file}.yaml:{place}: "
+    assert any(f.startswith(wanted) and words.format(folder) in f for f in found), found
+
+
+def test_faults_of_the_base_are_its_own(folder, small_text):
+    """All at once, those of the file that was asked for first."""
+    broken = small_text.replace("{box: [0.05, 0.06, 0.10]}", "{box: [0.05, -0.06, 0.10]}")
+    broken = broken.replace("joint: hinge", "joint: hing")
+    (folder / "base.yaml").write_text(broken)
+    (folder / "child.yaml").write_text(
+        "galley_scene: 1\nextends: base.yaml\nstances:\n  far: {x: [2, 1], y: [0, 1]}\n"
+    )
+    found = faults(folder / "child.yaml")
+    assert found[0].startswith(f"{folder}/child.yaml:4: stances.far.x: the lower end 2")
+    at = line(broken, "- {box: [0.05")
+    assert f"{folder}/base.yaml:{at}: items.block.shapes[0].box[1]: must be greater than 0, " in (
+        found[-1] + found[-2]
+    )
+    assert all(f"{folder}/base.yaml:" in f for f in found[1:])
+
+
+@pytest.mark.parametrize(
+    ("base", "words"),
+    [
+        ("", "base.yaml:1: is empty"),
+        ("- 1\n", "base.yaml:1: expected a mapping of keys to values, got a list"),
+        ("a: [1\nb: 2\n", "base.yaml:2:2: not valid YAML"),
+        ("name: x\n", "base.yaml:1: needs the key 'galley_scene'"),
+        ("galley_scene: 3\nnonsense: 1\n", "base.yaml:1: galley_scene: this version"),
+        ("galley_scene: 1\nextends: child.yaml\n", "base.yaml:2: extends: is a circle: child.yaml"),
+        ("galley_scene: 1\nextends: ../none.yaml\n", "base.yaml:2: extends: "),
+        ("galley_scene: 1\nname: x\nrobots: {}\n", "base.yaml:3: robots: unknown key"),
+        ("galley_scene: 1\nitems: 3\n", "base.yaml:2: items: expected a mapping"),
+        ("galley_scene: 1\nname: x\nname: y\n", "base.yaml:3: name: stands here twice"),
+    ],
+)
+def test_a_base_that_is_no_scene(base, words, folder):
+    (folder / "base.yaml").write_text(base)
+    found = faults(folder / "child.yaml")
+    assert any(f.startswith(f"{folder}/{words}") for f in found), found
+
+
+def test_a_base_may_be_incomplete_but_the_whole_may_not(folder, small_text):
+    data = read(small_text)
+    rest = {key: data.pop(key) for key in ("objects", "stances")}
+    (folder / "base.yaml").write_text(yaml.safe_dump(data))
+    top = {"galley_scene": 1, "extends": "base.yaml"}
+    (folder / "child.yaml").write_text(yaml.safe_dump({**top, **rest}))
+    (folder / "whole.yaml").write_text(small_text)
+    assert same(load_scene(folder / "child.yaml"), load_scene(folder / "whole.yaml"))
+    (folder / "child.yaml").write_text(yaml.safe_dump(top))
+    assert faults(folder / "child.yaml") == [
+        f"{folder}/child.yaml:1: needs the key '{key}'" for key in ("objects", "stances")
+    ]
+
+
+def test_faults_found_later_know_the_file_of_the_entry(folder, small_text):
+    scene = load_scene(folder / "child.yaml")
+    assert str(scene.fault("items.ball", "is deep")) == (
+        f"{folder}/child.yaml:{line(CHILD, '  ball:')}: items.ball: is deep"
+    )
+    assert str(scene.fault("bodies.door", "is deep")) == (
+        f"{folder}/base.yaml:{line(small_text, '  door:')}: bodies.door: is deep"
+    )
+    assert str(scene.fault("bodies.attic", "?")) == f"{folder}/child.yaml: bodies.attic: ?"
+    assert scene.lines["items.ball"] == line(CHILD, "  ball:")
+    assert "bodies.door" not in scene.lines

@@ -1,0 +1,316 @@
+"""Each fault does by forces what it says, when it says, and nothing before or after."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import galley
+from galley.domain.errors import BadInput
+from galley.domain.log import OUTSIDE
+from galley.execution.disturbance.fault import KINDS
+from galley.execution.disturbance.fault_kinds import bump
+from galley.execution.disturbance.faults import FAULTS, parse_fault
+from galley.execution.physics.executor import PhysicsExecutor
+from galley.tests.execution.errands import DRAWER, SUGAR, errand
+from galley.worlds.engines.bullet import pybullet as pb
+
+DISTURBANCE = Path(galley.__file__).parent / "execution" / "disturbance"
+CARRY = (*SUGAR, ("place", "sugar", "countertop", "h1"))
+
+
+@pytest.fixture(scope="module")
+def carrying(kitchen, shared_world):
+    """To the burner, the sugar taken, and to the counter with it."""
+    return errand(kitchen, shared_world, *CARRY)
+
+
+@pytest.fixture(scope="module")
+def drawer(kitchen, shared_world):
+    """The drawer is opened."""
+    return errand(kitchen, shared_world, *DRAWER)
+
+
+@pytest.fixture
+def run(kitchen, robot):
+    """``run(errand, "nudge:sugar", seed)``: runs it all; the executor and the fault."""
+    opened = []
+
+    def go(errand, text, seed=0):
+        fault = parse_fault(text, kitchen, seed) if text else None
+        executor = PhysicsExecutor(kitchen, robot, errand.states[0], fault=fault)
+        opened.append(executor)
+        for motion, name in zip(errand.motions, errand.names, strict=True):
+            executor.execute(motion, name)
+        return executor, fault
+
+    yield go
+    for executor in opened:
+        executor.close()
+
+
+def lean(X):
+    return np.degrees(np.arccos(np.clip(X[2, 2], -1.0, 1.0)))
+
+
+def friction_of(world, index):
+    return pb.getDynamicsInfo(world.item_ids[index], -1, physicsClientId=world.client)[1]
+
+
+# -- items ----------------------------------------------------------------------------------------
+
+
+def test_a_push_with_the_speed_of_a_bump_covers_its_distance():
+    times = np.linspace(0.0, 0.7, 20001)
+    speeds, rates = np.array([bump(t, 0.7, 0.03) for t in times]).T
+    assert np.trapezoid(speeds, times) == pytest.approx(0.03, rel=1e-6)
+    np.testing.assert_allclose(np.gradient(speeds, times)[1:-1], rates[1:-1], atol=1e-5)
+
+
+def test_without_a_fault_nothing_of_this_happens(kitchen, run, carrying):
+    reach = carrying.part("burner h1 | reach", "burner h1 | reach")
+    executor, _ = run(reach, "")
+    X_WI = executor.world.item_pose(0)
+    assert np.linalg.norm(X_WI[:3, 3] - kitchen.items[0].X_WI[:3, 3]) < 0.0005
+    assert lean(X_WI) < 0.1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_nudged_item_slides_two_to_four_centimetres_and_stays_upright(
+    kitchen, run, carrying, seed
+):
+    executor, fault = run(
+        carrying.part("burner h1 | reach", "burner h1 | reach"), "nudge:sugar", seed
+    )
+    log, X_0 = executor.log(), kitchen.items[0].X_WI
+    slid = np.linalg.norm(log.items[:, 0, :2] - X_0[:2, 3], axis=1)
+    assert all(each.struck for each in fault.each)
+    assert "sugar_box was pushed" in fault.told[0]
+    assert np.linalg.norm(np.diff(log.items[:, 0, :3], axis=0), axis=1).max() < 0.003, "it jumped"
+    touched = {log.touching(k) for k in range(len(log.contact_step))}
+    assert not any("sugar_box" in pair and "finger" in "".join(pair) for pair in touched)
+    X_WI = executor.world.item_pose(0)
+    assert 0.019 < slid[-1] < 0.041
+    assert lean(X_WI) < 0.5
+    assert X_WI[2, 3] == pytest.approx(X_0[2, 3], abs=0.001)
+    assert executor.world.item_pose(1)[:3, 3] == pytest.approx(
+        kitchen.items[1].X_WI[:3, 3], abs=0.001
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_toppled_item_lies_on_its_side(run, carrying, seed):
+    executor, fault = run(
+        carrying.part("burner h1 | reach", "burner h1 | reach"), "topple:sugar_box", seed
+    )
+    assert all(each.struck for each in fault.each)
+    assert lean(executor.world.item_pose(0)) == pytest.approx(90.0, abs=2.0)
+    assert "knocked over" in fault.told[0]
+    leans = 1.0 - 2.0 * (executor.log().items[:, 0, 3:5] ** 2).sum(axis=1)  # cosine of the lean
+    assert leans[0] == pytest.approx(1.0, abs=1e-5), "it was knocked over before its time"
+
+
+def test_the_second_occasion_is_left_to_the_second_fault(run, carrying):
+    reach = carrying.part("burner h1 | reach", "burner h1 | reach")
+    executor, fault = run(reach, "topple@2")
+    assert not any(each.struck for each in fault.each)
+    assert lean(executor.world.item_pose(0)) < 0.5
+    executor.execute(reach.motions[0], reach.names[0])
+    assert all(each.struck for each in fault.each)
+
+
+def test_a_slippery_item_is_lost_and_is_not_slippery_afterwards(kitchen, run, carrying):
+    executor, fault = run(carrying.part("burner h1 | reach", "h1 | fold the arm"), "slippery:sugar")
+    assert all(each.struck for each in fault.each), fault.told
+    held = executor.log().held
+    assert (held == 0).any()
+    assert held[-1] == -1
+    first, last = np.flatnonzero(held == 0)[[0, -1]]
+    motions = executor.log().motions[executor.log().motion[[first, last]]]
+    assert "close fingers" in motions[0]
+    assert "fold the arm" in motions[1], "it was lost before it was carried"
+    assert friction_of(executor.world, 0) == pytest.approx(kitchen.items[0].friction)
+
+
+def test_while_it_is_slippery_friction_can_not_carry_it(kitchen, robot, carrying):
+    part = carrying.part("burner h1 | reach", "h1 | fold the arm")
+    fault = parse_fault("slippery", kitchen, 1)
+    lowest = []
+
+    class Watched:
+        def begins(self, world, motion, name):
+            fault.begins(world, motion, name)
+
+        def steps(self, world, motion, name, t):
+            fault.steps(world, motion, name, t)
+            lowest.append(friction_of(world, 0))
+
+        def outside(self):
+            return fault.outside()
+
+    executor = PhysicsExecutor(kitchen, robot, part.states[0], fault=Watched())
+    for motion, name in zip(part.motions, part.names, strict=True):
+        executor.execute(motion, name)
+    executor.close()
+    weight = kitchen.items[0].mass * 9.81
+    force = 2.0 * kitchen.physics.finger_force * kitchen.physics.finger_friction
+    assert 0.0 < min(lowest) < min(0.1, weight / force)
+
+
+# -- drawers --------------------------------------------------------------------------------------
+
+
+def pulled(executor, k=0):
+    """How far 20 N pull the drawer out of where it stands, in a second."""
+    world = executor.world
+    link = world.loaded.link(world.furniture_id, "indigo_drawer_top")
+    before = world.scene_q()[k]
+    for _ in range(round(1.0 / world.dt)):
+        at = pb.getLinkState(world.furniture_id, link, physicsClientId=world.client)[0]
+        pb.applyExternalForce(
+            world.furniture_id,
+            link,
+            [20.0, 0.0, 0.0],
+            at,
+            pb.WORLD_FRAME,
+            physicsClientId=world.client,
+        )
+        world.step()
+    return world.scene_q()[k] - before
+
+
+@pytest.mark.parametrize(("text", "moves"), [("stuck:drawer", True), ("stuck-for-good", False)])
+def test_a_stuck_drawer_stops_on_its_way_and_lets_go_unless_for_good(run, drawer, text, moves):
+    executor, fault = run(drawer.part("h1 | reach", "| withdraw"), text)
+    opened = executor.log().scene_q[:, 0]
+    assert all(each.struck for each in fault.each), fault.told
+    assert 0.049 < opened[-1] < 0.21
+    assert opened.max() < opened[-1] + 0.005
+    assert (pulled(executor) > 0.05) == moves
+
+
+def test_a_drawer_without_the_fault_opens(run, drawer):
+    executor, _ = run(drawer.part("h1 | reach", "| withdraw"), "")
+    assert executor.log().scene_q[-1, 0] == pytest.approx(0.30, abs=0.005)
+
+
+# -- the base -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("during", ["drive", "arm"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_shoved_base_stands_beside_where_it_believes_to_stand(
+    kitchen, run, carrying, during, seed
+):
+    name = "center burner | drive" if during == "drive" else "burner h1 | reach"
+    part = carrying.part(name, name)
+    executor, fault = run(part, f"push-base:{during}", seed)
+    believed = part.motions[0].path.end if during == "drive" else part.states[0].q[:3]
+    off = executor.world.q()[:3] - believed
+    assert all(each.struck for each in fault.each), fault.told
+    assert 0.025 < np.hypot(*off[:2]) < 0.09
+    assert 0.8 < np.degrees(abs(off[2])) < 5.5
+    executor.wait(0.5)
+    np.testing.assert_allclose(executor.world.q()[:3] - believed, off, atol=0.002)
+    assert not executor.world.base_limp
+    log, base = executor.log(), kitchen.robot.base
+    speeds = log.velocity[:, :3]
+    rates = np.diff(speeds, axis=0) / log.period
+    assert (np.abs(speeds).max(axis=0) <= base.velocity).all(), "it was shoved too fast"
+    assert (np.abs(rates).max(axis=0) <= base.acceleration).all(), "it was jolted"
+
+
+# -- all of them ----------------------------------------------------------------------------------
+
+
+def test_the_same_seed_strikes_the_same_way_and_another_another(run, carrying):
+    reach = carrying.part("burner h1 | reach", "burner h1 | reach")
+    ends = [run(reach, "nudge", seed)[0].world.item_pose(0) for seed in (0, 0, 5)]
+    np.testing.assert_array_equal(ends[0], ends[1])
+    assert np.abs(ends[0] - ends[2]).max() > 1e-4
+
+
+def test_several_faults_in_one_run_each_tell_what_became_of_them(run, carrying):
+    _, fault = run(
+        carrying.part("burner | drive", "burner h1 | reach"),
+        "topple:sugar,stuck:drawer,push-base:drive",
+    )
+    assert [each.struck for each in fault.each] == [True, False, True]
+    assert fault.told[1] == "stuck:drawer did not strike: no occasion"
+    assert "sugar_box was knocked over" in fault.told[0]
+
+
+def test_forces_from_outside_stand_in_the_log(kitchen, robot, carrying):
+    """A nudge needs a force of at least mu m g, 3.2 N here."""
+    fault = parse_fault("nudge:sugar", kitchen, 0)
+    part = carrying.part("burner h1 | reach", "burner h1 | reach")
+    executor = PhysicsExecutor(kitchen, robot, part.states[0], fault=fault)
+    executor.execute(part.motions[0], part.names[0])
+    executor.close()
+    log = executor.log()
+    told = [k for k in range(len(log.contact_step)) if OUTSIDE in log.touching(k)]
+    assert {log.touching(k) for k in told} == {(OUTSIDE, "sugar_box")}
+    assert 3.2 < log.contact_force[told].max() < 6.0
+    assert len({log.contact_step[k] for k in told}) == len(told), "once a sample"
+
+
+def test_faults_set_no_state():
+    """No reset of a body, a joint or a velocity, and no constraint, in any of their modules."""
+    files = list(DISTURBANCE.glob("fault*.py"))
+    assert len(files) == 3
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute):
+                assert not node.attr.startswith(("reset", "createConstraint")), path
+                assert node.attr not in ("loaded", "set_robot", "set_furniture", "set_item"), path
+            if isinstance(node, ast.ImportFrom):
+                assert node.module != "galley.worlds.engines.bullet", path
+
+
+def test_there_is_a_sentence_for_every_kind():
+    assert set(FAULTS) == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("nudg", "did you mean 'nudge'"),
+        ("", "there are nudge, topple"),
+        ("explode:sugar", "KIND[:NAME][@N]"),
+        ("nudge:", "after the colon"),
+        ("nudge:sugr", "did you mean 'sugar'"),
+        ("nudge:drawer", "sugar_box"),
+        ("stuck:sugar", "needs a drawer"),
+        ("stuck:indigo_drawer_tip", "did you mean 'indigo_drawer_top'"),
+        ("push-base:sugar", "drive, arm"),
+        ("topple@0", "whole number from 1"),
+        ("topple@two", "whole number from 1"),
+        ("topple:sugar,nudg", "did you mean 'nudge'"),
+    ],
+)
+def test_other_text_is_refused_in_one_line_that_helps(kitchen, text, says):
+    with pytest.raises(BadInput) as refused:
+        parse_fault(text, kitchen, 0)
+    assert len(str(refused.value).splitlines()) == 1
+    assert str(refused.value).startswith("--fault: ")
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("nudge:sugar", "sugar_box"),
+        ("nudge:sugar_box", "sugar_box"),
+        ("stuck:drawer", "indigo_drawer_top_joint"),
+        ("stuck:indigo_drawer_top", "indigo_drawer_top_joint"),
+        ("stuck:indigo_drawer_handle_top@2", "indigo_drawer_top_joint"),
+        ("stuck-for-good:dagger_door_left", "dagger_door_left_joint"),
+        ("push-base", ""),
+        ("push-base:arm", "arm"),
+    ],
+)
+def test_things_have_their_names_of_the_scene_and_of_the_task(kitchen, text, target):
+    (fault,) = parse_fault(text, kitchen, 0).each
+    assert fault.target == target
+    assert fault.spec.occurrence == (2 if text.endswith("@2") else 1)

@@ -1,0 +1,264 @@
+"""Guards: forces on the hand, and the motions that they end, early or late."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from galley.domain.frames import frozen
+from galley.domain.scene.reader import load_scene
+from galley.execution.physics.executor import PhysicsExecutor, Watch, force_on
+from galley.execution.physics.world import Touch
+from galley.motion.thresholds import THRESHOLDS
+from galley.tests.execution.physics.by_hand import (
+    BEFORE,
+    BESIDE,
+    BLOCK,
+    FINGERS,
+    KNOB,
+    TOP,
+    after,
+    ahead,
+    close,
+    down,
+    grip,
+    height,
+    line,
+    seek,
+    shifted,
+    standing,
+)
+from galley.worlds.checker import pair
+
+ON_TOP = TOP + 0.05  # m, of the block's middle
+GRASP = down(*BLOCK, TOP + 0.07)
+DOWN, OUT, IN = [0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory, small_text):
+    file = tmp_path_factory.mktemp("bench") / "scene.yaml"
+    text = small_text.replace("yaw: 0.5", "yaw: 0.0")
+    file.write_text(
+        text.replace("limits: [0, 0.4]", "limits: [0, 0.4], friction: 3.0, damping: 8.0")
+    )
+    return load_scene(file)
+
+
+@pytest.fixture
+def opened(scene, robot):
+    """``opened(state, fault)``: a run that is closed after the test."""
+    runs = []
+
+    def make(state, fault=None):
+        runs.append(PhysicsExecutor(scene, robot, state, fault=fault))
+        return runs[-1]
+
+    yield make
+    for run in runs:
+        run.close()
+
+
+class Forces:
+    """Stands where a fault would and keeps what one pair does to each other, in N."""
+
+    def __init__(self, a, b):
+        self.pair, self.normal, self.times = pair(a, b), [], []
+
+    def begins(self, world, motion, name):
+        self.normal, self.times = [], []
+
+    def steps(self, world, motion, name, t):
+        touch = world.touches().get(self.pair)
+        self.normal.append(0.0 if touch is None else touch.normal)
+        self.times.append(t)
+
+    def outside(self):
+        return {}
+
+    def most(self, window=1.0 / 60.0):
+        """The largest mean over a window (s): what a force sensor would show of an impact."""
+        return max(
+            np.mean(
+                [f for f, t in zip(self.normal, self.times, strict=True) if a <= t < a + window]
+            )
+            for a in self.times
+        )
+
+
+# -- forces ---------------------------------------------------------------------------------------
+
+
+def touch(force, normal=0.0):
+    found = Touch()
+    found.force, found.normal, found.distance = np.array(force, dtype=float), normal, 0.0
+    return found
+
+
+def test_the_force_on_a_group_counts_what_is_outside_it_with_its_sign():
+    touches = {
+        ("a", "b"): touch([1.0, 0.0, 0.0]),
+        ("a", "z"): touch([0.0, 2.0, 0.0]),
+        ("b", "z"): touch([0.0, 0.0, 4.0]),
+        ("y", "z"): touch([9.0, 9.0, 9.0]),
+    }
+    np.testing.assert_array_equal(force_on(frozenset("ab"), touches), [0.0, 2.0, 4.0])
+    np.testing.assert_array_equal(force_on(frozenset("a"), touches), [1.0, 2.0, 0.0])
+    np.testing.assert_array_equal(force_on(frozenset("z"), touches), [-9.0, -11.0, -13.0])
+    np.testing.assert_array_equal(force_on(frozenset("abyz"), touches), 0.0)
+
+
+def test_a_guard_feels_what_resists_it_on_the_hand_and_what_it_holds(scene, robot):
+    motion = line(
+        scene, robot, standing(scene, robot, BESIDE, GRASP).q, shifted(GRASP, z=-0.01),
+        guard=seek(DOWN, 5.0),
+    )  # fmt: skip
+    holding = Watch.over(robot, motion, "block", THRESHOLDS)
+    empty = Watch.over(robot, motion, None, THRESHOLDS)
+    up = {("block", "cabinet"): touch([0.0, 0.0, 5.0])}
+    assert holding.resisting(up) == 5.0
+    assert "5 N" in holding.met(up)
+    assert not empty.met(up), "the block is none of the hand's"
+    weak = {("block", "cabinet"): touch([3.0, 3.0, 4.9])}
+    assert not holding.met(weak), "sideways forces don't count"
+    pulls = {("block", "cabinet"): touch([0.0, 0.0, -50.0])}
+    assert not holding.met(pulls)
+    unguarded = Watch.over(robot, replace(motion, guard=None), "block", THRESHOLDS)
+    assert not unguarded.met(up)
+    assert unguarded.resisting(up) == 0.0
+
+
+def test_the_robot_stops_for_what_it_runs_into_but_not_for_its_own_grip(scene, robot):
+    q = standing(scene, robot, BESIDE, GRASP).q
+    motion = line(scene, robot, q, shifted(GRASP, z=0.01), allowed=grip("block"))
+    watch = Watch.over(robot, motion, "block", THRESHOLDS)
+    hard, soft = THRESHOLDS.stop_force, 0.99 * THRESHOLDS.stop_force
+    squeezed = {pair(FINGERS[0], "block"): touch([0, 0, 0], 3 * hard)}
+    assert not watch.bumped(squeezed, True)
+    closing = Watch.over(robot, motion, None, THRESHOLDS)  # before it counts as held
+    assert not closing.bumped(squeezed, True)
+    assert f"{FINGERS[0]} met block" in closing.bumped(squeezed, False)
+    elbow = {pair("panda_link4", "cabinet"): touch([0, 0, 0], hard)}
+    assert "panda_link4 met cabinet" in watch.bumped(elbow, True)
+    assert not watch.bumped({pair("panda_link4", "cabinet"): touch([0, 0, 0], soft)}, True)
+    assert "block met cabinet" in watch.bumped({("block", "cabinet"): touch([0, 0, 0], hard)}, True)
+    own = {pair("panda_link4", "panda_link7"): touch([0, 0, 0], 5 * hard)}
+    assert not watch.bumped(own, True)
+    furniture = {("cabinet", "drawer"): touch([0, 0, 0], 5 * hard)}
+    assert not watch.bumped(furniture, True)
+    palm = {pair("panda_hand", "drawer"): touch([0, 0, 0], hard)}
+    assert "panda_hand met drawer" in watch.bumped(palm, False)
+    empty = Watch.over(robot, replace(motion, allowed=frozenset()), None, THRESHOLDS)
+    assert "block" in empty.bumped(squeezed, False)
+
+
+# -- putting down ---------------------------------------------------------------------------------
+
+
+def put_down(scene, robot, opened, planned, guard):
+    """The block is lifted and lowered to ``planned`` (m) above the table, as if that were on it."""
+    spy = Forces("block", "cabinet")
+    state = standing(scene, robot, BESIDE, GRASP)
+    executor = opened(state, spy)
+    executor.execute(close(robot, 0.04, 0.025, 20.0, "block"), "close")
+    rise = max(0.05, planned + 0.04)
+    up = line(scene, robot, state.q, shifted(GRASP, z=rise), allowed=grip("block"))
+    executor.execute(up, "lift")
+    lower = line(
+        scene, robot, after(state.q, up, robot), shifted(GRASP, z=planned), 0.15, guard,
+        grip("block") | {pair("block", "cabinet")},
+    )  # fmt: skip
+    seen = executor.execute(lower, "lower")
+    return executor, seen, spy.most(), lower
+
+
+@pytest.mark.parametrize("planned", [-0.005, 0.0, 0.005])
+def test_an_item_is_put_down_on_a_table_that_is_higher_or_lower_than_planned(
+    scene, robot, opened, planned
+):
+    guard = seek(DOWN, THRESHOLDS.contact_force, 0.15, THRESHOLDS.overtravel)
+    executor, seen, most, _ = put_down(scene, robot, opened, planned, guard)
+    assert seen.ended.startswith("contact")
+    if planned:
+        early = "% of the way" in seen.ended
+        assert early == (planned < 0.0), seen.ended
+    assert height(executor) == pytest.approx(ON_TOP, abs=0.001)
+    assert executor.world.item_pose(0)[2, 2] > np.cos(np.radians(1.0))
+    assert seen.state.held == 0
+    assert THRESHOLDS.contact_force <= most < THRESHOLDS.stop_force
+    assert executor.log().ends[-1] == seen.ended
+
+
+def test_a_table_that_is_far_below_is_not_found(scene, robot, opened):
+    guard = seek(DOWN, THRESHOLDS.contact_force, 0.15, THRESHOLDS.overtravel)
+    executor, seen, most, lower = put_down(scene, robot, opened, 0.05, guard)
+    assert seen.ended == "no contact within 12 mm beyond the end"
+    assert most == 0.0
+    assert height(executor) == pytest.approx(ON_TOP + 0.05 - THRESHOLDS.overtravel, abs=0.0015)
+    log = executor.log()
+    lowering = np.count_nonzero(log.motion == len(log.motions) - 1) * log.period
+    sought = THRESHOLDS.overtravel / THRESHOLDS.creep
+    assert lowering == pytest.approx(lower.trajectory.duration + sought, abs=0.15)
+    X_WI = executor.world.item_pose(0)
+    np.testing.assert_allclose(X_WI[:2, 3], BLOCK, atol=0.001)
+    np.testing.assert_allclose(X_WI[:3, 2], [0.0, 0.0, 1.0], atol=0.01)
+
+
+def test_without_a_guard_a_hand_that_meets_the_table_stops_all_the_same(scene, robot, opened):
+    start = down(-0.05, -0.2, TOP + 0.06)
+    state = standing(scene, robot, BESIDE, start)
+    executor = opened(state)
+    seen = executor.execute(line(scene, robot, state.q, shifted(start, z=-0.09), 0.15), "down")
+    assert "finger met cabinet" in seen.ended
+    assert "% of the way" in seen.ended
+    tip = executor.world.hand_pose() @ [*robot.p_HT, 1.0]
+    assert tip[2] > TOP - 0.003
+    q, rates, _ = executor.world.joints()
+    assert np.abs(rates).max() < 0.02, "it stands"
+    np.testing.assert_allclose(q, executor.world.command, atol=0.01)
+
+
+# -- drawers --------------------------------------------------------------------------------------
+
+
+def at_the_knob(scene, robot, opened, value, fault=None):
+    """The drawer open by ``value``, the hand closed on its knob."""
+    X_WT = ahead(KNOB[0] + value, *KNOB[1:])
+    state = standing(scene, robot, BEFORE, X_WT).with_scene(frozen([value, 0.0]))
+    executor = opened(state, fault)
+    executor.execute(close(robot, 0.04, 0.01, 20.0, "knob"), "close")
+    return executor, state.q, X_WT
+
+
+@pytest.mark.parametrize("beyond", [-0.006, 0.0, 0.02])
+def test_a_drawer_is_pushed_until_it_is_shut_however_far_was_planned(scene, robot, opened, beyond):
+    executor, q, X_WT = at_the_knob(scene, robot, opened, 0.12)
+    guard = seek(IN, THRESHOLDS.push_force, 0.15, THRESHOLDS.overtravel)
+    push = line(scene, robot, q, shifted(X_WT, x=-0.12 - beyond), 0.15, guard, grip("knob"))
+    seen = executor.execute(push, "push")
+    assert seen.ended.startswith("contact"), seen.ended
+    assert seen.state.scene_q[0] == pytest.approx(0.0, abs=0.001)
+    opening = executor.log().scene_q[:, 0]
+    assert opening.min() > -0.002
+
+
+def test_a_drawer_that_opens_meets_no_guard(scene, robot, opened):
+    executor, q, X_WT = at_the_knob(scene, robot, opened, 0.0)
+    guard = seek(OUT, THRESHOLDS.pull_force)
+    pull = line(scene, robot, q, shifted(X_WT, x=0.15), 0.15, guard, grip("knob"))
+    seen = executor.execute(pull, "pull")
+    assert seen.ended == ""
+    assert seen.state.scene_q[0] == pytest.approx(0.15, abs=0.002)
+
+
+def test_a_stuck_drawer_stops_the_pull(scene, robot, opened):
+    executor, q, X_WT = at_the_knob(scene, robot, opened, 0.0)
+    executor.world.set_joint_friction(0, 400.0)
+    guard = seek(OUT, THRESHOLDS.pull_force)
+    pull = line(scene, robot, q, shifted(X_WT, x=0.15), 0.15, guard, grip("knob"))
+    seen = executor.execute(pull, "pull")
+    assert seen.ended.startswith("contact")
+    assert "% of the way" in seen.ended
+    assert abs(seen.state.scene_q[0]) < 0.003
+    where = executor.world.hand_pose() @ [*robot.p_HT, 1.0]
+    assert where[0] < KNOB[0] + 0.03, "the hand went on without the drawer"

@@ -1,0 +1,309 @@
+"""Motions under physics: followed closely, logged evenly, and the same every time."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from galley.domain.frames import frozen, transform, wrap
+from galley.domain.scene.model import WORLD
+from galley.domain.scene.reader import load_scene
+from galley.domain.state import Placement, initial_state
+from galley.execution.executor import LOG_PERIOD
+from galley.execution.physics.executor import PhysicsExecutor
+from galley.motion.motion import Motion
+from galley.motion.path import Path
+from galley.motion.trajectory.timing import rest_to_rest
+from galley.tests.execution.physics.by_hand import (
+    BESIDE,
+    BLOCK,
+    TOP,
+    close,
+    down,
+    grip,
+    line,
+    shifted,
+    standing,
+    stroke,
+)
+
+GRASP = down(*BLOCK, TOP + 0.07)
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory, small_text):
+    file = tmp_path_factory.mktemp("bench") / "scene.yaml"
+    file.write_text(small_text.replace("yaw: 0.5", "yaw: 0.0"))
+    return load_scene(file)
+
+
+@pytest.fixture
+def opened(scene, robot):
+    """``opened(state, **more)``: a run that is closed after the test."""
+    runs = []
+
+    def make(state=None, **more):
+        start = initial_state(scene) if state is None else state
+        runs.append(PhysicsExecutor(scene, robot, start, **more))
+        return runs[-1]
+
+    yield make
+    for run in runs:
+        run.close()
+
+
+def straight(robot, group, start, end):
+    """A motion of a group from rest to rest, at its full limits."""
+    path = Path(group, np.array([start, end]))
+    trajectory = rest_to_rest(path, robot.group(group))
+    return Motion(0, f"{group} moves", group, path, trajectory)
+
+
+def worst(log, trajectory, where):
+    """The largest distance of a group from its trajectory at any sample."""
+    return np.abs(log.q[:, where] - trajectory(log.time)).max()
+
+
+# -- tracking -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_arm_follows_at_its_full_limits(scene, robot, opened, seed):
+    executor, arm = opened(), robot.slice("arm")
+    q = scene.robot.q[arm]
+    rng = np.random.default_rng(seed)
+    group = robot.group("arm")
+    end = np.clip(q + rng.uniform(-0.6, 0.6, 7), group.lower, group.upper)
+    motion = straight(robot, "arm", q, end)
+    seen = executor.execute(motion, "move")
+    assert seen.ended == ""
+    log = executor.log()
+    assert worst(log, motion.trajectory, arm) < 0.005
+    np.testing.assert_allclose(executor.observe().q[arm], motion.path.end, atol=1e-3)
+    limits = np.array([87.0] * 4 + [12.0] * 3)  # N m, of the real arm
+    assert (np.abs(log.torque[:, arm]) <= limits + 1e-6).all()
+    # All else stands still: base and fingers.
+    others = np.delete(np.arange(robot.size), np.arange(arm.start, arm.stop))
+    assert np.abs(log.q[:, others] - scene.robot.q[others]).max() < 2e-3
+
+
+def test_the_base_follows_and_the_arm_rides_along(scene, robot, opened):
+    executor, base = opened(), robot.slice("base")
+    q = scene.robot.q[base]
+    motion = straight(robot, "base", q, q + np.array([0.3, -0.4, -1.0]))
+    executor.execute(motion, "drive")
+    log = executor.log()
+    assert worst(log, motion.trajectory, base) < 0.005
+    np.testing.assert_allclose(executor.observe().q[base], motion.path.end, atol=1e-3)
+    arm = robot.slice("arm")
+    assert np.abs(log.q[:, arm] - scene.robot.q[arm]).max() < 0.01
+
+
+def test_commands_are_the_trajectory_and_rates_the_changes_of_the_joints(scene, robot, opened):
+    executor, arm = opened(), robot.slice("arm")
+    q = scene.robot.q[arm]
+    motion = straight(robot, "arm", q, q + np.array([0.3, 0.2, -0.3, 0.2, 0.3, -0.4, 0.5]))
+    executor.execute(motion, "move")
+    log = executor.log()
+    # A command is what a joint was told before the step that led to the sample.
+    told = motion.trajectory(np.maximum(log.time - executor.world.dt, 0.0))
+    np.testing.assert_allclose(log.command[:, arm], told, atol=1e-6)
+    central = (log.q[2:] - log.q[:-2]) / (2.0 * log.period)
+    np.testing.assert_allclose(log.velocity[1:-1, arm], central[:, arm], atol=0.08)
+
+
+def test_a_motion_of_base_and_arm_together_is_followed(scene, robot, opened):
+    executor, where = opened(), robot.slice("base+arm")
+    q = scene.robot.q[where]
+    motion = straight(robot, "base+arm", q, q + np.array([0.2, 0.2, -0.3] + 7 * [0.2]))
+    executor.execute(motion, "both")
+    assert worst(executor.log(), motion.trajectory, where) < 0.01
+
+
+def test_a_motion_that_begins_elsewhere_is_joined_without_a_jump(scene, robot, opened):
+    """As after a guard that ended the motion before: the joints are where that left them."""
+    executor, arm = opened(), robot.slice("arm")
+    q = scene.robot.q[arm]
+    off = np.array([0.02, -0.02, 0.02, 0.02, -0.02, 0.02, 0.03])
+    motion = straight(robot, "arm", q + off, q + off + 0.2)
+    executor.execute(motion, "move")
+    log = executor.log()
+    np.testing.assert_allclose(log.command[0, arm], q, atol=1e-9)
+    np.testing.assert_allclose(executor.observe().q[arm], motion.path.end, atol=1e-3)
+    rates = np.diff(log.command[:, arm], axis=0) / LOG_PERIOD
+    limit = robot.group("arm")
+    assert (np.abs(rates) < limit.velocity).all()
+    assert (np.abs(np.diff(rates, axis=0)) / LOG_PERIOD < 1.3 * limit.acceleration).all()
+
+
+def test_a_short_motion_that_begins_elsewhere_is_joined_first(scene, robot, opened):
+    executor, arm = opened(), robot.slice("arm")
+    q = scene.robot.q[arm]
+    motion = straight(robot, "arm", q + 0.15, q + 0.151)
+    executor.execute(motion, "move")
+    log = executor.log()
+    np.testing.assert_allclose(executor.observe().q[arm], motion.path.end, atol=1e-3)
+    rates = np.diff(log.command[:, arm], axis=0) / LOG_PERIOD
+    assert (np.abs(np.diff(rates, axis=0)) / LOG_PERIOD < robot.group("arm").acceleration).all()
+
+
+# -- the log --------------------------------------------------------------------------------------
+
+
+def errand(scene, robot):
+    """A block is taken, lifted and put back, and the arm moves on."""
+    state = standing(scene, robot, BESIDE, GRASP)
+    up = line(scene, robot, state.q, shifted(GRASP, z=0.06), 0.2, allowed=grip("block"))
+    back = replace(
+        up,
+        path=Path("arm", up.path.waypoints[::-1]),
+        trajectory=rest_to_rest(Path("arm", up.path.waypoints[::-1]), robot.group("arm"), 0.5),
+    )
+    motions = (
+        close(robot, 0.04, 0.025, 20.0, "block"),
+        up,
+        back,
+        stroke(robot, 0.025, 0.04, allowed=grip("block")),
+    )
+    return state, motions
+
+
+def test_the_same_run_twice_gives_the_same_log_bit_for_bit(scene, robot, opened):
+    state, motions = errand(scene, robot)
+    logs = []
+    for _ in range(2):
+        executor = opened(state)
+        for motion in motions:
+            executor.execute(motion, motion.phase)
+        logs.append(executor.log())
+    for field in fields(logs[0]):
+        one, two = (np.asarray(getattr(log, field.name)) for log in logs)
+        assert one.tobytes() == two.tobytes(), field.name
+
+
+def test_the_log_is_even_whether_the_steps_are_fine_or_coarse(scene, robot, opened):
+    state, motions = errand(scene, robot)
+    executor = opened(state)
+    times = []
+    for motion in motions:
+        times.append(executor.execute(motion, motion.phase).time)
+        assert times[-1] == pytest.approx(executor.log().duration)
+    log = executor.log()
+    np.testing.assert_allclose(log.time, np.arange(len(log.time)) * LOG_PERIOD, atol=1e-9)
+    assert log.period == LOG_PERIOD
+    assert log.duration == log.time[-1]
+    assert log.mode == "physics"
+    assert set(log.motion) == set(range(len(motions)))
+    assert (np.diff(log.motion) >= 0).all()
+    # The log's clock is the physics': a rate times a period is the way in that period.
+    arm = robot.slice("arm")
+    moved = np.diff(log.q[:, arm], axis=0)
+    mean = 0.5 * (log.velocity[1:] + log.velocity[:-1])[:, arm] * LOG_PERIOD
+    assert np.abs(moved.sum(axis=0) - mean.sum(axis=0)).max() < 2e-3
+    np.testing.assert_allclose(moved, mean, atol=6e-4)
+    taken = np.flatnonzero(log.held == 0)
+    assert set(log.motion[taken]) >= {0, 1, 2}
+    assert log.held[-1] == -1
+
+
+def test_each_motion_takes_as_long_as_its_trajectory_and_a_little_to_arrive(scene, robot, opened):
+    executor, arm = opened(), robot.slice("arm")
+    q = scene.robot.q[arm]
+    motion = straight(robot, "arm", q, q + 0.2)
+    seen = executor.execute(motion, "move")
+    assert motion.trajectory.duration <= seen.time < motion.trajectory.duration + 0.3
+
+
+def test_waiting_stands_still_for_as_long_as_it_says(scene, robot, opened):
+    executor = opened()
+    executor.wait(0.4)
+    log = executor.log()
+    assert 0.4 - 1e-9 <= log.duration <= 0.4 + LOG_PERIOD + 1e-9
+    assert list(log.motions) == ["nothing to do"]
+    assert np.abs(log.q - scene.robot.q).max() < 2e-3
+    executor.wait(0.2)
+    more = executor.log().duration - log.duration
+    assert 0.2 - 1e-9 <= more <= 0.2 + LOG_PERIOD + 1e-9
+
+
+def test_a_run_that_begins_with_waiting_is_logged_from_its_start(scene, robot, opened):
+    """The block begins 5 cm above the table: the first sample has it there, at rest."""
+    X_WI = transform(None, (*BLOCK, TOP + 0.10))
+    executor = opened(initial_state(scene).with_item(0, Placement(WORLD, frozen(X_WI))))
+    executor.wait(0.3)
+    log = executor.log()
+    np.testing.assert_allclose(log.items[0, 0, :3], X_WI[:3, 3], atol=1e-9)
+    np.testing.assert_allclose(log.q[0], scene.robot.q, atol=1e-12)
+    falling = log.time < 0.09
+    fallen = X_WI[2, 3] - log.items[falling, 0, 2]
+    t = log.time[falling]
+    np.testing.assert_allclose(fallen, 0.5 * 9.81 * t**2, atol=9.81 * 0.09 * executor.world.dt)
+    assert fallen[1] < 9.81 * LOG_PERIOD**2
+
+
+def test_a_run_of_nothing_is_a_log_of_one_sample(scene, robot, opened):
+    executor = opened()
+    log = executor.log()
+    assert len(log.time) == 1
+    np.testing.assert_allclose(log.q[0], scene.robot.q)
+    assert len(executor.log().time) == 1, "asking for the log changes nothing"
+
+
+def test_looking_changes_nothing(scene, robot, opened):
+    state, motions = errand(scene, robot)
+    logs = []
+    for looks in (0, 3):
+        executor = opened(state)
+        for motion in motions[:2]:
+            executor.execute(motion, motion.phase)
+            for _ in range(looks):
+                executor.observe()
+        logs.append(executor.log())
+    np.testing.assert_array_equal(logs[0].q, logs[1].q)
+    np.testing.assert_array_equal(logs[0].items, logs[1].items)
+
+
+def test_what_is_seen_passes_through_the_eye(scene, robot, opened):
+    def eye(state):
+        return state.with_scene(frozen(state.scene_q + 0.123))
+
+    executor = opened(eye=eye)
+    seen = executor.observe()
+    assert seen.scene_q[0] == pytest.approx(0.123, abs=1e-3)
+    assert executor.log().scene_q[0, 0] == pytest.approx(0.0, abs=1e-3), "the log has the truth"
+
+
+# -- a base that stands beside where it believes to stand -----------------------------------------
+
+
+def test_a_shift_of_the_base_is_unknown_to_it_until_a_motion_begins_elsewhere(scene, robot, opened):
+    executor, base = opened(), robot.slice("base")
+    world = executor.world
+    q, shift = scene.robot.q[base], np.array([0.04, -0.03, 0.05])
+    world.base_shift[:] = shift
+    executor.wait(1.0)
+    np.testing.assert_allclose(executor.observe().q[base], q + shift, atol=2e-3)
+    # The log has where the motors hold it, whatever it believes.
+    np.testing.assert_allclose(executor.log().command[-1, base], q + shift, atol=1e-9)
+    # It begins where the base believes to stand: what it does is off by as much.
+    first = straight(robot, "base", q, q + np.array([0.2, 0.1, -0.2]))
+    executor.execute(first, "drive")
+    np.testing.assert_allclose(executor.observe().q[base], first.path.end + shift, atol=2e-3)
+    # It begins where the base truly stands, as it was seen: it leads where it says.
+    seen = executor.observe().q[base]
+    second = straight(robot, "base", seen, seen + np.array([-0.1, 0.1, 0.2]))
+    executor.execute(second, "drive")
+    np.testing.assert_allclose(executor.observe().q[base], second.path.end, atol=2e-3)
+    np.testing.assert_array_equal(world.base_shift, 0.0)
+    jumps = np.abs(np.diff(executor.log().q[:, base], axis=0)) / LOG_PERIOD
+    assert (jumps[130:] < np.array([0.7, 0.7, 1.4])).all(), "no jump where it learned of the shift"
+
+
+def test_a_heading_is_turned_the_way_the_motion_says(scene, robot, opened):
+    executor, base = opened(), robot.slice("base")
+    q = scene.robot.q[base]
+    motion = straight(robot, "base", q, [q[0], q[1], q[2] - 1.5])
+    executor.execute(motion, "turn")
+    headings = executor.log().q[:, 2]
+    assert (np.diff(headings) < 1e-4).all()
+    assert float(wrap(headings[-1] - (q[2] - 1.5))) == pytest.approx(0.0, abs=2e-3)

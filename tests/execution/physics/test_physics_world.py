@@ -1,0 +1,380 @@
+"""The dynamics client against mechanics: weight, free fall, friction, drawers, the hand's rates."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from galley.domain.frames import frozen, transform
+from galley.domain.scene.model import WORLD
+from galley.domain.scene.reader import load_scene
+from galley.domain.state import Placement, initial_state
+from galley.execution.physics.executor import PhysicsExecutor, force_on
+from galley.execution.physics.world import PhysicsWorld
+from galley.motion.motion import Attachment
+from galley.robots.panda.mobile import hand_pose
+from galley.tests.execution.physics.by_hand import (
+    BEFORE,
+    BESIDE,
+    BLOCK,
+    FINGERS,
+    KNOB,
+    TOP,
+    ahead,
+    close,
+    down,
+    grip,
+    line,
+    shifted,
+    standing,
+    stroke,
+)
+from galley.worlds.checker import pair
+from galley.worlds.engines.bullet import pybullet as pb
+
+G = 9.81
+
+
+def scene_velocity(world, index):
+    """The rate of a scene joint, m/s or rad/s."""
+    joint = world.scene_joints[index]
+    return pb.getJointState(world.furniture_id, joint, physicsClientId=world.client)[1]
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory, small_text):
+    """The block stands straight, its friction and the drawer's are figures of the tests."""
+    text = small_text.replace("yaw: 0.5", "yaw: 0.0").replace(
+        "mass: 0.3", "mass: 0.3\n    friction: 0.5"
+    )
+    text = text.replace("limits: [0, 0.4]", "limits: [0, 0.4], friction: 6.0, damping: 30.0")
+    file = tmp_path_factory.mktemp("bench") / "scene.yaml"
+    file.write_text(text)
+    return load_scene(file)
+
+
+@pytest.fixture
+def opened(robot):
+    """``opened(scene, state)``: a PhysicsWorld that is closed after the test."""
+    worlds = []
+
+    def make(scene, state=None):
+        worlds.append(PhysicsWorld(scene, robot, initial_state(scene) if state is None else state))
+        return worlds[-1]
+
+    yield make
+    for world in worlds:
+        world.close()
+
+
+def run(world, seconds, before=lambda: None):
+    """Steps with the arm held where it is; ``before`` is called at each."""
+    hold, still = np.array(world.command), np.zeros(world.robot.size)
+    for _ in range(round(seconds / world.dt)):
+        world.drive(range(world.robot.size), hold, still)
+        before()
+        world.step()
+
+
+def push(world, body, link, force, point):
+    pb.applyExternalForce(
+        body, link, list(force), list(point), pb.WORLD_FRAME, physicsClientId=world.client
+    )
+
+
+# -- kinematics -----------------------------------------------------------------------------------
+
+
+def test_the_jacobian_is_the_derivative_of_the_grasp_centre(scene, robot, opened):
+    world, rng, h = opened(scene), np.random.default_rng(3), 1e-6
+    low = np.concatenate([g.lower for g in robot.groups])
+    high = np.concatenate([g.upper for g in robot.groups])
+
+    def centre(q):
+        X_WH = hand_pose(q, scene.robot.base)
+        return X_WH[:3, :3] @ robot.p_HT + X_WH[:3, 3], X_WH[:3, :3]
+
+    for q in rng.uniform(low, high, (12, robot.size)):
+        for k, value in zip(world.robot_joints, q, strict=True):
+            pb.resetJointState(world.robot_id, k, value, physicsClientId=world.client)
+        expected = np.zeros((6, robot.size))
+        for j in range(robot.size):
+            step = h * np.eye(robot.size)[j]
+            (p_1, R_1), (p_0, R_0) = centre(q + step), centre(q - step)
+            expected[:3, j] = (p_1 - p_0) / (2 * h)
+            expected[3:, j] = Rotation.from_matrix(R_1 @ R_0.T).as_rotvec() / (2 * h)
+        np.testing.assert_allclose(world.jacobian(), expected, atol=1e-5)
+        np.testing.assert_allclose(world.hand_pose(), hand_pose(q, scene.robot.base), atol=1e-6)
+
+
+# -- weight, fall, friction -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["block", "tin"])  # before and after its support in the alphabet
+def test_a_support_bears_an_items_weight(scene, opened, name):
+    scene = replace(scene, items=(replace(scene.items[0], name=name),))
+    world = opened(scene)
+    run(world, 0.5)
+    weight = scene.items[0].mass * G
+    forces = []
+    for _ in range(24):
+        run(world, world.dt)
+        touches = world.touches()
+        assert set(touches) == {pair(name, "cabinet")}
+        forces.append(
+            (
+                force_on(frozenset({name}), touches),
+                force_on(frozenset({"cabinet"}), touches),
+                touches[pair(name, "cabinet")].normal,
+            )
+        )
+    on_item, on_support, normal = (np.mean(each, axis=0) for each in zip(*forces, strict=True))
+    np.testing.assert_allclose(on_item, [0.0, 0.0, weight], atol=0.02 * weight)
+    np.testing.assert_allclose(on_support, [0.0, 0.0, -weight], atol=0.02 * weight)
+    assert normal == pytest.approx(weight, rel=0.02)
+
+
+def test_what_nothing_holds_falls_freely(scene, opened):
+    X_WI = transform(None, (1.6, 1.5, 1.2))
+    state = initial_state(scene).with_item(0, Placement(WORLD, frozen(X_WI)))
+    world = opened(scene, state)
+    run(world, 0.3)
+    t = round(0.3 / world.dt) * world.dt
+    velocity, spin = pb.getBaseVelocity(world.item_ids[0], physicsClientId=world.client)
+    np.testing.assert_allclose(velocity, [0.0, 0.0, -G * t], atol=1e-3 * G * t)
+    np.testing.assert_allclose(spin, 0.0, atol=1e-9)
+    fallen = X_WI[:3, 3] - world.item_pose(0)[:3, 3]
+    np.testing.assert_allclose(fallen[:2], 0.0, atol=1e-9)
+    assert fallen[2] == pytest.approx(0.5 * G * t**2, abs=G * t * world.dt)
+    assert world.item_speed(0) == pytest.approx(G * t, rel=1e-3)
+
+
+@pytest.mark.parametrize("share", [0.9, 1.25])
+def test_an_item_slides_where_the_push_exceeds_the_product_of_both_frictions(scene, opened, share):
+    world = opened(scene)
+    run(world, 0.3)
+    item = scene.items[0]
+    support = scene.body("cabinet").friction
+    assert support != 1.0, "else a product is no different from the item's own"
+    most = support * item.friction * item.mass * G
+    began = world.item_pose(0)[:3, 3]
+    low = np.array([0.0, 0.0, -item.size[2] / 2.0])  # so that it does not topple
+    seconds = 0.3
+
+    def pushed():
+        at = world.item_pose(0)[:3, 3] + low
+        push(world, world.item_ids[0], -1, [0.0, share * most, 0.0], at)
+
+    run(world, seconds, pushed)
+    moved = world.item_pose(0)[:3, 3] - began
+    expected = 0.5 * (share - 1.0) * most / item.mass * seconds**2
+    if share < 1.0:
+        assert np.abs(moved).max() < 1e-3  # it creeps; one that slides goes 70 mm
+    else:
+        assert moved[1] == pytest.approx(expected, rel=0.1)
+        assert abs(moved[0]) < 2e-3
+
+
+# -- drawers --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+@pytest.mark.parametrize("share", [0.9, 2.0])
+def test_a_drawer_moves_only_against_more_than_its_dry_friction(scene, opened, share, parts):
+    """Whatever the step: dry friction 6 N, damping 30 N s/m, a mass of 2 kg and the knob's."""
+    k = scene.joint_index["slide"]
+    joint = scene.joints[k]
+    state = initial_state(scene).with_scene(np.array([0.1, 0.0]))
+    world = opened(scene, state)
+    world.set_step(world.dt / parts)
+    link = world.loaded.link(world.furniture_id, "drawer")
+    mass = sum(
+        pb.getDynamicsInfo(
+            world.furniture_id,
+            world.loaded.link(world.furniture_id, name),
+            physicsClientId=world.client,
+        )[0]
+        for name in ("drawer", "knob")
+    )
+    force, seconds = share * joint.friction, 0.5
+
+    def pulled():
+        at = pb.getLinkState(world.furniture_id, link, physicsClientId=world.client)[0]
+        push(world, world.furniture_id, link, [force, 0.0, 0.0], at)
+
+    run(world, seconds, pulled)
+    moved = world.scene_q()[k] - 0.1
+    if share < 1.0:
+        assert abs(moved) < 1e-5
+        assert abs(scene_velocity(world, k)) < 1e-4
+    else:  # m v' = F - f - c v
+        rest, tau = (force - joint.friction) / joint.damping, mass / joint.damping
+        expected = rest * (seconds - tau * (1.0 - np.exp(-seconds / tau)))
+        assert moved == pytest.approx(expected, rel=0.05)
+
+
+def test_changed_dry_friction_lasts_over_a_change_of_the_step(scene, opened):
+    k = scene.joint_index["slide"]
+    state = initial_state(scene).with_scene(np.array([0.1, 0.0]))
+    world = opened(scene, state)
+    world.set_joint_friction(k, 60.0)
+    world.set_step(world.dt / 4)
+    link = world.loaded.link(world.furniture_id, "drawer")
+
+    def pulled():
+        at = pb.getLinkState(world.furniture_id, link, physicsClientId=world.client)[0]
+        push(world, world.furniture_id, link, [50.0, 0.0, 0.0], at)
+
+    run(world, 0.2, pulled)
+    assert abs(world.scene_q()[k] - 0.1) < 1e-4
+
+
+@pytest.mark.parametrize("share", [0.9, 1.5])
+def test_a_door_turns_only_against_more_than_its_dry_friction(scene, opened, share):
+    """Pushed at its free edge, 0.4 m from the hinge: a torque, in N m."""
+    k = scene.joint_index["hinge"]
+    world = opened(scene, initial_state(scene).with_scene(np.array([0.0, 0.3])))
+    link = world.loaded.link(world.furniture_id, "door")
+    force = share * scene.joints[k].friction / 0.4
+
+    def pushed():
+        angle = world.scene_q()[k]
+        edge = np.array([0.3 + 0.4 * np.sin(angle), 0.4 - 0.4 * np.cos(angle), 0.3])
+        way = np.array([np.cos(angle), np.sin(angle), 0.0])
+        push(world, world.furniture_id, link, force * way, edge)
+
+    run(world, 0.3, pushed)
+    turned = world.scene_q()[k] - 0.3
+    if share < 1.0:
+        assert abs(turned) < 1e-4
+    else:
+        assert turned > 0.01
+
+
+class Spy:
+    """Stands where a fault would and looks at forces and rates at each step."""
+
+    def __init__(self, body, joint):
+        self.body, self.joint, self.seen, self.name = body, joint, [], ""
+
+    def begins(self, world, motion, name):
+        self.name = name
+
+    def steps(self, world, motion, name, t):
+        touches = world.touches()
+        own = frozenset({self.body})
+        fingers = {k: v for k, v in touches.items() if set(k) & set(FINGERS)}
+        self.seen.append((name, t, force_on(own, fingers), scene_velocity(world, self.joint)))
+
+    def outside(self):
+        return {}
+
+
+def test_pulling_a_drawer_takes_its_friction_and_damping(scene, robot):
+    k = scene.joint_index["slide"]
+    spy = Spy("knob", k)
+    X_WT = ahead(*KNOB)
+    state = standing(scene, robot, BEFORE, X_WT)
+    executor = PhysicsExecutor(scene, robot, state, fault=spy)
+    executor.execute(close(robot, 0.04, 0.01, 20.0, "knob"), "close")
+    pull = line(scene, robot, state.q, shifted(X_WT, x=0.15), 0.15, allowed=grip("knob"))
+    pull = replace(pull, attachments=(Attachment("joint", "slide"),))
+    executor.execute(pull, "pull")
+    opened = executor.observe().scene_q[k]
+    executor.close()
+    assert opened == pytest.approx(0.15, abs=0.002)
+    duration = pull.trajectory.duration
+    middle = [s for s in spy.seen if s[0] == "pull" and 0.35 < s[1] / duration < 0.65]
+    force = np.mean([s[2] for s in middle], axis=0)
+    speed = np.mean([s[3] for s in middle])
+    joint = scene.joints[k]
+    assert speed > 0.1
+    # Accelerations before and after the middle cancel.
+    assert force[0] == pytest.approx(joint.friction + joint.damping * speed, rel=0.1)
+
+
+def test_what_stands_in_a_drawer_rides_along_by_friction(scene, robot):
+    X_WI = transform(None, (0.0, 0.15, 0.62 + 0.05))
+    X_WT = ahead(*KNOB)
+    state = standing(scene, robot, BEFORE, X_WT).with_item(0, Placement("drawer", frozen(X_WI)))
+    executor = PhysicsExecutor(scene, robot, state)
+    executor.execute(close(robot, 0.04, 0.01, 20.0, "knob"), "close")
+    pull = line(scene, robot, state.q, shifted(X_WT, x=0.15), 0.15, allowed=grip("knob"))
+    seen = executor.execute(pull, "pull").state
+    executor.close()
+    assert seen.items[0].parent == "drawer"
+    np.testing.assert_allclose(seen.items[0].X_PI, X_WI, atol=0.003)  # it went 150 mm
+    assert seen.scene_q[scene.joint_index["slide"]] == pytest.approx(0.15, abs=0.002)
+
+
+# -- what must not be -----------------------------------------------------------------------------
+
+
+def test_only_the_gear_between_the_fingers_is_a_constraint_and_nothing_is_set(
+    scene, robot, monkeypatch
+):
+    """A block is taken, lifted and put back, and a drawer is opened, by forces alone."""
+    X_WT = down(*BLOCK, TOP + 0.07)
+    state = standing(scene, robot, BESIDE, X_WT)
+    executor = PhysicsExecutor(scene, robot, state)
+    X_knob = ahead(*KNOB)
+    before = standing(scene, robot, BEFORE, X_knob)
+    other = PhysicsExecutor(scene, robot, before)
+
+    def forbidden(*args, **kwargs):
+        raise AssertionError("the world was set")
+
+    for name in dir(pb):
+        if name.startswith(("reset", "createConstraint", "restoreState", "removeBody", "loadURDF")):
+            monkeypatch.setattr(pb, name, forbidden)
+    held = replace(scene.items[0])
+    up = line(scene, robot, state.q, shifted(X_WT, z=0.05), allowed=grip(held.name))
+    high = state.with_robot(np.concatenate([state.q[:3], up.path.end, state.q[10:]]))
+    executor.execute(close(robot, 0.04, 0.025, 20.0, held.name), "close")
+    assert executor.execute(up, "lift").state.held == 0
+    assert pb.getNumConstraints(physicsClientId=executor.world.client) == 1
+    executor.execute(line(scene, robot, high.q, X_WT, allowed=grip(held.name)), "lower")
+    assert executor.execute(stroke(robot, 0.025, 0.04), "open").state.held is None
+
+    other.execute(close(robot, 0.04, 0.01, 20.0, "knob"), "close")
+    pull = line(scene, robot, before.q, shifted(X_knob, x=0.08), allowed=grip("knob"))
+    other.execute(pull, "pull")
+    assert other.observe().scene_q[0] == pytest.approx(0.08, abs=0.002)
+    assert pb.getNumConstraints(physicsClientId=other.world.client) == 1
+    kind = pb.getConstraintInfo(
+        pb.getConstraintUniqueId(0, physicsClientId=other.world.client),
+        physicsClientId=other.world.client,
+    )
+    ends = {kind[1], kind[3]} if kind[0] == other.world.robot_id else set()
+    assert kind[0] == kind[2] == other.world.robot_id
+    assert ends == set(other.world.robot_joints[-2:])
+    executor.close()
+    other.close()
+
+
+def test_the_motors_bear_the_arms_weight_and_nothing_else(scene, robot, opened):
+    """Torques that hold the arm still against the change of its potential energy, by Bullet's own
+    masses: nothing else pulls at it."""
+    world = opened(scene, standing(scene, robot, BESIDE, down(*BLOCK, TOP + 0.20)))
+    run(world, 0.5)
+    q, rates, torque = world.joints()
+    assert np.abs(rates).max() < 1e-3
+    client, body = world.client, world.robot_id
+    count = pb.getNumJoints(body, physicsClientId=client)
+    masses = [pb.getDynamicsInfo(body, k, physicsClientId=client)[0] for k in range(count)]
+
+    def energy(q):
+        for k, value in zip(world.robot_joints, q, strict=True):
+            pb.resetJointState(body, k, value, physicsClientId=client)
+        heights = [
+            pb.getLinkState(body, k, computeForwardKinematics=True, physicsClientId=client)[0][2]
+            for k in range(count)
+        ]
+        return G * float(np.dot(masses, heights))
+
+    arm, h = robot.slice("arm"), 1e-4
+    slopes = [
+        (energy(q + h * row) - energy(q - h * row)) / (2 * h) for row in np.eye(robot.size)[arm]
+    ]
+    np.testing.assert_allclose(torque[arm], slopes, atol=0.2)

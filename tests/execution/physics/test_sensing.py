@@ -1,0 +1,124 @@
+"""What is seen of a physics world: the hand's contents, and the parents of everything else."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from galley.domain.frames import frozen, inverse, transform
+from galley.domain.scene.model import HAND, WORLD
+from galley.domain.scene.reader import load_scene
+from galley.domain.state import Placement, initial_state, item_pose
+from galley.execution.physics.stepper import gripped, held_item, seen_state
+from galley.execution.physics.world import PhysicsWorld, Touch
+from galley.motion.thresholds import THRESHOLDS
+from galley.robots.panda.mobile import hand_pose
+from galley.tests.execution.physics.by_hand import FINGERS
+from galley.worlds.checker import pair
+from galley.worlds.engines.bullet import pybullet as pb
+
+ENOUGH = 2.0 * THRESHOLDS.held_force
+TIN = """\
+  tin:
+    mass: 0.2
+    shapes:
+      - {box: [0.05, 0.05, 0.05]}
+    pose: {xyz: [0.0, 0.1, 0.645]}
+"""
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory, small_text):
+    """The small scene with a tin in the drawer."""
+    file = tmp_path_factory.mktemp("tin") / "scene.yaml"
+    file.write_text(small_text.replace("stances:", f"{TIN}stances:", 1))
+    return load_scene(file)
+
+
+@pytest.fixture(scope="module")
+def world(scene, robot):
+    world = PhysicsWorld(scene, robot, initial_state(scene))
+    yield world
+    world.close()
+
+
+def touching(**forces):
+    """``touching(left_block=5.0)``: normal forces of the fingers on things, N."""
+    found = {}
+    for name, force in forces.items():
+        side, other = name.split("_")
+        touch = found[pair(f"panda_{side}finger", other)] = Touch()
+        touch.normal, touch.distance = force, 0.0
+    return found
+
+
+def test_only_what_every_finger_presses_on_is_held(scene, world):
+    def held(**forces):
+        return held_item(world, touching(**forces), THRESHOLDS)
+
+    block, tin = (scene.item_index[name] for name in ("block", "tin"))
+    assert held() is None
+    assert held(left_block=ENOUGH) is None
+    assert held(left_block=ENOUGH, right_tin=ENOUGH) is None
+    assert held(left_block=ENOUGH, right_block=ENOUGH) == block
+    assert held(left_tin=ENOUGH, right_tin=ENOUGH) == tin
+    just = THRESHOLDS.held_force
+    assert held(left_block=just, right_block=just) == block
+    assert held(left_block=10 * just, right_block=0.99 * just) is None
+
+
+def test_of_two_things_the_one_that_is_pressed_harder_comes_first(world):
+    touches = touching(left_block=20.0, right_block=6.0, left_tin=7.0, right_tin=9.0)
+    assert gripped(world, touches, THRESHOLDS) == ("tin", "block")
+
+
+def test_a_handle_between_the_fingers_is_no_item(world):
+    touches = touching(left_knob=40.0, right_knob=40.0)
+    assert gripped(world, touches, THRESHOLDS) == ("knob",)
+    assert held_item(world, touches, THRESHOLDS) is None
+
+
+def test_things_are_seen_where_they_are_whatever_their_parent(scene, world):
+    """Poses in the world that the State gives are those of the physics client."""
+    for held in (None, 0, 1):
+        state = seen_state(world, held)
+        assert state.held == held
+        X_WH = hand_pose(world.q(), scene.robot.base)
+        for k in range(len(scene.items)):
+            np.testing.assert_allclose(
+                item_pose(scene, state, k, X_WH), world.item_pose(k), atol=1e-6
+            )
+        if held is not None:
+            X_HI = inverse(X_WH) @ world.item_pose(held)
+            np.testing.assert_allclose(state.items[held].X_PI, X_HI, atol=1e-6)
+            assert state.items[held].parent == HAND
+
+
+def test_what_lies_in_a_drawer_is_seen_in_it_and_the_rest_in_the_world(scene, robot):
+    X_WI = transform(None, (0.1, 0.1, 0.645))  # 0.2 m out with the drawer
+    state = initial_state(scene).with_scene(frozen([0.2, 0.0]))
+    tin = scene.item_index["tin"]
+    state = state.with_item(tin, Placement(WORLD, frozen(X_WI)))
+    world = PhysicsWorld(scene, robot, state)
+    seen = seen_state(world, None)
+    world.close()
+    assert [each.parent for each in seen.items] == [
+        "drawer" if item.name == "tin" else WORLD for item in scene.items
+    ]
+    np.testing.assert_allclose(seen.items[tin].X_PI[:3, 3], [-0.1, 0.1, 0.645], atol=1e-6)
+    assert seen.scene_q[scene.joint_index["slide"]] == pytest.approx(0.2)
+
+
+def test_joints_a_hair_beyond_their_limits_are_seen_at_them(scene, robot):
+    world = PhysicsWorld(scene, robot, initial_state(scene))
+    low = np.concatenate([group.lower for group in robot.groups])
+    for k, value in zip(world.robot_joints, low - 1e-4, strict=True):
+        pb.resetJointState(world.robot_id, k, value, physicsClientId=world.client)
+    np.testing.assert_array_equal(seen_state(world, None).q, low)
+    world.close()
+
+
+def test_a_finger_that_only_leans_on_something_holds_nothing(scene, world):
+    limits = replace(THRESHOLDS, held_force=0.0)
+    touches = {pair(FINGERS[0], "block"): Touch()}
+    assert held_item(world, touches, limits) is None

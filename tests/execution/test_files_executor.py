@@ -1,0 +1,248 @@
+"""What is written for a real arm is what was planned, complete, and within the arm's limits."""
+
+import csv
+import json
+import re
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from galley.domain.errors import BadInput
+from galley.domain.frames import from_pose7
+from galley.domain.state import initial_state
+from galley.execution.files import INDEX, UNITS, FileExecutor
+from galley.execution.kinematic import KinematicExecutor, execute_all
+from galley.motion.thresholds import THRESHOLDS
+from galley.tests.execution.errands import DRAWER, SUGAR, errand
+from galley.tests.motion.trajectory.readers import read_csv
+from galley.worlds.engines.pybullet_world import PyBulletWorld
+
+
+@pytest.fixture(scope="module")
+def planned(kitchen, shared_world):
+    """The sugar is taken, and put onto the counter."""
+    return errand(kitchen, shared_world, *SUGAR, ("place", "sugar", "countertop", "h1"))
+
+
+@pytest.fixture(scope="module")
+def written(kitchen, robot, planned, tmp_path_factory):
+    """The folder, the index, and the log."""
+    folder = tmp_path_factory.mktemp("arm") / "robot"
+    with PyBulletWorld(kitchen, robot) as world:
+        inner = KinematicExecutor(world, initial_state(kitchen))
+        executor = FileExecutor(inner, kitchen, robot, folder)
+        log = execute_all(executor, planned.motions, planned.names)
+        executor.close()
+    return folder, json.loads((folder / INDEX).read_text()), log
+
+
+def entries(written, *kinds):
+    return [each for each in written[1]["motions"] if each["kind"] in kinds]
+
+
+def test_every_motion_has_a_file_and_a_number_in_order(written, planned):
+    folder, index, _ = written
+    names = [each["file"] for each in index["motions"]]
+    assert [each["name"] for each in index["motions"]] == list(planned.names)
+    assert [int(name[:3]) for name in names] == list(range(len(planned.names)))
+    assert sorted(p.name for p in folder.iterdir()) == sorted([*names, INDEX, "README.txt"])
+    reach = planned.of("pick sugar burner h1 | reach")
+    assert names[reach] == f"{reach:03d}-pick-sugar-burner-h1-reach.csv"
+    assert index["finished"]
+
+
+def test_the_files_give_the_trajectories_at_a_thousand_rows_a_second(written, planned, robot):
+    folder, index, _ = written
+    for motion, entry in zip(planned.motions, index["motions"], strict=True):
+        if motion.group == "fingers":
+            continue
+        joints, samples = read_csv(folder / entry["file"])
+        assert joints == robot.group(motion.group).joints == tuple(entry["joints"])
+        assert len(samples.times) == entry["rows"]
+        assert np.diff(samples.times)[:-1] == pytest.approx(0.001, abs=1e-9)
+        assert samples.times[-1] == motion.trajectory.duration == entry["duration_s"]
+        np.testing.assert_array_equal(samples.positions, motion.trajectory(samples.times))
+        np.testing.assert_array_equal(samples.velocities, motion.trajectory(samples.times, 1))
+
+
+def test_what_is_streamed_keeps_the_limits_of_the_robot(written, robot):
+    """By differences of the positions alone, as a controller would see them."""
+    folder, _, _ = written
+    looked = 0
+    for entry in entries(written, "trajectory"):
+        group = robot.group(entry["group"])
+        samples = read_csv(folder / entry["file"])[1]
+        q, dt = samples.positions[:-1], 0.001  # the last interval may be shorter
+        speed = np.diff(q, axis=0) / dt
+        rate = np.diff(speed, axis=0) / dt
+        assert (q >= group.lower - 1e-9).all()
+        assert (q <= group.upper + 1e-9).all()
+        assert (np.abs(speed) <= group.velocity * (1 + 1e-6)).all()
+        assert (np.abs(rate) <= group.acceleration * 1.001 + 1e-6).all()
+        np.testing.assert_allclose(speed[[0, -1]], 0.0, atol=0.01)  # from rest to rest
+        looked += len(q)
+    assert looked > 10_000
+
+
+def test_each_file_begins_where_the_one_before_left_the_joints(written, robot):
+    folder, _, log = written
+    at = dict(zip(robot.joints, log.q[0], strict=True))
+    for entry in entries(written, "trajectory"):
+        joints, samples = read_csv(folder / entry["file"])
+        np.testing.assert_allclose(samples.positions[0], [at[j] for j in joints], atol=1e-6)
+        at.update(zip(joints, samples.positions[-1], strict=True))
+
+
+def test_fingers_are_commands_of_width_speed_and_force(written, kitchen):
+    folder, _, _ = written
+    commands = {}
+    for entry in entries(written, "gripper"):
+        with open(folder / entry["file"], newline="") as stream:
+            header, row = csv.reader(stream)
+        assert header == ["time [s]", "width [m]", "speed [m/s]", "force [N]"]
+        assert [float(v) for v in row[1:]] == [
+            entry["width_m"],
+            entry["speed_m_s"],
+            entry["force_N"],
+        ]
+        commands[entry["phase"]] = entry
+    close, release = commands["close fingers"], commands["open fingers"]
+    assert close["command"] == "grasp"
+    assert close["width_m"] == pytest.approx(0.038, abs=0.003)  # the box's narrow side
+    assert close["force_N"] == kitchen.physics.finger_force
+    assert 0.0 < close["speed_m_s"] <= 0.1  # the gripper's published most
+    assert release["command"] == "move"
+    assert release["force_N"] == 0.0
+    assert release["width_m"] > close["width_m"]
+
+
+def test_the_index_says_where_the_hand_is_to_be(written, robot, kitchen):
+    """Against PyBullet's own kinematics."""
+    _, index, log = written
+    with PyBulletWorld(kitchen, robot) as world:
+        q = np.array(log.q[0])
+        for entry in index["motions"]:
+            q[robot.slice(entry["group"])] = entry["end"]
+            world.set_robot(q)
+            X_WH = from_pose7(entry["hand_at_end"]["in_world"])
+            np.testing.assert_allclose(X_WH, world.hand_pose(), atol=2e-6)
+            X_AH = from_pose7(entry["hand_at_end"]["in_arm_base"])
+            np.testing.assert_allclose(
+                world.link_pose("panda_link0") @ X_AH, world.hand_pose(), atol=2e-6
+            )
+
+
+def test_the_index_passes_on_guards_contacts_and_what_is_held(written, planned):
+    for motion, entry in zip(planned.motions, written[1]["motions"], strict=True):
+        assert [each["name"] for each in entry["holds"]] == [a.name for a in motion.attachments]
+        assert {tuple(names) for names in entry["may_touch"]} == motion.allowed
+        if motion.guard is None:
+            assert entry["guard"] is None
+        else:
+            assert entry["guard"]["force"] == motion.guard.force
+            assert entry["guard"]["speed"] == motion.guard.speed
+            np.testing.assert_array_equal(entry["guard"]["direction"], motion.guard.direction)
+    guards = [each["guard"] for each in written[1]["motions"] if each["phase"].endswith("lower")]
+    assert guards
+    assert all(guard["direction"][2] < -0.9 for guard in guards), "lowering feels for the ground"
+
+
+def test_every_threshold_is_there_with_its_unit(written):
+    names = {field.name for field in fields(THRESHOLDS)}
+    told = written[1]["thresholds"]
+    assert set(told) == names
+    assert {name for name in names if name not in UNITS} == set(), "add them to UNITS"
+    assert all(told[n] == {"value": getattr(THRESHOLDS, n), "unit": UNITS[n]} for n in names)
+
+
+def test_limits_and_order_of_all_joints_are_in_the_index(written, robot):
+    index = written[1]
+    assert tuple(index["joint_order"]) == robot.joints
+    for group, told in zip(robot.groups, index["groups"], strict=True):
+        assert tuple(told["units"]) == group.units
+        np.testing.assert_array_equal(told["velocity"], group.velocity)
+        np.testing.assert_array_equal(told["upper"], group.upper)
+
+
+def test_a_drawer_that_is_pulled_is_said_to_end_open(kitchen, robot, shared_world, tmp_path):
+    pulled = errand(kitchen, shared_world, *DRAWER)
+    with PyBulletWorld(kitchen, robot) as world:
+        inner = KinematicExecutor(world, initial_state(kitchen))
+        executor = FileExecutor(inner, kitchen, robot, tmp_path / "robot", rate=100.0)
+        execute_all(executor, pulled.motions, pulled.names)
+        executor.close()
+    index = json.loads((tmp_path / "robot" / INDEX).read_text())
+    pull = index["motions"][pulled.of("| pull")]
+    assert pull["holds"] == [{"kind": "joint", "name": "indigo_drawer_top_joint"}]
+    assert pull["scene_joints_at_end"]["indigo_drawer_top_joint"] == pytest.approx(0.3, abs=1e-3)
+    times = read_csv(tmp_path / "robot" / pull["file"])[1].times
+    assert np.diff(times)[:-1] == pytest.approx(0.01)
+
+
+def test_the_run_can_be_observed_as_if_it_had_been_executed(written, planned, kitchen, robot):
+    """The log is the inner executor's own, but for its name."""
+    log = written[2]
+    with PyBulletWorld(kitchen, robot) as world:
+        plain = execute_all(
+            KinematicExecutor(world, initial_state(kitchen)), planned.motions, planned.names
+        )
+    assert log.mode == "files"
+    assert plain.mode == "kinematic"
+    np.testing.assert_array_equal(log.q, plain.q)
+    np.testing.assert_array_equal(log.items, plain.items)
+
+
+def test_a_second_run_replaces_its_own_files_and_no_others(kitchen, robot, planned, tmp_path):
+    folder = tmp_path / "robot"
+    (tmp_path / "robot").mkdir()
+    (folder / "notes.csv").write_text("mine")
+    with PyBulletWorld(kitchen, robot) as world:
+        for count in (4, 2):
+            inner = KinematicExecutor(world, initial_state(kitchen))
+            executor = FileExecutor(inner, kitchen, robot, folder, rate=50.0)
+            execute_all(executor, planned.motions[:count], planned.names[:count])
+            executor.close()
+    left = sorted(p.name for p in folder.iterdir())
+    assert len([name for name in left if re.match(r"\d{3}-", name)]) == 2
+    assert (folder / "notes.csv").read_text() == "mine"
+    assert not [name for name in left if "partial" in name]
+
+
+def test_until_it_is_closed_the_index_says_that_more_may_come(kitchen, robot, planned, tmp_path):
+    with PyBulletWorld(kitchen, robot) as world:
+        inner = KinematicExecutor(world, initial_state(kitchen))
+        executor = FileExecutor(inner, kitchen, robot, tmp_path / "robot", rate=50.0)
+        executor.execute(planned.motions[0], planned.names[0])
+        index = json.loads((tmp_path / "robot" / INDEX).read_text())
+        assert len(index["motions"]) == 1
+        assert not index["finished"]
+
+
+def test_names_that_no_file_can_have_are_written_all_the_same(kitchen, robot, planned, tmp_path):
+    with PyBulletWorld(kitchen, robot) as world:
+        inner = KinematicExecutor(world, initial_state(kitchen))
+        executor = FileExecutor(inner, kitchen, robot, tmp_path / "robot", rate=50.0)
+        executor.execute(planned.motions[0], "../(pick Ünï/cödé) | " + 300 * "x")
+    (file,) = (tmp_path / "robot").glob("0*.csv")
+    assert len(file.name) < 100
+    assert file.parent == tmp_path / "robot"
+
+
+def test_a_folder_that_can_not_be_is_refused(kitchen, robot, tmp_path):
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "none" / "robot"):
+        with pytest.raises(BadInput, match="can't be made"):
+            FileExecutor(None, kitchen, robot, folder)
+
+
+def test_a_rate_of_nothing_is_refused(kitchen, robot, tmp_path):
+    with pytest.raises(ValueError, match="rate"):
+        FileExecutor(None, kitchen, robot, tmp_path / "robot", rate=0.0)
+
+
+def test_thresholds_of_ones_own_are_passed_on(kitchen, robot, tmp_path):
+    limits = replace(THRESHOLDS, creep=0.011)
+    FileExecutor(None, kitchen, robot, tmp_path / "robot", limits=limits)
+    index = json.loads((tmp_path / "robot" / INDEX).read_text())
+    assert index["thresholds"]["creep"]["value"] == 0.011

@@ -1,0 +1,155 @@
+"""The log of the default task: continuous, rigid, and what moved was moved by the hand."""
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from galley.domain.frames import from_pose7, inverse
+from galley.domain.log import Log
+from galley.domain.predicates import fact_holds
+from galley.domain.scene.model import WORLD
+from galley.domain.state import Placement, State, initial_state, item_pose
+from galley.execution.executor import LOG_PERIOD
+from galley.execution.kinematic import KinematicExecutor
+from galley.robots.panda.mobile import hand_pose
+from galley.validation import validate_run
+
+
+@pytest.fixture(scope="module")
+def log(default_run):
+    return default_run.log
+
+
+@pytest.fixture(scope="module")
+def hands(kitchen, log):
+    """X_WH (T, 4, 4) by the robot's own kinematics."""
+    return np.array([hand_pose(q, kitchen.robot.base) for q in log.q])
+
+
+def poses_of(log, k):
+    X = np.tile(np.eye(4), (len(log.time), 1, 1))
+    X[:, :3, :3] = Rotation.from_quat(log.items[:, k, 3:]).as_matrix()
+    X[:, :3, 3] = log.items[:, k, :3]
+    return X
+
+
+def test_the_log_is_continuous_and_dense(robot, log):
+    np.testing.assert_allclose(log.time, np.arange(len(log.time)) * LOG_PERIOD, atol=1e-9)
+    assert log.period == LOG_PERIOD
+    assert log.duration == log.time[-1]
+    speed = np.abs(np.diff(log.q, axis=0)) / log.period
+    limits = np.concatenate([g.velocity for g in robot.groups])
+    assert (speed <= limits * 1.001).all()
+    assert np.linalg.norm(np.diff(log.items[:, :, :3], axis=0), axis=2).max() < 0.02
+    assert (np.diff(log.motion) >= 0).all()
+    assert set(log.motion) == set(range(len(log.motions)))
+
+
+def test_a_run_without_forces_goes_where_it_is_told_at_the_rates_it_states(log):
+    np.testing.assert_array_equal(log.command, log.q)
+    assert np.isnan(log.torque).all()
+    middle = 0.5 * (log.velocity[1:] + log.velocity[:-1])
+    np.testing.assert_allclose(middle, np.diff(log.q, axis=0) / log.period, atol=0.02)
+    assert set(log.ends) == {""}
+    np.testing.assert_array_equal(log.velocity[-1], 0.0)
+
+
+def test_the_log_begins_at_the_start_and_ends_at_the_end(kitchen, default_run, log):
+    np.testing.assert_allclose(log.q[0], kitchen.robot.q)
+    np.testing.assert_allclose(log.q[-1], default_run.end.q, atol=1e-9)
+    np.testing.assert_allclose(log.scene_q[-1], default_run.end.scene_q, atol=1e-9)
+    for k in range(len(kitchen.items)):
+        X = item_pose(kitchen, default_run.end, k, np.eye(4))
+        np.testing.assert_allclose(from_pose7(log.items[-1, k]), X, atol=1e-6)
+
+
+def test_a_held_item_is_rigid_in_the_hand(log, hands):
+    """Its pose in the hand never changes while it is held, and it is held four times or so."""
+    spells = 0
+    for k in range(log.items.shape[1]):
+        held = log.held == k
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], held.astype(int), [0]])))
+        poses = poses_of(log, k)
+        for begin, end in edges.reshape(-1, 2):
+            X_HI = np.array([inverse(X) for X in hands[begin:end]]) @ poses[begin:end]
+            np.testing.assert_allclose(X_HI, np.broadcast_to(X_HI[0], X_HI.shape), atol=1e-6)
+            spells += 1
+    assert spells == 3  # the sugar once, the can for the burner and again for the drawer
+
+
+def test_what_is_not_held_stays_or_moves_with_the_drawer(kitchen, log):
+    slide = log.scene_q[:, kitchen.joint_index["indigo_drawer_top_joint"]]
+    for k in range(log.items.shape[1]):
+        loose = (log.held[1:] != k) & (log.held[:-1] != k)
+        moved = np.diff(log.items[:, k, :3], axis=0)
+        along = np.stack([np.diff(slide), 0 * slide[1:], 0 * slide[1:]], axis=1)
+        still = np.abs(moved).max(axis=1) < 1e-9
+        carried = np.abs(moved - along).max(axis=1) < 1e-9
+        assert (still | carried)[loose].all()
+
+
+def test_the_drawer_moves_only_with_a_hand_that_moves_as_far(kitchen, log, hands):
+    k = kitchen.joint_index["indigo_drawer_top_joint"]
+    moved = np.diff(log.scene_q[:, k])
+    hand = np.diff(hands[:, 0, 3])  # along x, the drawer's axis
+    moving = np.abs(moved) > 1e-9
+    assert moving.sum() > 100
+    np.testing.assert_allclose(moved[moving], hand[moving], atol=1e-6)
+    assert log.scene_q[:, k].max() == pytest.approx(0.30, abs=1e-3)
+    others = np.delete(log.scene_q, k, axis=1)
+    np.testing.assert_array_equal(others, 0.0)
+    # A step between two samples may begin in one motion and end in the next.
+    leads = np.array(["pull" in str(name) or "push" in str(name) for name in log.motions])
+    assert (leads[log.motion[1:]] | leads[log.motion[:-1]])[moving].all()
+
+
+def test_contacts_are_found_where_things_touch(log):
+    pairs = {tuple(sorted(log.touching(c))) for c in range(len(log.contact_step))}
+    assert ("range", "sugar_box") in pairs
+    assert ("hitman", "sugar_box") in pairs
+    assert ("indigo_drawer_top", "potted_meat_can") in pairs
+    assert any("indigo_drawer_handle_top" in p for p in pairs)
+    assert (log.contact_distance > -0.002).all()
+    assert np.isnan(log.contact_force).all(), "a kinematic run has no forces"
+
+
+def test_the_goal_holds_in_the_log_and_did_not_at_the_start(kitchen, log):
+    binding = {b.object: b for b in kitchen.bindings}
+
+    def holds(state, name, *args):
+        X_WH = hand_pose(state.q, kitchen.robot.base)
+        return fact_holds(kitchen, state, name, tuple(binding[a] for a in args), X_WH).holds
+
+    placed = tuple(Placement(WORLD, from_pose7(pose)) for pose in log.items[-1])
+    end, start = State(log.q[-1], log.scene_q[-1], placed), initial_state(kitchen)
+    for fact in (("on", "sugar", "countertop"), ("inside", "spam", "drawer"), ("near", "drawer")):
+        assert holds(end, *fact), fact
+        assert not holds(start, *fact), fact
+    assert log.held[-1] == -1
+
+
+def test_the_run_passes_validation_after_a_trip_to_disk(kitchen, log, tmp_path):
+    log.save(tmp_path / "states.npz")
+    found = validate_run(kitchen, Log.load(tmp_path / "states.npz"))
+    assert found.passed, found.violations
+    assert found.states_checked >= len(log.time)
+
+
+def test_nothing_to_do_is_a_log_of_one_sample(kitchen, world):
+    """A goal that holds already: no motions, yet the log shows where everything is."""
+    start = initial_state(kitchen)
+    executor = KinematicExecutor(world, start)
+    log = executor.log()
+    assert executor.observe() == start
+    assert len(log.time) == 1
+    assert validate_run(kitchen, log).passed
+    np.testing.assert_allclose(log.q[-1], start.q)
+
+
+def test_waiting_is_logged_and_changes_nothing(kitchen, world):
+    executor = KinematicExecutor(world, initial_state(kitchen))
+    executor.wait(0.5)
+    log = executor.log()
+    assert log.duration == pytest.approx(0.5)
+    assert (np.ptp(log.q, axis=0) == 0.0).all()
+    assert validate_run(kitchen, log).passed

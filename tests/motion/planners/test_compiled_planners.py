@@ -1,0 +1,291 @@
+"""The compiled planners over a make-believe world, against grids, closed forms and plain numpy."""
+
+import sys
+from collections import deque
+
+import numpy as np
+import pytest
+
+from galley.domain.failure import Failure, FailureKind
+from galley.motion.path import Path
+from galley.motion.planners import compiled_search as search
+from galley.motion.planners.compiled_search import SearchOptions
+from galley.tests.motion.planners import kernel_stub as stub
+from galley.tests.motion.planners.kernel_stub import CLOSED, WALL, ask, least_clearance
+
+START, GOAL = np.array([0.1, 0.5]), np.array([0.9, 0.5])
+OPEN = ([], [])
+
+
+@pytest.fixture(autouse=True)
+def stub_world():
+    """``compiled_search`` finds the planners that were built over the stub."""
+    with stub.instead():
+        yield
+
+
+def plan(question, seed=0, start=START, goals=GOAL, history=None, **options):
+    options = SearchOptions(**{"radius": 0.2, **options})
+    return search.plan("arm", question, start, goals, seed, options, history)
+
+
+def length(path, weights=1.0):
+    return float(np.linalg.norm(np.diff(path, axis=0) * weights, axis=1).sum())
+
+
+# -- RRT-Connect -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_path_leads_through_the_gap_from_start_to_goal(seed):
+    path = plan(ask(), seed)
+    assert isinstance(path, Path)
+    np.testing.assert_array_equal(path.start, START)
+    np.testing.assert_array_equal(path.end, GOAL)
+    assert least_clearance(path.waypoints, WALL) > -0.01  # may graze a corner within one step
+    assert ((path.waypoints >= 0) & (path.waypoints <= 1)).all()
+
+
+def cells(seed, n=6):
+    """A random map of n x n cells, some walled up; the first and the last are free."""
+    blocked = np.random.default_rng(seed).uniform(size=(n, n)) < 0.36
+    blocked[0, 0] = blocked[-1, -1] = False
+    low, rim = np.argwhere(blocked) / n, 1e-3  # corners that touch overlap
+    fence = ([[-1, -1], [1, -1], [-1, -1], [-1, 1]], [[0, 2], [2, 2], [2, 0], [2, 2]])
+    return blocked, (np.vstack([low - rim, fence[0]]), np.vstack([low + 1 / n + rim, fence[1]]))
+
+
+def joined(blocked):
+    """Whether cells that share a side lead from the first to the last: breadth-first search."""
+    n, seen, queue = len(blocked), {(0, 0)}, deque([(0, 0)])
+    while queue:
+        i, j = queue.popleft()
+        for cell in ((i + 1, j), (i - 1, j), (i, j + 1), (i, j - 1)):
+            if min(cell) >= 0 and max(cell) < n and not blocked[cell] and cell not in seen:
+                seen.add(cell)
+                queue.append(cell)
+    return (n - 1, n - 1) in seen
+
+
+def test_mazes_are_solved_if_and_only_if_a_grid_search_solves_them():
+    """Proven edges, so that no path slips through where two cells touch in a corner."""
+    solved = 0
+    for seed in range(40):
+        blocked, boxes = cells(seed)
+        found = plan(
+            ask(boxes), seed, np.full(2, 1 / 12), np.full(2, 11 / 12), required=0.0, rounds=2
+        )
+        assert isinstance(found, Path) == joined(blocked), seed
+        if isinstance(found, Path):
+            solved += 1
+            assert least_clearance(found.waypoints, boxes) > 0.0
+    assert 5 <= solved <= 35  # the maps are of both sorts
+
+
+def test_the_same_seed_gives_the_same_path_and_another_seed_another():
+    a, b, c = (plan(ask(), seed).waypoints for seed in (3, 3, 4))
+    np.testing.assert_array_equal(a, b)
+    assert a.shape != c.shape or (a != c).any()
+
+
+def test_a_wall_without_a_gap_is_a_budget_failure_that_says_how_often():
+    failure = plan(ask(CLOSED), iterations=300, rounds=2)
+    assert isinstance(failure, Failure)
+    assert failure.kind is FailureKind.BUDGET
+    assert failure.numbers["iterations"] == 600
+    assert failure.numbers["rounds"] == 2
+    assert failure.certificate is None, "running out of tries proves nothing"
+    assert "600" in str(failure)
+
+
+def test_trees_outgrow_their_first_room():
+    """More than a thousand nodes behind a closed wall: both trees are copied several times."""
+    failure = plan(ask(CLOSED, step=0.05), iterations=6000, rounds=1)
+    assert failure.numbers["tree_sizes"] > 1500
+
+
+def test_a_free_straight_line_is_taken_at_once_and_to_the_nearest_goal():
+    goals = np.array([[0.2, 0.99], [0.3, 0.6]])
+    path = plan(ask(), goals=goals)
+    np.testing.assert_array_equal(path.waypoints, [START, goals[1]])
+
+
+def test_any_of_many_goals_ends_the_path():
+    rng = np.random.default_rng(0)
+    goals = np.column_stack([rng.uniform(0.6, 1.0, 300), rng.uniform(0, 1, 300)])
+    path = plan(ask(), goals=goals)
+    assert (path.end == goals).all(axis=1).any()
+
+
+def test_without_goals_it_is_blocked():
+    failure = plan(ask(), goals=np.empty((0, 2)))
+    assert failure.kind is FailureKind.BLOCKED
+
+
+def test_ends_outside_the_box_do_no_harm():
+    found = plan(ask(OPEN), start=np.array([-50.0, 0.5]), goals=np.array([60.0, 0.5]))
+    assert isinstance(found, Path)
+    wall = ([[0.45, -9.0]], [[0.55, 9.0]])
+    failure = plan(
+        ask(wall), start=np.array([-50.0, 0.5]), goals=np.array([60.0, 0.5]), iterations=50
+    )
+    assert failure.kind is FailureKind.BUDGET
+
+
+def test_seven_joints_and_other_sizes_need_no_new_compilation():
+    P = stub.planners()
+    plan(ask())
+    before = len(P.plan.plan.signatures)
+    k = 7
+    boxes = ([[0.4] + [0.0] * 5 + [-1.0]], [[0.6] + [1.0] * 5 + [0.8]])
+    start, goal = np.full(k, 0.1), np.full(k, 0.9)
+    start.flags.writeable = False
+    path = plan(ask(boxes, k), 1, start, np.array([goal, goal])[:, ::1], searches=2)
+    assert least_clearance(path.waypoints, boxes) > -0.01 * np.sqrt(k)
+    assert len(P.plan.plan.signatures) == before == 1
+
+
+# -- shorter paths ---------------------------------------------------------------------------------
+
+
+def shorten(path, boxes=WALL, seed=0, weights=None, **options):
+    question = ask(boxes, weights=weights)
+    return search.shorten(Path("arm", np.array(path)), question, seed, SearchOptions(**options))
+
+
+@pytest.mark.parametrize("weights", [np.ones(2), np.array([1.0, 0.2])])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_shortened_path_is_never_longer_keeps_its_ends_and_stays_free(seed, weights):
+    raw = plan(ask(), seed, shortcuts=0).waypoints
+    short = shorten(raw, seed=seed, weights=weights).waypoints
+    assert length(short, weights) <= length(raw, weights) + 1e-12
+    np.testing.assert_array_equal(short[0], raw[0])
+    np.testing.assert_array_equal(short[-1], raw[-1])
+    assert least_clearance(short, WALL) > -0.01
+
+
+def test_a_detour_in_the_open_becomes_the_straight_line():
+    zigzag = [[0.1, 0.1], [0.3, 0.6], [0.3, 0.6], [0.2, 0.7], [0.1, 0.9]]
+    np.testing.assert_array_equal(shorten(zigzag).waypoints, [[0.1, 0.1], [0.1, 0.9]])
+
+
+SHORTEST = 2 * np.hypot(0.35, 0.3) + 0.1  # about the lower corners of the gap
+
+
+def test_shortened_paths_come_near_the_shortest():
+    found = [plan(ask(), seed, shortcuts=200).length for seed in range(10)]
+    assert min(found) >= SHORTEST - 0.02
+    assert np.median(found) <= 1.03 * SHORTEST
+    assert max(found) <= 1.15 * SHORTEST
+
+
+@pytest.mark.parametrize(
+    "points", [[[0.2, 0.2]], [[0.2, 0.2], [0.2, 0.2]], [[0.2, 0.2], [0.3, 0.3]]]
+)
+def test_paths_with_nothing_to_shorten_come_back(points):
+    short = shorten(points)
+    np.testing.assert_array_equal(short.start, points[0])
+    np.testing.assert_array_equal(short.end, points[-1])
+
+
+def test_shortcuts_keep_the_clearance_that_is_asked_for():
+    raw = np.array([[0.1, 0.1], [0.1, 0.7], [0.9, 0.7], [0.9, 0.1]])
+    box = ([[0.3, 0.0]], [[0.7, 0.5]])
+    near, far = shorten(raw, box), shorten(raw, box, required=0.05)
+    assert near.length < far.length < length(raw)
+    assert least_clearance(near.waypoints, box) < 0.04
+    assert least_clearance(far.waypoints, box) >= 0.05 - 1e-9
+
+
+# -- many searches ---------------------------------------------------------------------------------
+
+
+def test_more_searches_find_shorter_paths():
+    """A bar whose one end is nearer: later searches find shorter paths than the first."""
+    bar = ([[0.45, 0.05]], [[0.55, 0.7]])
+    first, best = [], []
+    for seed in range(12):
+        history = np.full((30, 2), np.nan)
+        path = plan(ask(bar), seed, searches=30, history=history)
+        took_place = history[~np.isnan(history[:, 1])]
+        assert (np.diff(took_place[:, 1]) <= 0.0).all()
+        assert (np.diff(took_place[:, 0]) >= 0.0).all()
+        assert took_place[-1, 1] == pytest.approx(path.length)
+        first.append(took_place[0, 1])
+        best.append(path.length)
+    shortest = 2 * np.hypot(0.35, 0.2) + 0.1
+    assert max(best) <= 1.02 * shortest
+    assert np.mean(first) > 1.01 * np.mean(best)
+
+
+def test_searching_ends_where_no_path_can_be_shorter():
+    history = np.full((50, 2), np.nan)
+    plan(ask(), goals=np.array([0.3, 0.9]), searches=50, history=history)
+    assert np.isnan(history[1:]).all()
+
+
+# -- proofs ----------------------------------------------------------------------------------------
+
+THIN = ([[0.499, 0.0]], [[0.501, 0.9]])  # thinner than a coarse step; one way round, above
+SHEET = ([[0.499, -1.0]], [[0.501, 2.0]])
+
+
+def test_a_sampled_path_jumps_a_thin_wall_and_a_proven_one_goes_round_it():
+    coarse = ask(THIN, step=0.15)
+    start, goal = np.array([0.1, 0.3]), np.array([0.9, 0.4])
+    sampled = plan(coarse, 0, start, goal)
+    assert least_clearance(sampled.waypoints, THIN) < 0.0
+    assert search.prove(sampled, coarse).hit is not None
+    for seed in range(6):
+        path = plan(ask(THIN, step=0.15, finer=0.01), seed, start, goal, required=0.02)
+        assert least_clearance(path.waypoints, THIN) >= 0.02 - 1e-9
+        proof = search.prove(path, coarse, 0.02)
+        assert proof.hit is None
+        assert proof.states >= len(path) - 1
+
+
+def test_paths_that_cannot_be_proven_are_a_budget_failure_that_says_so():
+    failure = plan(ask(SHEET, step=0.15), iterations=200, rounds=2, required=0.01)
+    assert isinstance(failure, Failure)
+    assert failure.kind is FailureKind.BUDGET
+    assert failure.numbers["unproven_paths"] >= 1
+    assert "10.0 mm" in str(failure)
+
+
+def test_ends_that_are_too_near_are_blocked():
+    near = np.array([0.44, 0.5])
+    for start, goals, word in ((near, GOAL, "start"), (START, near, "goal")):
+        failure = plan(ask(), start=start, goals=goals, required=0.02)
+        assert failure.kind is FailureKind.BLOCKED
+        assert word in str(failure)
+    assert isinstance(plan(ask(), goals=np.array([near, GOAL]), required=0.02), Path)
+
+
+def test_a_proof_says_where_the_first_doubt_is():
+    path = Path("arm", np.array([[0.1, 0.5], [0.1, 0.1], [0.9, 0.1]]))
+    found = search.prove(path, ask(), 0.05)
+    assert found.hit == pytest.approx(1.0 + (0.40 - 0.1) / 0.8, abs=1e-3)
+    single = Path("arm", np.array([[0.44, 0.5]]))
+    assert search.prove(single, ask(), 0.009).hit is None
+    assert search.prove(single, ask(), 0.011).hit == 0.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_path_is_mended_where_it_is_not_proven(seed):
+    """The second edge crosses the wall, the second vertex stands in it."""
+    P = stub.planners()
+    raw = np.array([[0.1, 0.2], [0.2, 0.6], [0.5, 0.6], [0.8, 0.6], [0.9, 0.2]])
+    question = ask()
+    box = P.rules.Box(question.low, question.high, question.weights)
+    rules = P.rules.Rules(0.2, P.rules.UNBOUNDED, True, 0.01)
+    state = P.generator.seeded(seed, 0)
+    mended, used = P.plan.mend(question.table, box, rules, raw, 3000, state)
+    assert used > 0
+    assert least_clearance(mended, WALL) >= 0.01 - 1e-9
+    np.testing.assert_array_equal(mended[[0, 1]], raw[[0, 1]])
+    np.testing.assert_array_equal(mended[[-2, -1]], raw[[-2, -1]])
+
+
+def test_the_real_kernel_is_not_touched_by_the_stub():
+    assert sys.modules.get(stub.EDGES) is not stub
+    assert not hasattr(sys.modules.get(stub.EDGES), "Table")

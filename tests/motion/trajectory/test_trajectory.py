@@ -1,0 +1,319 @@
+"""Trajectories: ranges, lengths, sampling, joining and files, against dense sampling and SciPy."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+
+from galley.domain.errors import BadInput
+from galley.motion.path import Path
+from galley.motion.trajectory.archive import STORE_VERSION, write_archive
+from galley.motion.trajectory.timing import rest_to_rest
+from galley.motion.trajectory.trajectory import Trajectory
+from galley.tests.effort import examples
+
+some = settings(max_examples=examples(60), deadline=None)
+
+
+@st.composite
+def curves(draw):
+    """Pieces of any degree up to 7, some joints and pieces still; not continuous, on purpose."""
+    seed, n, degree, k = (draw(st.integers(low, high)) for low, high in LIMITS)
+    rng = np.random.default_rng(seed)
+    spans = 10.0 ** rng.uniform(-2, 0.5, n)
+    coefficients = rng.normal(size=(n, degree + 1, k))
+    coefficients *= rng.random((n, 1, k)) < 0.8  # some stand still
+    coefficients *= rng.random((1, degree + 1, 1)) < 0.8  # some powers are missing
+    return Trajectory("arm", np.concatenate([[0.0], np.cumsum(spans)]), coefficients)
+
+
+LIMITS = ((0, 10**6), (1, 5), (0, 7), (1, 4))
+
+
+@st.composite
+def continuous(draw):
+    """The same without jumps: each piece begins where the one before it ends."""
+    curve = draw(curves())
+    coefficients = curve.coefficients.copy()
+    spans = np.diff(curve.breaks)
+    for i in range(1, len(coefficients)):
+        powers = spans[i - 1] ** np.arange(coefficients.shape[1])
+        coefficients[i, 0] = np.tensordot(powers, coefficients[i - 1], axes=1)
+    return Trajectory("arm", curve.breaks, coefficients)
+
+
+def test_ends_are_the_first_and_the_last_state(robot):
+    path = Path("arm", np.random.default_rng(0).normal(size=(4, 7)))
+    trajectory = rest_to_rest(path, robot.group("arm"))
+    np.testing.assert_allclose(trajectory.start, path.start, atol=1e-12)
+    np.testing.assert_allclose(trajectory.end, path.end, atol=1e-9)
+
+
+@some
+@given(continuous())
+def test_extremes_are_never_passed_and_are_reached(trajectory):
+    low, high = trajectory.extremes()
+    dense = trajectory(np.linspace(0, trajectory.duration, 20_001))
+    slack = 1e-9 * (1 + np.abs(dense).max())
+    assert (dense >= low - slack).all()
+    assert (dense <= high + slack).all()
+    # Reached: between two samples a joint can go no further than its top speed allows.
+    reach = trajectory.peaks(1) * trajectory.duration / 20_000 + slack
+    assert (dense.min(axis=0) <= low + reach).all()
+    assert (dense.max(axis=0) >= high - reach).all()
+
+
+def test_extremes_of_a_parabola_lie_at_its_vertex():
+    # q = 3 t - t^2 on [0, 2]: highest at t = 1.5; its negative and a constant beside it.
+    rise = [0.0, 3.0, -1.0]
+    trajectory = Trajectory(
+        "arm", np.array([0.0, 2.0]), np.array([rise, [-c for c in rise], [7.0, 0, 0]]).T[None]
+    )
+    low, high = trajectory.extremes()
+    np.testing.assert_allclose(low, [0.0, -2.25, 7.0], atol=1e-12)
+    np.testing.assert_allclose(high, [2.25, 0.0, 7.0], atol=1e-12)
+
+
+def travel(trajectory, a, b):
+    """How far each joint goes from a to b (s), there and back counted, from dense samples."""
+    q = trajectory(np.linspace(a, b, 101))
+    return np.abs(np.diff(q, axis=0)).sum(axis=0)
+
+
+@some
+@given(continuous(), st.floats(0.01, 3.0), st.booleans())
+def test_resampled_states_are_never_further_apart_than_the_step(trajectory, step, each):
+    k = trajectory.coefficients.shape[2]
+    steps = step * np.arange(1, k + 1) if each else np.full(k, step)
+    # A coarse grid where the curve is long: the property is the same.
+    steps = steps * max(1.0, trajectory.length() / 300 / step)
+    times, states = trajectory.resampled(steps if each else steps[0])
+    assert times[0] == 0.0
+    assert times[-1] == trajectory.duration
+    assert (np.diff(times) > 0).all()
+    np.testing.assert_array_equal(states, trajectory(times))
+    slack = 1e-9 * (1 + np.abs(states).max())
+    assert (np.abs(np.diff(states, axis=0)) <= steps + slack).all()
+    for a, b in pairwise(times):
+        assert (travel(trajectory, a, b) <= steps + slack).all()
+
+
+def test_resampling_is_nearly_as_sparse_as_can_be(robot):
+    path = Path("arm", np.random.default_rng(1).uniform(-2, 2, (6, 7)))
+    trajectory = rest_to_rest(path, robot.group("arm"))
+    fewest = np.abs(np.diff(path.waypoints, axis=0)).max(axis=1).sum() / 0.01
+    times, _ = trajectory.resampled(0.01)
+    assert fewest <= len(times) - 1 <= 1.07 * fewest
+
+
+def test_resampling_counts_a_joint_that_goes_and_comes_back():
+    there_and_back = Trajectory(
+        "arm", np.array([0.0, 1.0]), np.array([0.0, 4.0, -4.0])[None, :, None]
+    )
+    _, states = there_and_back.resampled(0.25)
+    assert len(states) >= 9  # it travels 1 up and 1 down, though it ends where it began
+    assert states.max() >= 1.0 - 0.125  # half a step below the top at most
+
+
+def test_standing_still_is_resampled_to_its_ends():
+    still = Trajectory("arm", np.array([0.0, 0.5]), np.ones((1, 1, 3)))
+    times, states = still.resampled(0.1)
+    np.testing.assert_array_equal(times, [0.0, 0.5])
+    np.testing.assert_array_equal(states, np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("step", [0.0, -1.0, np.nan, [0.1, 0.0, 0.1]])
+def test_a_step_that_is_not_positive_is_refused(step):
+    still = Trajectory("arm", np.array([0.0, 0.5]), np.ones((1, 1, 3)))
+    with pytest.raises(ValueError, match="greater than 0"):
+        still.resampled(step)
+
+
+@some
+@given(continuous())
+def test_the_length_is_scipys_quadrature_of_the_speed(trajectory):
+    expected = 0.0
+    for a, b in zip(trajectory.breaks[:-1], trajectory.breaks[1:], strict=True):
+        middle = 0.5 * (a + b)  # derivatives of the piece, not of the next one, at its end
+
+        def speed(t, a=a, m=middle):
+            return float(np.linalg.norm(piece(trajectory, m, t - a)))
+
+        expected += quad(speed, a, b, epsabs=1e-12, epsrel=1e-10, limit=400)[0]
+    assert trajectory.length() == pytest.approx(expected, rel=1e-7, abs=1e-9)
+
+
+def piece(trajectory, inside, local):
+    """Velocity at ``local`` seconds into the piece that holds the time ``inside``."""
+    c = np.pad(trajectory.coefficients, ((0, 0), (0, 1), (0, 0)))
+    c = c[np.searchsorted(trajectory.breaks, inside) - 1]
+    return np.polynomial.polynomial.polyval(local, c[1:] * np.arange(1, len(c))[:, None])
+
+
+def test_the_length_of_a_polygon_is_that_of_its_segments(robot):
+    path = Path("arm", np.random.default_rng(2).uniform(-2, 2, (5, 7)))
+    assert rest_to_rest(path, robot.group("arm")).length() == pytest.approx(path.length, rel=1e-9)
+
+
+def test_the_length_counts_a_joint_that_turns_back():
+    # 4 t - 4 t^2 goes up to 1 and comes back: 2, with a kink of the speed at 0.5. And at 1 / 3,
+    # where no halving of a cell meets it: 2 t - 3 t^2 goes to 1 / 3 and then to -1.
+    for c, expected in (([0.0, 4.0, -4.0], 2.0), ([0.0, 2.0, -3.0], 1 / 3 + 4 / 3)):
+        bent = Trajectory("arm", np.array([0.0, 1.0]), np.array(c)[None, :, None])
+        assert bent.length() == pytest.approx(expected, rel=1e-9)
+
+
+@some
+@given(curves(), st.floats(0.001, 1.0))
+def test_samples_are_a_period_apart_and_end_with_the_end(trajectory, dt):
+    t, q, v, a = trajectory.sampled(dt)
+    assert t[0] == 0.0
+    assert t[-1] == trajectory.duration
+    np.testing.assert_allclose(np.diff(t)[:-1], dt, rtol=1e-9)
+    assert 0.0 < t[-1] - t[-2] <= dt * (1 + 1e-5)
+    for order, values in enumerate((q, v, a)):
+        np.testing.assert_array_equal(values, trajectory(t, order))
+
+
+@pytest.mark.parametrize("duration", [0.3, 0.7, 1.1, 2.3, 5.0])
+def test_a_whole_number_of_periods_makes_no_sliver_at_the_end(duration):
+    still = Trajectory("arm", np.array([0.0, duration]), np.ones((1, 1, 3)))
+    assert len(still.sampled(0.001).times) == round(duration * 1000) + 1
+
+
+def test_joining_plays_one_after_the_other(robot):
+    group = robot.group("arm")
+    rng = np.random.default_rng(3)
+    points = rng.uniform(-1, 1, (3, 7))
+    one, two = (rest_to_rest(Path("arm", points[k : k + 2]), group) for k in range(2))
+    still = Trajectory("arm", np.array([0.0, 0.4]), points[1][None, None, :])  # another degree
+    whole = one.joined(still, two)
+    assert whole.duration == pytest.approx(one.duration + 0.4 + two.duration)
+    for part, begin in ((one, 0.0), (still, one.duration), (two, one.duration + 0.4)):
+        t = np.linspace(1e-6, part.duration - 1e-6, 50)
+        for order in range(3):
+            np.testing.assert_allclose(whole(begin + t, order), part(t, order), atol=1e-6)
+    assert whole.length() == pytest.approx(one.length() + two.length())
+
+
+def test_joining_refuses_gaps_and_other_groups():
+    a = Trajectory("arm", np.array([0.0, 1.0]), np.zeros((1, 1, 3)))
+    b = Trajectory("arm", np.array([0.0, 1.0]), np.full((1, 1, 3), 0.01))
+    with pytest.raises(ValueError, match=r"0\.01 away"):
+        a.joined(b)
+    assert a.joined(b, tolerance=0.02).duration == 2.0
+    with pytest.raises(ValueError, match="'base'"):
+        a.joined(Trajectory("base", np.array([0.0, 1.0]), np.zeros((1, 1, 3))))
+
+
+@some
+@given(curves())
+def test_a_saved_trajectory_comes_back_bit_for_bit(tmp_path_factory, trajectory):
+    file = tmp_path_factory.mktemp("saved") / "one.npz"
+    trajectory.save(file)
+    loaded = Trajectory.load(file)
+    assert loaded.group == trajectory.group
+    np.testing.assert_array_equal(loaded.breaks, trajectory.breaks)
+    np.testing.assert_array_equal(loaded.coefficients, trajectory.coefficients)
+    assert [p.name for p in file.parent.iterdir()] == ["one.npz"], "nothing half-written is left"
+
+
+def test_loading_one_of_several_is_refused(tmp_path):
+    curve = ("arm", np.array([0.0, 1.0]), np.zeros((1, 1, 3)))
+    write_archive(tmp_path / "two.npz", [curve, curve])
+    with pytest.raises(BadInput, match="holds 2 trajectories"):
+        Trajectory.load(tmp_path / "two.npz")
+
+
+@pytest.mark.parametrize(
+    ("breaks", "coefficients"),
+    [
+        ([0.0, np.nan], np.zeros((1, 1, 3))),
+        ([0.0, 1.0], np.full((1, 1, 3), np.inf)),
+        ([1.0, 2.0], np.zeros((1, 1, 3))),
+        ([0.0, 1.0, 0.5], np.zeros((2, 1, 3))),
+        ([0.0], np.zeros((0, 1, 3))),
+        ([0.0, 1.0], np.full((1, 2, 3), 1e300)),
+        ([0.0, 1e200], np.ones((1, 3, 3))),
+        ([0.0, 1.0], np.zeros((1, 3))),
+    ],
+)
+def test_numbers_that_make_no_trajectory_are_bad_input(breaks, coefficients, tmp_path):
+    write_archive(tmp_path / "bad.npz", [("arm", np.array(breaks), coefficients)])
+    with pytest.raises(BadInput, match="holds no trajectories"):
+        Trajectory.load(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize(
+    ("breaks", "coefficients"),
+    [
+        ([0.5, 1.0], np.zeros((1, 1, 3))),
+        ([0.0, np.nan], np.zeros((1, 1, 3))),
+        ([0.0, np.nan, 1.0], np.zeros((2, 1, 3))),
+        ([0.0, np.inf], np.zeros((1, 1, 3))),
+        ([0.0], np.zeros((0, 1, 3))),
+        ([0.0, 1.0], np.zeros((1, 0, 3))),
+        ([0.0, 1.0], np.zeros((1, 1, 0))),
+        ([0.0, 1.0], np.full((1, 1, 3), np.nan)),
+        ([0.0, 1.0], np.full((1, 1, 3), -np.inf)),
+        ([0.0, 1.0, 1.0], np.zeros((2, 1, 3))),
+    ],
+)
+def test_no_trajectory_is_made_of_such_numbers(breaks, coefficients):
+    with pytest.raises(ValueError, match=r"must|needs"):
+        Trajectory("arm", np.array(breaks), coefficients)
+
+
+def test_a_derivative_of_negative_order_is_refused():
+    still = Trajectory("arm", np.array([0.0, 0.5]), np.ones((1, 1, 3)))
+    with pytest.raises(ValueError, match="order must be 0 or more, got -1"):
+        still(0.1, -1)
+
+
+def with_columns(path, **columns):
+    """An archive of one trajectory, some of its columns replaced."""
+    good = {
+        "store_version": np.array(STORE_VERSION),
+        "group": np.array(["arm"]),
+        "0_breaks": np.array([0.0, 1.0]),
+        "0_coefficients": np.zeros((1, 1, 3)),
+    }
+    np.savez(path, **(good | columns))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"store_version": np.array(np.inf)},
+        {"store_version": np.array(2.5)},
+        {"store_version": np.array([2])},
+        {"group": np.array("arm")},
+        {"group": np.array([["arm", "arm"]])},
+        {"group": np.array([7])},
+        {"0_breaks": np.array([0.0, 1.0 + 1j])},
+        {"0_breaks": np.array(["0", "1"])},
+        {"0_coefficients": np.full((1, 1, 3), 1 + 1j)},
+        {"0_breaks": np.array([0.0, 1e-10])},
+        {"0_breaks": np.array([0.0, 5e-324])},
+    ],
+)
+def test_columns_of_another_kind_are_bad_input(columns, tmp_path):
+    with_columns(tmp_path / "good.npz")
+    assert Trajectory.load(tmp_path / "good.npz").duration == 1.0
+    with_columns(tmp_path / "bad.npz", **columns)
+    with pytest.raises(BadInput, match="holds no trajectories") as caught:
+        Trajectory.load(tmp_path / "bad.npz")
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_folder_that_is_not_there_is_bad_input(tmp_path):
+    still = Trajectory("arm", np.array([0.0, 0.5]), np.ones((1, 1, 3)))
+    with pytest.raises(BadInput, match="folder does not exist"):
+        still.save(tmp_path / "no" / "one.npz")
+    with pytest.raises(BadInput, match="is a folder"):
+        still.save(tmp_path)
+    with pytest.raises(BadInput, match="is a folder"):
+        Trajectory.load(tmp_path)

@@ -1,0 +1,273 @@
+"""PDDLGym as a second opinion, and the form of plan files."""
+
+import random
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from galley.domain.errors import BadInput
+from galley.domain.pddl.reader import read_domain, read_problem
+from galley.planning.checks.gym_replay import ReplayStatus, replay
+from galley.planning.checks.validation import read_plan, validate_actions
+from galley.planning.operators import GroundAction
+from galley.tests.planning.random_tasks import ADL, make
+from galley.tests.planning.reference import Reference
+
+KITCHEN = Path(str(files("galley.domain").joinpath("kitchen")))
+PLAN = """
+(navigate center burner) (pick sugar burner h1) (navigate burner countertop)
+(place sugar countertop h1) (navigate countertop burner) (pick spam burner h1)
+(navigate burner drawer) (stow spam drawer h1)
+"""
+
+
+@pytest.fixture(scope="module")
+def kitchen(tmp_path_factory):
+    domain = read_domain(KITCHEN / "kitchen.pddl")
+    problem = read_problem(KITCHEN / "task.pddl", domain)
+    plan = tmp_path_factory.mktemp("kitchen") / "plan.txt"
+    plan.write_text(PLAN)
+    return domain, problem, read_plan(plan)
+
+
+def both(folder, domain, problem):
+    (folder / "d.pddl").write_text(domain)
+    (folder / "p.pddl").write_text(problem)
+    read = read_domain(folder / "d.pddl")
+    return read, read_problem(folder / "p.pddl", read)
+
+
+@pytest.mark.parametrize(("name", "length"), [("task", 8), ("sugar_only", 4)])
+def test_pddlgym_agrees_with_the_kitchen(name, length, kitchen):
+    domain, _, actions = kitchen
+    problem = read_problem(KITCHEN / f"{name}.pddl", domain)
+    outcome = replay(domain, problem, actions[:length])
+    assert outcome.status is ReplayStatus.AGREES
+    assert outcome.steps == length
+
+
+def test_an_action_that_is_not_applicable(kitchen):
+    domain, problem, actions = kitchen
+    outcome = replay(domain, problem, (*actions[:3], *actions[5:]))
+    assert outcome.status is ReplayStatus.DISAGREES
+    assert outcome.message.startswith("step 4, (pick spam burner h1)")
+    assert outcome.steps == 3
+
+
+def test_standing_still_is_no_drive(kitchen):
+    domain, problem, _ = kitchen
+    outcome = replay(domain, problem, [GroundAction("navigate", ("center", "center"))])
+    assert outcome.status is ReplayStatus.DISAGREES
+    assert "not applicable" in outcome.message
+
+
+def test_a_plan_that_stops_short(kitchen):
+    domain, problem, actions = kitchen
+    outcome = replay(domain, problem, actions[:-1])
+    assert outcome.status is ReplayStatus.DISAGREES
+    assert "goal" in outcome.message
+
+
+@pytest.mark.parametrize(
+    ("name", "args"), [("fly", ()), ("navigate", ("center",)), ("navigate", ("center", "moon"))]
+)
+def test_an_action_that_does_not_exist(kitchen, name, args):
+    domain, problem, _ = kitchen
+    outcome = replay(domain, problem, [GroundAction(name, args)])
+    assert outcome.status is ReplayStatus.DISAGREES
+    assert "no such action" in outcome.message
+
+
+def test_a_state_that_differs_is_noticed(kitchen, tmp_path):
+    # Our domain is read first, then the file that PDDLGym will read forgets an effect.
+    text = (KITCHEN / "kitchen.pddl").read_text()
+    task = (KITCHEN / "task.pddl").read_text()
+    domain, problem = both(tmp_path, text, task)
+    (tmp_path / "d.pddl").write_text(text.replace("(not (on ?obj ?fur)) ", ""))
+    outcome = replay(domain, problem, kitchen[2])
+    assert outcome.status is ReplayStatus.DISAGREES
+    assert "step 2" in outcome.message
+    assert "(on sugar burner) too much" in outcome.message
+
+
+def pddl(action, goal="(q o)", init="(p o)"):
+    """A domain around one action, and a problem."""
+    return (
+        "(define (domain d) (:requirements :adl :action-costs) (:types\n s - t\n t - object)"
+        "(:constants c - t) (:predicates (p ?x - t) (q ?x - t) (r ?x - t ?y - t))"
+        f"(:functions (total-cost) - number) {action})",
+        f"(define (problem p) (:domain d) (:objects o - t) (:init {init}) (:goal {goal}))",
+    )
+
+
+HEAD = "(:action a :parameters (?x - t) :precondition"
+UNREADABLE = {
+    "shared type": ("(:action a :parameters (?x ?y - t) :precondition (p ?x) :effect (q ?x))", ""),
+    "no precondition": ("(:action a :parameters (?x - t) :effect (q ?x))", ""),
+    "dashed variable": (
+        "(:action a :parameters (?x-1 - t) :precondition (p ?x-1) :effect (q ?x-1))",
+        "the dash in '?x-1' in action 'a'",
+    ),
+    "either": (
+        "(:action a :parameters (?x - (either s t)) :precondition (p ?x) :effect (q ?x))",
+        "'either' in action 'a'",
+    ),
+    "named as a predicate": (
+        "(:action q :parameters (?x - t) :precondition (p ?x) :effect (q ?x))",
+        "a predicate and an action of one name, 'q'",
+    ),
+    "or": (f"{HEAD} (or (p ?x) (q ?x)) :effect (q ?x))", "a disjunction in action 'a'"),
+    "imply": (f"{HEAD} (imply (q ?x) (p ?x)) :effect (q ?x))", "an implication in action 'a'"),
+    "not": (f"{HEAD} (not (and (q ?x) (p ?x))) :effect (q ?x))", "a negated formula in action"),
+    "exists": (f"{HEAD} (exists (?y - t) (p ?y)) :effect (q ?x))", "'exists' in action 'a'"),
+    "forall": (f"{HEAD} (forall (?y - s) (p ?y)) :effect (q ?x))", "'forall' in action 'a'"),
+    "when": (f"{HEAD} (p ?x) :effect (when (p ?x) (q ?x)))", "a conditional effect in action"),
+    "for each": (f"{HEAD} (p ?x) :effect (forall (?y - t) (q ?y)))", "a universal effect in"),
+    "cost": (f"{HEAD} (p ?x) :effect (and (q ?x) (increase (total-cost) 2)))", "action costs in"),
+    "repeated": (
+        f"{HEAD} (not (r ?x ?x)) :effect (q ?x))",
+        "the repeated argument in precondition",
+    ),
+    "constants": (f"{HEAD} (not (p c)) :effect (q ?x))", "(not (p c)), about constants alone, of"),
+    "nested": (f"{HEAD} (and (and (p ?x))) :effect (q ?x))", "the nested condition of action 'a'"),
+}
+
+
+@pytest.mark.parametrize(("action", "words"), UNREADABLE.values(), ids=UNREADABLE)
+def test_beyond_pddlgym_is_said_in_one_line(tmp_path, action, words, capfd):
+    domain, problem = both(tmp_path, *pddl(action))
+    schema = domain.actions[0]
+    plan = [GroundAction(schema.name, ("o",) * len(schema.parameters))]
+    assert validate_actions(domain, problem, plan).valid
+    outcome = replay(domain, problem, plan)
+    assert outcome.status is ReplayStatus.UNREADABLE
+    assert words in outcome.message
+    assert outcome.message.startswith("PDDLGym can't")
+    assert "\n" not in outcome.message
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        ({"goal": "(exists (?y - t) (q ?y))"}, "'exists' in the goal"),
+        ({"goal": "(or (q o) (q c))"}, "a disjunction in the goal"),
+        ({"init": "(p o) (not (q c))"}, "PDDLGym takes a negated fact of :init for one that holds"),
+    ],
+)
+def test_a_problem_beyond_pddlgym(tmp_path, problem, words):
+    domain, problem = both(tmp_path, *pddl(f"{HEAD} (p ?x) :effect (q ?x))", **problem))
+    outcome = replay(domain, problem, [GroundAction("a", ("o",))])
+    assert (outcome.status, outcome.steps) == (ReplayStatus.UNREADABLE, 0)
+    assert words in outcome.message
+
+
+def test_what_pddlgym_does_read(tmp_path):
+    # Equality, constants as arguments, repeated arguments in effects, a nested goal.
+    action = (
+        f"{HEAD} (and (not (= ?x c)) (not (r ?x c))) :effect (and (r ?x ?x) (not (p ?x)) (q c)))"
+    )
+    goal = "(and (r o o) (and (not (p o)) (q c)))"
+    domain, problem = both(tmp_path, *pddl(action, goal))
+    assert replay(domain, problem, [GroundAction("a", ("o",))]).status is ReplayStatus.AGREES
+    outcome = replay(domain, problem, [GroundAction("a", ("c",))])
+    assert outcome.message == "step 1, (a c): PDDLGym finds the action not applicable"
+
+
+def test_pddlgym_agrees_with_the_validator_on_random_tasks(tmp_path):
+    literals = replace(
+        ADL,
+        disjunctive=False,
+        quantified=False,
+        conditional=False,
+        universal=False,
+        costs=False,
+        either=False,
+    )
+    seen = []
+    for seed in range(60):
+        task = make(seed, literals)
+        domain, problem = both(tmp_path, task.domain_text, task.problem_text)
+        reference = Reference(domain, problem)
+        plans = [[m.label for m in random.Random(seed).choices(reference.moves, k=4)]]
+        if reference.shortest() is not None:
+            plans.append(reference.plans(reference.shortest())[0][1])
+        for labels in plans:
+            actions = [GroundAction(name, tuple(args)) for name, *args in labels]
+            verdict = validate_actions(domain, problem, actions)
+            outcome = replay(domain, problem, actions)
+            seen.append(str(outcome.status))
+            if outcome.status is ReplayStatus.UNREADABLE:
+                continue
+            assert (outcome.status is ReplayStatus.AGREES) == verdict.valid, (outcome, verdict)
+            if verdict.step is not None:
+                assert outcome.steps == verdict.step
+                assert "PDDLGym finds the action not applicable" in outcome.message
+            elif not verdict.valid:
+                assert "does not find the goal reached" in outcome.message
+    assert seen.count("agrees") > 25
+    assert seen.count("disagrees") > 20
+
+
+def test_files_that_are_gone(kitchen, tmp_path):
+    domain, problem = both(
+        tmp_path,
+        "(define (domain d))",
+        "(define (problem p) (:domain d) (:init) (:goal ()))",
+    )
+    Path(domain.file).unlink()
+    outcome = replay(domain, problem, [])
+    assert outcome.status is ReplayStatus.UNREADABLE
+    assert "no such file" in outcome.message
+
+
+def test_replay_is_silent_and_leaves_nothing(tmp_path):
+    code = (
+        "import sys\n"
+        "from galley.domain.pddl.reader import read_domain, read_problem\n"
+        "from galley.planning.checks.gym_replay import replay\n"
+        "from galley.planning.checks.validation import read_plan\n"
+        "d = read_domain(sys.argv[1]); p = read_problem(sys.argv[2], d)\n"
+        "for _ in range(2):\n"
+        "    assert replay(d, p, read_plan(sys.argv[3])).status == 'agrees'\n"
+        "from gym.envs.registration import registry\n"
+        "assert not any('Galley' in each for each in registry)\n"
+    )
+    (tmp_path / "plan.txt").write_text(PLAN)
+    paths = [KITCHEN / "kitchen.pddl", KITCHEN / "task.pddl", tmp_path / "plan.txt"]
+    before = set(Path(tempfile.gettempdir()).glob("galley-replay-*"))
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, paths)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert set(Path(tempfile.gettempdir()).glob("galley-replay-*")) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "what"),
+    [
+        ("(a b)\npick", 2, 1, "expected an action"),
+        ("(a b)\n  ()", 2, 3, "needs a name"),
+        ("(a ?x)", 1, 4, "a variable can't stand here"),
+        ("(a (b))", 1, 4, "expected an object"),
+        ("(a b)\n(c d", 2, 1, "never closed"),
+        ("(a b))", 1, 6, "closes nothing"),
+    ],
+)
+def test_plan_file_faults(tmp_path, text, line, column, what):
+    (tmp_path / "plan.txt").write_text(text)
+    with pytest.raises(BadInput) as caught:
+        read_plan(tmp_path / "plan.txt")
+    (fault,) = caught.value.errors
+    assert (fault.line, fault.column) == (line, column)
+    assert what in fault.what
+
+
+def test_empty_plan_file(tmp_path):
+    (tmp_path / "plan.txt").write_text("; nothing to do\n")
+    assert read_plan(tmp_path / "plan.txt") == ()

@@ -1,0 +1,384 @@
+"""Greedy search and A* against the exhaustive reference, and their heuristics state by state."""
+
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+import pytest
+
+import galley.domain
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.pddl.reader import read_domain, read_problem
+from galley.planning import Limits, Plan
+from galley.planning.limits import Meter
+from galley.planning.searches.astar import astar, numba_installed
+from galley.planning.searches.greedy import greedy, without_needless
+from galley.planning.searches.landmark_cut import InformedSearch, LandmarkCut
+from galley.planning.searches.relaxed import RelaxedPlans, RelaxedTask
+from galley.planning.searches.uniform_cost import UniformCost, whole_costs
+from galley.planning.states.space import state_space
+from galley.planning.task import ground
+from galley.tests.planning.random_tasks import ADL, STRIPS, make
+from galley.tests.planning.reference import Reference, mask_of
+
+needs_numba = pytest.mark.skipif(not numba_installed(), reason="needs numba")
+ASTAR = import_module("galley.planning.searches.astar")
+INFORMED = import_module("galley.planning.searches.landmark_cut")
+UNIFORM_COST = import_module("galley.planning.searches.uniform_cost")
+SEEDS = range(120)
+CONDITIONAL = replace(ADL, quantified=False, either=False, hierarchy=False)
+
+
+@cache
+def case(seed):
+    features = (ADL, CONDITIONAL, STRIPS)[seed % 3]
+    random = make(seed, features)
+    task = ground(random.domain, random.problem)
+    return task, Reference(random.domain, random.problem)
+
+
+def run(reference, plan):
+    """The last state of a plan by the reference; fails where an action can't be done."""
+    state, cost = reference.init, 0
+    for action in plan.actions:
+        label = (action.name, *action.args)
+        state = reference.step(state, label)
+        assert state is not None
+        cost += reference.by_label[label].cost
+    assert plan.cost == pytest.approx(cost)
+    return state
+
+
+def check(found, reference):
+    """Whether ``found`` is a plan; fails where it is wrong about that."""
+    if reference.cheapest() is None:
+        assert isinstance(found, Failure)
+        assert found.kind is FailureKind.CONTRADICTION
+        # A conflict is read off all states: one that overlooks some would be too small.
+        names = found.certificate["conflict"]
+        conflict = [goal for goal in reference.problem.goal if str(goal) in names]
+        assert conflict
+        assert not reference.reachable(*conflict)
+        for dropped in conflict:
+            assert reference.reachable(*(goal for goal in conflict if goal is not dropped))
+        return False
+    assert isinstance(found, Plan)
+    assert reference.is_goal(run(reference, found))
+    return True
+
+
+@pytest.mark.parametrize(
+    "heuristic", ["auto", "blind", pytest.param("landmark-cut", marks=needs_numba)]
+)
+def test_astar_is_optimal(heuristic):
+    solved = 0
+    for seed in SEEDS:
+        task, reference = case(seed)
+        found = astar(task, heuristic=heuristic)
+        if check(found, reference):
+            solved += 1
+            assert found.cost == pytest.approx(reference.cheapest()), seed
+        assert found == replaced(astar(task, heuristic=heuristic), found)
+    assert solved > 40
+
+
+def replaced(found, like):
+    """``found`` with the seconds of ``like``."""
+    if isinstance(found, Plan):
+        return replace(found, seconds=like.seconds)
+    return replace(found, numbers={**found.numbers, **like.numbers})
+
+
+def test_greedy_finds_plans():
+    solved = 0
+    for seed in SEEDS:
+        task, reference = case(seed)
+        found = greedy(task)
+        solved += check(found, reference)
+        assert found == replaced(greedy(task), found)
+    assert solved > 40
+
+
+def test_uniform_cost_in_arrays_is_the_same(monkeypatch):
+    def solve(task):
+        return astar(task, heuristic="blind")
+
+    plain = [solve(case(seed)[0]) for seed in SEEDS]
+    monkeypatch.setattr(UNIFORM_COST, "_LARGE", 1)
+    for seed, before in zip(SEEDS, plain, strict=True):
+        found = solve(case(seed)[0])
+        assert type(found) is type(before)
+        if check(found, case(seed)[1]):
+            assert found.cost == before.cost
+
+
+@needs_numba
+def test_turns_reach_the_same_optimum(monkeypatch):
+    monkeypatch.setattr(ASTAR, "_EFFORT", 4)
+    monkeypatch.setattr(ASTAR, "_BLIND_TURN", 4)
+    monkeypatch.setattr(ASTAR, "_INFORMED_TURN", 1)
+    monkeypatch.setattr(ASTAR, "_BLIND_MOST", 40)
+    for seed in SEEDS:
+        task, reference = case(seed)
+        found = astar(task)
+        if check(found, reference):
+            assert found.cost == pytest.approx(reference.cheapest())
+
+
+@pytest.mark.parametrize("trouble", ["missing", "broken"])
+def test_without_numba_it_stays_blind(monkeypatch, trouble, caplog):
+    def broken(*_):
+        raise ImportError("Numba needs another NumPy")
+
+    if trouble == "missing":
+        monkeypatch.setattr(ASTAR, "numba_installed", lambda: False)
+    else:
+        monkeypatch.setattr(ASTAR, "numba_installed", lambda: True)
+        monkeypatch.setattr(INFORMED, "InformedSearch", broken)
+    monkeypatch.setattr(ASTAR, "_EFFORT", 4)
+    for seed in SEEDS[:20]:
+        task, reference = case(seed)
+        check(astar(task), reference)
+    assert ("another NumPy" in caplog.text) == (trouble == "broken")
+
+
+# --- heuristics ----------------------------------------------------------------------------------
+
+
+def packed_states(task, reference, space):
+    for state in reference.edges:
+        yield state, space.packing.encode(mask_of(task, state))
+
+
+@needs_numba
+def test_landmark_cut_never_overestimates():
+    informative = states = 0
+    for seed in SEEDS:
+        task, reference = case(seed)
+        space = state_space(task)
+        costs, scale = whole_costs(each.cost for each in space.operators)
+        heuristic = LandmarkCut(RelaxedTask(space), costs)
+        for state, packed in packed_states(task, reference, space):
+            estimate = heuristic.estimate(packed)
+            left = reference.to_go.get(state)
+            if left is None:
+                continue
+            assert estimate is not None, f"{seed}: a dead end that is none"
+            assert estimate <= left * scale + 1e-6, seed
+            assert estimate == 0 or not reference.is_goal(state)
+            states += 1
+            informative += estimate == left * scale
+    assert informative > 0.5 * states > 500
+
+
+GRIPPER = """(define (domain gripper) (:requirements :strips :action-costs)
+  (:predicates (room ?r) (ball ?b) (at ?b ?r) (robot ?r) (free ?h) (hand ?h) (in ?b ?h))
+  (:functions (total-cost) - number)
+  (:action move :parameters (?a ?b) :precondition (and (room ?a) (room ?b) (robot ?a))
+    :effect (and (not (robot ?a)) (robot ?b) (increase (total-cost) 3)))
+  (:action grab :parameters (?b ?r ?h)
+    :precondition (and (hand ?h) (at ?b ?r) (robot ?r) (free ?h))
+    :effect (and (not (free ?h)) (not (at ?b ?r)) (in ?b ?h) (increase (total-cost) 1)))
+  (:action drop :parameters (?b ?r ?h) :precondition (and (room ?r) (in ?b ?h) (robot ?r))
+    :effect (and (free ?h) (at ?b ?r) (not (in ?b ?h)) (increase (total-cost) 2))))"""
+BALLS = """(define (problem p) (:domain gripper) (:objects l m r b c d x y)
+  (:init (room l) (room m) (room r) (hand x) (hand y) (free x) (free y) (robot m)
+    (ball b) (ball c) (ball d) (at b l) (at c l) (at d m) (= (total-cost) 0))
+  (:goal (and (at b r) (at c m) (at d l))) (:metric minimize (total-cost)))"""
+
+
+@needs_numba
+@pytest.mark.parametrize("make_task", [lambda: task_of(GRIPPER, BALLS), lambda: ground_kitchen(2)])
+def test_landmark_cut_among_many_ways(make_task):
+    # Here, unlike in most random tasks, cuts begin behind facts dearer than the goal's cheapest.
+    task = make_task()
+    reference = Reference(task.domain, task.problem)
+    space = state_space(task)
+    costs, _ = whole_costs(each.cost for each in space.operators)
+    heuristic = LandmarkCut(RelaxedTask(space), costs)
+    for state, packed in packed_states(task, reference, space):
+        if state in reference.to_go:
+            assert heuristic.estimate(packed) <= reference.to_go[state]
+
+
+@needs_numba
+def test_a_cut_crosses_every_way():
+    # To the goal by "to-g" costs 4, though h_max makes it 2; by "finish" it costs 3. A cut that
+    # leaves out "finish", since it starts at a fact as dear as the goal seems, counts 4.
+    makers = [("a", "()", 1), ("b", "()", 1), ("c", "()", 1), ("s", "()", 2)]
+    makers.append(("g", "(and (a) (b) (c))", 1))
+    parts = [
+        f"(:action to-{made} :parameters () :precondition {needed}"
+        f" :effect (and ({made}) (increase (total-cost) {cost})))"
+        for made, needed, cost in makers
+    ]
+    parts.append(
+        "(:action finish :parameters () :precondition (s)"
+        " :effect (and (g) (increase (total-cost) 1)))"
+    )
+    task = task_of(
+        "(define (domain d) (:requirements :strips :action-costs)"
+        f"(:predicates (a) (b) (c) (s) (g)) (:functions (total-cost) - number) {' '.join(parts)})",
+        "(define (problem p) (:domain d) (:init (= (total-cost) 0)) (:goal (g))"
+        " (:metric minimize (total-cost)))",
+    )
+    space = state_space(task)
+    costs, _ = whole_costs(each.cost for each in space.operators)
+    assert LandmarkCut(RelaxedTask(space), costs).estimate(space.init) == 3
+
+
+@needs_numba
+def test_parts_of_an_action_share_its_cost():
+    # One action of cost 1 reaches both halves of the goal by separate conditional effects. Counted
+    # for each, it would cost 2.
+    text = """(define (domain d) (:requirements :conditional-effects)
+      (:predicates (a) (b) (c) (d))
+      (:action both :parameters () :precondition ()
+        :effect (and (when (a) (c)) (when (b) (d)))))"""
+    problem = "(define (problem p) (:domain d) (:init (a) (b)) (:goal (and (c) (d))))"
+    task = task_of(text, problem)
+    space = state_space(task)
+    assert LandmarkCut(RelaxedTask(space), [1]).estimate(space.init) == 1
+
+
+def task_of(domain_text, problem_text):
+    with TemporaryDirectory() as folder:
+        paths = Path(folder, "d.pddl"), Path(folder, "p.pddl")
+        for path, text in zip(paths, (domain_text, problem_text), strict=True):
+            path.write_text(text)
+        domain = read_domain(paths[0])
+        return ground(domain, read_problem(paths[1], domain))
+
+
+def relaxed_holds(condition, true, false):
+    return (
+        condition.pre & true == condition.pre
+        and condition.neg & false == condition.neg
+        and all(any(relaxed_holds(p, true, false) for p in choice) for choice in condition.any_of)
+    )
+
+
+def test_relaxed_plans_are_plans_of_the_relaxed_task():
+    plans = 0
+    for seed in SEEDS:
+        task, reference = case(seed)
+        space = state_space(task)
+        heuristic = RelaxedPlans(RelaxedTask(space), [1] * len(space.operators))
+        for state, packed in packed_states(task, reference, space):
+            found = heuristic.plan(packed)
+            if found is None:
+                assert state not in reference.to_go, f"{seed}: a dead end that is none"
+                continue
+            actions, preferred = found
+            assert preferred <= actions
+            assert all(space.operators[i].applicable(mask_of(task, state)) for i in preferred)
+            true = mask_of(task, state)
+            false = ~true
+            before = None
+            while before != (true, false):  # one action may be needed for several of its effects
+                before = true, false
+                for index in actions:
+                    operator = space.operators[index]
+                    if not relaxed_holds(operator.condition, true, false):
+                        continue
+                    add, delete = operator.add, operator.delete
+                    for effect in operator.conditional:
+                        if relaxed_holds(effect.condition, true, false):
+                            add, delete = add | effect.add, delete | effect.delete
+                    true, false = true | add, false | delete
+            assert relaxed_holds(task.goal, true, false), seed
+            assert (not actions) == reference.is_goal(state)
+            plans += 1
+    assert plans > 500
+
+
+# --- limits, cleanup, size -----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def kitchen():
+    return ground_kitchen(6)
+
+
+def ground_kitchen(items):
+    """Items on five pieces of furniture, each wanted on the next, every third in the drawer."""
+    text = Path(galley.domain.__file__).with_name("kitchen").joinpath("kitchen.pddl").read_text()
+    names = [f"i{n}" for n in range(items)]
+    init = " ".join(f"(on {n} f{i * 2 % 5})" for i, n in enumerate(names))
+    goal = " ".join(
+        f"(inside {n} drawer)" if i % 3 == 2 else f"(on {n} f{(i * 2 + 1) % 5})"
+        for i, n in enumerate(names)
+    )
+    problem = f"""(define (problem p) (:domain kitchen)
+      (:objects f0 f1 f2 f3 f4 drawer - furniture {" ".join(names)} - objective h1 - hand)
+      (:init (near f0) (empty h1) {init}) (:goal (and {goal})))"""
+    return task_of(text, problem)
+
+
+@pytest.mark.parametrize("limits", [Limits(nodes=5), Limits(seconds=0), Limits(memory_mib=1)])
+@pytest.mark.parametrize(
+    "search",
+    [
+        greedy,
+        lambda task, limits: astar(task, limits, "blind"),
+        pytest.param(lambda task, limits: astar(task, limits, "landmark-cut"), marks=needs_numba),
+    ],
+)
+def test_a_limit_is_no_proof(kitchen, search, limits):
+    found = search(kitchen, limits)
+    assert isinstance(found, Failure)
+    assert found.kind is FailureKind.BUDGET
+    assert found.numbers["expanded"] <= 5
+    assert found.certificate is None
+
+
+@needs_numba
+def test_blind_and_informed_agree_on_a_kitchen(kitchen):
+    blind = astar(kitchen, heuristic="blind")
+    informed = astar(kitchen, heuristic="landmark-cut")
+    assert blind.cost == informed.cost
+    assert informed.expanded < blind.expanded / 20
+
+
+def test_searches_go_on_where_they_stopped(kitchen):
+    space = state_space(kitchen)
+    costs, _ = whole_costs(each.cost for each in space.operators)
+    kinds = [UniformCost, InformedSearch] if numba_installed() else [UniformCost]
+    for kind in kinds:
+        whole, parts = kind(space, costs), kind(space, costs)
+        meter = Meter(Limits())
+        whole.run(10**9, meter)
+        while not parts.done:
+            before = parts.expanded
+            parts.run(100, meter)
+            assert parts.expanded > before or parts.done
+        assert parts.plan() == whole.plan()
+
+
+def test_greedy_solves_large_kitchens_at_once():
+    task = ground_kitchen(20)
+    found = greedy(task, Limits(nodes=2000))
+    assert isinstance(found, Plan)
+    began = perf_counter()
+    greedy(ground_kitchen(10))
+    assert perf_counter() - began < 2  # it takes a tenth
+
+
+def test_needless_actions_are_left_out(kitchen):
+    plan = greedy(kitchen)
+    by_name = {str(each.action): each for each in kitchen.operators}
+    needed = [by_name[str(each)] for each in plan.actions]
+    detour = [by_name["(navigate f0 f4)"], by_name["(navigate f4 f0)"]]
+    assert without_needless(kitchen, detour + needed) == needed
+    assert without_needless(kitchen, needed) == needed
+
+
+def test_costs_are_exact_decimals():
+    assert whole_costs([0.1, 0.25, 3.0, 0.0]) == ([2, 5, 60, 0], 20)
+    tenths, scale = whole_costs([0.1, 0.2, 0.3])
+    assert tenths[0] + tenths[1] == tenths[2]
+    assert scale == 10
+    assert whole_costs([]) == ([], 1)

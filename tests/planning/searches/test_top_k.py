@@ -1,0 +1,268 @@
+"""Top-k planning against the exhaustive reference: the same plans, in the order of their costs."""
+
+from functools import cache
+from itertools import islice, pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter, sleep
+
+import pytest
+
+import galley.domain
+from galley.domain.failure import FailureKind
+from galley.domain.pddl.reader import read_domain, read_problem
+from galley.planning import Limits, plans
+from galley.planning.task import ground
+from galley.tests.planning.random_tasks import ADL, STRIPS, make
+from galley.tests.planning.reference import Reference, TooMany
+
+SEEDS = range(150)
+
+
+@cache
+def case(seed):
+    random = make(seed, (ADL, STRIPS)[seed % 2])
+    return ground(random.domain, random.problem), Reference(random.domain, random.problem)
+
+
+def labels(plan):
+    return tuple((each.name, *each.args) for each in plan.actions)
+
+
+def rank(task, plan):
+    """What plans are ordered by."""
+    order = {each.action: index for index, each in enumerate(task.operators)}
+    return plan.cost, len(plan.actions), [order[each] for each in plan.actions]
+
+
+def in_order(task, found):
+    """Whether plans come by cost, length and operators; costs may differ by rounding."""
+    ranks = [rank(task, plan) for plan in found]
+    return all((round(a[0], 6), *a[1:]) < (round(b[0], 6), *b[1:]) for a, b in pairwise(ranks))
+
+
+def test_all_plans_up_to_a_cost():
+    compared = free = 0
+    for seed in SEEDS:
+        task, reference = case(seed)
+        if reference.cheapest() is None:
+            continue
+        bound = reference.cheapest() + 3
+        try:
+            expected = reference.plans(bound, limit=1500)
+        except TooMany:
+            bound = reference.cheapest()
+            try:
+                expected = reference.plans(bound, limit=1500)
+            except TooMany:
+                continue
+        found = []
+        iterator = plans(task, Limits(nodes=200_000))
+        for plan in iterator:
+            if plan.cost > bound + 1e-6:
+                break
+            found.append(plan)
+        assert [p.cost for p in found] == pytest.approx([cost for cost, _ in expected]), seed
+        assert {labels(p) for p in found} == {actions for _, actions in expected}, seed
+        assert len({labels(p) for p in found}) == len(found)
+        assert in_order(task, found), seed
+        assert iterator.failure is None
+        compared += len(found)
+        free += any(move.cost == 0 for move in reference.moves)
+    assert compared > 1000
+    assert free > 10
+
+
+def test_it_ends_when_there_are_no_more():
+    ended = 0
+    for seed in SEEDS:
+        task, reference = case(seed)
+        iterator = plans(task)
+        found = list(islice(iterator, 400))
+        if len(found) == 400:
+            assert not iterator.complete
+            continue
+        assert iterator.complete
+        ended += bool(found)
+        expected = reference.plans(float("inf")) if reference.cheapest() is not None else []
+        assert {labels(p) for p in found} == {actions for _, actions in expected}, seed
+        assert next(iterator, None) is None
+        if not expected:
+            assert iterator.failure.kind is FailureKind.CONTRADICTION
+            assert iterator.failure.certificate is not None
+        else:
+            assert iterator.failure is None
+    assert ended > 10
+
+
+def walks(reference, most):
+    """All plans of at most so many actions, loops included."""
+    found = []
+
+    def extend(state, cost, done):
+        if reference.is_goal(state):
+            found.append((cost, len(done), tuple(done)))
+        if len(done) < most:
+            for move, after in reference.edges[state]:
+                extend(after, cost + move.cost, [*done, move.label])
+
+    extend(reference.init, 0, [])
+    return found
+
+
+def test_with_loops():
+    compared = 0
+    for seed in SEEDS:
+        task, reference = case(seed)
+        steps = sum(map(len, reference.edges.values())) / len(reference.edges)
+        shortest = reference.shortest()
+        if shortest is None or steps ** (shortest + 2) > 20_000:
+            continue
+        # Each longer plan costs at least as much as its actions do.
+        least = min((move.cost for move in reference.moves), default=1)
+        expected = walks(reference, shortest + 2)
+        bound = least * (shortest + 3)
+        expected = sorted((c, n, a) for c, n, a in expected if c < bound)
+        found = []
+        for plan in plans(task, Limits(nodes=100_000), loopless=False):
+            if plan.cost >= bound - 1e-9:
+                break
+            found.append(plan)
+        assert [(p.cost, len(p.actions)) for p in found] == [(c, n) for c, n, _ in expected], seed
+        assert {labels(p) for p in found} == {a for _, _, a in expected}
+        compared += len(found)
+    assert compared > 100
+
+
+def test_the_same_every_time():
+    for seed in SEEDS[:40]:
+        task, _ = case(seed)
+        first, second = ([labels(p) for p in islice(plans(task), 50)] for _ in range(2))
+        assert first == second
+
+
+# --- tasks made by hand --------------------------------------------------------------------------
+
+
+def task_of(domain_text, problem_text):
+    with TemporaryDirectory() as folder:
+        paths = Path(folder, "d.pddl"), Path(folder, "p.pddl")
+        for path, text in zip(paths, (domain_text, problem_text), strict=True):
+            path.write_text(text)
+        domain = read_domain(paths[0])
+        return ground(domain, read_problem(paths[1], domain))
+
+
+SWITCHES = """(define (domain switches)
+  (:requirements :strips :negative-preconditions :action-costs)
+  (:predicates (on ?s) (used ?s))
+  (:functions (total-cost) - number)
+  (:action turn-on :parameters (?s) :precondition (not (on ?s))
+    :effect (and (on ?s) (increase (total-cost) 0)))
+  (:action turn-off :parameters (?s) :precondition (on ?s)
+    :effect (and (not (on ?s)) (increase (total-cost) {off}))))"""
+
+
+def switches(off="0", goal="(on a)"):
+    return task_of(
+        SWITCHES.format(off=off),
+        f"""(define (problem p) (:domain switches) (:objects a b) (:init (= (total-cost) 0))
+        (:goal {goal}) (:metric minimize (total-cost)))""",
+    )
+
+
+def texts(iterator, count=None):
+    return [str(plan).replace("\n", " ") for plan in islice(iterator, count)]
+
+
+def test_plans_go_through_free_actions_and_beyond_goals():
+    found = plans(switches())
+    assert texts(found) == [
+        "(turn-on a)",
+        "(turn-on a) (turn-on b)",
+        "(turn-on b) (turn-on a)",
+        "(turn-on b) (turn-on a) (turn-off b)",
+    ]
+    assert found.complete
+
+
+def test_free_loops_come_by_length():
+    found = texts(plans(switches(), loopless=False), 20)
+    assert found[:3] == ["(turn-on a)", "(turn-on a) (turn-on b)", "(turn-on b) (turn-on a)"]
+    assert found[3] == "(turn-on a) (turn-on b) (turn-off b)"
+    assert "(turn-on a) (turn-off a) (turn-on a)" in found
+    assert [each.count("(") for each in found] == sorted(each.count("(") for each in found)
+
+
+def test_decimal_costs_decide_before_length():
+    found = texts(plans(switches(off="0.1"), loopless=False), 7)
+    assert "(turn-off" not in " ".join(found[:3])
+    assert all(each.count("turn-off") == 1 for each in found[3:])
+
+
+def test_a_goal_that_holds_already():
+    found = plans(switches(goal="(not (on b))"))
+    first = next(found)
+    assert first.actions == ()
+    assert first.cost == 0
+    assert texts(found)[0] == "(turn-on a)"
+
+
+def test_no_plan_is_explained():
+    found = plans(switches(goal="(used a)"))
+    assert list(found) == []
+    assert found.complete
+    assert found.failure.certificate["reason"] == "unreachable"
+    contradiction = plans(switches(goal="(or (and (on a) (used b)) (used a))"))
+    assert list(contradiction) == []
+    assert contradiction.failure.kind is FailureKind.CONTRADICTION
+
+
+def kitchen(items, furniture=4):
+    text = Path(galley.domain.__file__).with_name("kitchen").joinpath("kitchen.pddl").read_text()
+    names = [f"i{n}" for n in range(items)]
+    places = [f"f{n}" for n in range(furniture)]
+    init = " ".join(f"(on {n} f{i % furniture})" for i, n in enumerate(names))
+    goal = " ".join(f"(on {n} f{(i + 1) % furniture})" for i, n in enumerate(names))
+    return task_of(
+        text,
+        f"""(define (problem p) (:domain kitchen)
+        (:objects {" ".join(places)} - furniture {" ".join(names)} - objective h1 - hand)
+        (:init (near f0) (empty h1) {init}) (:goal (and {goal})))""",
+    )
+
+
+def test_a_thousand_plans_of_a_kitchen():
+    task = kitchen(4)
+    began = perf_counter()
+    found = list(islice(plans(task), 1000))
+    assert perf_counter() - began < 3  # it takes a tenth
+    assert len({labels(p) for p in found}) == 1000
+    assert in_order(task, found)
+    assert found[0].expanded < found[-1].expanded
+
+
+@pytest.mark.parametrize("nodes", [0, 1, 1000, 30_000])
+def test_limits_on_nodes(nodes):
+    iterator = plans(kitchen(4), Limits(nodes=nodes))
+    found = list(islice(iterator, 10**5))
+    assert iterator.failure.kind is FailureKind.BUDGET
+    assert iterator.failure.numbers["expanded"] == nodes
+    assert not iterator.complete
+    assert bool(found) == (nodes == 30_000)
+    assert all(plan.expanded <= nodes for plan in found)
+
+
+def test_limits_hold_among_free_loops():
+    iterator = plans(switches(), Limits(nodes=2000), loopless=False)
+    found = list(iterator)
+    assert len(found) > 100
+    assert {plan.cost for plan in found} == {0}
+    assert iterator.failure.kind is FailureKind.BUDGET
+
+
+def test_the_callers_time_does_not_count():
+    iterator = plans(kitchen(2), Limits(seconds=5))
+    first = next(iterator)
+    sleep(0.3)
+    assert next(iterator).seconds < first.seconds + 0.25

@@ -1,0 +1,119 @@
+"""The Panda's forward kinematics, limits and finger geometry, against the URDF and its meshes."""
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from ssik.prebuilt.franka import panda_ik as ssik_panda
+
+from galley.domain.frames import frozen, rotation_about, rotation_z, transform
+from galley.robots.panda.ik import DF, DH, LIMITS
+from galley.robots.panda.kinematics import (
+    FINGER_HEIGHT,
+    FINGER_STROKE,
+    X_FH,
+    forward,
+    link_frames,
+    p_HT,
+)
+from galley.robots.panda.urdf import panda_folder
+
+
+@pytest.fixture(scope="module")
+def urdf():
+    return ET.parse(panda_folder() / "panda.urdf").getroot()
+
+
+def joint(urdf, name):
+    return next(element for element in urdf.iter("joint") if element.get("name") == name)
+
+
+def vertices(name):
+    lines = (panda_folder() / "meshes" / "collision" / name).read_text().splitlines()
+    return np.array([line.split()[1:4] for line in lines if line.startswith("v ")], dtype=float)
+
+
+def test_forward_agrees_with_ssik():
+    rng = np.random.default_rng(0)
+    for q in rng.uniform(LIMITS.lower, LIMITS.upper, (500, 7)):
+        assert forward(q) == pytest.approx(ssik_panda.fk(q), abs=1e-12)
+
+
+def test_zero_configuration_by_hand():
+    # Arm straight up, the flange 88 mm in front and hanging down by 107 mm.
+    expected = np.diag([1.0, -1.0, -1.0, 1.0])
+    expected[:3, 3] = [0.088, 0.0, 0.333 + 0.316 + 0.384 - 0.107]
+    assert forward(np.zeros(7)) == pytest.approx(expected, abs=1e-15)
+
+
+def test_batches_and_single_configurations_agree():
+    q = np.random.default_rng(1).uniform(LIMITS.lower, LIMITS.upper, (3, 4, 7))
+    assert forward(q).shape == (3, 4, 4, 4)
+    assert link_frames(q).shape == (3, 4, 9, 4, 4)
+    assert np.array_equal(link_frames(q)[1, 2], link_frames(q[1, 2]))
+    assert np.array_equal(link_frames(q)[..., 8, :, :], forward(q))
+
+
+def test_link_frames_are_the_dh_tables():
+    """The product of the table's transforms, written out as matrices, is the oracle."""
+    q = np.random.default_rng(3).uniform(LIMITS.lower, LIMITS.upper, 7)
+    X = np.eye(4)
+    for k, (a, alpha, d) in enumerate(DH):
+        across = transform(rotation_about((1, 0, 0), alpha), (a, 0.0, 0.0))
+        X = X @ across @ transform(rotation_z(q[k]), (0.0, 0.0, d))
+        assert link_frames(q)[k + 1] == pytest.approx(X, abs=1e-14)
+    assert link_frames(q)[8] == pytest.approx(X @ transform(None, (0.0, 0.0, DF)), abs=1e-14)
+
+
+def test_input_that_is_read_only_or_strided_is_taken():
+    q = np.random.default_rng(4).uniform(LIMITS.lower, LIMITS.upper, (5, 7))
+    assert np.array_equal(forward(q[::-1]), forward(q)[::-1])
+    assert np.array_equal(forward(frozen(q)), forward(q))
+    assert np.array_equal(forward(q[0].tolist()), forward(q[0]))
+    assert forward(np.empty((0, 7))).shape == (0, 4, 4)
+
+
+def test_link_frames_are_rigid():
+    q = np.random.default_rng(2).uniform(LIMITS.lower, LIMITS.upper, (200, 7))
+    R = link_frames(q)[..., :3, :3]
+    assert np.allclose(R @ np.swapaxes(R, -1, -2), np.eye(3), atol=1e-14)
+    assert np.allclose(np.linalg.det(R), 1.0)
+
+
+def test_limits_are_the_real_arms(urdf):
+    for k in range(7):
+        element = joint(urdf, f"panda_joint{k + 1}")
+        safety, hard = element.find("safety_controller"), element.find("limit")
+        assert LIMITS.lower[k] == float(safety.get("soft_lower_limit"))
+        assert LIMITS.upper[k] == float(safety.get("soft_upper_limit"))
+        assert LIMITS.velocity[k] == float(hard.get("velocity"))
+        # The trap: the file's hard limits are wider.
+        assert (
+            float(hard.get("lower")) < LIMITS.lower[k] < LIMITS.upper[k] < float(hard.get("upper"))
+        )
+
+
+def test_limits_are_read_only():
+    with pytest.raises(ValueError, match="read-only"):
+        LIMITS.lower[0] = 0.0
+
+
+def test_hand_and_finger_frames_are_the_urdfs(urdf):
+    yaw = float(joint(urdf, "panda_hand_joint").find("origin").get("rpy").split()[2])
+    assert X_FH[:3, :3] == pytest.approx(rotation_z(yaw), abs=1e-9)
+    assert X_FH[:3, 3] == pytest.approx(np.zeros(3))
+    finger = joint(urdf, "panda_finger_joint1")
+    assert [float(v) for v in finger.find("origin").get("xyz").split()] == [0, 0, FINGER_HEIGHT]
+    assert float(finger.find("limit").get("upper")) == FINGER_STROKE
+
+
+def test_grasp_centre_is_the_middle_of_the_pads():
+    # The pads are the part of the mesh that comes within half a millimetre of the middle plane y =
+    # 0.
+    finger = vertices("finger.obj")
+    pad = finger[np.abs(finger[:, 1]) < 5e-4]
+    assert finger[:, 1].min() > -5e-4  # nothing of a finger reaches beyond the middle plane
+    middle = FINGER_HEIGHT + 0.5 * (pad[:, 2].min() + pad[:, 2].max())
+    assert p_HT[2] == pytest.approx(middle, abs=5e-4)
+    assert p_HT[:2] == pytest.approx([0.0, 0.0])
+    assert p_HT[2] < FINGER_HEIGHT + finger[:, 2].max()  # between the pads, not beyond the tips

@@ -1,0 +1,220 @@
+"""The mobile Panda as one multibody: PyBullet and Drake load it and agree with our kinematics."""
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pybullet as p
+import pytest
+from pydrake.geometry import Role
+from pydrake.multibody.parsing import Parser
+from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
+from pydrake.systems.framework import DiagramBuilder
+
+from galley.domain.frames import rotation_from_quaternion, rotation_z, transform
+from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.robots.panda.ik import LIMITS
+from galley.robots.panda.kinematics import X_FH, forward
+from galley.robots.panda.mobile import base_pose, hand_pose, link0_pose
+from galley.robots.panda.models import LINKS, mobile_panda
+from galley.tests.robots.link_poses import link_poses
+
+
+@pytest.fixture(scope="module")
+def model():
+    return mobile_panda()
+
+
+@pytest.fixture(scope="module")
+def configurations(model):
+    lower = np.concatenate([group.lower for group in model.groups])
+    upper = np.concatenate([group.upper for group in model.groups])
+    return np.random.default_rng(0).uniform(lower, upper, (500, model.size))
+
+
+class Bullet:
+    """The robot loaded by PyBullet."""
+
+    def __init__(self, model, folder):
+        file = folder / "robot.urdf"
+        file.write_text(model.urdf)
+        self.client = p.connect(p.DIRECT)
+        self.body = p.loadURDF(str(file), useFixedBase=True, physicsClientId=self.client)
+        rows = [
+            p.getJointInfo(self.body, k, physicsClientId=self.client)
+            for k in range(p.getNumJoints(self.body, physicsClientId=self.client))
+        ]
+        self.joint = {row[1].decode(): row for row in rows}
+        self.link = {row[12].decode(): row[0] for row in rows}
+
+    def set(self, model, q):
+        for name, value in zip(model.joints, q, strict=True):
+            p.resetJointState(self.body, self.joint[name][0], value, physicsClientId=self.client)
+
+    def pose(self, link):
+        state = p.getLinkState(
+            self.body,
+            self.link[link],
+            computeForwardKinematics=True,
+            physicsClientId=self.client,
+        )
+        return transform(rotation_from_quaternion(state[5]), state[4])
+
+
+@pytest.fixture(scope="module")
+def bullet(model, tmp_path_factory):
+    world = Bullet(model, tmp_path_factory.mktemp("urdf"))
+    yield world
+    p.disconnect(world.client)
+
+
+@pytest.fixture(scope="module")
+def drake(model):
+    builder = DiagramBuilder()
+    plant, scene_graph = AddMultibodyPlantSceneGraph(builder, time_step=0.0)
+    Parser(plant).AddModelsFromString(model.urdf, "urdf")
+    plant.Finalize()
+    diagram = builder.Build()
+    root = diagram.CreateDefaultContext()
+    return diagram, root, plant, plant.GetMyContextFromRoot(root), scene_graph.model_inspector()
+
+
+def test_pybullet_agrees_on_every_link(model, bullet, configurations):
+    for q in configurations:
+        bullet.set(model, q)
+        for name, X_WL in link_poses(q).items():
+            assert bullet.pose(name) == pytest.approx(X_WL, abs=1e-6)
+
+
+def test_drake_agrees_on_every_link(model, drake, configurations):
+    _, _, plant, context, _ = drake
+    assert plant.num_positions() == model.size
+    for q in configurations:
+        plant.SetPositions(context, q)
+        for name, X_WL in link_poses(q).items():
+            X = plant.GetBodyByName(name).EvalPoseInWorld(context).GetAsMatrix4()
+            assert pytest.approx(X_WL, abs=1e-9) == X
+
+
+def test_the_order_of_q_is_drakes_and_the_models(model, drake):
+    plant = drake[2]
+    for k, name in enumerate(model.joints):
+        joint = plant.GetJointByName(name)
+        assert joint.position_start() == k
+        group = next(group for group in model.groups if name in group.joints)
+        i = group.joints.index(name)
+        assert joint.position_lower_limits()[0] == group.lower[i]
+        assert joint.position_upper_limits()[0] == group.upper[i]
+        assert joint.velocity_upper_limits()[0] == group.velocity[i]
+
+
+def test_pybullet_reads_the_same_limits(model, bullet):
+    for group in model.groups:
+        for k, name in enumerate(group.joints):
+            assert bullet.joint[name][8:10] == (group.lower[k], group.upper[k])
+
+
+def test_both_worlds_have_the_shapes(model, bullet, drake):
+    # 2 boxes on the column, one shape on each other link; a mesh that isn't found has none.
+    _, _, plant, _, inspector = drake
+    visuals = [row[1] for row in p.getVisualShapeData(bullet.body, physicsClientId=bullet.client)]
+    for name in model.links:
+        collisions = 2 if name == "column" else 1
+        k = bullet.link[name]
+        shapes = p.getCollisionShapeData(bullet.body, k, physicsClientId=bullet.client)
+        assert len(shapes) == collisions
+        frame = plant.GetBodyFrameIdOrThrow(plant.GetBodyByName(name).index())
+        assert len(inspector.GetGeometries(frame, Role.kProximity)) == collisions
+        looks = len(inspector.GetGeometries(frame, Role.kIllustration))
+        assert looks == visuals.count(k) > 0
+
+
+def test_no_other_link_has_a_collision_shape(model):
+    root = ET.fromstring(model.urdf)
+    shaped = {link.get("name") for link in root.iter("link") if link.find("collision") is not None}
+    assert shaped == set(model.links) == set(LINKS)
+
+
+def test_hand_pose_is_base_then_arm(configurations):
+    for q in configurations[:50]:
+        x, y, heading = q[:3]
+        X_WB = transform(rotation_z(heading), [x, y, 0.0])
+        X_BA = transform(translation=[-0.035, 0.0, 0.769])
+        assert hand_pose(q) == pytest.approx(X_WB @ X_BA @ forward(q[3:10]) @ X_FH, abs=1e-14)
+        assert link0_pose(q[:3]) == pytest.approx(X_WB @ X_BA, abs=1e-14)
+        assert base_pose(q[:3]) == pytest.approx(X_WB, abs=1e-14)
+
+
+def test_start_pose_of_the_kitchen():
+    # facts: heading pi puts link0 0.035 m further along world +x; the arm then faces world -x.
+    q = np.array([2.0, 0.0, np.pi, 0.012, -0.570, 0.0, -2.811, 0.0, 3.036, 0.741, 0.04, 0.04])
+    assert link0_pose(q[:3])[:3, 3] == pytest.approx([2.035, 0.0, 0.769])
+    assert hand_pose(q)[0, 3] < 2.0 - 0.2
+
+
+def test_groups(model):
+    assert [(group.name, group.size) for group in model.groups] == [
+        ("base", 3),
+        ("arm", 7),
+        ("fingers", 2),
+    ]
+    assert model.size == 12
+    assert model.slice("arm") == slice(3, 10)
+    arm = model.group("arm")
+    assert np.array_equal(arm.lower, LIMITS.lower)
+    for group in model.groups:
+        for values in (group.velocity, group.acceleration, group.jerk):
+            assert values.shape == (group.size,)
+            assert np.all(values > 0)
+    assert set(model.fingers) | {model.palm} <= set(model.links)
+
+
+def test_chassis_clears_the_floor_and_the_wheels_stand_on_it(model):
+    root = ET.fromstring(model.urdf)
+    chassis = next(link for link in root.iter("link") if link.get("name") == "chassis")
+    (collision,) = chassis.findall("collision")
+    size = numbers(collision.find("geometry/box").get("size"))
+    z = numbers(collision.find("origin").get("xyz"))[2]
+    assert z - size[2] / 2 == pytest.approx(0.03)
+    assert z + size[2] / 2 == pytest.approx(0.40)
+    assert size[:2] == pytest.approx([0.815, 0.634])
+    lowest = []
+    for visual in chassis.findall("visual"):
+        p_BV = numbers(visual.find("origin").get("xyz"))
+        box, cylinder = visual.find("geometry/box"), visual.find("geometry/cylinder")
+        if box is not None:
+            half = numbers(box.get("size")) / 2
+        else:
+            radius, length = float(cylinder.get("radius")), float(cylinder.get("length"))
+            half = np.array([radius, length / 2, radius])  # its axis is turned to lie along y
+            lowest.append(p_BV[2] - radius)
+        assert np.all(np.abs(p_BV[:2]) + half[:2] <= size[:2] / 2 + 1e-9)  # within the footprint
+    assert min(lowest) == pytest.approx(0.0, abs=1e-12)
+    assert sum(abs(z) < 1e-9 for z in lowest) == 4
+
+
+def numbers(text):
+    return np.array([float(value) for value in text.split()])
+
+
+def test_another_spec_moves_the_arm_and_the_limits():
+    spec = MobileBaseSpec(p_BA=(0.1, 0.02, 0.9), upper=(5.0, 1.0, 1.0))
+    assert link0_pose([0, 0, 0], spec)[:3, 3] == pytest.approx([0.1, 0.02, 0.9])
+    model = mobile_panda(spec)
+    assert model.group("base").upper.tolist() == [5.0, 1.0, 1.0]
+
+
+def test_a_nonsense_spec_is_refused():
+    with pytest.raises(ValueError, match="ground_gap"):
+        MobileBaseSpec(p_BA=(0.0, 0.0, 0.3))
+    with pytest.raises(ValueError, match="lower limits"):
+        MobileBaseSpec(lower=(3.0, 0.0, 0.0))
+
+
+def test_the_model_is_built_without_any_engine():
+    code = (
+        "import sys; from galley.robots import mobile_panda; mobile_panda();"
+        "assert not {'pybullet', 'pydrake', 'numba'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

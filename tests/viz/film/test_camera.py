@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import numpy as np
+
+from galley.domain.log import Log
+from galley.domain.scene.model import Scene
+from galley.robots import RobotModel
+from galley.viz.film.camera import film_cameras
+from galley.viz.film.frames import frame_times, sample
+from galley.viz.render.renderer import changed_window
+from galley.viz.render.sightlines import furniture_boxes, segment_distance, sight
+from galley.viz.render.view import Camera
+from galley.worlds.engines.drake_world import DrakeWorld
+
+NO_LINKS = np.zeros((0, 3))
+
+
+def test_projection_by_hand() -> None:
+    # 2 m from the target along +x, 90 degrees: half the height spans 2 m at the target.
+    camera = Camera([2.0, 0.0, 1.0], [0.0, 0.0, 1.0], np.pi / 2)
+    points = [[0, 0, 1], [0, 2, 1], [0, 0, 3], [0, 0, -1], [3, 0, 1]]
+    pixels, depth = camera.project(np.array(points, dtype=float), 400, 200)
+    by_hand = [[200, 100], [300, 100], [200, 0], [200, 200]]
+    np.testing.assert_allclose(pixels[:4], by_hand, atol=1e-9)
+    np.testing.assert_allclose(depth, [2, 2, 2, 2, -1])
+    assert np.isnan(pixels[4]).all()
+
+
+def test_walls_hide_and_open_drawers_are_boxes(scene: Scene) -> None:
+    closed = furniture_boxes(scene, np.zeros(len(scene.joints)))
+    eyes = np.array([[2.0, 0.6, 1.6], [-2.0, 0.6, 1.6], [1.0, 0.6, 0.2]])
+    stove = np.array([0.065, 0.625, 1.0])
+    assert sight(eyes, stove, closed, NO_LINKS).tolist() == [1.0, 0.0, 0.0]
+    drawer = np.array([[0.45, 1.2, 0.80]])
+    opened = furniture_boxes(scene, np.array([0.3, *np.zeros(len(scene.joints) - 1)]))
+    assert closed.distance(drawer)[0] > 0.1
+    assert opened.distance(drawer)[0] < 0.03
+    arm = np.array([[1.0, 0.6, 0.0], [1.0, 0.6, 2.0]])
+    assert sight(eyes[:1], stove, closed, arm).tolist() == [0.0]
+
+
+def test_distance_of_segments_against_dense_sampling() -> None:
+    rng = np.random.default_rng(0)
+    u = np.linspace(0, 1, 200)[:, None]
+    for _ in range(20):
+        a, b, c, d = rng.normal(size=(4, 3))
+        first, second = a + u * (b - a), c + u * (d - c)
+        dense = np.linalg.norm(first[:, None] - second[None], axis=2).min()
+        found = segment_distance(a[None], b[None], c, d)[0]
+        assert found <= dense + 1e-9
+        assert found > dense - 0.03
+
+
+def test_the_cameraman_is_smooth_keeps_clear_and_sees_the_hand(
+    scene: Scene, robot: RobotModel, log: Log
+) -> None:
+    fps = 10.0
+    frames = sample(log, robot, frame_times(log, fps))
+    lines = [str(line) for line in log.motions]
+    with DrakeWorld(scene, robot) as world:
+        cameras = film_cameras(frames, lines, scene, robot, world, fps)
+        assert len(cameras) == len(frames.time)
+        eyes = np.array([camera.position for camera in cameras])
+        assert np.linalg.norm(np.diff(eyes, axis=0), axis=1).max() * fps < 4.0  # m/s
+        assert len({id(camera) for camera in cameras}) < 0.6 * len(cameras)  # it rests
+        seen = []
+        for k in range(0, len(cameras), 5):
+            room = furniture_boxes(scene, frames.scene_q[k])
+            assert room.distance(eyes[k][None])[0] > 0.14
+            world.set_robot(frames.q[k])
+            X_WH = world.hand_pose()
+            hand = X_WH[:3, :3] @ robot.p_HT + X_WH[:3, 3]
+            pixels, depth = cameras[k].project(hand[None], 1280, 720)
+            assert depth[0] > 0
+            assert (pixels[0] > (64, 36)).all()
+            assert (pixels[0] < (1216, 600)).all()  # above the captions too
+            seen.append(sight(eyes[k][None], hand, room, NO_LINKS)[0])
+    assert np.mean(seen) > 0.9
+
+
+def test_window_holds_what_moved() -> None:
+    camera = Camera([2.0, 0.0, 1.0], [0.0, 0.0, 1.0])
+    box = 0.05 * np.array([[[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]], float)
+    a, b = np.eye(4)[None].copy(), np.eye(4)[None].copy()
+    a[0, :3, 3], b[0, :3, 3] = (0, 0.2, 1.2), (0, 0.3, 1.2)
+    assert changed_window(box[:0], a[:0], a[:0], camera, 1280, 720).tolist() == [0, 0, 0, 0]
+    left, top, right, bottom = changed_window(box, a, b, camera, 1280, 720)
+    corners = np.concatenate([box[0] + a[0, :3, 3], box[0] + b[0, :3, 3]])
+    pixels, _ = camera.project(corners, 1280, 720)
+    assert (pixels >= (left, top)).all()
+    assert (pixels <= (right, bottom)).all()
+    assert (right - left) * (bottom - top) < 0.15 * 1280 * 720
+
+
+def test_a_window_outside_of_the_picture_is_empty_and_a_large_one_is_all_of_it() -> None:
+    camera = Camera([2.0, 0.0, 1.0], [0.0, 0.0, 1.0])
+    box = 0.05 * np.array([[[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]], float)
+    a, b = np.eye(4)[None].copy(), np.eye(4)[None].copy()
+    a[0, :3, 3], b[0, :3, 3] = (0, 5.0, 1.2), (0, 5.1, 1.2)
+    assert changed_window(box, a, b, camera, 1280, 720).tolist() == [0, 0, 0, 0]
+    a[0, :3, 3], b[0, :3, 3] = (0, -1.4, 0.3), (0, 1.4, 1.7)
+    assert changed_window(box, a, b, camera, 1280, 720).tolist() == [0, 0, 1280, 720]
+    b[0, :3, 3] = (1.98, 0, 1)  # around the camera
+    assert changed_window(box, a, b, camera, 1280, 720).tolist() == [0, 0, 1280, 720]

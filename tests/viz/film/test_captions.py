@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from galley.domain.log import Log
+from galley.robots import RobotModel
+from galley.viz.film.captions import (
+    Caption,
+    action_captions,
+    caption_height,
+    draw_caption,
+    film_captions,
+    finger_force,
+    speed_badge,
+)
+from galley.viz.film.frames import frame_times, sample
+
+FULL = Caption("3/8  place sugar countertop", "approach", "12.4 s", "2x speed", "Galley")
+
+
+def picture(width: int, height: int) -> np.ndarray:
+    return np.full((height, width, 3), 200, dtype=np.uint8)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (854, 480), (640, 360)])
+def test_the_bar_is_dark_with_bright_letters(width: int, height: int) -> None:
+    before = picture(width, height)
+    after = draw_caption(before, FULL)
+    assert (before == 200).all()  # a copy is drawn on
+    bar = caption_height(height)
+    assert (after[2 * bar : height - bar] == 200).all()  # between the tags above and the bar
+    foot = after[height - bar :].astype(int)
+    letters = foot.min(axis=2) > 190
+    rows, columns = np.flatnonzero(letters.any(axis=1)), np.flatnonzero(letters.any(axis=0))
+    assert 0.3 * bar < np.ptp(rows) < 0.9 * bar  # letters a third of the bar or more, none cut off
+    assert rows.min() > 1
+    assert rows.max() < bar - 2
+    assert columns.min() < 0.05 * width
+    assert np.median(foot) < 80
+    orange = (foot[..., 0] > 200) & (foot[..., 2] < 120)
+    assert orange.sum() > 30  # the phase
+
+
+def test_tags_stand_in_their_corners() -> None:
+    plain = picture(1280, 720)
+    only = draw_caption(plain, Caption(badge="2x speed"))
+    changed = np.argwhere((only != 200).any(axis=2))
+    assert changed[:, 0].max() < 100
+    assert changed[:, 1].min() > 1000
+    only = draw_caption(plain, Caption(title="Galley"))
+    changed = np.argwhere((only != 200).any(axis=2))
+    assert changed[:, 0].max() < 100
+    assert changed[:, 1].max() < 300
+    assert (draw_caption(plain, Caption()) == plain).all()
+
+
+def test_a_long_action_ends_in_dots_before_phase_and_clock() -> None:
+    long = draw_caption(picture(640, 360), Caption("4/9  " + "stow " * 40, "approach", "1.0 s"))
+    foot = long[-caption_height(360) :].astype(int)
+    orange = (foot[..., 0] > 200) & (foot[..., 2] < 120)
+    assert orange.any()
+    assert np.flatnonzero(orange.any(axis=0)).max() < 640 - 40
+
+
+def test_actions_are_counted() -> None:
+    lines = ["navigate a b | drive", "pick s b h | approach", "pick s b h | retreat"]
+    assert action_captions(lines) == [
+        ("1/2  navigate a b", "drive"),
+        ("2/2  pick s b h", "approach"),
+        ("2/2  pick s b h", "retreat"),
+    ]
+    assert speed_badge(1.0) == ""
+    assert speed_badge(2.5) == "2.5x speed"
+
+
+def test_a_recovery_is_told_apart_from_its_action() -> None:
+    lines = ["(pick s b h) | reach", "recovery 1: (pick s b h) | reach"]
+    assert action_captions(lines) == [("1/2  pick s b h", "reach"), ("2/2  pick s b h", "reach")]
+
+
+def touched(log: Log, robot: RobotModel) -> Log:
+    """The log with the left finger pressing with 30 + 8 N on two things, the right one with 31."""
+    left, right = robot.fingers
+    return replace(
+        log,
+        mode="physics",
+        motions=np.array(["(a) | drive", "recovery 1: (b) | lower", "recovery 1: (b) | lift"]),
+        ends=np.array(["", "contact, 12 N", "panda_hand met wall, 90 N"]),
+        names=np.array([left, "sugar_box", right, "range"]),
+        contact_step=np.array([50, 50, 50, 50]),
+        contact_pair=np.array([[0, 1], [3, 0], [2, 1], [1, 3]]),
+        contact_distance=np.zeros(4),
+        contact_force=np.array([30.0, 8.0, 31.0, 500.0]),
+    )
+
+
+def test_the_force_shown_is_that_of_the_finger_that_presses_most(
+    log: Log, robot: RobotModel
+) -> None:
+    force = finger_force(touched(log, robot), robot)
+    assert force[50] == 38.0
+    assert np.delete(force, 50).max() == 0.0
+    assert (finger_force(log, robot) == 0.0).all()
+    unknown = replace(touched(log, robot), contact_force=np.full(4, np.nan))
+    assert (finger_force(unknown, robot) == 0.0).all()
+
+
+def test_a_film_says_what_ended_motions_and_when_it_is_recovering(
+    log: Log, robot: RobotModel
+) -> None:
+    run = touched(log, robot)
+    frames = sample(run, robot, frame_times(run, 10.0, hold=1.0))
+    told = film_captions(run, frames, robot, 1.0, "")
+    at = {round(float(t), 1): caption for t, caption in zip(frames.time, told, strict=True)}
+    assert at[1.0].alert == at[1.0].event == ""
+    assert at[5.0].alert == "recovery 1"
+    assert at[5.0].action == "2/2  b"
+    assert at[5.0].force == 38
+    assert at[7.8].event == ""
+    assert at[8.2].event == "lower: contact, 12 N"
+    assert at[8.2].expected
+    assert at[10.0].event == ""  # it is gone again
+    assert told[-1].event == "lift: panda_hand met wall, 90 N"
+    assert not told[-1].expected
+    assert {caption.mode for caption in told} == {"physics"}
+
+
+def colored(picture: np.ndarray, color: tuple[int, int, int]) -> np.ndarray:
+    return np.abs(picture.astype(int) - color).max(axis=2) < 40
+
+
+def test_what_a_physics_run_has_is_seen_in_the_picture() -> None:
+    plain = picture(1280, 720)
+    words = Caption("1/2  a", "b", "1.0 s", mode="physics", event="b: grip, 40 N", force=40)
+    fine = draw_caption(plain, words)
+    green, red = (110, 214, 140), (255, 110, 96)
+    rows, columns = np.nonzero(colored(fine, green))
+    assert len(rows) > 50
+    assert rows.min() > 580
+    assert rows.max() < 720 - caption_height(720)
+    assert columns.max() < 640
+    wrong = draw_caption(plain, replace(words, expected=False))
+    assert not colored(wrong, green).any()
+    assert colored(wrong, red).sum() > 50
+
+    def gauge(force: int) -> int:
+        drawn = draw_caption(plain, Caption(force=force))
+        return int(colored(drawn[:, 640:], (250, 150, 40)).sum())
+
+    assert gauge(0) == 0
+    assert gauge(60) == pytest.approx(3 * gauge(20), rel=0.1)
+    assert gauge(900) == gauge(80)
+    alert = draw_caption(plain, Caption(alert="recovery 1", title="Galley"))
+    rows, columns = np.nonzero((alert[..., 0] > 150) & (alert[..., 2] < 90))
+    assert len(rows) > 2000
+    assert rows.max() < 150
+    assert columns.max() < 400
+
+
+def test_in_a_narrow_picture_force_and_event_stand_above_each_other() -> None:
+    words = Caption("a", "b", "1.0 s", event="open drawer: close fingers: grip, 39 N", force=41)
+    narrow = draw_caption(picture(480, 400), words)
+    alone = draw_caption(picture(480, 400), replace(words, event=""))
+    changed = np.argwhere((narrow != alone).any(axis=2))
+    gauge = np.argwhere((alone != 200).any(axis=2))
+    above = gauge[gauge[:, 0] < 400 - caption_height(400)]
+    assert changed[:, 0].max() < above[:, 0].min()

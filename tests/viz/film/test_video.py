@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import imageio_ffmpeg
+import numpy as np
+import pytest
+
+from galley.domain.errors import BadInput
+from galley.domain.log import Log
+from galley.domain.scene.model import Scene
+from galley.robots import RobotModel
+from galley.viz.film.frames import frame_times, sample
+from galley.viz.film.video import CHUNK, FilmJob, drawn, encoded, film
+from galley.viz.render.view import Camera
+
+
+def stream(path: Path) -> str:
+    """What ffmpeg says of a file."""
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-i", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+
+def decoded(path: Path) -> np.ndarray:
+    """All pictures (F, h, w, 3) of a film."""
+    frames = imageio_ffmpeg.read_frames(str(path))
+    width, height = next(frames)["size"]
+    return np.array([np.frombuffer(f, np.uint8).reshape(height, width, 3) for f in frames])
+
+
+def test_a_film_is_what_it_says(log: Log, scene: Scene, robot: RobotModel, tmp_path: Path) -> None:
+    path = tmp_path / "run.mp4"
+    calls: list[tuple[int, int]] = []
+    info = film(
+        log,
+        scene,
+        robot,
+        path,
+        fps=10.0,
+        width=320,
+        height=240,
+        speed=2.0,
+        hold=0.5,
+        title="Test",
+        progress=lambda done, count: calls.append((done, count)),
+    )
+    assert info.frames == 61 + 5
+    assert calls[-1] == (66, 66)
+    assert len(calls) == 66
+    said = stream(path)
+    assert "Video: h264" in said
+    assert "yuv420p" in said
+    assert "320x240" in said
+    assert re.search(r"\b10 fps", said)
+    count, seconds = imageio_ffmpeg.count_frames_and_secs(str(path))
+    assert count == 66
+    assert seconds == pytest.approx(info.duration_s) == pytest.approx(6.6)
+    data = path.read_bytes()
+    assert data.index(b"moov") < data.index(b"mdat")  # plays before it is loaded to the end
+    assert [p.name for p in tmp_path.iterdir()] == ["run.mp4"]
+    frames = decoded(path).astype(int)
+    assert frames[0].std() > 20  # not blank
+    assert np.abs(frames[0] - frames[-7]).max() > 60
+    assert np.abs(frames[-1] - frames[-3]).max() < 12  # it rests on the end
+
+
+def test_several_workers_draw_the_same_as_one_in_order(
+    log: Log, scene: Scene, robot: RobotModel
+) -> None:
+    frames = sample(log, robot, frame_times(log, 7.0))
+    count = len(frames.time)
+    assert count > 3 * CHUNK  # so that there is something to share
+    cameras = (Camera([2.6, 2.0, 1.8], [0.3, 0.6, 0.9]),) * count
+    job = FilmJob(scene, robot, frames, cameras, (), 160, 120)
+    alone = list(drawn(job, 1))
+    together = list(drawn(job, 3))
+    assert len(alone) == len(together) == count
+    # What is drawn in a window or as a whole may differ by rounding in single samples.
+    for a, b in zip(alone, together, strict=True):
+        assert (np.abs(a.astype(int) - b).max(axis=2) > 12).mean() < 2e-4
+    assert all((a == b).all() for a, b in zip(together, drawn(job, 3), strict=True))
+
+
+def test_a_worker_that_fails_is_reported(log: Log, scene: Scene, robot: RobotModel) -> None:
+    frames = sample(log, robot, np.array([0.0, 1.0]))
+    cameras = (Camera([2.6, 2.0, 1.8], [0.3, 0.6, 0.9]),) * 2
+    broken = replace(robot, urdf="<robot")
+    job = FilmJob(scene, broken, frames, cameras, (), 160, 120)
+    with pytest.raises(RuntimeError, match="drawing failed: ParseError"):
+        list(drawn(job, 1))
+
+
+def test_a_run_that_blew_up_ends_in_an_error(
+    log: Log, scene: Scene, robot: RobotModel, tmp_path: Path
+) -> None:
+    for wrong in (np.nan, 1e30):
+        items = log.items.copy()
+        items[60:, 0, 0] = wrong
+        camera = Camera([2.6, 2.0, 1.8], [0.3, 0.6, 0.9])
+        with pytest.raises(RuntimeError, match="far away"):
+            film(
+                replace(log, items=items),
+                scene,
+                robot,
+                tmp_path / "run.mp4",
+                fps=4.0,
+                width=160,
+                height=120,
+                camera=camera,
+            )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_film_given_up_leaves_nothing(
+    log: Log, scene: Scene, robot: RobotModel, tmp_path: Path
+) -> None:
+    class GaveUpError(Exception):
+        pass
+
+    def stop(done: int, _: int) -> None:
+        assert not (tmp_path / "run.mp4").exists()
+        if done == 3:
+            raise GaveUpError
+
+    threads = threading.active_count()
+    before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+    for _ in range(2):
+        with pytest.raises(GaveUpError):
+            film(
+                log,
+                scene,
+                robot,
+                tmp_path / "run.mp4",
+                fps=10.0,
+                width=160,
+                height=120,
+                workers=1,
+                progress=stop,
+            )
+        assert threading.active_count() == threads
+    assert list(tmp_path.iterdir()) == []
+    if before:
+        assert len(os.listdir("/proc/self/fd")) < before + 12
+
+
+def test_odd_sizes_are_refused(log: Log, scene: Scene, robot: RobotModel, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="even"):
+        film(log, scene, robot, tmp_path / "run.mp4", width=321, height=240)
+
+
+def write(path: Path, height: int, width: int, count: int = 20) -> None:
+    with encoded(path, 10.0) as append:
+        for k in range(count):
+            append(np.full((height, width, 3), k, dtype=np.uint8))
+
+
+def test_what_ffmpeg_refuses_is_told_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=r"the encoder failed: .") as caught:
+        write(tmp_path / "a.mp4", 33, 35, 400)  # H.264 in yuv420p needs even sides
+    assert len(str(caught.value).splitlines()) == 1
+    assert "libx264" not in str(caught.value), "not ffmpeg's whole command"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", ["no/a.mp4", "a" * 300 + ".mp4"])
+def test_a_film_that_can_not_be_written_is_not_begun(path: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as caught:
+        write(tmp_path / path, 32, 32)
+    assert len(str(caught.value).splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_film_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
+    def broken(path: Path) -> None:
+        with encoded(path, 10.0) as append:
+            append(np.zeros((32, 32, 3), dtype=np.uint8))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        broken(tmp_path / "a.mp4")
+    assert list(tmp_path.iterdir()) == []
+    write(tmp_path / "a.mp4", 32, 32)
+    assert [p.name for p in tmp_path.iterdir()] == ["a.mp4"]

@@ -1,0 +1,105 @@
+"""The kitchen as Drake's VTK engine draws it; ``python -m`` with this module and a FILE writes it.
+
+An oracle for our renderer. Drake reads the same URDF texts as it does for its audits, with its own
+reader of meshes and textures. It needs EGL (on Debian libegl1 and libgl1-mesa-dri).
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from galley.domain.frames import Array
+from galley.domain.scene.model import Scene
+from galley.viz.render.view import Camera
+
+SIZE = (640, 480)
+CAMERAS = tuple(Camera(eye, [0.3, 0.6, 0.9]) for eye in ([2.3, 2.0, 1.8], [1.5, -0.9, 1.4]))
+
+
+def kitchen_state(scene: Scene) -> tuple[Array, Array]:
+    """The robot (n,) before the stove, and the joints (nj,) with a drawer open."""
+    q, scene_q = scene.robot.q.copy(), np.zeros(len(scene.joints))
+    q[:3], scene_q[0] = (0.95, 0.6, 2.5), 0.2
+    return q, scene_q
+
+
+def drake_pictures() -> Array:
+    """A picture (480, 640, 3) from each camera, lit as ours is."""
+    from pydrake.geometry import (
+        ClippingRange,
+        ColorRenderCamera,
+        LightParameter,
+        MakeRenderEngineVtk,
+        RenderCameraCore,
+        RenderEngineVtkParams,
+        Rgba,
+    )
+    from pydrake.math import RigidTransform
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
+    from pydrake.systems.framework import DiagramBuilder
+    from pydrake.systems.sensors import CameraInfo
+
+    from galley.domain.scene.reader import load_scene
+    from galley.engine import KITCHEN
+    from galley.robots import mobile_panda
+    from galley.viz.render.renderer import BACKGROUND
+    from galley.worlds.engines.drake_world import rigid_transform
+    from galley.worlds.engines.urdf import furniture_urdf, item_urdf
+
+    def lamp(frame: str, direction: tuple[float, ...], intensity: float) -> LightParameter:
+        return LightParameter(
+            type="directional",
+            frame=frame,
+            direction=np.array(direction),
+            intensity=intensity,
+            color=Rgba(1.0, 1.0, 1.0),
+        )
+
+    scene, robot = load_scene(KITCHEN / "kitchen.yaml"), mobile_panda()
+    lamps = [lamp("world", (-0.62, -0.34, -0.70), 0.66), lamp("camera", (0.12, 0.18, 1.0), 0.57)]
+    look = RenderEngineVtkParams(
+        default_clear_color=np.array(BACKGROUND), default_diffuse=None, lights=lamps
+    )
+    builder = DiagramBuilder()
+    plant, graph = AddMultibodyPlantSceneGraph(builder, time_step=0.0)
+    graph.AddRenderer("vtk", MakeRenderEngineVtk(look))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        texts = {"robot": robot.urdf, "furniture": furniture_urdf(scene, folder)}
+        texts |= {item.name: item_urdf(item, folder) for item in scene.items}
+        for model, text in texts.items():
+            (folder / f"{model}.urdf").write_text(text)
+            Parser(plant).AddModels(folder / f"{model}.urdf")
+        plant.Finalize()
+        diagram = builder.Build()
+        root = diagram.CreateDefaultContext()
+        context = plant.GetMyMutableContextFromRoot(root)
+        q, scene_q = kitchen_state(scene)
+        joints = zip([*robot.joints, *(j.name for j in scene.joints)], [*q, *scene_q], strict=True)
+        positions = plant.GetPositions(context)
+        for joint, value in joints:
+            positions[plant.GetJointByName(joint).position_start()] = value
+        plant.SetPositions(context, positions)
+        for item in scene.items:
+            body = plant.GetBodyByName(item.name)
+            plant.SetFreeBodyPose(context, body, rigid_transform(item.X_WI))
+        query = graph.get_query_output_port().Eval(graph.GetMyContextFromRoot(root))
+        pictures = []
+        for camera in CAMERAS:
+            focal = camera.focal(SIZE[1])
+            lens = CameraInfo(*SIZE, focal, focal, 0.5 * SIZE[0], 0.5 * SIZE[1])
+            core = RenderCameraCore("vtk", lens, ClippingRange(0.05, 30.0), RigidTransform())
+            picture = query.RenderColorImage(
+                ColorRenderCamera(core), graph.world_frame_id(), rigid_transform(camera.X_WC)
+            )
+            pictures.append(np.array(picture.data[..., :3], dtype=np.uint8))
+    return np.array(pictures)
+
+
+if __name__ == "__main__":
+    np.save(sys.argv[1], drake_pictures())

@@ -1,0 +1,141 @@
+"""Meshes of shapes and files, measured by their volumes, and where they are put."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from galley.domain.frames import Array, rotation_rpy, to_pose7, transform
+from galley.domain.scene.model import Scene
+from galley.robots import RobotModel
+from galley.viz.film.camera import TreeLinks
+from galley.viz.render.meshes import Mesh, box_mesh, cylinder_mesh, joined, sphere_mesh
+from galley.viz.render.obj_reader import read_obj
+from galley.viz.render.scene_meshes import SceneMeshes
+from galley.worlds.engines.drake_world import DrakeWorld
+
+CUBE = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n"
+SIDES = ("1 4 3 2", "5 6 7 8", "1 2 6 5", "2 3 7 6", "3 4 8 7", "4 1 5 8")
+
+
+def volume(mesh: Mesh) -> float:
+    """By the divergence theorem: positive if the triangles face outwards."""
+    a, b, c = (mesh.points[mesh.triangles[:, k]] for k in range(3))
+    return float((a * np.cross(b, c)).sum() / 6.0)
+
+
+def agreement(mesh: Mesh) -> Array:
+    """How far the triangles' own normals agree with those of their corners: 1 for wholly."""
+    a, b, c = (mesh.points[mesh.triangles[:, k]] for k in range(3))
+    flat = np.cross(b - a, c - a)
+    area = np.linalg.norm(flat, axis=1)
+    means = mesh.normals[mesh.triangles].mean(axis=1)
+    return np.asarray(((flat / np.maximum(area, 1e-12)[:, None]) * means).sum(axis=1)[area > 1e-12])
+
+
+@pytest.mark.parametrize(
+    ("mesh", "expected", "within"),
+    [
+        (box_mesh([0.2, 0.3, 0.5]), 0.03, 1e-12),
+        (cylinder_mesh(0.2, 0.5), np.pi * 0.04 * 0.5, 0.004),
+        (sphere_mesh(0.3), 4 / 3 * np.pi * 0.027, 0.01),
+    ],
+)
+def test_shapes_have_their_volumes_and_face_outwards(
+    mesh: Mesh, expected: float, within: float
+) -> None:
+    assert volume(mesh) == pytest.approx(expected, rel=within)
+    assert agreement(mesh).min() > 0.9
+    X = transform(rotation_rpy(0.3, -0.8, 2.0), [1.0, 2.0, 3.0])
+    moved = mesh.placed(X, [1.0, 2.0, 0.5])
+    assert volume(moved) == pytest.approx(volume(mesh))
+    assert agreement(moved).min() > 0.85
+    assert np.allclose(np.linalg.norm(moved.normals, axis=1), 1.0)
+    assert volume(joined([mesh, moved])) == pytest.approx(2 * volume(mesh))
+
+
+@pytest.mark.parametrize(
+    "corners",
+    [
+        lambda side: side,
+        lambda side: " ".join(f"{word}//" for word in side.split()),
+        lambda side: " ".join(str(int(word) - 9) for word in side.split()),  # counted from the end
+        lambda side: " ".join(f"{word}//1" for word in side.split()),
+    ],
+    ids=["plain", "slashes", "negative", "normals"],
+)
+def test_cubes_are_read_however_they_are_written(corners: object, tmp_path: Path) -> None:
+    assert callable(corners)
+    path = tmp_path / "cube.obj"
+    # The one normal that some of them name is meant for the top; there it turns nothing round.
+    sides = [
+        corners(side) if k == 1 or corners(side)[-2:] != "/1" else side
+        for k, side in enumerate(SIDES)
+    ]
+    path.write_text(CUBE + "vn 0 0 1\n" + "".join(f"f {side}\n" for side in sides))
+    mesh, own = read_obj(path)
+    assert not own
+    assert len(mesh.triangles) == 12
+    assert volume(mesh) == pytest.approx(1.0)
+    assert agreement(mesh).min() == pytest.approx(1.0)
+
+
+def test_colours_and_textures_come_from_the_materials(tmp_path: Path) -> None:
+    sheet = Image.new("RGB", (64, 64), (255, 0, 0))
+    sheet.paste((0, 0, 255), (32, 0, 64, 64))  # right half blue
+    sheet.save(tmp_path / "sheet.png")
+    (tmp_path / "a.mtl").write_text(
+        "newmtl green\nKd 0 1 0\nnewmtl picture\nKd 0.5 0.5 0.5\nmap_Kd sheet.png\n"
+    )
+    uvs = "vt 0.1 0.1\nvt 0.3 0.1\nvt 0.3 0.9\nvt 0.9 0.1\n"
+    (tmp_path / "a.obj").write_text(
+        f"mtllib a.mtl\n{CUBE}{uvs}usemtl green\nf 1 2 3\nusemtl picture\n"
+        "f 1/1 2/2 3/3\nf 5/1 6/4 7/3\n"
+    )
+    mesh, own = read_obj(tmp_path / "a.obj")
+    assert own
+    assert mesh.pictures.tolist() == [-1, -1, 0]  # a texture is kept where it shows more than one
+    np.testing.assert_allclose(mesh.colors, [[0, 1, 0], [0.5, 0, 0], [0.5, 0.5, 0.5]], atol=0.01)
+    assert len(mesh.textures) == 1
+
+
+@pytest.mark.parametrize("text", ["v 0 0 x\n", "v 0 0 0\nf 1 2 3\n", "v 0 0 0\nf 1 a 1\n", "v 0\n"])
+def test_a_file_that_makes_no_sense_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.obj").write_text(text)
+    with pytest.raises(ValueError, match="bad"):
+        read_obj(tmp_path / "bad.obj")
+
+
+def test_bodies_are_where_drake_has_them(
+    scene: Scene, robot: RobotModel, items: np.ndarray
+) -> None:
+    rng = np.random.default_rng(0)
+    meshes, links = SceneMeshes(scene, robot), TreeLinks(robot)
+    lower = np.concatenate([group.lower for group in robot.groups])
+    upper = np.concatenate([group.upper for group in robot.groups])
+    with DrakeWorld(scene, robot) as world:
+        for _ in range(5):
+            q = rng.uniform(lower, upper)
+            scene_q = rng.uniform(0.0, 0.4, len(scene.joints))
+            moved = np.array(
+                [
+                    to_pose7(transform(rotation_rpy(*rng.uniform(-3, 3, 3)), rng.uniform(-1, 1, 3)))
+                    for _ in items
+                ]
+            )
+            world.set_arrays(q, scene_q, moved)
+            links.set_robot(q)
+            for link in robot.links:
+                np.testing.assert_allclose(links.link_pose(link), world.link_pose(link), atol=1e-6)
+            poses = meshes.poses(q, scene_q, moved)
+            assert len(poses) == len(meshes.meshes)
+            for index in range(len(items)):
+                expected = world.item_world_pose(index)
+                np.testing.assert_allclose(
+                    poses[len(poses) - len(items) + index], expected, atol=1e-6
+                )
+            hand = [k for k, X in enumerate(poses) if np.allclose(X, world.hand_pose(), atol=1e-6)]
+            assert hand  # among them

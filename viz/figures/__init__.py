@@ -1,0 +1,4 @@
+"""Plots.
+
+- ``comparison``: those of ``galley compare``; ``file``: figures as PNG files
+"""

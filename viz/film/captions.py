@@ -1,0 +1,341 @@
+"""Captions: what is said about a run in each picture of its film, and how it gets into the picture.
+
+A dark bar at the foot, tags in the corners. Each piece is drawn once, as a layer of its own, and
+kept as long as it says the same: writing text takes longer than all else that is done with a
+picture.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image as PilImage
+from PIL import ImageDraw
+
+from galley.domain.frames import Array
+from galley.domain.log import Log
+from galley.robots.model import RobotModel
+from galley.viz.film.frames import Frames, action_numbers, split_line
+from galley.viz.render.tags import Color, font
+from galley.viz.render.view import Image
+
+TOLD = 1.2  # s for which a motion's end stays in the picture
+_RECOVERY = re.compile(r"(recovery \d+):\s*")
+_AS_PLANNED = ("grip", "contact")  # the guards that are meant to end motions
+_BAR: Color = (20, 24, 30)
+_WHITE: Color = (250, 250, 250)
+_GREY: Color = (176, 186, 198)
+_ORANGE: Color = (250, 150, 40)
+_GREEN: Color = (110, 214, 140)
+_RED: Color = (255, 110, 96)
+_ALERT: Color = (205, 80, 10)
+_OPACITY = 204  # of 255
+_SMALLER = 0.8  # of the letters above the bar, against those in it
+_FULL_SCALE = 80.0  # N: a whole gauge
+
+
+@dataclass(frozen=True)
+class Caption:
+    """What a picture says; empty parts are left out.
+
+    Attributes:
+        action: in the bar at the foot, left, such as ``3/8  place sugar countertop``.
+        phase: after it, such as ``approach``.
+        clock: at the bar's right end, such as ``12.4 s``.
+        badge: in a frame at the top right, such as ``2x speed``.
+        title: at the top left.
+        mode: small, before the clock: ``physics`` or ``kinematic``.
+        alert: on an orange ground at the top left, under the title: ``recovery 1``.
+        event: just above the bar: how the last motion ended, ``close fingers: grip, 40 N``.
+        expected: whether that was meant to end it (green), or something went wrong (red).
+        force: in a gauge at the right, above the bar: newtons between a finger and what it
+            touches; 0 for none.
+    """
+
+    action: str = ""
+    phase: str = ""
+    clock: str = ""
+    badge: str = ""
+    title: str = ""
+    mode: str = ""
+    alert: str = ""
+    event: str = ""
+    expected: bool = True
+    force: int = 0
+
+
+def recovery(line: str) -> tuple[str, str]:
+    """What a log's line says of a recovery, and the line without it.
+
+    ``"recovery 1: (pick sugar burner h1) | reach"`` gives ``recovery 1`` and the rest.
+    """
+    found = _RECOVERY.match(line)
+    return (found.group(1), line[found.end() :]) if found else ("", line)
+
+
+def action_captions(lines: list[str]) -> list[tuple[str, str]]:
+    """For each motion's line in a log: numbered action, and phase."""
+    numbers = action_numbers(lines)
+    count = numbers[-1] + 1 if numbers else 0
+    parts = [split_line(recovery(line)[1]) for line in lines]
+    return [
+        (f"{n + 1}/{count}  {action}", phase)
+        for n, (action, phase) in zip(numbers, parts, strict=True)
+    ]
+
+
+def speed_badge(speed: float) -> str:
+    """``2x speed``, or nothing at real speed."""
+    return "" if abs(speed - 1.0) < 1e-9 else f"{speed:g}x speed"
+
+
+def film_captions(
+    log: Log, frames: Frames, robot: RobotModel, speed: float, title: str
+) -> tuple[Caption, ...]:
+    """The caption of each picture of a film.
+
+    Args:
+        log: what is filmed.
+        frames: its pictures.
+        robot: whose fingers' forces are shown, where the log has any.
+        speed: seconds of log in a second of film.
+        title: of the whole film, or empty.
+    """
+    lines = [str(line) for line in log.motions]
+    texts, alerts = action_captions(lines), [recovery(line)[0] for line in lines]
+    ends, last = _ends(log), _End(-np.inf, "", True)
+    force = finger_force(log, robot)
+    captions = []
+    for t, motion in zip(frames.time, frames.motion, strict=True):
+        action, phase = texts[motion] if 0 <= motion < len(texts) else ("", "")
+        while ends and ends[0].time <= t:
+            last = ends.pop(0)
+        event = last.words if t < last.time + TOLD * max(1.0, speed) else ""
+        now = min(int(np.searchsorted(log.time, t + 1e-9)), len(log.time)) - 1
+        captions.append(
+            Caption(
+                action,
+                phase,
+                f"{t - frames.time[0]:.1f} s",
+                speed_badge(speed),
+                title,
+                log.mode,
+                alerts[motion] if 0 <= motion < len(alerts) else "",
+                event,
+                last.expected,
+                round(float(force[max(now, 0)])),
+            )
+        )
+    return tuple(captions)
+
+
+@dataclass(frozen=True)
+class _End:
+    """When a motion was ended by a guard, s, what to say of it, and whether it was meant to be."""
+
+    time: float
+    words: str
+    expected: bool
+
+
+def _ends(log: Log) -> list[_End]:
+    """The motions that were ended by a guard, in order."""
+    found = []
+    for k, why in enumerate(log.ends):
+        samples = np.flatnonzero(log.motion == k)
+        if str(why) and len(samples):
+            phase = split_line(recovery(str(log.motions[k]))[1])[1]
+            meant = str(why).startswith(_AS_PLANNED)
+            found.append(_End(float(log.time[samples[-1]]), f"{phase}: {why}", meant))
+    return sorted(found, key=lambda end: end.time)
+
+
+def finger_force(log: Log, robot: RobotModel) -> Array:
+    """The larger of the forces on the two fingers, from all that each touches (T,), N."""
+    names = [str(name) for name in log.names]
+    totals = [np.zeros(len(log.time))]
+    force = np.nan_to_num(log.contact_force)
+    for finger in robot.fingers:
+        if finger in names:
+            mine = (log.contact_pair == names.index(finger)).any(axis=1)
+            total = np.zeros(len(log.time))
+            np.add.at(total, log.contact_step[mine], force[mine])
+            totals.append(total)
+    return np.asarray(np.max(totals, axis=0))
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """Something to be drawn over a part of a picture from (left, top) on.
+
+    Attributes:
+        keep: share of the picture that stays (h, w, 1), of 256.
+        add: what is added to that (h, w, 3), times 256.
+    """
+
+    left: int
+    top: int
+    keep: NDArray[np.uint16]
+    add: NDArray[np.uint16]
+
+    @property
+    def width(self) -> int:
+        """Pixels."""
+        return int(self.keep.shape[1])
+
+    def draw(self, picture: Image) -> None:
+        """Draw into a picture, as far as it has room."""
+        part = picture[self.top :, self.left :][: len(self.keep), : self.width]
+        height, width = part.shape[:2]
+        part[:] = (part * self.keep[:height, :width] + self.add[:height, :width]) >> 8
+
+
+def caption_height(height: int) -> int:
+    """Height of the bar for a picture of this height, pixels."""
+    return max(28, round(0.075 * height))
+
+
+def draw_caption(picture: Image, caption: Caption) -> Image:
+    """A copy of a picture (h, w, 3) with its caption; all between bar and tags is kept."""
+    drawn = picture.copy()
+    height, width = drawn.shape[:2]
+    c = caption
+    if c.action or c.phase or c.clock:
+        _bar(width, height, c.action, c.phase, c.mode, len(c.clock)).draw(drawn)
+        if c.clock:
+            _clock(width, height, c.clock).draw(drawn)
+    if c.title:
+        room = 0.70 if c.badge else 0.92
+        _tag(width, height, c.title, room, "top left", _WHITE, _BAR).draw(drawn)
+    if c.badge:
+        _tag(width, height, c.badge, 0.22, "top right", _ORANGE, _BAR).draw(drawn)
+    if c.alert:
+        corner = "below top left" if c.title else "top left"
+        _tag(width, height, c.alert, 0.5, corner, _WHITE, _ALERT).draw(drawn)
+    if c.event:
+        color = _GREEN if c.expected else _RED
+        event = _tag(width, height, c.event, 0.9, "bottom left", color, _BAR)
+        if c.force > 0 and event.width + _gauge(width, height, c.force).width > 0.95 * width:
+            event = _tag(width, height, c.event, 0.9, "above bottom left", color, _BAR)
+        event.draw(drawn)
+    if c.force > 0:
+        _gauge(width, height, c.force).draw(drawn)
+    return drawn
+
+
+def _sizes(height: int) -> tuple[int, int, int]:
+    """Of the bar, of letters, and of the gap to the edge, pixels."""
+    bar = caption_height(height)
+    return bar, round(0.50 * bar), round(0.40 * bar)
+
+
+@lru_cache(maxsize=64)
+def _bar(width: int, height: int, action: str, phase: str, mode: str, clock: int) -> _Layer:
+    """Action left, phase after it, mode at the right before a clock of so many characters."""
+    bar, size, margin = _sizes(height)
+    ground = _ground(width, bar, _BAR)
+    draw = ImageDraw.Draw(ground)
+    right = width - margin - _text_width("0" * clock, size)
+    if mode:
+        small = round(0.75 * size)
+        right -= margin + _text_width(mode, small)
+        _text(draw, right, bar, mode, small, _GREY)
+    room = right - 3 * margin - _text_width(phase, size)
+    action = _fitted(action, size, room)
+    _text(draw, margin, bar, action, size, _WHITE)
+    _text(draw, 2 * margin + _text_width(action, size), bar, phase, size, _ORANGE)
+    return _layer(ground, 0, height - bar)
+
+
+@lru_cache(maxsize=8)
+def _clock(width: int, height: int, clock: str) -> _Layer:
+    bar, size, margin = _sizes(height)
+    room = round(_text_width(clock, size))
+    ground = PilImage.new("RGBA", (room + 2, bar), (*_GREY, 0))
+    _text(ImageDraw.Draw(ground), 0, bar, clock, size, _GREY)
+    return _layer(ground, width - margin - room, height - bar)
+
+
+@lru_cache(maxsize=64)
+def _tag(
+    width: int, height: int, text: str, room: float, corner: str, color: Color, ground: Color
+) -> _Layer:
+    """A text on a ground, over at most a share ``room`` of the width."""
+    bar, size, _ = _sizes(height)
+    margin = round(0.35 * bar)
+    if "bottom" in corner:
+        size = round(_SMALLER * size)
+    text = _fitted(text, size, room * width)
+    tag = _ground(round(_text_width(text, size)) + 2 * margin, round(1.7 * size), ground)
+    _text(ImageDraw.Draw(tag), margin, tag.height, text, size, color)
+    left = width - margin - tag.width if corner.endswith("right") else margin
+    top = margin
+    if corner.startswith("below"):
+        top += tag.height + margin // 2
+    if "bottom" in corner:
+        rows = 2 if corner.startswith("above") else 1
+        top = height - bar - rows * (tag.height + margin // 2)
+    return _layer(tag, left, top)
+
+
+@lru_cache(maxsize=256)
+def _gauge(width: int, height: int, force: int) -> _Layer:
+    """A force as a bar and in newtons, at the right above the captions."""
+    bar, size, _ = _sizes(height)
+    size, margin = round(_SMALLER * size), round(0.35 * bar)
+    label, number = "fingers", f"{force} N"
+    length, words = round(2.6 * bar), _text_width(label, size)
+    full = round(words + length + _text_width("888 N", size)) + 4 * margin
+    tag = _ground(full, round(1.7 * size), _BAR)
+    draw = ImageDraw.Draw(tag)
+    _text(draw, margin, tag.height, label, size, _GREY)
+    left, low, high = round(words) + 2 * margin, round(0.34 * tag.height), round(0.66 * tag.height)
+    draw.rectangle((left, low, left + length, high), fill=(70, 78, 88, 255))
+    end = left + round(length * min(force / _FULL_SCALE, 1.0))
+    draw.rectangle((left, low, end, high), fill=(*_ORANGE, 255))
+    _text(draw, left + length + margin, tag.height, number, size, _WHITE)
+    return _layer(tag, width - margin - full, height - bar - tag.height - margin // 2)
+
+
+def _ground(width: int, height: int, color: Color) -> PilImage.Image:
+    return PilImage.new("RGBA", (width, height), (*color, _OPACITY))
+
+
+def _layer(drawn: PilImage.Image, left: int, top: int) -> _Layer:
+    pixels = np.asarray(drawn, dtype=np.float64)
+    opacity = pixels[..., 3:] / 255.0
+    return _Layer(
+        max(left, 0),
+        max(top, 0),
+        np.round(256.0 * (1.0 - opacity)).astype(np.uint16),
+        np.round(256.0 * opacity * pixels[..., :3]).astype(np.uint16),
+    )
+
+
+def _text_width(text: str, size: int) -> float:
+    """Pixels."""
+    probe = ImageDraw.Draw(PilImage.new("RGB", (4, 4)))
+    return float(probe.textlength(text, font=font(size))) if text else 0.0
+
+
+def _fitted(text: str, size: int, room: float) -> str:
+    """The text, its end replaced by dots if it is wider than ``room``."""
+    if _text_width(text, size) <= room:
+        return text
+    while text and _text_width(text + "...", size) > room:
+        text = text[:-1]
+    return text.rstrip() + "..."
+
+
+def _text(
+    draw: ImageDraw.ImageDraw, x: float, height: int, text: str, size: int, color: Color
+) -> None:
+    """Write a line whose capital letters are centred in a strip of ``height``."""
+    if text:
+        _, top, _, bottom = draw.textbbox((0, 0), "H", font=font(size))
+        place = (round(x), round(0.5 * (height - top - bottom)))
+        draw.text(place, text, font=font(size), fill=(*color, 255))

@@ -1,0 +1,181 @@
+"""Films two runs of the same robot in one scene: each by itself, and both side by side.
+
+Every picture is drawn once and goes into two films. Each hand leaves its track. Side by side both
+run on one clock; the one that is done stands still.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image as PilImage
+from PIL import ImageDraw
+
+from galley.domain.frames import Array
+from galley.domain.log import Log
+from galley.domain.scene.model import Scene
+from galley.robots.model import RobotModel
+from galley.robots.panda.mobile import hand_pose
+from galley.viz.film.captions import Caption, draw_caption, speed_badge
+from galley.viz.film.frames import frame_times, sample
+from galley.viz.film.video import FilmJob, Progress, VideoInfo, drawn, encoded
+from galley.viz.render.tags import Color
+from galley.viz.render.view import Camera, Image
+
+_SEAM = 2  # pixels on either side of the line between the halves
+_SEAM_COLOR = 235
+_FINE = 2  # drawn so many times larger, then reduced: smooth edges
+_BREADTH = 1 / 150  # of the picture's height
+_RIM: Color = (20, 24, 30)
+
+
+@dataclass(frozen=True)
+class Take:
+    """One of the two runs.
+
+    Attributes:
+        log: the run. path: of the film of this run alone.
+        title: such as ``RRT``. note: such as ``path 6.73 rad``.
+        color: red, green, blue, of the track that the hand leaves.
+        warning: such as ``COLLIDES``, or empty.
+    """
+
+    log: Log
+    path: Path
+    title: str
+    note: str
+    color: Color
+    warning: str = ""
+
+
+def film_side_by_side(
+    takes: tuple[Take, Take],
+    scene: Scene,
+    robot: RobotModel,
+    path: Path,
+    camera: Camera,
+    *,
+    fps: float = 20.0,
+    height: int = 720,
+    speed: float = 1.0,
+    hold: float = 1.5,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> VideoInfo:
+    """Write three films of 16:9: each take's own, and ``path`` with the middle of both.
+
+    Args:
+        camera: for all of them; what matters should lie in the middle half of its picture.
+        fps: pictures a second of film. height: pixels, even.
+        speed: seconds of the runs in a second of film; other than 1 is marked in the picture.
+        hold: seconds to stay on the last picture.
+        workers: threads that draw the longer take, the other has one; None for one a core.
+        progress: called with (pictures drawn, pictures to draw).
+
+    Returns:
+        What was filmed side by side.
+
+    Raises:
+        RuntimeError: the scene could not be drawn, or the encoder failed.
+    """
+    if height % 2 or height <= 0:
+        raise ValueError(f"H.264 needs even sides, got a height of {height}")
+    began = time.monotonic()
+    width = height * 16 // 9 // 4 * 4  # so that half of it is even as well
+    jobs = []
+    for take in takes:
+        frames = sample(take.log, robot, frame_times(take.log, fps, speed))
+        cameras = (camera,) * len(frames.time)
+        jobs.append(FilmJob(scene, robot, frames, cameras, (), width, height))
+    still, badge = round(hold * fps), speed_badge(speed)
+    longer = max(jobs, key=lambda job: job.count)
+    count, total = longer.count + still, sum(job.count for job in jobs)
+    tracks = [_track(job) for job in jobs]
+    with contextlib.ExitStack() as stack:
+        sources = [
+            stack.enter_context(contextlib.closing(drawn(job, workers if job is longer else 1)))
+            for job in jobs
+        ]
+        alone = [stack.enter_context(encoded(take.path, fps)) for take in takes]
+        both = stack.enter_context(encoded(path, fps))
+        pictures: list[Image] = [np.zeros((2, 4, 3), dtype=np.uint8)] * 2
+        done = 0
+        for k in range(count):
+            halves = []
+            for i, (take, job) in enumerate(zip(takes, jobs, strict=True)):
+                if k < job.count:
+                    picture, done = next(sources[i]), done + 1
+                    track = tracks[i][: k + 1]
+                    pictures[i] = draw_trace(picture, track, job.cameras[k], take.color)
+                clock = _clock(job, k)
+                if k < job.count + still:
+                    title = f"{take.title}: {take.note}"
+                    words = Caption(take.warning, "", clock, badge, title)
+                    alone[i](draw_caption(pictures[i], words))
+                words = Caption(take.note, take.warning, clock, badge if i else "", take.title)
+                halves.append(draw_caption(middle(pictures[i]), words))
+            both(joined(halves[0], halves[1]))
+            if progress is not None:
+                progress(done, total)
+    spent = time.monotonic() - began
+    return VideoInfo(path, count, fps, width, height, count / fps, spent)
+
+
+def _track(job: FilmJob) -> Array:
+    """Where the grasp centre is in each picture (F, 3), m."""
+    X_WH = [hand_pose(q, job.scene.robot.base) for q in job.frames.q]
+    return np.array([X[:3, :3] @ job.robot.p_HT + X[:3, 3] for X in X_WH])
+
+
+def _clock(job: FilmJob, k: int) -> str:
+    """What the clock says in picture ``k``: the time running, or when it was done."""
+    t = job.frames.time - job.frames.time[0]
+    if k < job.count - 1:
+        return f"{t[k]:.1f} s"
+    return f"done after {t[-1]:.2f} s"
+
+
+def middle(picture: Image) -> Image:
+    """The middle half (h, w / 2, 3) of a picture (h, w, 3)."""
+    quarter = picture.shape[1] // 4
+    return picture[:, quarter : quarter + picture.shape[1] // 2]
+
+
+def joined(left: Image, right: Image) -> Image:
+    """Two pictures of one size side by side, a line between them."""
+    both = np.concatenate([left, right], axis=1)
+    seam = left.shape[1]
+    both[:, seam - _SEAM : seam + _SEAM] = _SEAM_COLOR
+    return both
+
+
+def draw_trace(picture: Image, points: Array, camera: Camera, color: Color) -> Image:
+    """A copy of a picture (h, w, 3) with the line through points (k, 3), metres, world frame.
+
+    It lies over everything: what would hide it does not.
+    """
+    height, width = picture.shape[:2]
+    pixels, _ = camera.project(points, width, height)
+    pixels = pixels[np.isfinite(pixels).all(axis=1)]
+    if len(pixels) < 2:
+        return picture
+    thick = max(2.0, _BREADTH * height)
+    low = np.floor(pixels.min(axis=0) - 2 * thick).astype(int).clip(0, (width, height))
+    high = np.ceil(pixels.max(axis=0) + 2 * thick).astype(int).clip(0, (width, height))
+    if (high - low < 1).any():
+        return picture  # all of it lies outside
+    size = (int(high[0] - low[0]), int(high[1] - low[1]))
+    line = [tuple(p) for p in _FINE * (pixels - low)]
+    drawn = picture.copy()
+    region = drawn[low[1] : high[1], low[0] : high[0]].astype(np.float64)
+    for shade, broad in ((_RIM, 1.7 * thick), (color, thick)):
+        mask = PilImage.new("L", (_FINE * size[0], _FINE * size[1]))
+        ImageDraw.Draw(mask).line(line, fill=255, width=round(_FINE * broad), joint="curve")
+        share = np.asarray(mask.resize(size, PilImage.Resampling.BOX))[..., None] / 255.0
+        region += share * (np.array(shade) - region)
+    drawn[low[1] : high[1], low[0] : high[0]] = region.round().astype(np.uint8)
+    return drawn

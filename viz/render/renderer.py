@@ -1,0 +1,272 @@
+"""The renderer: compiled triangles on one core, no graphics library, no display.
+
+What makes it fast enough to film a run while it lasts: furniture that never moves is drawn once for
+each place of the camera and kept with its depths; after that, only the window that holds what moved
+is drawn anew, over a copy of that. Light is diffuse, from two lamps and from all around. Single
+pictures have darkened corners besides.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.compiled.jit import first_use
+from galley.domain.frames import Array, inverse
+from galley.domain.scene.model import Scene
+from galley.robots.model import RobotModel
+from galley.viz.render.meshes import Mesh, Pixels, joined
+from galley.viz.render.occlusion import openness
+from galley.viz.render.scene_meshes import SceneMeshes
+from galley.viz.render.view import Camera, Image
+
+RASTERISER = "the film's renderer"
+BACKGROUND = (0.86, 0.89, 0.92)
+_AMBIENT = 0.10
+_LAMP = ((-0.62, -0.34, -0.70), 0.62)  # in the world: where its light goes, and how strong it is
+_AT_CAMERA = ((0.12, 0.18, 1.0), 0.52)  # in the camera's frame
+_one_at_a_time = threading.Lock()  # around what may have to compile
+_FARTHEST = 1e6  # m
+_UNSEEN = 2e-5  # m or rad: a fiftieth of a pixel, at the distance that films are taken from
+_LEVELS = 12  # halvings of a texture, at most
+_PAD = 12  # pixels round what moved
+_STEP = 64  # windows grow to multiples of this
+_NEAREST = 0.1  # m; closer to the camera than this, a projected corner says little
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Bodies that are drawn together, as the kernel's arrays."""
+
+    bodies: slice
+    points: Any
+    normals: Any
+    uvs: Any
+    ends: Any
+    triangles: Any
+    colors: Any
+    pictures: Any
+    levels: Any
+    texels: Any
+    seen: Any
+    lit: Any
+
+
+class Renderer:
+    """Makes pictures of one scene with one robot, all of the same size.
+
+    Args:
+        scene, robot: what to draw.
+        width, height: of the pictures, pixels.
+    """
+
+    def __init__(self, scene: Scene, robot: RobotModel, width: int, height: int) -> None:
+        from galley.viz.render import raster_kernel
+
+        self.width = width
+        self.height = height
+        self._kernel = raster_kernel
+        self._meshes = SceneMeshes(scene, robot)
+        meshes, still = self._meshes.meshes, self._meshes.still
+        self._still = _group(meshes[:still], slice(0, still))
+        self._moving = _group(meshes[still:], slice(still, len(meshes)))
+        self._corners = np.array([_corners(mesh) for mesh in meshes])
+        rows = raster_kernel.ROWS * height
+        r, g, b = (round(255 * part) for part in BACKGROUND)
+        self._background = np.uint32(r | g << 8 | b << 16)
+        # The furniture's samples, and those of the whole picture.
+        self._behind = (np.zeros((rows, width), np.float32), np.zeros((rows, width), np.uint32))
+        self._samples = (np.zeros((rows, width), np.float32), np.zeros((rows, width), np.uint32))
+        self._corner = np.zeros((4, 6))  # the kernel's scratch
+        self._first = True
+        self._behind_holds = False  # for the camera's place now
+        self._camera: Camera | None = None
+        self._poses = np.zeros((0, 4, 4))
+        self._picture: Image = np.zeros((height, width, 3), dtype=np.uint8)
+
+    def render(self, q: Array, scene_q: Array, items: Array, camera: Camera) -> Image:
+        """The picture (h, w, 3), for one row of a log. It is read-only: copy before drawing.
+
+        Args:
+            q: robot configuration (n,).
+            scene_q: scene joint values (nj,).
+            items: item poses (ni, 7): x, y, z, qx, qy, qz, qw.
+            camera: where from.
+
+        Raises:
+            ValueError: something is infinitely far away.
+        """
+        poses = self._meshes.poses(q, scene_q, items)
+        if not (np.abs(poses) < _FARTHEST).all():
+            raise ValueError("something is infinitely far away, or nobody knows where")
+        rests = self._camera is not None and camera.same(self._camera)
+        window = np.array([0, 0, self.width, self.height])
+        if rests:
+            # Physics never rests: what trembles below sight counts as where it was drawn last.
+            moved = np.abs(poses - self._poses).max(axis=(1, 2)) > _UNSEEN
+            poses = np.where(moved[:, None, None], poses, self._poses)
+            window = changed_window(
+                self._corners[moved], self._poses[moved], poses[moved], camera, *window[2:]
+            )
+            if window[2] <= window[0]:
+                return self._picture
+        self._camera, self._poses = camera, poses
+        with _one_at_a_time if self._first else contextlib.nullcontext(), first_use(RASTERISER):
+            self._draw(window, poses, camera, rests)
+        self._first = False
+        return self._picture
+
+    def still(self, q: Array, scene_q: Array, items: Array, camera: Camera) -> Image:
+        """As ``render``, with darkened corners: for single pictures, as it takes a second."""
+        picture = self.render(q, scene_q, items, camera)
+        kernel = self._kernel
+        # One sample of each pixel, the one that lies next to its middle.
+        near = self._samples[0][kernel.ROWS // 2 :: kernel.ROWS]
+        share = openness(near, camera.focal(self.height))
+        return np.asarray(np.round(picture * share[..., None]), dtype=np.uint8)
+
+    def _draw(self, window: Any, poses: Array, camera: Camera, rests: bool) -> None:
+        """Draw the window anew, from furniture that is kept while the camera rests."""
+        kernel = self._kernel
+        whole = np.array([0, 0, self.width, self.height])
+        near, color = self._samples
+        if not rests:  # kept only where it will be used: copying takes longer than one would think
+            self._behind_holds = False
+            kernel.wipe(near, color, self._background)
+            self._draw_group(self._still, whole, poses, camera, near, color)
+        else:
+            if not self._behind_holds:
+                kernel.wipe(*self._behind, self._background)
+                self._draw_group(self._still, whole, poses, camera, *self._behind)
+                self._behind_holds = True
+            kernel.take_over(window, *self._behind, near, color)
+        self._draw_group(self._moving, window, poses, camera, near, color)
+        picture = self._picture.copy()
+        kernel.resolve(window, color, picture)
+        picture.setflags(write=False)
+        self._picture = picture
+
+    def _draw_group(
+        self, group: _Group, window: Any, poses: Array, camera: Camera, near: Any, color: Any
+    ) -> None:
+        X_CW = inverse(camera.X_WC)
+        X_CB = np.ascontiguousarray((X_CW @ poses[group.bodies])[:, :3], dtype=np.float32)
+        lens = np.array([camera.focal(self.height), 0.5 * self.width, 0.5 * self.height])
+        lens = lens.astype(np.float32)
+        direction = X_CW[:3, :3] @ np.array(_LAMP[0])
+        lamps = np.array(
+            [
+                [*_towards(direction), _LAMP[1]],
+                [*_towards(np.array(_AT_CAMERA[0])), _AT_CAMERA[1]],
+                [0.0, 0.0, 0.0, _AMBIENT],
+            ],
+            dtype=np.float32,
+        )
+        self._kernel.place(
+            group.points, group.normals, group.ends, X_CB, lamps, lens, group.seen, group.lit
+        )
+        self._kernel.draw(
+            group.triangles,
+            group.colors,
+            group.pictures,
+            group.uvs,
+            group.seen,
+            group.lit,
+            lens,
+            group.levels,
+            group.texels,
+            window,
+            self._corner,
+            near,
+            color,
+        )
+
+
+def _towards(direction: Array) -> Array:
+    """The unit vector (3,) towards a lamp whose light goes in a direction (3,)."""
+    return -direction / np.linalg.norm(direction)
+
+
+def _corners(mesh: Mesh) -> Array:
+    """Corners (8, 3) of the box round a mesh."""
+    signs = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
+    if not len(mesh.points):
+        return np.zeros((8, 3))
+    low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
+    return np.asarray(low + signs * (high - low))
+
+
+def _group(meshes: tuple[Mesh, ...], bodies: slice) -> _Group:
+    mesh = joined(meshes)
+    levels, texels = _pyramids(mesh.textures)
+    return _Group(
+        bodies,
+        np.ascontiguousarray(mesh.points, dtype=np.float32),
+        np.ascontiguousarray(mesh.normals, dtype=np.float32),
+        np.ascontiguousarray(mesh.uvs, dtype=np.float32),
+        np.cumsum([len(each.points) for each in meshes]).astype(np.int64),
+        np.ascontiguousarray(mesh.triangles, dtype=np.int32),
+        np.ascontiguousarray(255.0 * mesh.colors, dtype=np.float32),
+        np.ascontiguousarray(mesh.pictures, dtype=np.int32),
+        levels,
+        texels,
+        np.zeros((len(mesh.points), 6), dtype=np.float32),
+        np.zeros(len(mesh.points), dtype=np.float32),
+    )
+
+
+def _pyramids(textures: tuple[Pixels, ...]) -> tuple[Any, Any]:
+    """The kernel's table of textures, each at full size and halved again and again."""
+    levels = np.zeros((max(len(textures), 1), _LEVELS, 3), dtype=np.int64)
+    texels = [np.zeros((1, 3), dtype=np.float32)]
+    count = 1
+    for k, texture in enumerate(textures):
+        picture = texture.astype(np.float32) / 255.0
+        for level in range(_LEVELS):
+            height, width = picture.shape[:2]
+            levels[k, level] = width, height, count
+            texels.append(picture.reshape(-1, 3))
+            count += width * height
+            if min(width, height) < 2:
+                break
+            even = picture[: height // 2 * 2, : width // 2 * 2]
+            picture = even.reshape(height // 2, 2, width // 2, 2, 3).mean(axis=(1, 3))
+    return levels, np.ascontiguousarray(np.concatenate(texels))
+
+
+def changed_window(
+    corners: Array, before: Array, after: Array, camera: Camera, width: int, height: int
+) -> NDArray[np.int64]:
+    """The window outside of which two pictures are the same: left, top, right, bottom, pixels.
+
+    Args:
+        corners: corners (nb, m, 3) of boxes round each body that moved, its frame, metres.
+        before, after: the bodies' poses X_WB (nb, 4, 4).
+        camera: of both pictures.
+        width, height: of the picture, pixels.
+
+    Returns:
+        (4,), ends excluded; zeros if nothing moved within the picture; the whole picture if it
+        would be most of it.
+    """
+    whole = np.array([0, 0, width, height])
+    if not len(corners):
+        return np.zeros_like(whole)
+    X = np.concatenate([before, after])
+    p_BQ = np.concatenate([corners] * 2)
+    p_WQ = p_BQ @ X[:, :3, :3].transpose(0, 2, 1) + X[:, None, :3, 3]
+    pixels, depth = camera.project(p_WQ.reshape(-1, 3), width, height)
+    if depth.min() < _NEAREST:
+        return whole
+    first = np.floor((pixels.min(axis=0) - _PAD) / _STEP) * _STEP
+    last = np.ceil((pixels.max(axis=0) + _PAD) / _STEP) * _STEP
+    window = np.concatenate([first, last]).clip(0, [width, height] * 2).astype(np.int64)
+    size = window[2:] - window[:2]
+    if (size <= 0).any():
+        return np.zeros_like(whole)
+    return window if size.prod() < 0.8 * width * height else whole

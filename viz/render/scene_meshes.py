@@ -1,0 +1,157 @@
+"""What a scene and its robot look like: a mesh for each body, and where each body is."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from galley.domain.frames import Array, from_pose7, rotation_rpy, transform
+from galley.domain.scene.model import Scene, Shape
+from galley.robots.meshes import as_obj
+from galley.robots.model import RobotModel
+from galley.robots.urdf_reader import Tree, read_tree
+from galley.viz.render.meshes import Mesh, box_mesh, cylinder_mesh, joined, sphere_mesh
+from galley.viz.render.obj_reader import parse_obj, read_obj
+from galley.worlds.engines.urdf import write_textured_box
+
+logger = logging.getLogger(__name__)
+_GREY = (0.7, 0.7, 0.7)
+
+
+@dataclass(frozen=True)
+class _Link:
+    """A robot link: the frame of the tree that it is fixed to, and X_FL."""
+
+    frame: int
+    X_FL: Array
+
+
+class SceneMeshes:
+    """The bodies of a scene with a robot: furniture that can't move, then all that can.
+
+    Attributes:
+        meshes: one a body, in the body's own frame.
+        still: how many of them, the first, never move.
+    """
+
+    def __init__(self, scene: Scene, robot: RobotModel) -> None:
+        self._scene = scene
+        self._tree: Tree = read_tree(robot.urdf, robot.joints)
+        resting = [body for body in scene.bodies if not _moves(scene, body.name)]
+        moving = [body for body in scene.bodies if _moves(scene, body.name)]
+        links = _link_meshes(robot.urdf)
+        start = np.zeros(len(scene.joints))
+        # What never moves is one body: there is nothing to tell apart.
+        base = [
+            shape_mesh(shape).placed(scene.body_pose(body.name, start))
+            for body in resting
+            for shape in body.shapes
+        ]
+        self.still = 1
+        self._moving = tuple(body.name for body in moving)
+        self._links = tuple(_Link(*self._tree.link(name)) for name in links)
+        self.meshes: tuple[Mesh, ...] = (
+            joined(base),
+            *(joined([shape_mesh(shape) for shape in body.shapes]) for body in moving),
+            *links.values(),
+            *(joined([shape_mesh(shape) for shape in item.shapes]) for item in scene.items),
+        )
+
+    def poses(self, q: Array, scene_q: Array, items: Array) -> Array:
+        """X_WB (nb, 4, 4) of every body, for one row of a log (see ``Renderer.render``)."""
+        X_WF = self._tree.poses(q)
+        return np.array(
+            [
+                np.eye(4),
+                *(self._scene.body_pose(name, scene_q) for name in self._moving),
+                *(X_WF[link.frame] @ link.X_FL for link in self._links),
+                *(from_pose7(pose) for pose in items),
+            ]
+        )
+
+
+def _moves(scene: Scene, body: str) -> bool:
+    return any(scene.body(name).joint is not None for name in scene.chain(body))
+
+
+def shape_mesh(shape: Shape) -> Mesh:
+    """The mesh of a scene's shape, in its body's frame."""
+    own = False
+    if shape.texture is not None:
+        with tempfile.TemporaryDirectory(prefix="galley-box-") as folder:
+            path = write_textured_box(Path(folder), "box", shape.size, shape.texture)
+            mesh, own = parse_obj(path)
+    elif shape.kind == "box":
+        mesh = box_mesh(shape.size)
+    elif shape.kind == "cylinder":
+        mesh = cylinder_mesh(float(shape.size[0]), float(shape.size[1]))
+    elif shape.kind == "sphere":
+        mesh = sphere_mesh(float(shape.size[0]))
+    else:
+        assert shape.mesh is not None
+        mesh, own = read_obj(shape.mesh)
+        mesh = mesh.placed(np.eye(4), shape.size[0])
+    return (mesh if own else mesh.painted(shape.color)).placed(shape.X_BS)
+
+
+def _link_meshes(urdf: str) -> dict[str, Mesh]:
+    """The mesh of every link that has a visual, in the link's frame."""
+    root = ET.fromstring(urdf)
+    colors = {
+        material.get("name", ""): _rgb(material)
+        for material in root.iter("material")
+        if material.find("color") is not None
+    }
+    found: dict[str, Mesh] = {}
+    for link in root.iter("link"):
+        parts = [_visual(visual, colors) for visual in link.findall("visual")]
+        meshes = [mesh for mesh in parts if mesh is not None]
+        if meshes:
+            found[link.get("name", "")] = joined(meshes)
+    return found
+
+
+def _rgb(material: ET.Element) -> tuple[float, ...]:
+    color = material.find("color")
+    return tuple(_numbers("" if color is None else color.get("rgba", "")))[:3] or _GREY
+
+
+def _visual(visual: ET.Element, colors: dict[str, tuple[float, ...]]) -> Mesh | None:
+    """The mesh of one <visual>; None, with a warning, for a format that is not read."""
+    geometry = visual.find("geometry")
+    element = geometry[0] if geometry is not None and len(geometry) else None
+    if element is None:
+        return None
+    own, scale = False, [1.0, 1.0, 1.0]
+    if element.tag == "box":
+        mesh = box_mesh(_numbers(element.get("size", "")))
+    elif element.tag == "cylinder":
+        mesh = cylinder_mesh(float(element.get("radius", "")), float(element.get("length", "")))
+    elif element.tag == "sphere":
+        mesh = sphere_mesh(float(element.get("radius", "")))
+    else:
+        path = Path(element.get("filename", "").removeprefix("file://"))
+        if path.suffix.lower() not in (".obj", ".stl"):
+            logger.warning("mesh '%s' is not drawn: its format is neither OBJ nor STL", path)
+            return None
+        mesh, own = read_obj(as_obj(path))
+        scale = _numbers(element.get("scale", "1 1 1"))
+    if not own:
+        material = visual.find("material")
+        name = "" if material is None else material.get("name", "")
+        mesh = mesh.painted(colors.get(name, _GREY))
+    origin = visual.find("origin")
+    X = np.eye(4)
+    if origin is not None:
+        angles = _numbers(origin.get("rpy", "0 0 0"))
+        X = transform(rotation_rpy(*angles), _numbers(origin.get("xyz", "0 0 0")))
+    return mesh.placed(X, scale)
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(word) for word in text.split()]

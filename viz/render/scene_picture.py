@@ -1,0 +1,234 @@
+"""A labelled picture of a scene: what its file describes, and what its PDDL objects stand for.
+
+Left, the room as the robot's side sees it; right, from above without what hangs over the worktops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from PIL import Image as PilImage
+from PIL import ImageDraw
+
+from galley.domain.files import written_whole
+from galley.domain.frames import Array, to_pose7
+from galley.domain.scene.model import WORLD, Scene
+from galley.robots.model import RobotModel
+from galley.viz.render.renderer import Renderer
+from galley.viz.render.sightlines import furniture_boxes, sight
+from galley.viz.render.tags import Color, Tag, draw_tags
+from galley.viz.render.view import Camera
+
+_ITEM: Color = (255, 206, 84)
+_REGION: Color = (88, 214, 141)
+_STANCES: tuple[Color, ...] = ((93, 173, 226), (236, 112, 99), (187, 143, 206), (72, 201, 196))
+_ROBOT: Color = (245, 130, 49)
+_HANDLE: Color = (220, 120, 220)
+_OVERHEAD = 0.35  # m: what begins this far over the highest region hides it from above
+
+
+def draw_scene(
+    scene: Scene,
+    robot: RobotModel,
+    path: Path | str,
+    *,
+    width: int = 1920,
+    height: int = 900,
+) -> None:
+    """Write a labelled picture of the scene at its start as PNG.
+
+    Args:
+        scene, robot: what to draw.
+        path: of the picture; it appears whole or not at all.
+        width, height: of the whole picture, pixels.
+
+    Raises:
+        BadInput: ``path`` can't be written.
+    """
+    left = round(0.60 * width)
+    overview = _view(scene, robot, _overview(scene), left, height)
+    low = _without_overhead(scene)
+    above = _view(low, robot, _from_above(low), width - left, height)
+    sheet = PilImage.new("RGB", (width, height), (255, 255, 255))
+    sheet.paste(overview, (0, 0))
+    sheet.paste(above, (left, 0))
+    ImageDraw.Draw(sheet).line((left, 0, left, height), fill=(255, 255, 255), width=4)
+    with written_whole(path) as partial:
+        sheet.save(partial, format="PNG")
+
+
+def _view(
+    scene: Scene, robot: RobotModel, camera: Camera, width: int, height: int
+) -> PilImage.Image:
+    camera = _fitted(camera, _extent(scene), width, height)
+    items = np.array([to_pose7(item.X_WI) for item in scene.items]).reshape(-1, 7)
+    drawer = Renderer(scene, robot, width, height)
+    picture = PilImage.fromarray(drawer.still(scene.robot.q, _start(scene), items, camera))
+    _outline(picture, scene, camera)
+    draw_tags(picture, _tags(scene, camera, width, height), max(11, round(height / 56)))
+    return picture
+
+
+def _start(scene: Scene) -> Array:
+    return np.array([joint.start for joint in scene.joints], dtype=np.float64)
+
+
+def _rectangles(scene: Scene) -> list[tuple[str, Array, Color]]:
+    """Name, corners (4, 3) in the world and colour of every region's boxes and every stance."""
+    found = []
+    for region in scene.regions:
+        X = scene.body_pose(region.body, _start(scene))
+        for box in region.boxes:
+            found.append((region.name, _corners(box) @ X[:3, :3].T + X[:3, 3], _REGION))
+    for k, stance in enumerate(scene.stances):
+        box = np.zeros((2, 3))
+        box[:, :2] = stance.lower[:2], stance.upper[:2]
+        box[:, 2] = 0.004
+        color = _STANCES[k % len(_STANCES)]  # stances overlap: each has its own colour
+        found.append((stance.name, _corners(box), color))
+    return found
+
+
+def _corners(box: Array) -> Array:
+    """The corners (4, 3) of the floor of a box (2, 3), in order."""
+    (x0, y0, z), (x1, y1, _) = box
+    return np.array([[x0, y0, z], [x1, y0, z], [x1, y1, z], [x0, y1, z]])
+
+
+def _extent(scene: Scene) -> Array:
+    """Points (k, 3) that the picture must hold."""
+    points = [corners for _, corners, _ in _rectangles(scene)]
+    points += [item.X_WI[None, :3, 3] for item in scene.items]
+    x, y, _ = scene.robot.q[:3]
+    points.append(np.array([[x, y, 0.0], [x, y, 1.3]]))
+    heights = [p[:, 2].max() for p in points]
+    top = np.concatenate(points).max(axis=0)
+    low = np.concatenate(points).min(axis=0)
+    high = max(heights) + 0.5  # what hangs over the worktops
+    points.append(np.array([[low[0], low[1], high], [low[0], top[1], high]]))
+    return np.concatenate(points)
+
+
+def _overview(scene: Scene) -> Camera:
+    """From behind the robot's start, turned aside so that most items and regions are in sight."""
+    points = _extent(scene)
+    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    areas = _rectangles(scene)
+    above = np.array([0.0, 0.0, 0.02])
+    goals = [corners.mean(axis=0) + above for _, corners, c in areas if c == _REGION]
+    goals += [item.X_WI[:3, 3] for item in scene.items]
+    work = np.mean(goals, axis=0) if goals else middle
+    back = scene.robot.q[:2] - work[:2]
+    heading = np.arctan2(back[1], back[0]) if np.linalg.norm(back) > 0.1 else 0.0
+    boxes = furniture_boxes(scene, _start(scene))
+    best, camera = -np.inf, None
+    for turn in np.radians((35.0, -35.0, 50.0, -50.0, 20.0, -20.0)):
+        for elevation in np.radians((32.0, 42.0)):
+            flat = np.cos(elevation)
+            away = np.array(
+                [flat * np.cos(heading + turn), flat * np.sin(heading + turn), np.sin(elevation)]
+            )
+            eye = middle + 5.0 * away
+            seen = sum(float(sight(eye[None], goal, boxes, np.zeros((0, 3)))[0]) for goal in goals)
+            if seen > best:
+                best, camera = seen, Camera(eye, middle)
+    assert camera is not None
+    return camera
+
+
+def _from_above(scene: Scene) -> Camera:
+    """From straight above (all but a hair), the work at the top of the picture."""
+    points = _extent(scene)
+    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    return Camera(middle + np.array([0.05, 0.0, 6.0]), middle, fov=float(np.radians(32.0)))
+
+
+def _fitted(camera: Camera, points: Array, width: int, height: int) -> Camera:
+    """The camera moved along its line of sight until all points lie within the picture."""
+    away = camera.position - camera.target
+    away = away / np.linalg.norm(away)
+    for distance in np.arange(1.5, 40.0, 0.1):
+        moved = Camera(camera.target + distance * away, camera.target, camera.fov)
+        pixels, depth = moved.project(points, width, height)
+        if depth.min() < 0.5:
+            continue
+        share = np.abs(pixels / (width, height) - 0.5)
+        if share.max() < 0.45:
+            return moved
+    return moved
+
+
+def _without_overhead(scene: Scene) -> Scene:
+    """The scene without bodies that hang over all regions, and what they carry."""
+    start = _start(scene)
+    tops = [corners[:, 2].max() for _, corners, c in _rectangles(scene) if c == _REGION]
+    limit = (max(tops) if tops else 1.0) + _OVERHEAD
+    high = set()
+    for body in scene.bodies:
+        X_WB = scene.body_pose(body.name, start)
+        lows = []
+        for shape in body.shapes:
+            if shape.kind == "mesh":
+                lows.append((X_WB @ shape.X_BS)[2, 3])
+                continue
+            X = X_WB @ shape.X_BS
+            lows.append(X[2, 3] - float(np.abs(X[2, :3]) @ shape.half_extents))
+        if lows and min(lows) > limit:
+            high.add(body.name)
+    kept = tuple(b for b in scene.bodies if not high & set(scene.chain(b.name)))
+    names = {b.name for b in kept} | {WORLD}
+    joints = {b.joint for b in kept}
+    return replace(
+        scene,
+        bodies=kept,
+        joints=tuple(j for j in scene.joints if j.name in joints),
+        regions=tuple(r for r in scene.regions if r.body in names),
+        handles=tuple(h for h in scene.handles if h.body in names),
+    )
+
+
+def _outline(picture: PilImage.Image, scene: Scene, camera: Camera) -> None:
+    """Lay regions and stances over the picture as tinted areas."""
+    draw = ImageDraw.Draw(picture)
+    for _, corners, color in _rectangles(scene):
+        pixels, depth = camera.project(corners, *picture.size)
+        if depth.min() > 0:
+            shape = [(float(x), float(y)) for x, y in pixels]
+            # A veil for each: where areas overlap, both colours show.
+            veil = PilImage.new("L", picture.size, 0)
+            ImageDraw.Draw(veil).polygon(shape, fill=46)
+            picture.paste(color, (0, 0), veil)
+            draw.line([*shape, shape[0]], fill=color, width=3)
+
+
+def _tags(scene: Scene, camera: Camera, width: int, height: int) -> list[Tag]:
+    """A tag for every PDDL object, with what it stands for; and one for the robot."""
+    objects: dict[str, list[str]] = {}
+    for binding in scene.bindings:
+        for name in {binding.target, binding.region, binding.handle} - {None}:
+            objects.setdefault(str(name), []).append(binding.object)
+    named: list[tuple[str, Array, Color]] = []
+    seen = set()
+    for name, corners, color in _rectangles(scene):
+        kind = "region" if color == _REGION else "stance"
+        if (name, kind) not in seen:
+            seen.add((name, kind))
+            named.append((f"{kind} {name}", corners.mean(axis=0), color))
+    for item in scene.items:
+        named.append((f"{item.name}", item.X_WI[:3, 3] + (0, 0, 0.3 * item.size[2]), _ITEM))
+    for handle in scene.handles:
+        X = scene.body_pose(handle.body, _start(scene))
+        named.append((f"handle {handle.name}", X[:3, :3] @ handle.point + X[:3, 3], _HANDLE))
+    x, y, _ = scene.robot.q[:3]
+    named.append((f"robot {scene.robot.name}", np.array([x, y, 0.42]), _ROBOT))
+    pixels, depth = camera.project(np.array([p for _, p, _ in named]), width, height)
+    tags = []
+    for (text, _, color), pixel, d in zip(named, pixels, depth, strict=True):
+        if d > 0 and (pixel > 0).all() and (pixel < (width, height)).all():
+            owners = objects.get(text.split()[-1], [])
+            extra = [o for o in owners if o != text.split()[-1]]
+            label = f"{', '.join(extra)}: {text}" if extra else text
+            tags.append(Tag(label, (float(pixel[0]), float(pixel[1])), color))
+    return tags

@@ -1,0 +1,381 @@
+"""The scene and the robot in PyBullet: sets states, finds contacts. Holds no plan and no path.
+
+``load_bullet_scene`` loads them into any client; ``PyBulletWorld`` is one that only sets states.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array, from_pose7, frozen, inverse, to_pose7
+from galley.domain.scene.model import HAND, WORLD, Scene
+from galley.domain.state import State, item_pose
+from galley.robots.model import RobotModel
+from galley.worlds.checker import MARGIN, Contact, Pair, pair
+from galley.worlds.engines.bullet import pybullet as pb
+from galley.worlds.engines.bullet import quiet
+from galley.worlds.engines.urdf import furniture_urdf, item_urdf, moves, standing_urdf
+
+
+@dataclass(frozen=True)
+class BulletScene:
+    """What was loaded.
+
+    Attributes:
+        client: the physics client.
+        furniture_id, robot_id: body ids. item_ids: in the order of the scene. Where what never
+            moves was loaded apart, ``furniture_id`` is the rest.
+        names: of links, by (body id, link index); an item is link -1.
+        robot_joints: joint indices in the order of q. scene_joints: of scene_q.
+        X_IC: of each item the pose (4, 4) of its centre of mass frame in its own frame: PyBullet's
+            base poses are those of the centre of mass.
+    """
+
+    client: int
+    furniture_id: int
+    robot_id: int
+    item_ids: tuple[int, ...]
+    names: Mapping[tuple[int, int], str]
+    robot_joints: tuple[int, ...]
+    scene_joints: tuple[int, ...]
+    X_IC: tuple[Array, ...]
+
+    def set_robot(self, q: Array) -> None:
+        """Set the robot's joints to q (n,)."""
+        pb.resetJointStatesMultiDof(
+            self.robot_id, self.robot_joints, [[v] for v in q], physicsClientId=self.client
+        )
+
+    def set_furniture(self, scene_q: Array) -> None:
+        """Set drawers and doors to scene_q (nj,)."""
+        if self.scene_joints:
+            pb.resetJointStatesMultiDof(
+                self.furniture_id,
+                self.scene_joints,
+                [[v] for v in scene_q],
+                physicsClientId=self.client,
+            )
+
+    def link_pose(self, body: int, link: int) -> Array:
+        """X_WL (4, 4) of the URDF frame of a body's link, both by index."""
+        found = pb.getLinkState(
+            body, link, computeForwardKinematics=True, physicsClientId=self.client
+        )
+        return from_pose7(np.array([*found[4], *found[5]]))
+
+    def item_pose(self, index: int) -> Array:
+        """X_WI (4, 4) of an item as it is now."""
+        p, q = pb.getBasePositionAndOrientation(self.item_ids[index], physicsClientId=self.client)
+        return from_pose7(np.array([*p, *q])) @ inverse(self.X_IC[index])
+
+    def set_item(self, index: int, X_WI: Array) -> None:
+        """Put an item at X_WI (4, 4)."""
+        pose = to_pose7(X_WI @ self.X_IC[index])
+        pb.resetBasePositionAndOrientation(
+            self.item_ids[index], pose[:3], pose[3:], physicsClientId=self.client
+        )
+
+    def body(self, name: str) -> tuple[int, int]:
+        """Body id and link index of a piece of furniture, a link or an item."""
+        return next(key for key, found in self.names.items() if found == name)
+
+    def link(self, body: int, name: str) -> int:
+        """The index of a body's link."""
+        return next(k for (b, k), n in self.names.items() if b == body and n == name)
+
+
+def load_bullet_scene(
+    client: int,
+    scene: Scene,
+    robot: RobotModel,
+    folder: Path,
+    self_collision: bool = False,
+    apart: bool = False,
+) -> BulletScene:
+    """Load furniture (one multibody), robot (one multibody) and items into a client.
+
+    Args:
+        folder: for the files that PyBullet reads; may go when this returns.
+        self_collision: whether the robot's links collide with each other, allowed pairs aside.
+        apart: load what never moves as bodies of their own: dynamics then takes half of the time,
+            for in Bullet every contact with a multibody goes through all of its joints.
+    """
+    flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_IGNORE_VISUAL_SHAPES
+    flags |= pb.URDF_USE_IMPLICIT_CYLINDER  # else a polygon with a margin of 1 mm all round
+
+    def load(name: str, urdf: str, fixed: bool, more: int = 0) -> int:
+        path = folder / f"{name}.urdf"
+        path.write_text(urdf)
+        return int(
+            pb.loadURDF(str(path), useFixedBase=fixed, flags=flags | more, physicsClientId=client)
+        )
+
+    own = pb.URDF_USE_SELF_COLLISION if self_collision else 0
+    furniture_id = load("furniture", furniture_urdf(scene, folder, moving_only=apart), True)
+    standing = {
+        load(f"standing_{body.name}", standing_urdf(body, folder), True): body.name
+        for body in scene.bodies
+        if apart and not moves(scene, body)
+    }
+    robot_id = load("robot", robot.urdf, True, own)
+    item_ids = tuple(
+        load(f"item_{item.name}", item_urdf(item, folder), False) for item in scene.items
+    )
+    _slide_freely(client, furniture_id, tuple(standing))
+    names = {(body_id, -1): name for body_id, name in standing.items()}
+    for body in (furniture_id, robot_id):
+        for k in range(pb.getNumJoints(body, physicsClientId=client)):
+            names[body, k] = pb.getJointInfo(body, k, physicsClientId=client)[12].decode()
+    for item, body in zip(scene.items, item_ids, strict=True):
+        names[body, -1] = item.name
+    loaded = BulletScene(
+        client,
+        furniture_id,
+        robot_id,
+        item_ids,
+        names,
+        _joints(client, robot_id, robot.joints),
+        _joints(client, furniture_id, tuple(joint.name for joint in scene.joints)),
+        tuple(_mass_frame(client, body) for body in item_ids),
+    )
+    if self_collision:
+        filter_self_collisions(client, robot_id, robot, loaded)
+    return loaded
+
+
+def filter_self_collisions(client: int, body: int, robot: RobotModel, loaded: BulletScene) -> None:
+    """Let the pairs that the robot allows pass through each other; ``body`` is the robot."""
+    for a, b in robot.allowed_self_collisions:
+        i, j = loaded.link(loaded.robot_id, a), loaded.link(loaded.robot_id, b)
+        pb.setCollisionFilterPair(body, body, i, j, 0, physicsClientId=client)
+
+
+def _slide_freely(client: int, furniture_id: int, standing: tuple[int, ...]) -> None:
+    """Drawers run in their slots: what moves passes through what stands, as in one multibody."""
+    for link in range(-1, pb.getNumJoints(furniture_id, physicsClientId=client)):
+        for body in standing:
+            pb.setCollisionFilterPair(furniture_id, body, link, -1, 0, physicsClientId=client)
+
+
+def _joints(client: int, body: int, names: tuple[str, ...]) -> tuple[int, ...]:
+    found = {}
+    for k in range(pb.getNumJoints(body, physicsClientId=client)):
+        found[pb.getJointInfo(body, k, physicsClientId=client)[1].decode()] = k
+    return tuple(found[name] for name in names)
+
+
+def _mass_frame(client: int, body: int) -> Array:
+    """X_IC (4, 4) of a free body."""
+    info = pb.getDynamicsInfo(body, -1, physicsClientId=client)
+    return frozen(from_pose7(np.array([*info[3], *info[4]])))
+
+
+class PyBulletWorld:
+    """A physics client with the floor, furniture, items and the robot, each under its name.
+
+    The robot is one multibody (base, arm, fingers); so is the furniture. Use as a context manager,
+    or call ``close``.
+
+    Args:
+        scene: furniture, items and joints.
+        robot: any RobotModel.
+    """
+
+    def __init__(self, scene: Scene, robot: RobotModel) -> None:
+        self.scene = scene
+        self.robot = robot
+        self.client = pb.connect(pb.DIRECT)
+        self.self_client = pb.connect(pb.DIRECT)
+        self._active: object = None
+        self._q = scene.robot.q
+        with tempfile.TemporaryDirectory() as folder, quiet():
+            self.loaded = load_bullet_scene(self.client, scene, robot, Path(folder))
+            self._load_self_collision(Path(folder))
+        self.furniture_id, self.robot_id = self.loaded.furniture_id, self.loaded.robot_id
+        self.item_ids, self._names = self.loaded.item_ids, self.loaded.names
+        self.hand_link = self.loaded.link(self.robot_id, robot.palm)
+
+    def _load_self_collision(self, folder: Path) -> None:
+        """A second client that holds the robot alone, for self-collisions only.
+
+        There, one pass over Bullet's broadphase replaces a call for each pair of links. The tiny
+        breaking threshold drops every contact point of an earlier pose, so that an answer depends
+        on the configuration alone; links joined by a joint never collide in Bullet.
+        """
+        client = self.self_client
+        flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_SELF_COLLISION
+        flags |= pb.URDF_IGNORE_VISUAL_SHAPES
+        body = pb.loadURDF(
+            str(folder / "robot.urdf"), useFixedBase=True, flags=flags, physicsClientId=client
+        )
+        pb.setPhysicsEngineParameter(contactBreakingThreshold=1e-6, physicsClientId=client)
+        filter_self_collisions(client, body, self.robot, self.loaded)
+        self._self_id = body
+
+    # -- states ---------------------------------------------------------------------------------
+
+    def set_state(self, state: State) -> None:
+        """Put everything where ``state`` says."""
+        self._active = None
+        self.set_scene(state.scene_q)
+        self.set_robot(state.q)
+        X_WH = self.hand_pose()
+        for index in range(len(self.item_ids)):
+            self.set_item(index, item_pose(self.scene, state, index, X_WH))
+
+    def set_robot(self, q: Array) -> None:
+        """Set the robot's joints to q (n,)."""
+        self._q = np.array(q)
+        self.loaded.set_robot(q)
+
+    def set_scene(self, scene_q: Array) -> None:
+        """Set drawers and doors to scene_q (nj,)."""
+        self._active = None
+        self.loaded.set_furniture(scene_q)
+
+    def set_item(self, index: int, X_WI: Array) -> None:
+        """Put an item at X_WI (4, 4)."""
+        self._active = None
+        self.loaded.set_item(index, X_WI)
+
+    def link_pose(self, link: str) -> Array:
+        """X_WL (4, 4) of a robot link's URDF frame."""
+        return self.loaded.link_pose(self.robot_id, self.loaded.link(self.robot_id, link))
+
+    def body_link_pose(self, body: str) -> Array:
+        """X_WL (4, 4) of a furniture body's link frame (see ``worlds.engines.urdf.link_frame``)."""
+        return self.loaded.link_pose(self.furniture_id, self.loaded.link(self.furniture_id, body))
+
+    def hand_pose(self) -> Array:
+        """X_WH (4, 4) of the hand."""
+        return self.loaded.link_pose(self.robot_id, self.hand_link)
+
+    def item_world_pose(self, index: int) -> Array:
+        """X_WI (4, 4) of an item as it is now."""
+        return self.loaded.item_pose(index)
+
+    # -- contacts -------------------------------------------------------------------------------
+
+    def near_pairs(self, within: float, movers: tuple[int, ...] | None = None) -> dict[Pair, float]:
+        """Every pair of names closer than ``within`` metres, with its signed distance.
+
+        Robot against all, items against all and each other, and of the robot's own links those
+        that penetrate (whatever ``within`` is); furniture is not checked against itself (drawers
+        run in their slots). ``movers`` (item indices) limits the items that are checked against
+        furniture and items; None means all.
+        """
+        found: dict[Pair, float] = {}
+        items = self.item_ids
+        moving = items if movers is None else tuple(items[k] for k in movers)
+        self._closest(self.robot_id, self.furniture_id, within, found)
+        for item in items:
+            self._closest(self.robot_id, item, within, found)
+        for k, item in enumerate(moving):
+            self._closest(item, self.furniture_id, within, found)
+            for other in items:
+                if other != item and other not in moving[:k]:
+                    self._closest(item, other, within, found)
+        self._self_contacts(self._q, found)
+        return found
+
+    def _closest(self, a: int, b: int, within: float, found: dict[Pair, float]) -> None:
+        for point in pb.getClosestPoints(a, b, within, physicsClientId=self.client):
+            key = pair(self._names[a, point[3]], self._names[b, point[4]])
+            distance = point[8]
+            if distance < found.get(key, np.inf):
+                found[key] = distance
+
+    def _self_contacts(self, q: Array, found: dict[Pair, float]) -> None:
+        """Adds the pairs of the robot's own links that penetrate at q."""
+        client, body = self.self_client, self._self_id
+        pb.resetJointStatesMultiDof(
+            body, self.loaded.robot_joints, [[v] for v in q], physicsClientId=client
+        )
+        pb.performCollisionDetection(physicsClientId=client)
+        for point in pb.getContactPoints(body, body, physicsClientId=client):
+            key = pair(self._names[self.robot_id, point[3]], self._names[self.robot_id, point[4]])
+            if point[8] < min(0.0, found.get(key, np.inf)):
+                found[key] = point[8]
+
+    def checker(
+        self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float = MARGIN
+    ) -> PyBulletChecker:
+        """A Checker for the world as ``state`` has it; ``allowed`` pairs may touch."""
+        return PyBulletChecker(self, state, allowed, margin)
+
+    def close(self) -> None:
+        """End the physics client."""
+        if self.client >= 0:
+            pb.disconnect(self.client)
+            pb.disconnect(self.self_client)
+            self.client = -1
+
+    def __enter__(self) -> PyBulletWorld:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class PyBulletChecker:
+    """Checks robot configurations in a PyBulletWorld held at one State (see ``Checker``)."""
+
+    def __init__(
+        self, world: PyBulletWorld, state: State, allowed: frozenset[Pair], margin: float
+    ) -> None:
+        self.world = world
+        self.state = state
+        self.margin = margin
+        self._held = state.held
+        # What rides on a drawer moves with it when a query moves the drawer; it rests there.
+        self._riders = tuple(
+            k for k, item in enumerate(state.items) if item.parent not in (HAND, WORLD)
+        )
+        rests = {pair(world.scene.items[k].name, state.items[k].parent) for k in self._riders}
+        self.allowed = allowed | rests
+
+    def free(self, q: Array, scene_q: Array | None = None) -> bool:
+        """See ``Checker.free``."""
+        return not self.contacts(q, scene_q)
+
+    def free_many(self, Q: Array, scene_q: Array | None = None) -> NDArray[np.bool_]:
+        """See ``Checker.free_many``."""
+        moved = [None] * len(Q) if scene_q is None else list(scene_q)
+        return np.array([self.free(q, s) for q, s in zip(Q, moved, strict=True)], dtype=bool)
+
+    def contacts(
+        self, q: Array, scene_q: Array | None = None, within: float | None = None
+    ) -> tuple[Contact, ...]:
+        """See ``Checker.contacts``."""
+        world, state = self.world, self.state
+        if world._active is not self:
+            world.set_state(state)
+        world.set_robot(q)
+        movers: list[int] = []
+        if self._held is not None:
+            X_WH = world.hand_pose()
+            world.set_item(self._held, X_WH @ state.items[self._held].X_PI)
+            movers.append(self._held)
+        if scene_q is not None:
+            world.set_scene(scene_q)
+            moved = state.with_scene(scene_q)
+            for k in self._riders:
+                world.set_item(k, item_pose(world.scene, moved, k, np.eye(4)))
+                movers.append(k)
+        # Where furniture was moved, the next query starts from the State again.
+        world._active = self if scene_q is None else None
+        found = world.near_pairs(self.margin if within is None else within, tuple(movers))
+        hits = [Contact(a, b, d) for (a, b), d in found.items() if (a, b) not in self.allowed]
+        return tuple(sorted(hits, key=lambda c: c.distance))

@@ -1,0 +1,227 @@
+"""Writes a Scene's furniture and items as URDF, the one source for PyBullet and Drake.
+
+All furniture is one multibody on the world: one link a body, one joint a scene joint. A link's
+frame L is axis-parallel to the world; it sits in the joint's pivot for a revolute joint and in
+the world's origin otherwise (at zero joints), so that joint values mean the same in every world.
+
+A box with a picture is written as OBJ + MTL, which both read. The picture holds the six faces in a
+grid of three columns and two rows, each filling its cell::
+
+    front (+x) | back (-x)  | top (+z)
+    left (+y)  | right (-y) | bottom (-z)
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from galley.domain.frames import Array, inverse, rpy, transform
+from galley.domain.scene.model import WORLD, Body, Item, Scene, Shape
+
+FURNITURE = "furniture"
+# For each face: outward normal, direction of the picture's right, direction of its up; column, row.
+_FACES: tuple[
+    tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int], int, int], ...
+]
+_FACES = (
+    ((1, 0, 0), (0, 1, 0), (0, 0, 1), 0, 0),
+    ((-1, 0, 0), (0, -1, 0), (0, 0, 1), 1, 0),
+    ((0, 0, 1), (0, 1, 0), (-1, 0, 0), 2, 0),
+    ((0, 1, 0), (-1, 0, 0), (0, 0, 1), 0, 1),
+    ((0, -1, 0), (1, 0, 0), (0, 0, 1), 1, 1),
+    ((0, 0, -1), (0, 1, 0), (1, 0, 0), 2, 1),
+)
+
+
+def link_frame(scene: Scene, body: Body) -> Array:
+    """X_WL (4, 4) of a furniture body's link while all joints are zero."""
+    if body.joint is not None:
+        joint = scene.joint(body.joint)
+        if joint.kind == "revolute":
+            return transform(None, joint.pivot)
+    return np.eye(4)
+
+
+def moves(scene: Scene, body: Body) -> bool:
+    """Whether a furniture body, or one that carries it, is on a joint."""
+    return any(scene.body(name).joint is not None for name in scene.chain(body.name))
+
+
+def standing_urdf(body: Body, folder: Path) -> str:
+    """URDF text of one body of furniture that never moves, its link in the world's origin."""
+    robot = ET.Element("robot", name=body.name)
+    _link(robot, body.name, body.shapes, body.X_WB0, body.mass, folder)
+    return _text(robot)
+
+
+def furniture_urdf(scene: Scene, folder: Path, moving_only: bool = False) -> str:
+    """URDF text of all furniture; meshes that it needs are written into ``folder``.
+
+    Args:
+        moving_only: leave out what never moves (see ``standing_urdf``).
+    """
+    robot = ET.Element("robot", name=FURNITURE)
+    ET.SubElement(robot, "link", name=WORLD)
+    for body in scene.bodies:
+        if moving_only and not moves(scene, body):
+            continue
+        X_WL = link_frame(scene, body)
+        _link(robot, body.name, body.shapes, inverse(X_WL) @ body.X_WB0, body.mass, folder)
+        parent = body.parent
+        if moving_only and parent != WORLD and not moves(scene, scene.body(parent)):
+            parent = WORLD
+        X_WP = np.eye(4) if parent == WORLD else link_frame(scene, scene.body(parent))
+        if body.joint is None:
+            joint = ET.SubElement(robot, "joint", name=f"{body.name}_fixed", type="fixed")
+        else:
+            spec = scene.joint(body.joint)
+            joint = ET.SubElement(robot, "joint", name=spec.name, type=spec.kind)
+            ET.SubElement(joint, "axis", xyz=_words(spec.axis))
+            ET.SubElement(
+                joint,
+                "limit",
+                lower=_number(spec.lower),
+                upper=_number(spec.upper),
+                effort="1000",
+                velocity="10",
+            )
+            ET.SubElement(
+                joint, "dynamics", damping=_number(spec.damping), friction=_number(spec.friction)
+            )
+        ET.SubElement(joint, "parent", link=parent)
+        ET.SubElement(joint, "child", link=body.name)
+        _origin(joint, inverse(X_WP) @ X_WL)
+    return _text(robot)
+
+
+def item_urdf(item: Item, folder: Path) -> str:
+    """URDF text of one item, a free body whose link has the item's name."""
+    robot = ET.Element("robot", name=item.name)
+    _link(robot, item.name, item.shapes, np.eye(4), item.mass, folder)
+    return _text(robot)
+
+
+def _text(robot: ET.Element) -> str:
+    # One element a line: PyBullet's importer reads lines of at most 1024 characters.
+    ET.indent(robot)
+    return ET.tostring(robot, encoding="unicode")
+
+
+def _link(
+    robot: ET.Element, name: str, shapes: tuple[Shape, ...], X_LB: Array, mass: float, folder: Path
+) -> None:
+    link = ET.SubElement(robot, "link", name=name)
+    _inertial(link, shapes, X_LB, mass)
+    for k, shape in enumerate(shapes):
+        X_LS = X_LB @ shape.X_BS
+        visual = ET.SubElement(link, "visual", name=f"{name}_{k}")
+        _origin(visual, X_LS)
+        geometry = ET.SubElement(visual, "geometry")
+        if shape.texture is not None:
+            path = write_textured_box(folder, f"{name}_{k}", shape.size, shape.texture)
+            ET.SubElement(geometry, "mesh", filename=str(path))
+        else:
+            _geometry(geometry, shape)
+            # Colours are named after their value: Drake wants a name to mean one colour only.
+            color = "_".join(f"{round(255 * c):02x}" for c in shape.color)
+            material = ET.SubElement(visual, "material", name=f"color_{color}")
+            ET.SubElement(material, "color", rgba=_words(shape.color))
+        if shape.collision:
+            collision = ET.SubElement(link, "collision", name=f"{name}_{k}_collision")
+            _origin(collision, X_LS)
+            _geometry(ET.SubElement(collision, "geometry"), shape)
+
+
+def _geometry(geometry: ET.Element, shape: Shape) -> None:
+    if shape.kind == "box":
+        ET.SubElement(geometry, "box", size=_words(shape.size))
+    elif shape.kind == "cylinder":
+        radius, length = shape.size
+        ET.SubElement(geometry, "cylinder", radius=_number(radius), length=_number(length))
+    elif shape.kind == "sphere":
+        ET.SubElement(geometry, "sphere", radius=_number(shape.size[0]))
+    else:
+        scale = _words(np.full(3, shape.size[0]))
+        ET.SubElement(geometry, "mesh", filename=str(shape.mesh), scale=scale)
+
+
+def _inertial(link: ET.Element, shapes: tuple[Shape, ...], X_LB: Array, mass: float) -> None:
+    """Mass spread evenly over the shapes' volumes; each counts as its bounding box."""
+    solid = [s for s in shapes if s.collision and s.kind != "mesh"]
+    if not solid:  # a mesh alone: a ball of 5 cm radius stands in for its inertia
+        centre, I_C = np.zeros(3), np.eye(3) * (0.4 * mass * 0.05**2)
+    else:
+        volumes = np.array([np.prod(2.0 * s.half_extents) for s in solid])
+        masses = mass * volumes / volumes.sum()
+        poses = [X_LB @ s.X_BS for s in solid]
+        centre = sum(m * X[:3, 3] for m, X in zip(masses, poses, strict=True)) / mass
+        I_C = np.zeros((3, 3))
+        for m, X, shape in zip(masses, poses, solid, strict=True):
+            a, b, c = (2.0 * shape.half_extents) ** 2
+            own = np.diag([b + c, a + c, a + b]) * m / 12.0
+            d = X[:3, 3] - centre  # Steiner: moved to the common centre
+            I_C += X[:3, :3] @ own @ X[:3, :3].T + m * (d @ d * np.eye(3) - np.outer(d, d))
+    inertial = ET.SubElement(link, "inertial")
+    ET.SubElement(inertial, "origin", xyz=_words(centre), rpy="0 0 0")
+    ET.SubElement(inertial, "mass", value=_number(mass))
+    ET.SubElement(
+        inertial,
+        "inertia",
+        ixx=_number(I_C[0, 0]),
+        ixy=_number(I_C[0, 1]),
+        ixz=_number(I_C[0, 2]),
+        iyy=_number(I_C[1, 1]),
+        iyz=_number(I_C[1, 2]),
+        izz=_number(I_C[2, 2]),
+    )
+
+
+def _origin(element: ET.Element, X: Array) -> None:
+    ET.SubElement(element, "origin", xyz=_words(X[:3, 3]), rpy=_words(rpy(X[:3, :3])))
+
+
+def _words(values: Array | tuple[float, ...]) -> str:
+    return " ".join(_number(v) for v in values)
+
+
+def _number(value: float) -> str:
+    return f"{float(value):.12g}"
+
+
+def write_textured_box(folder: Path, name: str, size: Array, texture: Path) -> Path:
+    """Write ``name``.obj, .mtl and .png into ``folder``; returns the OBJ's path.
+
+    Args:
+        folder: an existing folder.
+        name: file stem, unique in the folder.
+        size: full extents (3,), metres; the box is centred on its frame.
+        texture: picture laid out as this module's docstring says.
+    """
+    shutil.copyfile(texture, folder / f"{name}.png")
+    (folder / f"{name}.mtl").write_text(
+        f"newmtl label\nKa 1 1 1\nKd 1 1 1\nKs 0 0 0\nmap_Kd {name}.png\n"
+    )
+    vertices, uvs, normals, faces = [], [], [], []
+    half = size / 2.0
+    for k, (normal, right, up, column, row) in enumerate(_FACES):
+        n, r, u = (np.array(v, dtype=float) for v in (normal, right, up))
+        for s, t in ((-1, -1), (1, -1), (1, 1), (-1, 1)):
+            vertices.append((n + s * r + t * u) * half)
+            uvs.append(((column + (s + 1) / 2) / 3.0, (1 - row + (t + 1) / 2) / 2.0))
+        normals.append(n)
+        a = 4 * k + 1
+        for i, j in ((1, 2), (2, 3)):
+            corners = (a, a + i, a + j)
+            faces.append(" ".join(f"{c}/{c}/{k + 1}" for c in corners))
+    lines = [f"mtllib {name}.mtl"]
+    lines += [f"v {x:.6f} {y:.6f} {z:.6f}" for x, y, z in vertices]
+    lines += [f"vt {u:.6f} {v:.6f}" for u, v in uvs]
+    lines += [f"vn {x:.0f} {y:.0f} {z:.0f}" for x, y, z in normals]
+    lines += ["usemtl label", *(f"f {face}" for face in faces)]
+    path = folder / f"{name}.obj"
+    path.write_text("\n".join(lines) + "\n")
+    return path
