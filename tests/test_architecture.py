@@ -225,9 +225,14 @@ def test_every_data_file_is_packaged():
         for path in (ROOT / name).rglob("*"):
             if path.suffix in (".py", ".pyc") or path.is_dir() or "__pycache__" in path.parts:
                 continue
-            home = ROOT / name
-            globs = patterns.get(f"galley.{name}", [])
-            assert any(path in set(home.glob(g)) for g in globs), f"{path} is not in the wheel"
+            homes = [home for home in path.parents if (home / "__init__.py").is_file()]
+            packed = {
+                file
+                for home in homes
+                for glob in patterns.get(module_name(home / "__init__.py"), [])
+                for file in home.glob(glob)
+            }
+            assert path in packed, f"{path} is not in the wheel"
 
 
 def test_docstrings_and_file_lengths():

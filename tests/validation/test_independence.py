@@ -9,11 +9,10 @@ import galley
 
 ROOT = Path(galley.__file__).parent
 ALLOWED = ("galley.domain", "galley.compiled", "galley.robots", "galley.validation")
-ALONE = {"galley", "galley.worlds", "galley.worlds.engines.bullet"}
+ALONE = {"galley", "galley.worlds", "galley.worlds.engines", "galley.worlds.engines.bullet"}
 # Kinematics of the robots that planning uses: poses come from PyBullet here.
 NEVER = tuple(
-    f"galley.robots.{name}"
-    for name in ("panda.kinematics", "panda.mobile", "spheres", "collision_model", "urdf_")
+    f"galley.robots.{name}" for name in ("panda.mobile", "spheres", "collision_model", "urdf_")
 )
 
 
