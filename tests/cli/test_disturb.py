@@ -236,6 +236,7 @@ def test_a_second_sweep_replaces_the_first_and_nothing_else(cli, here, pretended
 # -- real runs ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_real_runs_drive_to_the_burner_under_noise_and_faults(cli, here, near):
     done = cli(
         *("disturb", "--problem", near, *OUTSIDE, "--kinds", "all", "--amounts", 0, 1),

@@ -267,6 +267,7 @@ def test_what_is_less_than_a_shortest_plan_is_rejected():
     assert mutants > 60
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pyparsing, at their reader
 def test_unified_planning_agrees(tmp_path):
     pytest.importorskip("unified_planning")

@@ -31,6 +31,7 @@ from fast_downward import FastDownwardError, cheapest, dialect  # noqa: E402
 from pddl_writer import write_pddl  # noqa: E402
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:Name .* already defined"),  # see the next line
     pytest.mark.filterwarnings("ignore:'parseString' deprecated"),
 ]

@@ -67,6 +67,7 @@ def distance_to_hull(points, body):
     return [nnls(A, np.array([*x, 100.0]))[1] for x in points]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("body", "excess"), SHIPPED)
 def test_shipped_spheres_cover_their_links_and_reach_no_further_than_stated(
     body, excess, monkeypatch
@@ -118,6 +119,7 @@ def test_a_missing_sphere_is_noticed(left_out):
     assert (np.linalg.norm(corner - centres, axis=1) > radii).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None, derandomize=True)
 @given(
     seed=st.integers(0, 1000),
