@@ -1,4 +1,7 @@
-"""What the documentation shows runs: the scene of docs/scene.md, and the Python of each page."""
+"""What the documentation shows runs: the scene of docs/scene.md, and the Python of each page.
+
+Blocks marked ``py`` are for reading only: those take a whole run.
+"""
 
 import re
 from pathlib import Path
@@ -20,7 +23,7 @@ PAGES = (
     "comparison",
     "reachability",
     "skills",
-    "simulation",
+    "execution",
 )
 
 
