@@ -321,6 +321,7 @@ def test_the_same_seed_gives_the_same_report(runs):
     assert without_times(first) == without_times(second)
 
 
+@pytest.mark.slow
 def test_another_seed_gives_other_trajectories(cli, tmp_path):
     found = []
     for seed in (0, 1):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import galley
+from galley.tests.effort import quick_first
 from galley.tests.motion.trajectory.readers import load_trajectories
 
 ROOT = Path(galley.__file__).parent
@@ -154,7 +155,7 @@ def started(*arguments, cwd):
         process.communicate()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("number", quick_first(1, [signal.SIGTERM, signal.SIGINT]), ids=str)
 @pytest.mark.parametrize(
     ("stage", "task", "actions"),
     [("task and motion planning", "task", 8), ("execution (physics)", "sugar_only", 4)],

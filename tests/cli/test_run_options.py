@@ -8,6 +8,7 @@ import pytest
 
 import galley
 from galley.domain.log import Log
+from galley.tests.effort import quick_first
 
 KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen"
 ERRAND = KITCHEN / "sugar_only.pddl"
@@ -34,7 +35,7 @@ def arm_planners(report):
     return {m["planner"] for m in free if m["group"] == "arm"}
 
 
-@pytest.mark.parametrize("arrival", ["box", "l1"])
+@pytest.mark.parametrize("arrival", quick_first(1, ["l1", "box"]))
 def test_the_seeds_rrt(achieved, arrival):
     report, _ = achieved("--problem", ERRAND, "--planner", "rrt", "--arrival", arrival)
     assert arm_planners(report) == {"rrt"}
@@ -50,7 +51,7 @@ def test_without_optimization(achieved):
     assert report["timing_s"]["optimization"] == 0
 
 
-@pytest.mark.parametrize("method", ["smooth", "time-optimal"])
+@pytest.mark.parametrize("method", quick_first(1, ["time-optimal", "smooth"]))
 def test_with_optimization_free_motions_of_arm_and_base_get_faster(achieved, method):
     plain, _ = achieved("--problem", ERRAND, "--optimize", "none")
     report, _ = achieved("--problem", ERRAND, "--optimize", method)

@@ -79,6 +79,7 @@ def untimed(outcome):
     return replace(outcome, planning_s=0.0, optimization_s=0.0, wall_s=0.0, late=False)
 
 
+@pytest.mark.slow
 def test_outcomes_are_the_same_for_any_number_of_workers(quick):
     jobs = [Job(scenario, seed=k) for k, scenario in enumerate(quick)]
     here = [untimed(outcome) for outcome in sweep(outcome_of, jobs, 1)]

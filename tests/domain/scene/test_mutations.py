@@ -4,6 +4,7 @@ import random
 import re
 
 import numpy as np
+import pytest
 
 from galley.domain.errors import BadInput
 from galley.domain.scene.model import Scene
@@ -56,6 +57,7 @@ def outcome(tmp_path, text):
         return error
 
 
+@pytest.mark.slow
 def test_mutated_files_give_a_scene_or_bad_input_and_nothing_else(small_text, tmp_path):
     rng = random.Random(0)
     found = [outcome(tmp_path, mutated(small_text, rng)) for _ in range(300)]
@@ -68,6 +70,7 @@ def test_mutated_files_give_a_scene_or_bad_input_and_nothing_else(small_text, tm
             assert (item.size > 0).all()
 
 
+@pytest.mark.slow
 def test_mutated_kitchens_give_a_scene_or_bad_input_and_nothing_else(kitchen_folder, tmp_path):
     text = (kitchen_folder / "kitchen.yaml").read_text()
     text = text.replace("textures/", f"{kitchen_folder}/textures/")

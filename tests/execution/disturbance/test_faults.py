@@ -190,6 +190,7 @@ def test_a_stuck_drawer_stops_on_its_way_and_lets_go_unless_for_good(run, drawer
     assert (pulled(executor) > 0.05) == moves
 
 
+@pytest.mark.slow
 def test_a_drawer_without_the_fault_opens(run, drawer):
     executor, _ = run(drawer.part("h1 | reach", "| withdraw"), "")
     assert executor.log().scene_q[-1, 0] == pytest.approx(0.30, abs=0.005)

@@ -190,6 +190,7 @@ def tokens(rng):
     return domain, problem
 
 
+@pytest.mark.slow
 def test_contradictions_of_random_tasks_against_all_their_states(pddl, with_goal):
     """What is called a contradiction holds in no state, and of its group no state has two facts."""
     counts = {"refused": 0, "possible": 0}

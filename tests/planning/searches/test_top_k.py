@@ -41,6 +41,7 @@ def in_order(task, found):
     return all((round(a[0], 6), *a[1:]) < (round(b[0], 6), *b[1:]) for a, b in pairwise(ranks))
 
 
+@pytest.mark.slow
 def test_all_plans_up_to_a_cost():
     compared = free = 0
     for seed in SEEDS:

@@ -69,6 +69,7 @@ def test_a_film_is_what_it_says(log: Log, scene: Scene, robot: RobotModel, tmp_p
     assert np.abs(frames[-1] - frames[-3]).max() < 12  # it rests on the end
 
 
+@pytest.mark.slow
 def test_several_workers_draw_the_same_as_one_in_order(
     log: Log, scene: Scene, robot: RobotModel
 ) -> None:

@@ -153,6 +153,7 @@ def drakes(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> np.ndarray
     return np.load(path)
 
 
+@pytest.mark.slow
 def test_two_engines_draw_the_kitchen_alike(
     scene: Scene, robot: RobotModel, items: np.ndarray, drakes: np.ndarray
 ) -> None:
