@@ -194,8 +194,9 @@ class CollisionWorld:
         self, group: str, values: Array, pairs: frozenset[Pair], margin: float | None
     ) -> View:
         """Allocates a Query's arrays and has them filled; ``values`` of all joints (n,)."""
-        from galley.worlds.kernel.entries import FUNCTIONS, prepare_query
+        from galley.worlds.kernel.edges import FUNCTIONS
         from galley.worlds.kernel.packed import ROW, pack
+        from galley.worlds.kernel.prepare import prepare_query
 
         moving, limits = self._moving(group)
         if self.joint is not None and len(values) == self.robot.size:

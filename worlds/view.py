@@ -185,11 +185,11 @@ class View:
         return self._nearby(_rows(states, len(self.moving)), within, False)
 
     def _nearby(self, rows: Array, within: float, least: bool) -> Nearby:
-        """See ``kernel.nearby``."""
-        from galley.worlds.kernel.nearby import DISTANCE, REQUIRED, ROW, WAY, nearby
-        from galley.worlds.kernel.witness import SCRATCH
+        """See ``kernel.contacts.nearby``."""
+        from galley.worlds.kernel.contacts import DISTANCE, REQUIRED, ROW, WAY, nearby
+        from galley.worlds.kernel.separation import WITNESS_SCRATCH
 
-        every, carries, room = self.movers.every, self.movers.carries, np.empty(SCRATCH)
+        every, carries, room = self.movers.every, self.movers.carries, np.empty(WITNESS_SCRATCH)
         size = 32 * len(rows) + 64
         while True:
             out = np.empty((size, WAY + len(self.moving)))
@@ -212,7 +212,7 @@ class View:
         Distances are the hulls' where things are apart, and where they overlap minus the depth of
         the deepest sphere. The robot's own parts count where they are within 2 mm.
         """
-        from galley.worlds.kernel.entries import distances_at
+        from galley.worlds.kernel.contacts import distances_at
 
         query = self.query
         margin = float(query.margins[0]) if within is None else within

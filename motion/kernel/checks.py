@@ -1,4 +1,4 @@
-"""What counts as a free edge: sampled only, or proven as well."""
+"""What counts as a free edge, sampled only or proven as well; proofs of whole paths."""
 
 from __future__ import annotations
 
@@ -19,3 +19,28 @@ def edge_free(table: Any, rules: Rules, a: Array, b: Array) -> bool:
     if not segment_free(table, a, b):
         return False
     return not rules.proven or segment_proven(table, a, b, rules.required)[0] < 0.0
+
+
+@bare_kernel
+def prove_path(table: Any, path: Array, required: float) -> tuple[int, float, int]:
+    """Prove that every state on the path (n, k) keeps ``required`` metres.
+
+    Returns:
+        (first edge that could not be proven, or -1; the share of it, in [0, 1], where that was;
+        states looked at). A path of one configuration counts as one edge.
+    """
+    states = 0
+    for i in range(max(1, len(path) - 1)):
+        a, b = path[i], path[min(i + 1, len(path) - 1)]
+        hit, looked = segment_proven(table, a, b, required)
+        states += looked
+        if hit >= 0.0:
+            return i, hit, states
+    return -1, 0.0, states
+
+
+@bare_kernel
+def state_proven(table: Any, q: Array, required: float) -> bool:
+    """Whether one configuration is proven to keep ``required`` metres."""
+    hit: float = segment_proven(table, q, q, required)[0]
+    return hit < 0.0

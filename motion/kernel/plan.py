@@ -15,11 +15,11 @@ import numpy as np
 from galley.compiled.jit import kernel
 from galley.domain.frames import Array
 from galley.motion.kernel.anytime import Effort, short_path
-from galley.motion.kernel.generator import seeded
+from galley.motion.kernel.checks import prove_path, state_proven
 from galley.motion.kernel.polyline import copy, first_rows
-from galley.motion.kernel.prove import prove_path, state_proven
 from galley.motion.kernel.rrt_connect import connect
 from galley.motion.kernel.rules import UNBOUNDED, Box, Rules
+from galley.motion.kernel.sampling import seeded
 from galley.motion.kernel.shortcut import shorten
 
 FOUND, NO_PATH, NOT_PROVEN, START_NOT_PROVEN, GOALS_NOT_PROVEN = range(5)

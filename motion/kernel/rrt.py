@@ -14,11 +14,10 @@ import numpy as np
 from galley.compiled.jit import bare_kernel, kernel
 from galley.domain.frames import Array
 from galley.motion.kernel.checks import edge_free
-from galley.motion.kernel.generator import below, sample_box, seeded, uniform
-from galley.motion.kernel.nearest import nearest
 from galley.motion.kernel.polyline import copy, distance, steer
 from galley.motion.kernel.rules import UNBOUNDED, Box, Rules
-from galley.motion.kernel.tree import Tree, add, add_roots, branch, empty_tree, with_room
+from galley.motion.kernel.sampling import below, sample_box, seeded, uniform
+from galley.motion.kernel.tree import Tree, add, add_roots, branch, empty_tree, nearest, with_room
 from galley.worlds.kernel.edges import frame_pose
 
 _ROOM = 256

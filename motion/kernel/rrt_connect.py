@@ -15,11 +15,19 @@ import numpy as np
 from galley.compiled.jit import bare_kernel, kernel
 from galley.domain.frames import Array
 from galley.motion.kernel.checks import edge_free
-from galley.motion.kernel.nearest import nearest, nearest_within
 from galley.motion.kernel.polyline import copy, distance, reverse, steer
 from galley.motion.kernel.rules import UNBOUNDED, Box, Rules
 from galley.motion.kernel.sampling import sample
-from galley.motion.kernel.tree import Tree, add, add_roots, empty_tree, joined_branches, with_room
+from galley.motion.kernel.tree import (
+    Tree,
+    add,
+    add_roots,
+    empty_tree,
+    joined_branches,
+    nearest,
+    nearest_within,
+    with_room,
+)
 
 _ROOM = 128  # nodes a new tree has room for
 _REACHED = 1e-12

@@ -18,7 +18,6 @@ import numpy as np
 from galley.compiled.jit import bare_kernel, kernel
 from galley.domain.frames import Array
 from galley.motion.kernel.checks import edge_free
-from galley.motion.kernel.generator import below, seeded, uniform
 from galley.motion.kernel.polyline import (
     between,
     copy,
@@ -28,6 +27,7 @@ from galley.motion.kernel.polyline import (
     without_doubles,
 )
 from galley.motion.kernel.rules import Box, Rules
+from galley.motion.kernel.sampling import below, seeded, uniform
 
 _GAIN = 1e-3  # share of the length: a smaller gain is not worth its collision checks
 _RELAX = 0.7  # share of the tries; the rest are cuts. With cuts alone, paths of an arm stay longer.

@@ -234,7 +234,7 @@ def shorten(
 
 def prove(path: Path, question: Question, required: float = 0.0) -> PathProof:
     """Proof that every state on the path keeps ``required`` metres, between waypoints too."""
-    from galley.motion.kernel.prove import prove_path
+    from galley.motion.kernel.checks import prove_path
 
     edge, share, states = prove_path(question.table, _plain(path.waypoints), float(required))
     return PathProof(None if edge < 0 else edge + share, states)

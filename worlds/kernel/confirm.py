@@ -14,10 +14,9 @@ import numpy as np
 from galley.compiled.jit import bare_kernel
 from galley.compiled.lanes import LANES, larger, lowest_bit, negative, splat
 from galley.worlds.kernel.arrays import FRAMES, LIMIT, ROUNDING, WORST
-from galley.worlds.kernel.kinematics import FRAME
+from galley.worlds.kernel.kinematics import FRAME, frame_at, pose_of
 from galley.worlds.kernel.packed import unpack
 from galley.worlds.kernel.separation import separation
-from galley.worlds.kernel.solids import pose_of
 
 _HIT = np.float32(-1.0)
 
@@ -27,13 +26,6 @@ def certain(t: Any, excess: Any) -> Any:
     """Squared distance below which the hulls are too near: (t - excess)^2, or 0."""
     s = larger(t - splat(np.float32(excess)), splat(np.float32(0.0)))
     return s * s
-
-
-@bare_kernel
-def frame_at(buffer: Any, frame: int, lane: int, out: Any) -> None:
-    """The pose (12,) of a frame in one of the 16 configurations."""
-    for i in range(12):
-        out[i] = buffer[frame + i * LANES + lane]
 
 
 @bare_kernel

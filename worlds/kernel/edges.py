@@ -19,6 +19,7 @@ from galley.compiled.jit import bare_kernel, native
 from galley.compiled.lanes import LANES, load, ramp, smaller, splat, store
 from galley.compiled.native import address, call
 from galley.worlds.kernel.arrays import ROUNDING, SHARE, WORST, Q
+from galley.worlds.kernel.examine import examine_native
 from galley.worlds.kernel.kinematics import compose, poses
 from galley.worlds.kernel.packed import (
     EXAMINE,
@@ -312,3 +313,7 @@ def piece_proven_native(place: int, coefficients: int, spans: int, result: int) 
     query.margins[1] = between
     answer[0] = hit
     return states
+
+
+FUNCTIONS = (examine_native.address, segment_free_native.address, piece_proven_native.address)
+"""Addresses for ``packed.pack``."""

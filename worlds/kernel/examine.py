@@ -27,10 +27,9 @@ from galley.compiled.lanes import (
 from galley.worlds.kernel.arrays import BALLS, FRAMES, HULL, LIMIT, SHARE, SPARE, WORST, Q
 from galley.worlds.kernel.confirm import certain, judged
 from galley.worlds.kernel.kinematics import FRAME, frames, moved
-from galley.worlds.kernel.mixed import mixed_pairs_hit
 from galley.worlds.kernel.packed import ROWS, int_rows_at, unpack
 from galley.worlds.kernel.shapes import squared
-from galley.worlds.kernel.solids import solid_pairs_hit, solids_hit
+from galley.worlds.kernel.solids import mixed_pairs_hit, solid_pairs_hit, solids_hit
 
 _FREE = np.float32(1e6)
 

@@ -8,6 +8,8 @@ import numpy as np
 
 from galley.compiled.jit import bare_kernel
 from galley.compiled.lanes import LANES, load, splat, store, whole
+from galley.worlds.kernel.arrays import FRAMES
+from galley.worlds.kernel.packed import unpack
 
 FRAME = 12 * LANES  # numbers in the buffer for a frame's pose: R row by row, then p
 
@@ -129,6 +131,29 @@ def moved(buffer: Any, frame: int, x: Any, y: Any, z: Any) -> Any:
         + load(buffer, frame + 7 * LANES) * b
         + load(buffer, frame + 8 * LANES) * c,
     )
+
+
+@bare_kernel
+def frame_at(buffer: Any, frame: int, lane: int, out: Any) -> None:
+    """The pose (12,) of a frame in one of the 16 configurations."""
+    for i in range(12):
+        out[i] = buffer[frame + i * LANES + lane]
+
+
+@bare_kernel
+def pose_of(table: Any, row: int, lane: int, out: Any) -> None:
+    """Pose (12,) in the world of moving solid ``row`` in one of the 16 configurations."""
+    _, _, query = unpack(table)
+    buffer = query.buffer
+    at = query.layout[FRAMES] + query.solid_frame[row] * FRAME + lane
+    S = query.solid_pose[row]
+    for i in range(3):
+        a = float(buffer[at + 3 * i * LANES])
+        b = float(buffer[at + (3 * i + 1) * LANES])
+        c = float(buffer[at + (3 * i + 2) * LANES])
+        for j in range(3):
+            out[3 * i + j] = a * S[j] + b * S[3 + j] + c * S[6 + j]
+        out[9 + i] = buffer[at + (9 + i) * LANES] + a * S[9] + b * S[10] + c * S[11]
 
 
 @bare_kernel

@@ -201,3 +201,13 @@ def list_movers(table: Any, carries: Any, checked: Any, counts: Any) -> None:
                 query.solid_pairs[counts[5], 0] = row
                 query.solid_pairs[counts[5], 1] = other
                 counts[5] += 1
+
+
+@bare_kernel
+def prepare_query(
+    table: Any, every: Any, carries: Any, span: Any, checked: Any, counts: Any
+) -> None:
+    """Fills a new query, all of it, in one call from Python."""
+    bound_travel(table, carries, span)
+    list_movers(table, carries, checked, counts)
+    place_everything(table, every)

@@ -278,7 +278,7 @@ def test_a_path_is_mended_where_it_is_not_proven(seed):
     question = ask()
     box = P.rules.Box(question.low, question.high, question.weights)
     rules = P.rules.Rules(0.2, P.rules.UNBOUNDED, True, 0.01)
-    state = P.generator.seeded(seed, 0)
+    state = P.sampling.seeded(seed, 0)
     mended, used = P.plan.mend(question.table, box, rules, raw, 3000, state)
     assert used > 0
     assert least_clearance(mended, WALL) >= 0.01 - 1e-9

@@ -30,9 +30,9 @@ def xoshiro(seed, stream, n):
 
 @pytest.mark.parametrize(("seed", "stream"), [(0, 0), (1, 0), (0, 1), (2**62 + 5, 7)])
 def test_random_numbers_are_those_of_xoshiro256_plus(seed, stream):
-    generator = stub.planners().generator
-    state = generator.seeded(seed, stream)
-    found = np.array([generator.uniform(state) for _ in range(200)])
+    sampling = stub.planners().sampling
+    state = sampling.seeded(seed, stream)
+    found = np.array([sampling.uniform(state) for _ in range(200)])
     np.testing.assert_array_equal(found, xoshiro(seed, stream, 200))
     assert found.min() >= 0.0
     assert found.max() < 1.0
@@ -41,11 +41,11 @@ def test_random_numbers_are_those_of_xoshiro256_plus(seed, stream):
 def test_the_ball_and_the_ellipsoid_are_sampled_uniformly():
     """Radii of a uniform ball have the distribution r^k; an ellipsoid's means are its centre."""
     P = stub.planners()
-    state = P.generator.seeded(3, 0)
+    state = P.sampling.seeded(3, 0)
     k, n = 3, 4000
     out, radii = np.empty(k), []
     for _ in range(n):
-        P.generator.sample_ball(state, out)
+        P.sampling.sample_ball(state, out)
         radii.append(np.linalg.norm(out))
     share = np.sort(np.array(radii) ** k)  # uniform in [0, 1]: Kolmogorov-Smirnov
     assert np.abs(share - (np.arange(n) + 0.5) / n).max() < 1.63 / np.sqrt(n)
@@ -84,10 +84,10 @@ def test_the_nearest_node_is_that_of_a_full_search_while_the_tree_grows(k):
         for _ in range(20):
             q = rng.uniform(-3, 3, k)
             off = np.linalg.norm((nodes[: n + 1] - q) * weights, axis=1)
-            assert off[P.nearest.nearest(tree, q, weights)] <= off.min() + 1e-5
+            assert off[P.tree.nearest(tree, q, weights)] <= off.min() + 1e-5
             limit = rng.uniform(0, 6)
             allowed = np.where(off + costs[: n + 1] < limit, off, np.inf)
-            found = P.nearest.nearest_within(tree, q, weights, limit)
+            found = P.tree.nearest_within(tree, q, weights, limit)
             if found < 0:
                 assert (off + costs[: n + 1] > limit - 1e-5).all()
             else:

@@ -16,7 +16,7 @@ from galley.motion.planners.planning import plan
 from galley.robots.panda.models import panda_arm
 from galley.tests.worlds.kernel.support import KINDS, random_solid
 from galley.worlds.collision_world import CollisionWorld
-from galley.worlds.kernel import edges, entries, nearby
+from galley.worlds.kernel import contacts, edges, prepare
 from galley.worlds.scene_kernel import SceneKernel
 from galley.worlds.solids import box
 
@@ -30,9 +30,9 @@ CALLED = (
     edges.segments_free,
     edges.path_proven,
     edges.frame_pose,
-    entries.prepare_query,
-    entries.distances_at,
-    nearby.nearby,
+    prepare.prepare_query,
+    contacts.distances_at,
+    contacts.nearby,
     edges.curve_proven,
     planners.plan,
 )

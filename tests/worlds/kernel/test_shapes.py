@@ -24,9 +24,8 @@ from galley.tests.worlds.kernel.support import (
     random_solid,
 )
 from galley.worlds.engines.drake_world import rigid_transform
-from galley.worlds.kernel.separation import separation
+from galley.worlds.kernel.separation import WITNESS_SCRATCH, apart, separation, witness
 from galley.worlds.kernel.shapes import signed, squared
-from galley.worlds.kernel.witness import SCRATCH, apart, witness
 from galley.worlds.solids import (
     box,
     convex,
@@ -207,7 +206,7 @@ def test_of_solids_apart_the_nearest_points_are_in_both_and_a_plane_parts_them(k
         (X, a), (Y, b) = poses(rng, 60, 0.25), poses(rng, 60, 0.25)
         found, near = np.empty(60), np.empty((60, 7))
         distances(A, a, B, b, np.empty(12), found)
-        nearest(A, a, B, b, np.empty(SCRATCH), near)
+        nearest(A, a, B, b, np.empty(WITNESS_SCRATCH), near)
         drake = DrakePair(one, two)
         for k in range(60):
             if drake.distance(X[k], Y[k]) < 1e-3:
