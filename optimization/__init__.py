@@ -5,6 +5,6 @@
 - ``time_optimal``: the path with round corners, as fast as the limits allow
   (``rounding``: the corners; ``path_timing``, ``kernel/``: the time law)
 - ``shortest``: the seed's quadratic program, the straight line
-- ``verdict``: the check that everything passes; ``result``: what is returned
+- ``verdict``: the check that everything passes
 - ``torques``: could the arm's motors do it?
 """

@@ -1,4 +1,4 @@
-"""Scene: the world in metres. Frozen data, read from one YAML file by ``scene_file``.
+"""Scene: the world in metres. Frozen data, read from one YAML file by ``reader``.
 
 Every furniture body is authored in place: its frame B coincides with the world frame W (or with
 its ``pose``) while all scene joints are zero. A joint moves its child body about or along an

@@ -15,7 +15,7 @@ those of 5 and 6 in the wrist centre W. Given the flange's pose and q7, the tran
 Within the real limits a >= 0.022 m and b <= -0.057 m, so step 2 never degenerates. Merged branches
 (arm stretched, cos q5 = 0, q2 = 0) come back once, as one representative with the lower branch id.
 
-The steps themselves are compiled (``panda_ik_kernel``); ``panda`` offers them. What they are built
+The steps themselves are compiled (``ik_kernel``); ``kinematics`` offers them. What they are built
 on stands here: the DH table, the lengths that follow from it, and the limits.
 """
 

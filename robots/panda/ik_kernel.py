@@ -1,4 +1,4 @@
-"""Compiled kinematics of the Panda; the derivation of the inverse is in ``panda_ik``.
+"""Compiled kinematics of the Panda; the derivation of the inverse is in ``ik``.
 
 One call of ``solve`` handles one pose with one value of joint 7. Past joint 4, sines and cosines
 come straight from the vectors that they stand for, and an angle is computed only for a branch

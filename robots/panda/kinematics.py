@@ -2,7 +2,7 @@
 
 Frames: A is ``panda_link0`` (the arm's base), F the flange ``panda_link8``, H ``panda_hand``, T the
 grasp centre between the fingertips. The kinematics are compiled by the first call; the lengths, the
-limits and the derivation stand in ``panda_ik``.
+limits and the derivation stand in ``ik``.
 """
 
 from __future__ import annotations
@@ -115,16 +115,16 @@ def inverse_batch(X: Array, q7: ArrayLike, limits: Limits = LIMITS) -> Solutions
 
 
 def limit_table(limits: Limits) -> Array:
-    """What the compiled functions compare joints with (7, 6): see ``panda_ik_kernel``.
+    """What the compiled functions compare joints with (7, 6): see ``ik_kernel``.
 
     Raises:
         ValueError: a range is 2 pi wide or more.
     """
-    from galley.robots.panda import ik_kernel as panda_ik_kernel
+    from galley.robots.panda import ik_kernel
 
     if np.any(limits.upper - limits.lower >= 2.0 * np.pi):
         raise ValueError("a joint's range must be under 2 pi wide")
-    return panda_ik_kernel.limit_table(as_input(limits.lower), as_input(limits.upper))
+    return ik_kernel.limit_table(as_input(limits.lower), as_input(limits.upper))
 
 
 def as_input(values: ArrayLike) -> Array:

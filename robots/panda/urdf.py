@@ -90,7 +90,7 @@ def panda_elements() -> list[ET.Element]:
     meshes stand as ``file://`` and an absolute path, the one form that PyBullet and Drake both find
     (Drake refuses a bare path in URDF text); the fingers no longer mimic one another, since both
     are in q; the fingers' soft contact goes, through which a held item would creep, and
-    ``simulation`` gives them friction; ``panda_link8`` loses its inertia, since it has no mass;
+    ``execution`` gives them friction; ``panda_link8`` loses its inertia, since it has no mass;
     ``panda_grasptarget`` is left out.
     """
     folder = panda_folder()
