@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import is_hypothesis_test
 
-import galley
 from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
+from galley.domain.shipped import KITCHEN
 from galley.domain.state import State, initial_state
 from galley.tests.effort import load_profile
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from galley.domain.log import Log
     from galley.skills import BoundAction
     from galley.tamp.refine import Refined
-
-KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen"
 
 
 def pytest_addoption(parser):

@@ -12,9 +12,9 @@ import pytest
 
 import galley
 from galley.cli import main
+from galley.domain.shipped import KITCHEN
 
 ROOT = Path(galley.__file__).parent
-KITCHEN = ROOT / "domain" / "kitchen"
 
 
 @dataclass(frozen=True)

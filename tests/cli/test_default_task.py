@@ -1,19 +1,17 @@
 """The kitchen task end to end, judged by what the run folder holds; and that it repeats itself."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import galley
 from galley.domain.log import Log
 from galley.domain.scene.reader import load_scene
+from galley.domain.shipped import KITCHEN
 from galley.robots.panda.models import mobile_panda
 from galley.tests.conftest import run_default_task
 from galley.tests.motion.trajectory.readers import load_trajectories
 
-KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen"
 PLAN = [
     "(navigate center burner)",
     "(pick sugar burner h1)",

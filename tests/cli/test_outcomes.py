@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import galley
+from galley.domain.shipped import KITCHEN
 from galley.tests.effort import quick_first
 from galley.tests.motion.trajectory.readers import load_trajectories
 
 ROOT = Path(galley.__file__).parent
-KITCHEN = ROOT / "domain" / "kitchen"
 ERRAND = KITCHEN / "sugar_only.pddl"
 
 

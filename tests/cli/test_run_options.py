@@ -1,16 +1,14 @@
 """Other planners, other problems and other scenes, all by options."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import galley
 from galley.domain.log import Log
+from galley.domain.shipped import KITCHEN
 from galley.tests.effort import quick_first
 
-KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen"
 ERRAND = KITCHEN / "sugar_only.pddl"
 
 

@@ -3,13 +3,12 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import galley
+from galley.domain.shipped import KITCHEN
 
-KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen"
 DOMAIN, TASK, ERRAND = (KITCHEN / f"{n}.pddl" for n in ("kitchen", "task", "sugar_only"))
 SHORTEST = ["(navigate center burner)", "(pick sugar burner h1)"]
 SHORTEST += ["(navigate burner countertop)", "(place sugar countertop h1)"]

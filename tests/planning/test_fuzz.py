@@ -2,21 +2,19 @@
 
 import random
 import re
-from importlib.resources import files
 from itertools import islice
-from pathlib import Path
 
 import pytest
 
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.reader import read_task
+from galley.domain.shipped import KITCHEN
 from galley.planning import LimitReached, Limits, ground, plans, search, validate_actions
 from galley.planning.searches.methods import METHODS
 from galley.tests.effort import quick_first
 from galley.tests.planning.random_tasks import make
 
-KITCHEN = Path(str(files("galley.domain").joinpath("kitchen")))
 _PIECE = re.compile(r"[()]|[^\s()]+|\s+")
 
 

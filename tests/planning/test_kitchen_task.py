@@ -2,19 +2,17 @@
 
 import subprocess
 import sys
-from importlib.resources import files
-from pathlib import Path
 
 import pytest
 
 from galley.domain.failure import FailureKind
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.reader import read_domain, read_problem
+from galley.domain.shipped import KITCHEN
 from galley.planning import GroundAction, Limits, ground, read_plan, search, validate_actions
 from galley.planning.searches.breadth_first import breadth_first
 from galley.tests.planning.reference import facts_of
 
-KITCHEN = Path(str(files("galley.domain").joinpath("kitchen")))
 TASK = (KITCHEN / "task.pddl").read_text()
 
 

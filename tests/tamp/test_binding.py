@@ -1,17 +1,13 @@
 """PDDL objects are bound to the scene, or it is said which can't be and where they stand."""
 
-from pathlib import Path
-
 import pytest
 
-import galley
 from galley.domain.errors import BadInput
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
+from galley.domain.shipped import KITCHEN
 from galley.planning import GroundAction
 from galley.tamp.binding import bind, bind_plan
-
-KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen"
 
 
 @pytest.fixture(scope="module")

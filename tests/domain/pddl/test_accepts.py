@@ -1,8 +1,5 @@
 """What the PDDL reader accepts, and the data it makes of it."""
 
-from importlib.resources import files
-from pathlib import Path
-
 import pytest
 
 from galley.domain.pddl.formula import (
@@ -21,8 +18,7 @@ from galley.domain.pddl.formula import (
 from galley.domain.pddl.model import Type
 from galley.domain.pddl.reader import read_domain, read_problem, read_task
 from galley.domain.pddl.sexpr import Atom, SList, parse_sexprs
-
-KITCHEN = Path(str(files("galley.domain").joinpath("kitchen")))
+from galley.domain.shipped import KITCHEN
 
 DOMAIN = """\
 (define (domain d)

@@ -3,16 +3,13 @@
 import random
 import re
 import time
-from importlib.resources import files
-from pathlib import Path
 
 import pytest
 
 from galley.domain.errors import BadInput
 from galley.domain.pddl.reader import read_domain, read_problem, read_task
+from galley.domain.shipped import KITCHEN
 from galley.tests.effort import quick_first
-
-KITCHEN = Path(str(files("galley.domain").joinpath("kitchen")))
 
 ADL_DOMAIN = """\
 (define (domain city)

@@ -5,20 +5,19 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from galley.domain.errors import BadInput
 from galley.domain.pddl.reader import read_domain, read_problem
+from galley.domain.shipped import KITCHEN
 from galley.planning.checks.gym_replay import ReplayStatus, replay
 from galley.planning.checks.validation import read_plan, validate_actions
 from galley.planning.operators import GroundAction
 from galley.tests.planning.random_tasks import ADL, make
 from galley.tests.planning.reference import Reference
 
-KITCHEN = Path(str(files("galley.domain").joinpath("kitchen")))
 PLAN = """
 (navigate center burner) (pick sugar burner h1) (navigate burner countertop)
 (place sugar countertop h1) (navigate countertop burner) (pick spam burner h1)

@@ -4,31 +4,26 @@ Three planners' readers see each task: ours and Unified Planning's the original 
 Downward's what we write for it. Nothing is skipped: without its peers this file fails.
 """
 
-import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+import planning_adl as adl
+import planning_tasks as tasks
 import pytest
+from fast_downward import FastDownwardError, cheapest, dialect
+from pddl_writer import write_pddl
 from unified_planning.engines import SequentialPlanValidator
 from unified_planning.environment import get_environment
 from unified_planning.io import PDDLReader
 from unified_planning.plans import ActionInstance, SequentialPlan
 from unified_planning.shortcuts import ObjectExp
 
-import galley
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.reader import read_domain, read_problem, read_task
+from galley.domain.shipped import KITCHEN
 from galley.planning import ground, search
 from galley.tests.planning import random_tasks
-
-ROOT = Path(galley.__file__).parent
-sys.path.insert(0, str(ROOT / "bench"))
-
-import planning_adl as adl  # noqa: E402
-import planning_tasks as tasks  # noqa: E402
-from fast_downward import FastDownwardError, cheapest, dialect  # noqa: E402
-from pddl_writer import write_pddl  # noqa: E402
 
 pytestmark = [
     pytest.mark.slow,
@@ -237,8 +232,7 @@ def test_a_cost_of_several_terms(tmp_path):
 
 
 def test_what_fast_downward_says_when_it_fails():
-    kitchen = ROOT / "domain" / "kitchen"
-    domain, problem = read(kitchen / "kitchen.pddl", kitchen / "task.pddl")
+    domain, problem = read(KITCHEN / "kitchen.pddl", KITCHEN / "task.pddl")
     broken = replace(problem, objects=problem.objects[:1])
     with pytest.raises(FastDownwardError, match="error: "):
         cheapest(domain, broken)
