@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -263,4 +263,4 @@ def _top(values: dict[str, float]) -> float | None:
 
 
 def _raw(run: Outcome | Lost) -> dict[str, Any]:
-    return run.as_json() if isinstance(run, Outcome) else vars(run)
+    return asdict(run)
