@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from galley.compiled.jit import pending
+from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, RENDERER, TIMING, ensure
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.files import write_whole
 from galley.domain.listener import Listener
@@ -37,10 +37,8 @@ from galley.execution.loop import Course
 from galley.execution.stage import Stage
 from galley.motion.audit import audit
 from galley.motion.motion import FREE, Motion
-from galley.motion.planners.planning import PLANNERS_COMPILED
 from galley.motion.thresholds import THRESHOLDS
 from galley.motion.trajectory.store import save_trajectories
-from galley.optimization.path_timing import TIMING
 from galley.planning import GroundAction, replay, validate_actions
 from galley.results.report import Report
 from galley.results.run_folder import RunFolder, check_destination, digests, new_name
@@ -53,9 +51,9 @@ from galley.validation import Goal, validate_run
 from galley.viz.film.video import film
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
-from galley.worlds.view import KERNEL
 
-COMPILED = (KERNEL, PLANNERS_COMPILED, "inverse kinematics", "the arm's reach", TIMING)
+COMPILED = (KERNEL, PLANNERS, REACH, KINEMATICS, TIMING)
+"""What every run needs of what ``compiled.build`` makes."""
 
 
 @dataclass(frozen=True)
@@ -212,10 +210,9 @@ class _Run:
     def _solve(self) -> Solution | Failure:
         """A plan and motions for it."""
         options = self.options
-        waiting = pending(*COMPILED) if options.checker == "kernel" else ()
-        if waiting:
-            names = ", ".join(waiting)
-            self.listener.stage(f"compiling, once on this machine, a minute or two: {names}")
+        films = options.video and options.execute != "none"
+        parts = (*COMPILED, RENDERER) if films else COMPILED
+        self.report.timing_s["compile"] = ensure(*parts, say=self.listener.stage)
         self.listener.stage("task and motion planning")
         settings = Settings(
             seed=options.seed,

@@ -154,10 +154,12 @@ class Study(ABC, Generic[_Job, _Result]):
         self.journal.clear()
 
     def _sweep(self) -> None:
+        from galley.compiled.build import ensure
+        from galley.engine import COMPILED
+
         todo = [index for index in range(len(self.jobs)) if index not in self.found]
         workers = min(self.jobs_at_a_time or cores(), max(1, len(todo)))
-        if workers > 1:
-            self._compile()
+        ensure(*COMPILED, say=self.printer.stage)  # once, and not in each worker's first run
         self.printer.stage(self.about(len(todo), workers))
         self._save()
         jobs = [self.jobs[index] for index in todo]
@@ -171,18 +173,6 @@ class Study(ABC, Generic[_Job, _Result]):
             return
         with Live(self.table(), console=console, transient=True) as self.live:
             sweep(self.function, jobs, workers, self.engine, heard)
-
-    def _compile(self) -> None:
-        """Compile here what is not yet compiled: workers at the same time would each do it."""
-        from galley.compiled.jit import pending
-        from galley.engine import COMPILED
-        from galley.scenarios.outcome import warm_up
-
-        waiting = pending(*COMPILED)
-        if waiting:
-            names = ", ".join(waiting)
-            self.printer.stage(f"compiling, once on this machine, a minute or two: {names}")
-            warm_up()
 
     def _heard(self, index: int, result: _Result | Lost) -> None:
         """One more run has ended: keep it first of all, then tell."""

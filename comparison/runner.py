@@ -27,27 +27,23 @@ from galley.comparison.summary import (
     summary_record,
     to_show,
 )
-from galley.compiled.jit import pending
+from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, TIMING, ensure
 from galley.domain.failure import Failure
 from galley.domain.files import write_whole, written_whole
 from galley.domain.listener import Listener
 from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
-from galley.motion.planners.planning import PLANNERS_COMPILED
-from galley.optimization.path_timing import TIMING
 from galley.results.report import versions
 from galley.results.run_folder import RunFolder, check_destination, new_name
 from galley.robots.panda.models import mobile_panda
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
 from galley.worlds.scene_kernel import SceneKernel
-from galley.worlds.view import KERNEL
 
 MARKER = "compare.json"
 _FINE = 0.01  # s between the waypoints of a smooth curve
 SEED, RANDOM = "seed", "random"
-_COMPILED = (KERNEL, PLANNERS_COMPILED, "forward kinematics", "the arm's reach", TIMING)
 
 
 @dataclass(frozen=True)
@@ -103,10 +99,7 @@ def run(options: Options, listener: Listener) -> Outcome | Failure:
     )
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         check_start(world)
-        waiting = pending(*_COMPILED)
-        if waiting:
-            names = ", ".join(waiting)
-            listener.stage(f"compiling, once on this machine, a minute or two: {names}")
+        ensure(KERNEL, PLANNERS, REACH, KINEMATICS, TIMING, say=listener.stage)
         kernel = SceneKernel(scene, world.robot)
         if file is not None:
             queries: Iterator[Query | Failure] = iter((resolve(file, kernel),))

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import logging
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-_log = logging.getLogger(__name__)
 _ROOT = Path(__file__).parent.parent
 _PACKAGES = (
     "compiled",
@@ -31,11 +28,13 @@ _FROZEN = (
     "compiled/jit.py",
     "compiled/lanes.py",
     "compiled/native.py",
+    "compiled/whole.py",
     "robots/panda/ik.py",
 )
 _LOCATORS = "galley.compiled.cache_locator.PackageCacheLocator,UserProvidedCacheLocator"
 _FAST = {"reassoc", "nsz", "contract", "nnan", "ninf", "arcp"}
 _KEPT = 5  # versions of the compiled code that stay on disk, the latest used
+_given_up: list[bool] = []  # not empty: the disk is of no use
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -61,32 +60,95 @@ def bare_kernel(function: _Function) -> _Function:
     return _compiled(function, fastmath=_FAST, _nrt=False)
 
 
-def native(count: int) -> Callable[[Callable[..., Any]], Any]:
+class Native:
     """A function of ``count`` addresses or whole numbers (int64) that is called by its address.
 
     What calls it by ``compiled.native.call`` doesn't contain it: a large function is compiled once
-    instead of once within each of its callers. The result's ``address`` is where it is. Compiled,
-    or fetched from disk, when its module is imported.
+    instead of once within each of its callers.
     """
 
-    def decorate(function: Callable[..., Any]) -> Any:
+    def __init__(self, function: Callable[..., Any], count: int) -> None:
+        self.py_func, self._count = function, count
+
+    @cached_property
+    def _compiled(self) -> Any:
         import numba
 
-        signature = numba.types.int64(*[numba.types.int64] * count)
+        from galley.compiled.whole import WholePipeline
+
+        signature = numba.types.int64(*[numba.types.int64] * self._count)
         with _cached_in_folder() as kept:
             return numba.cfunc(
-                signature, cache=kept, fastmath=_FAST, error_model="numpy", _nrt=False
-            )(function)
+                signature,
+                cache=kept,
+                pipeline_class=WholePipeline,
+                fastmath=_FAST,
+                error_model="numpy",
+                _nrt=False,
+            )(self.py_func)
+
+    @property
+    def address(self) -> int:
+        """Where it is; compiled, or fetched from disk, when this is first asked for."""
+        return int(self._compiled.address)
+
+
+def native(count: int) -> Callable[[Callable[..., Any]], Native]:
+    """Make a function of ``count`` int64 a ``Native``."""
+    return lambda function: Native(function, count)
+
+
+def entry(*types: Any) -> Callable[[_Function], _Function]:
+    """Stands above a kernel that Python calls: for which types, so that ``build`` can compile it.
+
+    Args:
+        types: of the arguments: words such as ``i8`` for a number and ``f8:2`` for an array of two
+            dimensions, C-contiguous, several in a text; or types of Numba's.
+    """
+
+    def decorate(function: _Function) -> _Function:
+        cast(Any, function).entry_types = types
+        return function
 
     return decorate
+
+
+def is_entry(found: Any) -> bool:
+    """Whether something is compiled code that Python calls, or a ``Native``."""
+    return isinstance(found, Native) or isinstance(getattr(found, "entry_types", None), tuple)
+
+
+def compile_now(found: Any) -> None:
+    """Compile an entry, or fetch it from disk."""
+    if isinstance(found, Native):
+        _ = found.address
+        return
+    parts = (each.split() if isinstance(each, str) else [each] for each in found.entry_types)
+    found.compile(tuple(_typed(each) for part in parts for each in part))
+
+
+def _typed(each: Any) -> Any:
+    import numba
+    import numpy as np
+
+    if not isinstance(each, str):
+        return each
+    name, _, dimensions = each.partition(":")
+    number = numba.from_dtype(np.dtype(name))
+    return numba.types.Array(number, int(dimensions), "C") if dimensions else number
 
 
 def _compiled(function: _Function, **options: Any) -> _Function:
     import numba
 
+    from galley.compiled.whole import PartPipeline, WholePipeline, seen_as
+
+    options |= {"nogil": True, "error_model": "numpy"}
     with _cached_in_folder() as kept:
-        decorate = numba.njit(cache=kept, nogil=True, error_model="numpy", **options)
-        return cast(_Function, decorate(function))
+        entry = numba.njit(cache=kept, pipeline_class=WholePipeline, **options)(function)
+    bare = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    seen_as(entry, numba.njit(pipeline_class=PartPipeline, **options, **bare)(function))
+    return cast(_Function, entry)
 
 
 @contextlib.contextmanager
@@ -111,18 +173,12 @@ def cache_folder() -> Path | None:
     """Where compiled code lies: a folder of the user's, one for each version of the sources.
 
     Numba compares only a function's own file with what it has kept, not the files of what the
-    function calls. So the folder's name is a digest of all sources that are compiled. Numba's own
-    setting NUMBA_CACHE_DIR comes first. None where nothing can be written.
+    function calls. So the folder's name is a digest of all sources that are compiled. None where
+    nothing can be written.
     """
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    if chosen:
-        above = Path(chosen)
-    else:
-        base = os.environ.get("XDG_CACHE_HOME")
-        try:
-            above = (Path(base) if base else Path.home() / ".cache") / "galley" / "numba"
-        except RuntimeError:  # no home
-            return None
+    above = folder_above()
+    if above is None or _given_up:
+        return None
     folder = above / f"galley-{digest()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -133,6 +189,26 @@ def cache_folder() -> Path | None:
         return None
     _drop_old(above)
     return folder
+
+
+def keep_nothing() -> None:
+    """From now on this process neither reads nor writes compiled code on disk."""
+    _given_up.append(True)
+    cache_folder.cache_clear()
+
+
+def folder_above() -> Path | None:
+    """Where the folders of all versions lie; Numba's own setting NUMBA_CACHE_DIR comes first.
+
+    None without any setting and without a home.
+    """
+    chosen, base = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
+    if chosen:
+        return Path(chosen)
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "galley" / "numba"
+    except RuntimeError:
+        return None
 
 
 def sources() -> list[Path]:
@@ -162,56 +238,6 @@ def digest() -> str:
         found.update(path.relative_to(_ROOT).as_posix().encode())
         found.update(path.read_bytes())
     return found.hexdigest()[:12]
-
-
-_ready: set[str] = set()  # parts that have been compiled, as far as this process knows
-
-
-def first_use(
-    what: str, say: Callable[[str], None] = _log.info
-) -> contextlib.AbstractContextManager[None]:
-    """Around calls that may have to compile: says so where that has not been done before.
-
-    Args:
-        what: the name of the compiled part, such as ``the motion kernel``.
-        say: where to say it.
-    """
-    return _NOTHING if what in _ready else _announced(what, say)
-
-
-def pending(*parts: str) -> tuple[str, ...]:
-    """Which of these parts have not been compiled on this machine before."""
-    return tuple(what for what in parts if what not in _ready and not _compiled_before(what))
-
-
-def _stamp(what: str) -> Path | None:
-    folder = cache_folder()
-    return None if folder is None else folder / f"{what.replace(' ', '-')}.compiled"
-
-
-def _compiled_before(what: str) -> bool:
-    stamp = _stamp(what)
-    return stamp is not None and stamp.exists()
-
-
-_NOTHING = contextlib.nullcontext()
-
-
-@contextlib.contextmanager
-def _announced(what: str, say: Callable[[str], None]) -> Iterator[None]:
-    stamp = _stamp(what)
-    if _compiled_before(what):
-        yield
-    else:
-        kept = "once on this machine" if stamp is not None else "there is no folder to keep it in"
-        say(f"compiling {what} ({kept})")
-        began = time.perf_counter()
-        yield
-        _log.info("%s ready after %.1f s", what, time.perf_counter() - began)
-        if stamp is not None:
-            with contextlib.suppress(OSError):
-                stamp.touch()
-    _ready.add(what)
 
 
 def _drop_old(above: Path) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
 
 
 @intrinsic
@@ -66,15 +66,26 @@ def array_in_row(context: Any, builder: Any, kind: Any, table: Any, row: int) ->
 
 
 def _array(context: Any, builder: Any, kind: Any, place: Any, shape: Any) -> Any:
-    """An array that owns nothing, so that no reference to it is counted."""
-    found = context.make_array(kind)(context, builder)
+    """An array that owns nothing, so that no reference to it is counted.
+
+    Without a place in memory in between: this may stand before code that is there already.
+    """
+    model = context.data_model_manager[kind]
+    value_type, pointer = model.get_value_type(), context.get_data_type(kind.dtype).as_pointer()
     item = ir.Constant(context.get_value_type(types.intp), np.dtype(str(kind.dtype)).itemsize)
-    populate_array(
-        found,
-        data=builder.inttoptr(place, found.data.type),
-        shape=list(shape),
-        strides=[item] if len(shape) == 1 else [builder.mul(shape[1], item), item],
-        itemsize=item,
-        meminfo=None,
-    )
-    return found._getvalue()
+    nothing = ir.Constant(ir.IntType(8).as_pointer(), None)
+    one = len(shape) == 1
+    strides = [item] if one else [builder.mul(shape[1], item), item]
+    fields = {
+        "meminfo": nothing,
+        "parent": nothing,
+        "nitems": shape[0] if one else builder.mul(*shape),
+        "itemsize": item,
+        "data": builder.inttoptr(place, pointer),
+        "shape": cgutils.pack_array(builder, list(shape)),
+        "strides": cgutils.pack_array(builder, strides),
+    }
+    found = ir.Constant(value_type, ir.Undefined)
+    for name, value in fields.items():
+        found = builder.insert_value(found, value, model.get_field_position(name))
+    return found

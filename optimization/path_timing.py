@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.compiled.jit import first_use
+from galley.compiled.build import TIMING, ensure
 from galley.domain.frames import Array, frozen
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.optimization.rounding import RoundedPath, frozen_indices
 from galley.robots.model import JointGroup
 
-TIMING = "the path timing"
 _FINEST = 32  # intervals of the grid on a parabola that turns a joint about at full speed
 _INTERVALS = 240  # on all parabolas together, and at least 2 on each
 
@@ -77,10 +76,10 @@ def fastest(
     bends = 2.0 * path.coefficients[piece, 2]
     slopes = path.coefficients[piece, 1] + local[:, None] * bends
     squares = np.empty(len(grid))
-    with first_use(TIMING):
-        moves = rates(
-            slopes, slopes + spans[:, None] * bends, bends, spans, velocity, acceleration, squares
-        )
+    ensure(TIMING)
+    moves = rates(
+        slopes, slopes + spans[:, None] * bends, bends, spans, velocity, acceleration, squares
+    )
     if not moves:
         raise ValueError("the path stands still somewhere: a segment of no length")
     straight = path.corner[piece] < 0

@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.compiled.jit import first_use
+from galley.compiled.build import REACH, ensure
 from galley.domain.frames import Array, inverse
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.robots.panda.ik import LIMITS
@@ -89,13 +89,7 @@ def _mount(p_BA: tuple[float, float, float]) -> Array:
 @cache
 def _compiled() -> ModuleType:
     """The compiled functions, compiled."""
-    with first_use("the arm's reach"):
-        from galley.reachability import arm_kernel
+    ensure(REACH)
+    from galley.reachability import arm_kernel
 
-        X, mount, q7 = np.eye(4), np.zeros(3), np.zeros(1)
-        arm_kernel.solve_pose(X, np.zeros(3), mount, *_constants(), q7)
-        arm_kernel.any_solution(X, np.zeros((1, 3)), mount, *_constants(), q7)
-        arm_kernel.follow_line(
-            np.zeros(7), X[None], np.zeros(3), mount, *_constants(), _DRIFT, _JUMP
-        )
     return arm_kernel

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.compiled.jit import kernel
+from galley.compiled.jit import entry, kernel
 from galley.domain.frames import Array
 from galley.robots.panda.ik_kernel import BRANCHES, pose_terms, solve
 
@@ -56,6 +56,7 @@ def _first(out: Array, count: int) -> Array:
     return q
 
 
+@entry("f8:2 f8:1 f8:1 f8:2 f8:2 f8:1")
 @kernel
 def solve_pose(
     X_WH: Array, base: Array, p_BA: Array, X_HF: Array, table: Array, q7: Array
@@ -75,6 +76,7 @@ def solve_pose(
     return _first(out, count)
 
 
+@entry("f8:2 f8:2 f8:1 f8:2 f8:2 f8:1")
 @kernel
 def any_solution(
     X_WH: Array, bases: Array, p_BA: Array, X_HF: Array, table: Array, q7: Array
@@ -113,6 +115,7 @@ def _nearest(options: Array, count: int, q: Array) -> tuple[int, float]:
     return best, least
 
 
+@entry("f8:1 f8:3 f8:1 f8:1 f8:2 f8:2 f8:1 f8")
 @kernel
 def follow_line(
     start: Array,

@@ -105,7 +105,7 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """The report as plain data."""
-        stages = ("task", "motion", "optimization", "execution", "video")
+        stages = ("compile", "task", "motion", "optimization", "execution", "video")
         return {
             "schema_version": SCHEMA_VERSION,
             "status": self.status,

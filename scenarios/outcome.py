@@ -15,9 +15,8 @@ from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.scene.model import Binding, Scene
 from galley.domain.scene.reader import load_scene
-from galley.domain.shipped import KITCHEN
 from galley.engine import Options, run
-from galley.scenarios.scenario import Expectation, Scenario, judge
+from galley.scenarios.scenario import Scenario, judge
 
 STATES = "states.npz"
 
@@ -192,10 +191,3 @@ def _fingerprint(path: Path) -> str:
     for rows in (log.time, log.q, log.scene_q, log.items, log.held):
         found.update(rows.tobytes())
     return found.hexdigest()[:16]
-
-
-def warm_up() -> None:
-    """Plan an errand in the kitchen: compiles what is not yet compiled."""
-    files = (KITCHEN / "kitchen.yaml", KITCHEN / "kitchen.pddl", KITCHEN / "sugar_only.pddl")
-    errand = Scenario("warm-up", "", *files, Expectation("success"), None, Path("warm-up"))
-    outcome_of(Job(errand, options=(("execute", "none"),)))

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from galley.compiled.jit import first_use
+from galley.compiled.build import KERNEL, ensure
 from galley.domain.frames import Array, frozen
 from galley.robots.collision_model import CollisionModel, collision_model
 from galley.robots.model import RobotModel
@@ -21,7 +21,7 @@ from galley.worlds.checker import MARGIN, Contact, Pair
 from galley.worlds.kernel.arrays import ROUNDING, Obstacles, Query
 from galley.worlds.movers import Movers, Rider, SceneJoint, movers
 from galley.worlds.solids import Solid, half_extents, row12, table
-from galley.worlds.view import KERNEL, LANES, View
+from galley.worlds.view import LANES, View
 
 _KEPT = 16  # views that a world keeps
 _STACK = 4096  # rows for stretches of an edge yet to be proven
@@ -194,7 +194,7 @@ class CollisionWorld:
         self, group: str, values: Array, pairs: frozenset[Pair], margin: float | None
     ) -> View:
         """Allocates a Query's arrays and has them filled; ``values`` of all joints (n,)."""
-        from galley.worlds.kernel.edges import FUNCTIONS
+        from galley.worlds.kernel.edges import functions
         from galley.worlds.kernel.packed import ROW, pack
         from galley.worlds.kernel.prepare import prepare_query
 
@@ -256,9 +256,9 @@ class CollisionWorld:
             buffer=np.empty(LANES * int(sum(sizes)), dtype=np.float32),
         )
         counts = np.empty(6, dtype=np.int64)
-        table = pack(movers.robot, obstacles, query, FUNCTIONS)
-        with first_use(KERNEL):
-            prepare_query(table, movers.every, movers.carries, movers.span, checked, counts)
+        ensure(KERNEL)
+        table = pack(movers.robot, obstacles, query, functions())
+        prepare_query(table, movers.every, movers.carries, movers.span, checked, counts)
         # What was listed may be shorter than the room for it.
         query = query._replace(
             **{name: getattr(query, name)[: counts[row]] for name, row in _LISTED.items()}

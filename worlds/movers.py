@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.frames import Array, frozen
+from galley.domain.frames import Array
 from galley.robots.collision_model import CollisionModel
 from galley.worlds.kernel.arrays import HULL, Floats, Ints, Robot, Solids
 from galley.worlds.solids import Solid, extent, of_link_shape, row12, table
@@ -128,7 +128,7 @@ def movers(model: CollisionModel, riders: tuple[Rider, ...], joint: SceneJoint |
         row12(np.array(X_PJ)).astype(np.float32),
         np.array(prismatic, dtype=np.int64),
         np.arange(n, dtype=np.int64),
-        frozen(span),
+        np.array(span, dtype=np.float64),
         carries,
         _checked(model, names, riders, spheres),
         table([solid for _, _, solid in found]),

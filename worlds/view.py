@@ -10,14 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from galley.compiled.jit import first_use
 from galley.domain.frames import Array
 from galley.worlds.checker import Contact, Pair, pair
 from galley.worlds.kernel.arrays import ROUNDING, Obstacles, Query, Robot
 from galley.worlds.movers import Movers
 
 LANES = 16
-KERNEL = "the motion kernel"
 
 
 class Nearby(NamedTuple):
@@ -86,8 +84,7 @@ class View:
         """Whether one configuration (k,) keeps the margin."""
         from galley.worlds.kernel.edges import state_free
 
-        with first_use(KERNEL):
-            return bool(state_free(self.table, _row(q, len(self.moving))))
+        return bool(state_free(self.table, _row(q, len(self.moving))))
 
     def free_many(self, states: ArrayLike) -> NDArray[np.bool_]:
         """Which of many configurations (m, k) keep the margin: (m,)."""
@@ -95,8 +92,7 @@ class View:
 
         rows = _rows(states, len(self.moving))
         out = np.empty(len(rows), dtype=np.bool_)
-        with first_use(KERNEL):
-            states_free(self.table, rows, out)
+        states_free(self.table, rows, out)
         return out
 
     def edges_free(self, A: ArrayLike, B: ArrayLike, exact: bool = False) -> NDArray[np.bool_]:
@@ -109,8 +105,7 @@ class View:
         a, b = _rows(A, len(self.moving)), _rows(B, len(self.moving))
         out = np.empty(len(a), dtype=np.bool_)
         table = self.table if exact else self.rough.table
-        with first_use(KERNEL):
-            segments_free(table, a, b, out)
+        segments_free(table, a, b, out)
         return out
 
     def unproven(
@@ -129,8 +124,7 @@ class View:
 
         rows = _rows(points, len(self.moving))
         wanted = self._wanted(required)
-        with first_use(KERNEL):
-            edge, share, _ = path_proven(self.table, rows, wanted)
+        edge, share, _ = path_proven(self.table, rows, wanted)
         return None if edge < 0 else (int(edge), float(share))
 
     def curve_unproven(
@@ -160,8 +154,7 @@ class View:
             raise ValueError("a curve has at least one piece, and breaks that increase")
         pieces *= lengths[:, None, None] ** np.arange(pieces.shape[1])[None, :, None]
         wanted = self._wanted(required) + self._rounding_of(pieces)
-        with first_use(KERNEL):
-            piece, share, _ = curve_proven(self.table, pieces, steepest(pieces), wanted)
+        piece, share, _ = curve_proven(self.table, pieces, steepest(pieces), wanted)
         return None if piece < 0 else float(ends[piece] + share * lengths[piece])
 
     def _wanted(self, required: float | None) -> float:
@@ -193,8 +186,7 @@ class View:
         size = 32 * len(rows) + 64
         while True:
             out = np.empty((size, WAY + len(self.moving)))
-            with first_use(KERNEL):
-                count = int(nearby(self.table, every, carries, rows, within, least, room, out))
+            count = int(nearby(self.table, every, carries, rows, within, least, room, out))
             if count <= size:
                 break
             size = count
@@ -222,8 +214,7 @@ class View:
         cap = max(margin, float(query.margins[1])) + 1e-3
         scene = np.empty((P, max(B, 1)))
         between = np.empty((P, P))
-        with first_use(KERNEL):
-            distances_at(self.table, self.movers.every, full, cap, scene, between)
+        distances_at(self.table, self.movers.every, full, cap, scene, between)
         found: dict[Pair, float] = {}
         names = self.movers.names
         for i, j in zip(*np.nonzero(scene[:, :B] < margin), strict=True):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import float64, int64, types
 
 from galley.compiled.jit import kernel
 from galley.domain.frames import Array
@@ -39,6 +40,9 @@ class Effort(NamedTuple):
     later: int
     slack: float
     rounds: int
+
+
+EFFORT = types.NamedTuple((*[int64] * 5, float64, int64), Effort)
 
 
 @kernel

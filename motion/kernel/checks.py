@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from galley.compiled.jit import bare_kernel
+from galley.compiled.jit import bare_kernel, entry
 from galley.domain.frames import Array
 from galley.motion.kernel.rules import Rules
 from galley.worlds.kernel.edges import segment_free, segment_proven
@@ -21,6 +21,7 @@ def edge_free(table: Any, rules: Rules, a: Array, b: Array) -> bool:
     return not rules.proven or segment_proven(table, a, b, rules.required)[0] < 0.0
 
 
+@entry("i8:2 f8:2 f8")
 @bare_kernel
 def prove_path(table: Any, path: Array, required: float) -> tuple[int, float, int]:
     """Prove that every state on the path (n, k) keeps ``required`` metres.

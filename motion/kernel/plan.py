@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from galley.compiled.jit import kernel
+from galley.compiled.jit import entry, kernel
 from galley.domain.frames import Array
-from galley.motion.kernel.anytime import Effort, short_path
+from galley.motion.kernel.anytime import EFFORT, Effort, short_path
 from galley.motion.kernel.checks import prove_path, state_proven
 from galley.motion.kernel.polyline import copy, first_rows
 from galley.motion.kernel.rrt_connect import connect
-from galley.motion.kernel.rules import UNBOUNDED, Box, Rules
+from galley.motion.kernel.rules import BOX, RULES, UNBOUNDED, Box, Rules
 from galley.motion.kernel.sampling import seeded
 from galley.motion.kernel.shortcut import shorten
 
@@ -48,6 +48,7 @@ class Outcome(NamedTuple):
     states: int
 
 
+@entry("i8:2 i8:2", BOX, RULES, EFFORT, "f8:1 f8:2 i8 f8:2")
 @kernel
 def plan(
     table: Any,

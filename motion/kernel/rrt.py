@@ -10,12 +10,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import boolean, float64, types
 
-from galley.compiled.jit import bare_kernel, kernel
+from galley.compiled.jit import bare_kernel, entry, kernel
 from galley.domain.frames import Array
 from galley.motion.kernel.checks import edge_free
 from galley.motion.kernel.polyline import copy, distance, steer
-from galley.motion.kernel.rules import UNBOUNDED, Box, Rules
+from galley.motion.kernel.rules import BOX, UNBOUNDED, Box, Rules
 from galley.motion.kernel.sampling import below, sample_box, seeded, uniform
 from galley.motion.kernel.tree import Tree, add, add_roots, branch, empty_tree, nearest, with_room
 from galley.worlds.kernel.edges import frame_pose
@@ -42,6 +43,10 @@ class Region(NamedTuple):
     l1: bool
 
 
+REGION = types.NamedTuple((boolean, float64[::1], float64, float64, boolean), Region)
+
+
+@entry("i8:2", BOX, "f8:1 f8:2", REGION, "f8 f8 i8 i8")
 @kernel
 def plan_rrt(
     table: Any,

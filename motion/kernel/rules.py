@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from numba import float64, types
+
 from galley.domain.frames import Array
 
 UNBOUNDED = 1e300  # no infinities: fast compiled code takes them never to occur
@@ -36,3 +38,8 @@ class Box(NamedTuple):
     low: Array
     high: Array
     weights: Array
+
+
+BOX = types.NamedUniTuple(float64[::1], 3, Box)
+RULES = types.NamedTuple((float64, float64, types.boolean, float64), Rules)
+"""Their types to Numba, for entries."""

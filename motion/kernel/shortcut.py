@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from galley.compiled.jit import bare_kernel, kernel
+from galley.compiled.jit import bare_kernel, entry, kernel
 from galley.domain.frames import Array
 from galley.motion.kernel.checks import edge_free
 from galley.motion.kernel.polyline import (
@@ -26,7 +26,7 @@ from galley.motion.kernel.polyline import (
     length,
     without_doubles,
 )
-from galley.motion.kernel.rules import Box, Rules
+from galley.motion.kernel.rules import BOX, RULES, Box, Rules
 from galley.motion.kernel.sampling import below, seeded, uniform
 
 _GAIN = 1e-3  # share of the length: a smaller gain is not worth its collision checks
@@ -216,6 +216,7 @@ def _relax(
     return n + 2
 
 
+@entry("i8:2", BOX, RULES, "f8:2 i8 i8 i8")
 @kernel
 def shorten_seeded(
     table: Any,

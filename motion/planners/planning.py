@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from galley.compiled.jit import first_use
+from galley.compiled.build import PLANNERS as SEARCHES
+from galley.compiled.build import ensure
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, inverse
 from galley.motion.path import Path
@@ -22,7 +23,6 @@ from galley.worlds.view import View
 
 Planner = Literal["rrt-connect", "rrt", "anytime"]
 PLANNERS: tuple[Planner, ...] = ("rrt-connect", "rrt", "anytime")
-PLANNERS_COMPILED = "the motion planners"
 ANYTIME_SEARCHES = 20  # of the anytime planner, unless options say otherwise
 _LIMIT_TOLERANCE = 1e-9
 _STREAM = 7919  # between the seeds of one search and the next
@@ -127,10 +127,10 @@ def _searched(
     view: View, start: Array, goals: Array, seed: int, planner: str, options: SearchOptions
 ) -> Path | Failure:
     question = ask(view)
-    with first_use(PLANNERS_COMPILED):
-        if planner == "rrt":
-            return _rrt(view, question, start, goals, seed, options)
-        return compiled_search.plan(view.group, question, start, goals, seed, options)
+    ensure(SEARCHES)
+    if planner == "rrt":
+        return _rrt(view, question, start, goals, seed, options)
+    return compiled_search.plan(view.group, question, start, goals, seed, options)
 
 
 def _rrt(

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from galley.compiled.jit import kernel
+from galley.compiled.jit import entry, kernel
 from galley.domain.frames import Array
 
 _FLAT = 1e-12  # a coefficient of u below this doesn't limit u
 _STEPS = 60
 
 
+@entry("f8:2 f8:2 f8:2 f8:1 f8:1 f8:1 f8:1")
 @kernel
 def rates(
     slopes: Array,

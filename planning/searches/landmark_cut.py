@@ -9,14 +9,13 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.compiled.jit import first_use
+from galley.compiled.build import LANDMARKS, ensure
 from galley.planning.limits import Meter
 from galley.planning.operators import Operator
 from galley.planning.searches.relaxed import AUXILIARY, RelaxedOperator, RelaxedTask
 from galley.planning.states.space import StateSpace
 
 _LOOK_EVERY = 16  # expansions with landmark cuts between two looks at the clock
-_PART = "the landmark-cut heuristic"  # as the user reads it while it compiles
 _DEAREST = 1 << 20  # dearer actions are rounded down to this grid; sums then fit 64 bits
 
 
@@ -142,8 +141,7 @@ class LandmarkCut:
         """At most what a plan from ``state`` costs; None for a dead end."""
         true = self._relaxed.propositions(state)
         self._true[: len(true)] = true
-        with first_use(_PART):
-            found: int = self._kernel(self._true, len(true), *self._tables)
+        found: int = self._kernel(self._true, len(true), *self._tables)
         return None if found < 0 else found * self._unit
 
 
@@ -162,6 +160,7 @@ def _inverse(rows: Iterable[Iterable[int]], count: int) -> tuple[Ints, Ints]:
 @cache
 def _kernel() -> Callable[..., int]:
     """The compiled function; its module imports Numba, which takes time."""
+    ensure(LANDMARKS)
     from galley.planning.searches.landmark_cut_kernel import landmark_cut
 
     return landmark_cut

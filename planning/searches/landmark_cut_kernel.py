@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from galley.compiled.jit import kernel
+from galley.compiled.jit import entry, kernel
 
 _UNKNOWN, _GOAL, _BEHIND = 0, 1, 2  # zones: the goal's, and what is reached through it alone
 UNREACHED = np.int64(1 << 60)
@@ -98,6 +98,7 @@ def _drop(heap: Any, size: int) -> int:
     return size
 
 
+@entry("i4:1 i8 i8 i4:2 i4:1 i4:1 i4:2 i4:1 i4:2 i4:1 i4:2 i4:1 i8:1 i8:1")
 @kernel
 def landmark_cut(
     true: Any,  # propositions that hold

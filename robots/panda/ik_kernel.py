@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.compiled.jit import fast_kernel, kernel
+from galley.compiled.jit import entry, fast_kernel, kernel
 from galley.domain.frames import Array
 from galley.robots.panda.ik import A4, A7, ANGLE_AT_ZERO, D1, D3, D5, DF, DH, FORE, UPPER
 
@@ -55,6 +55,7 @@ _DH_TURNS = tuple((a, float(round(2.0 * alpha / math.pi)), d) for a, alpha, d in
 Terms = tuple[float, float, float, float, float, float, float, float, float, float, float, float]
 
 
+@entry("f8:1 f8:1")
 @kernel
 def limit_table(lower: Array, upper: Array) -> Array:
     """(7, 6) of each joint: limits, their middle m, cos m, sin m and the cosine of half the range.
@@ -326,6 +327,7 @@ def _shoulder_near_limits(
     return q1, q3
 
 
+@entry("f8:3 f8:1 f8:2")
 @kernel
 def solve_batch(X: Array, q7: Array, table: Array) -> tuple[Array, Indices]:
     """Every configuration of each pose with each value of joint 7: pose, then q7, then branch.
@@ -372,6 +374,7 @@ def _moved(out: Array, where: Indices, count: int, size: int) -> tuple[Array, In
     return q, index
 
 
+@entry("f8:2")
 @kernel
 def link_frames(q: Array) -> Array:
     """X_AL (k, 9, 4, 4) of ``panda_link0`` to 7 and of the flange, for q (k, 7)."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from galley.compiled.jit import first_use
+from galley.compiled.build import KINEMATICS, ensure
 from galley.domain.frames import Array, frozen, rotation_z, transform
 from galley.robots.panda.ik import A7, ANGLE_AT_ZERO, D1, DF, FORE, LIMITS, UPPER, Limits
 
@@ -140,20 +140,20 @@ def _table() -> Array:
 @cache
 def _solve_batch() -> Callable[[Array, Array, Array], tuple[Array, Indices]]:
     """The compiled function, compiled."""
-    with first_use("inverse kinematics"):
-        from galley.robots.panda.ik_kernel import solve_batch
+    ensure(KINEMATICS)
+    from galley.robots.panda.ik_kernel import solve_batch
 
-        solve_batch(np.eye(4)[None], np.zeros(1), _table())
+    solve_batch(np.eye(4)[None], np.zeros(1), _table())
     return solve_batch
 
 
 @cache
 def _link_frames() -> Callable[[Array], Array]:
     """The compiled function, compiled."""
-    with first_use("forward kinematics"):
-        from galley.robots.panda.ik_kernel import link_frames
+    ensure(KINEMATICS)
+    from galley.robots.panda.ik_kernel import link_frames
 
-        link_frames(np.zeros((1, 7)))
+    link_frames(np.zeros((1, 7)))
     return link_frames
 
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from galley.compiled.build import COVERING, ensure
 from galley.domain.frames import Array, frozen
 from galley.robots.meshes import Hull
 
@@ -98,6 +99,7 @@ def needed_radii(hull: Hull, centres: Array, radii: Array) -> tuple[Array, float
     Raises:
         RuntimeError: a part has too many corners to prove anything.
     """
+    ensure(COVERING)
     from galley.robots.spheres.covering_kernel import needed
 
     need, worst = np.zeros(len(radii)), np.zeros(3)
@@ -121,6 +123,7 @@ class _Search:
     """Centres, the points that they are fitted to, and what is done with them."""
 
     def __init__(self, hull: Hull, excess: float) -> None:
+        ensure(COVERING)
         from galley.robots.spheres import covering_kernel
 
         self.kernel = covering_kernel

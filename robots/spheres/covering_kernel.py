@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.compiled.jit import fast_kernel, kernel
+from galley.compiled.jit import entry, fast_kernel, kernel
 from galley.domain.frames import Array
 
 Ints = NDArray[np.int64]
@@ -54,6 +54,7 @@ def farthest(points: Array, x: float, y: float, z: float) -> float:
     return most
 
 
+@entry("f8:2 f8:2 f8:1 i8:1")
 @kernel
 def assign(points: Array, centres: Array, radii: Array, owner: Ints) -> float:
     """Give each point (n, 3) to the sphere that it is deepest in; the largest |x - c| - r (m)."""
@@ -112,6 +113,7 @@ def recentre(points: Array, planes: Array, excess: float, centre: Array, step: f
     return best
 
 
+@entry("f8:2 f8:2 f8 f8:2 i8 i8 f8")
 @kernel
 def fit(
     points: Array,
@@ -332,6 +334,7 @@ def _square(plane: Array, triangles: Array, size: float, out: Array) -> int:
     return 4
 
 
+@entry("f8:3 f8:2 f8:2 f8:1 f8:1 f8:1")
 @kernel
 def needed(
     triangles: Array, planes: Array, centres: Array, radii: Array, need: Array, worst: Array
@@ -366,6 +369,7 @@ def needed(
     return most
 
 
+@entry("f8:3 f8:2 f8 f8:2 i8 i8 f8")
 @kernel
 def polish(
     triangles: Array,

@@ -10,14 +10,14 @@ from typing import Protocol
 
 import numpy as np
 
-from galley.compiled.jit import first_use
+from galley.compiled.build import PLANNERS, ensure
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
 from galley.domain.state import State
 from galley.motion.path import Path
 from galley.motion.planners import compiled_search
 from galley.motion.planners.compiled_search import SearchOptions
-from galley.motion.planners.planning import ANYTIME_SEARCHES, PLANNERS_COMPILED, ask, search
+from galley.motion.planners.planning import ANYTIME_SEARCHES, ask, search
 from galley.motion.planners.rrt import RRT, EndRegion
 from galley.motion.planners.space import edge_free, path_free
 from galley.skills.solving.proof import FREE, free_view
@@ -88,16 +88,16 @@ class CompiledFinder:
         def joins(a: Array, b: Array) -> bool:
             return bool(self._view.edges_free(a[None], b[None])[0])
 
-        with first_use(PLANNERS_COMPILED):
-            return _by_region(search_for, _region(self.bench, self.state, goals[0]), goals, joins)
+        ensure(PLANNERS)
+        return _by_region(search_for, _region(self.bench, self.state, goals[0]), goals, joins)
 
     def shortcut(self, path: Path) -> Path:
         """See ``Finder``; what is new on it is proven."""
         options = SearchOptions(shortcuts=self.bench.settings.shortcuts, required=FREE)
         # By the spheres alone where they let the path itself pass, as the search did.
         view = self._view.rough if self.free(path) else self._view
-        with first_use(PLANNERS_COMPILED):
-            return compiled_search.shorten(path, ask(view), self._seed, options)
+        ensure(PLANNERS)
+        return compiled_search.shorten(path, ask(view), self._seed, options)
 
     def free(self, path: Path) -> bool:
         """See ``Finder``."""

@@ -53,7 +53,9 @@ REPORT = {
     "plan": [TEXT],
     "plan_replay": {"own_validator": TEXT, "pddlgym": TEXT, "message": TEXT, "steps": int},
     "failure": type(None),
-    "timing_s": dict.fromkeys(("task", "motion", "optimization", "execution", "video"), NUMBER),
+    "timing_s": dict.fromkeys(
+        ("compile", "task", "motion", "optimization", "execution", "video"), NUMBER
+    ),
     "refinements": int,
     "plans_tried": int,
     "lessons": [{"fact": TEXT, "why": TEXT, "proven": bool}],

@@ -1,7 +1,5 @@
 """The vector type against numpy, and where compiled code is kept."""
 
-import logging
-
 import numpy as np
 import pytest
 
@@ -73,7 +71,6 @@ def folder(monkeypatch, tmp_path):
     """A cache folder of its own."""
     jit.cache_folder.cache_clear()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(jit, "_ready", set())
     yield tmp_path
     jit.cache_folder.cache_clear()
 
@@ -106,27 +103,6 @@ def test_compiled_code_is_kept_where_one_may_write(monkeypatch, tmp_path):
     jit.cache_folder.cache_clear()
     assert jit.cache_folder() is None
     jit.cache_folder.cache_clear()
-
-
-def test_the_first_use_says_what_it_compiles_and_later_ones_say_nothing(folder, caplog):
-    said = []
-    assert jit.pending("a part") == ("a part",)
-    with caplog.at_level(logging.INFO), jit.first_use("a part", said.append):
-        pass
-    assert said == ["compiling a part (once on this machine)"]
-    assert jit.pending("a part") == ()
-    with jit.first_use("a part", said.append):
-        pass
-    jit._ready.clear()  # as in another process: the stamp on disk remembers
-    with jit.first_use("a part", said.append):
-        pass
-    assert len(said) == 1
-
-
-def test_what_failed_to_compile_is_not_taken_for_compiled(folder):
-    with pytest.raises(RuntimeError), jit.first_use("a part", lambda text: None):
-        raise RuntimeError
-    assert jit.pending("a part") == ("a part",)
 
 
 def test_versions_not_used_for_longest_are_removed(folder):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from galley.compiled.jit import bare_kernel
+from galley.compiled.jit import bare_kernel, entry
 
 ROWS = 4
 """Rows of samples in each row of pixels."""
@@ -22,6 +22,7 @@ _SMALL = 3.0  # pixels: smaller triangles are tested sample by sample
 _OFFSETS = (0.375, 0.875, 0.125, 0.625)  # of a row's samples within their pixels
 
 
+@entry("f4:2 f4:2 i8:1 f4:3 f4:2 f4:1 f4:2 f4:1")
 @bare_kernel
 def place(
     points: Any, normals: Any, ends: Any, poses: Any, lamps: Any, lens: Any, seen: Any, lit: Any
@@ -64,6 +65,7 @@ def place(
         start = ends[body]
 
 
+@entry("i4:2 f4:2 i4:1 f4:2 f4:2 f4:1 f4:1 i8:3 f4:2 i8:1 f8:2 f4:2 u4:2")
 @bare_kernel
 def draw(
     triangles: Any,
@@ -338,6 +340,7 @@ def _packed(red: Any, green: Any, blue: Any) -> Any:
     return r | (g << np.uint32(8)) | (b << np.uint32(16))
 
 
+@entry("f4:2 u4:2 u4")
 @bare_kernel
 def wipe(near: Any, color: Any, background: Any) -> None:
     """Nothing but background: ``near`` 0, ``color`` all ``background`` (uint32)."""
@@ -348,6 +351,7 @@ def wipe(near: Any, color: Any, background: Any) -> None:
             colors[k] = background
 
 
+@entry("i8:1 f4:2 u4:2 f4:2 u4:2")
 @bare_kernel
 def take_over(window: Any, near: Any, color: Any, to_near: Any, to_color: Any) -> None:
     """Copy the samples of a window (as for ``draw``) into other buffers of the same size."""
@@ -358,6 +362,7 @@ def take_over(window: Any, near: Any, color: Any, to_near: Any, to_color: Any) -
             c[k], d[k] = a[k], b[k]
 
 
+@entry("i8:1 u4:2 u1:3")
 @bare_kernel
 def resolve(window: Any, color: Any, picture: Any) -> None:
     """The mean of each pixel's samples, within a window, into ``picture`` (h, w, 3) uint8."""

@@ -8,15 +8,13 @@ pictures have darkened corners besides.
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.compiled.jit import first_use
+from galley.compiled.build import RENDERER, ensure
 from galley.domain.frames import Array, inverse
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
@@ -25,12 +23,10 @@ from galley.viz.render.occlusion import openness
 from galley.viz.render.scene_meshes import SceneMeshes
 from galley.viz.render.view import Camera, Image
 
-RASTERISER = "the film's renderer"
 BACKGROUND = (0.86, 0.89, 0.92)
 _AMBIENT = 0.10
 _LAMP = ((-0.62, -0.34, -0.70), 0.62)  # in the world: where its light goes, and how strong it is
 _AT_CAMERA = ((0.12, 0.18, 1.0), 0.52)  # in the camera's frame
-_one_at_a_time = threading.Lock()  # around what may have to compile
 _FARTHEST = 1e6  # m
 _UNSEEN = 2e-5  # m or rad: a fiftieth of a pixel, at the distance that films are taken from
 _LEVELS = 12  # halvings of a texture, at most
@@ -66,6 +62,7 @@ class Renderer:
     """
 
     def __init__(self, scene: Scene, robot: RobotModel, width: int, height: int) -> None:
+        ensure(RENDERER)
         from galley.viz.render import raster_kernel
 
         self.width = width
@@ -83,7 +80,6 @@ class Renderer:
         self._behind = (np.zeros((rows, width), np.float32), np.zeros((rows, width), np.uint32))
         self._samples = (np.zeros((rows, width), np.float32), np.zeros((rows, width), np.uint32))
         self._corner = np.zeros((4, 6))  # the kernel's scratch
-        self._first = True
         self._behind_holds = False  # for the camera's place now
         self._camera: Camera | None = None
         self._poses = np.zeros((0, 4, 4))
@@ -116,9 +112,7 @@ class Renderer:
             if window[2] <= window[0]:
                 return self._picture
         self._camera, self._poses = camera, poses
-        with _one_at_a_time if self._first else contextlib.nullcontext(), first_use(RASTERISER):
-            self._draw(window, poses, camera, rests)
-        self._first = False
+        self._draw(window, poses, camera, rests)
         return self._picture
 
     def still(self, q: Array, scene_q: Array, items: Array, camera: Camera) -> Image:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from galley.compiled.jit import bare_kernel
+from galley.compiled.jit import bare_kernel, entry
 from galley.compiled.lanes import LANES
 from galley.worlds.kernel.arrays import FRAMES, Q
 from galley.worlds.kernel.examine import overlapping
@@ -95,6 +95,7 @@ def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
         between[i, j] = min(between[i, j], d)
 
 
+@entry("i8:2 i8:1 f8:1 f8 f8:2 f8:2")
 @bare_kernel
 def distances_at(table: Any, every: Any, q: Any, cap: float, scene: Any, between: Any) -> None:
     """``distances`` at values q (n,) of all joints; the query is left as it was."""
@@ -224,6 +225,7 @@ def balls_apart(buffer: Any, frame_a: int, one: Any, frame_b: int, two: Any) -> 
     return (x * x + y * y + z * z) ** 0.5 - (one[3] + two[3])
 
 
+@entry("i8:2 i8:1 u1:2 f8:2 f8 b1 f8:1 f8:2")
 @bare_kernel
 def nearby(
     table: Any, every: Any, carries: Any, states: Any, within: float, least: bool, W: Any, out: Any

@@ -11,11 +11,12 @@ contain the kernel.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from galley.compiled.jit import bare_kernel, native
+from galley.compiled.jit import bare_kernel, entry, native
 from galley.compiled.lanes import LANES, load, ramp, smaller, splat, store
 from galley.compiled.native import address, call
 from galley.worlds.kernel.arrays import ROUNDING, SHARE, WORST, Q
@@ -70,6 +71,7 @@ def _no_travel(table: Any) -> None:
     store(query.buffer, query.layout[SHARE], splat(np.float32(0.0)))
 
 
+@entry("i8:2 f8:1")
 @bare_kernel
 def state_free(table: Any, q: Any) -> bool:
     """Whether one configuration (k,) keeps the query's margins."""
@@ -78,6 +80,7 @@ def state_free(table: Any, q: Any) -> bool:
     return not _examine(table, 1, 1)
 
 
+@entry("i8:2 f8:2 b1:1")
 @bare_kernel
 def states_free(table: Any, states: Any, out: Any) -> None:
     """Whether each of many configurations (m, k) keeps the margins: ``out`` (m,)."""
@@ -113,6 +116,7 @@ def segment_free(table: Any, a: Any, b: Any) -> bool:
     return call(table[SEGMENT_FREE, 0], address(table), address(a), address(b), 0) != 0
 
 
+@entry("i8:2 f8:2 f8:2 b1:1")
 @bare_kernel
 def segments_free(table: Any, A: Any, B: Any, out: Any) -> int:
     """``segment_free`` of many edges (m, k): ``out`` (m,); returns the number of states on them."""
@@ -246,6 +250,7 @@ def frame_pose(table: Any, q: Any, out: Any) -> None:
     compose(frames[int(query.tool[12])], query.tool[:12], out)
 
 
+@entry("i8:2 f8:2 f8")
 @bare_kernel
 def path_proven(table: Any, points: Any, required: float) -> Any:
     """``segment_proven`` for a path's edges (n, k): (edge, share, states); edge -1 if proven."""
@@ -259,6 +264,7 @@ def path_proven(table: Any, points: Any, required: float) -> Any:
     return -1, 0.0, states
 
 
+@entry("i8:2 f8:3 f8:2 f8")
 @bare_kernel
 def curve_proven(table: Any, pieces: Any, spans: Any, required: float) -> Any:
     """``piece_proven`` for the pieces (n, d + 1, k) of a curve: (piece, share, states).
@@ -272,9 +278,6 @@ def curve_proven(table: Any, pieces: Any, spans: Any, required: float) -> Any:
         if hit >= 0.0:
             return k, hit, states
     return -1, 0.0, states
-
-
-# Compiled where they stand: all that they call is above.
 
 
 @native(4)
@@ -315,5 +318,7 @@ def piece_proven_native(place: int, coefficients: int, spans: int, result: int) 
     return states
 
 
-FUNCTIONS = (examine_native.address, segment_free_native.address, piece_proven_native.address)
-"""Addresses for ``packed.pack``."""
+@cache
+def functions() -> tuple[int, int, int]:
+    """Addresses for ``packed.pack``."""
+    return examine_native.address, segment_free_native.address, piece_proven_native.address

@@ -11,7 +11,14 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    infer_getattr,
+    intrinsic,
+    lower_getattr_generic,
+    models,
+    register_model,
+)
 
 from galley.compiled.native import array_in_row, reader
 from galley.worlds.kernel.arrays import Ints, Obstacles, Query, Robot, Solids
@@ -106,13 +113,13 @@ def _kind(tuple_of: Any, fields: Any) -> Any:
 _KINDS = (_kind(Robot, _ROBOT), _kind(Obstacles, _OBSTACLES), _kind(Query, _QUERY.values()))
 
 
-def _arrays(kind: Any) -> list[Any]:
-    if isinstance(kind, types.BaseTuple):
-        return [array for each in kind for array in _arrays(each)]
-    return [kind]
+def _arrays(kinds: Any) -> list[Any]:
+    """The arrays in types that are arrays or tuples, one after the other."""
+    found = (_arrays(each) if isinstance(each, types.BaseTuple) else [each] for each in kinds)
+    return [array for some in found for array in some]
 
 
-_ARRAYS = [array for kind in _KINDS for array in _arrays(kind)]
+_ARRAYS = _arrays(_KINDS)
 _NUMPY = [np.dtype(str(array.dtype)) for array in _ARRAYS]
 _FIRST = len(_ARRAYS) - sum(3 if f is _SOLIDS else 1 for f in _QUERY.values())
 ROW = {
@@ -129,23 +136,58 @@ int_rows_at, doubles_at = reader(types.int64, 2), reader(types.float64, 1)
 double_rows_at = reader(types.float64, 2)
 
 
+class _Lazy(types.Type):  # type: ignore[misc]
+    """Stands for one of the tuples; an array of it is made where it is first asked for."""
+
+    def __init__(self, tuple_of: Any) -> None:
+        self.tuple_of = tuple_of
+        super().__init__(name=f"lazy {tuple_of.instance_class.__name__}")
+
+
+_LAZY = tuple(_Lazy(kind) for kind in _KINDS)
+register_model(_Lazy)(models.OpaqueModel)
+
+
 @intrinsic
 def unpack(typing: Any, table: Any) -> Any:
     """The tuples (Robot, Obstacles, Query) whose arrays ``table`` (m, 3) lists.
 
-    Made by hand, so that what a function doesn't use costs it nothing. Functions hand on the table
-    and not the tuples, whose every number would be copied at each call.
+    Code is made only for the arrays that a function uses, and stands where it unpacks, once.
+    Functions hand on the table and not the tuples, whose every number would be copied at each call.
     """
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         numbers = context.make_array(sig.args[0])(context, builder, args[0]).data
-        rows = iter(range(len(_ARRAYS)))
+        assert not hasattr(builder.function, "unpacked"), "a function unpacks one table, once"
+        builder.function.unpacked = numbers, {}
+        return context.make_tuple(builder, sig.return_type, [context.get_dummy_value()] * 3)
 
-        def made(kind: Any) -> Any:
-            if isinstance(kind, types.BaseTuple):
-                return context.make_tuple(builder, kind, [made(each) for each in kind])
-            return array_in_row(context, builder, kind, numbers, next(rows))
+    return types.Tuple(_LAZY)(table), code
 
-        return made(sig.return_type)
 
-    return types.Tuple(_KINDS)(table), code
+@infer_getattr
+class _LazyAttribute(AttributeTemplate):  # type: ignore[misc]
+    key = _Lazy
+
+    def generic_resolve(self, lazy: Any, name: str) -> Any:
+        return dict(zip(lazy.tuple_of.fields, lazy.tuple_of, strict=True)).get(name)
+
+
+@lower_getattr_generic(_Lazy)
+def _array_of(context: Any, builder: Any, lazy: Any, value: Any, name: str) -> Any:
+    """Code for an array (or a tuple of some), right where the table was unpacked."""
+    numbers, made = builder.function.unpacked
+    if (lazy, name) not in made:
+        here = builder.block
+        builder.position_after(numbers)
+        at = list(lazy.tuple_of.fields).index(name)
+        kind = lazy.tuple_of[at]
+        row = len(_arrays(_KINDS[: _LAZY.index(lazy)])) + len(_arrays(lazy.tuple_of[:at]))
+        arrays = [
+            array_in_row(context, builder, each, numbers, row + k)
+            for k, each in enumerate(_arrays([kind]))
+        ]
+        single = not isinstance(kind, types.BaseTuple)
+        made[lazy, name] = arrays[0] if single else context.make_tuple(builder, kind, arrays)
+        builder.position_at_end(here)
+    return made[lazy, name]

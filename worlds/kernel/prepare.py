@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from galley.compiled.jit import bare_kernel
+from galley.compiled.jit import bare_kernel, entry
 from galley.compiled.lanes import LANES, splat, store
 from galley.worlds.kernel.arrays import BALLS, FRAMES, SHARE, Q
 from galley.worlds.kernel.kinematics import FRAME, compose, frames, moved, poses
@@ -203,6 +203,7 @@ def list_movers(table: Any, carries: Any, checked: Any, counts: Any) -> None:
                 counts[5] += 1
 
 
+@entry("i8:2 i8:1 u1:2 f8:1 u1:2 i8:1")
 @bare_kernel
 def prepare_query(
     table: Any, every: Any, carries: Any, span: Any, checked: Any, counts: Any

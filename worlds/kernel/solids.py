@@ -112,7 +112,7 @@ def _one_by_one(table: Any, row: int, o: int, count: int, early: bool) -> bool:
     for lane in range(count):
         if buffer[layout[SPARE] + lane] >= 0.0 or buffer[layout[WORST] + lane] < 0.0:
             continue
-        limit = float(buffer[layout[LIMIT] + lane])
+        limit = np.float64(buffer[layout[LIMIT] + lane])
         pose_of(table, row, lane, X)
         if separation(query.solids, row, X, obstacles.solids, o, Y, limit, W) < limit:
             buffer[layout[WORST] + lane] = _HIT
@@ -150,7 +150,7 @@ def solid_pairs_hit(table: Any, count: int, early: bool) -> bool:
         for lane in range(count):
             if buffer[layout[SPARE] + lane] >= np.float32(0.0):
                 continue
-            kept = float(buffer[layout[LIMIT] + lane])
+            kept = np.float64(buffer[layout[LIMIT] + lane])
             pose_of(table, a, lane, X)
             pose_of(table, b, lane, Y)
             if separation(query.solids, a, X, query.solids, b, Y, kept, W) < kept:

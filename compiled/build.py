@@ -1,0 +1,258 @@
+"""Compiling before it is needed: once per installation, in processes of their own, told about.
+
+``ensure`` stands before every use of compiled code. What no earlier process has compiled is
+compiled in children, and the process that works always loads from the cache: so a first run gives
+the same numbers, bit for bit, as a later one. A lock lets one process compile at a time; the
+children inherit it, so that it ends with the last of them, however that one ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib
+import json
+import logging
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from galley.compiled.jit import cache_folder, compile_now, folder_above, is_entry, keep_nothing
+
+_log = logging.getLogger(__name__)
+KERNEL, PLANNERS, REACH = "collision checks", "motion planners", "the arm's reach"
+KINEMATICS, TIMING, RENDERER = "kinematics", "path timing", "the film's renderer"
+LANDMARKS, COVERING = "landmark cuts", "covering spheres"
+PARTS = {  # what takes longest comes first
+    KERNEL: (
+        "worlds.kernel.examine",
+        "worlds.kernel.contacts",
+        "worlds.kernel.prepare",
+        "worlds.kernel.edges",
+    ),
+    PLANNERS: (
+        "motion.kernel.plan",
+        "motion.kernel.rrt",
+        "motion.kernel.shortcut",
+        "motion.kernel.checks",
+    ),
+    REACH: ("reachability.arm_kernel",),
+    KINEMATICS: ("robots.panda.ik_kernel",),
+    RENDERER: ("viz.render.raster_kernel",),
+    COVERING: ("robots.spheres.covering_kernel",),
+    LANDMARKS: ("planning.searches.landmark_cut_kernel",),
+    TIMING: ("optimization.kernel.path_timing",),
+}
+"""What is compiled together, because it is used together: modules of the package."""
+
+_CHILD = "import sys; sys.path[:] = {path!r}; from galley.compiled.build import work; work()"
+_POLL = 0.2  # s between looks at a lock that another process holds
+_ready: set[str] = set()  # parts that are compiled, as far as this process knows
+_one_at_a_time = threading.Lock()
+
+
+def ensure(*parts: str, say: Callable[[str], None] = _log.warning) -> float:
+    """Have these parts compiled, unless they are; costs next to nothing then.
+
+    Args:
+        parts: some of ``PARTS``.
+        say: told what is being compiled and how far it is. By default that is logged as a warning,
+            which Python writes to stderr where nobody has set up logging.
+
+    Returns:
+        Seconds that it took.
+    """
+    if _ready.issuperset(parts):
+        return 0.0
+    began = time.perf_counter()
+    with _one_at_a_time:
+        todo = [part for part in PARTS if part in parts and part not in _ready]
+        if cache_folder() is None:
+            say(f"can't write to {folder_above()}: compiling in memory, in this process only")
+            _build_here(todo, say)
+        else:
+            try:
+                _build(todo, say)
+            except (OSError, subprocess.SubprocessError) as error:
+                keep_nothing()
+                say(f"compiling in memory, in this process only: {error}")
+                _build_here(todo, say)
+        _ready.update(todo)
+    return time.perf_counter() - began
+
+
+def missing(*parts: str) -> list[str]:
+    """Which of these parts no process has compiled yet."""
+    folder = cache_folder()
+    return [part for part in parts if folder is None or not _stamp(folder, part).exists()]
+
+
+def _stamp(folder: Path, part: str) -> Path:
+    return folder / f"{part.replace(' ', '-')}.compiled"
+
+
+def steps(part: str) -> list[tuple[str, Any]]:
+    """The functions of a part that are called from outside, with their names."""
+    return [step for module in PARTS[part] for step in _steps(module)]
+
+
+def _steps(module: str) -> list[tuple[str, Any]]:
+    found = importlib.import_module(f"galley.{module}")
+    return [
+        (f"{module}.{name}", each)
+        for name, each in vars(found).items()
+        if is_entry(each) and each.py_func.__module__ == found.__name__
+    ]
+
+
+def _build_here(parts: list[str], say: Callable[[str], None]) -> None:
+    todo = [step for part in parts for step in steps(part)]
+    for k, (name, compiled) in enumerate(todo, 1):
+        say(f"compiling {k} of {len(todo)}: {name}")
+        compile_now(compiled)
+
+
+def _build(parts: list[str], say: Callable[[str], None]) -> None:
+    """Compile what is missing, in children, while no other process does."""
+    folder = cache_folder()
+    if folder is None or not missing(*parts):
+        return
+    with (folder / "lock").open("a+") as lock:
+        _lock(lock, say)
+        left = missing(*parts)
+        if not left:
+            return
+        for torn in folder.rglob("*.tmp.*"):  # Numba renames its files once they are whole
+            torn.unlink(missing_ok=True)
+
+        def tell(text: str) -> None:
+            say(text)
+            lock.truncate(0)
+            lock.write(text)
+            lock.flush()
+
+        tell(f"compiling, once per installation, about a minute: {', '.join(left)}")
+        _run_children([module for part in left for module in PARTS[part]], lock, tell)
+        for part in left:
+            _stamp(folder, part).touch()
+
+
+def _lock(lock: IO[str], say: Callable[[str], None]) -> None:
+    """Lock a file until it is closed; says what the process does that holds it."""
+    heard = ""
+    while True:
+        try:
+            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            told = lock.read() or "compiling"
+            if told != heard:
+                say(f"waiting for another process: {told}")
+                heard = told
+            time.sleep(_POLL)
+
+
+def _run_children(modules: list[str], lock: IO[str], tell: Callable[[str], None]) -> None:
+    """Two processes on two cores; each takes the next module when it is done with one.
+
+    Raises:
+        subprocess.SubprocessError: one failed.
+    """
+    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+    for module in modules:
+        waiting.put(module)
+    heard: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+    total = count = 0
+    running = min(2, os.cpu_count() or 1, len(modules))
+    with contextlib.ExitStack() as stack:
+        for _ in range(running):
+            stack.enter_context(_child(modules, lock, waiting, heard))
+        while running:
+            kind, what = heard.get()
+            if kind == "total":
+                total = what
+            elif kind == "begin":
+                count += 1
+                tell(f"compiling {count} of {total}: {what}")
+            elif kind == "failed":
+                raise subprocess.SubprocessError(what)
+            elif kind == "ended":
+                running -= 1
+
+
+@contextlib.contextmanager
+def _child(
+    modules: list[str],
+    lock: IO[str],
+    waiting: queue.SimpleQueue[str],
+    heard: queue.SimpleQueue[tuple[str, Any]],
+) -> Iterator[None]:
+    """A process that ``work``s, and a thread that looks after it; ended where its parent gives up.
+
+    It ends by itself, at the next function, where its parent is killed: nobody reads what it says.
+    """
+    with (
+        tempfile.TemporaryFile("w+") as errors,
+        subprocess.Popen(
+            [sys.executable, "-c", _CHILD.format(path=sys.path), *modules],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            pass_fds=(lock.fileno(),),
+            text=True,
+        ) as child,
+    ):
+        server = threading.Thread(target=_serve, args=(child, errors, waiting, heard))
+        server.start()
+        try:
+            yield
+        finally:
+            child.kill()
+            server.join()
+
+
+def _serve(
+    child: subprocess.Popen[str],
+    errors: IO[str],
+    waiting: queue.SimpleQueue[str],
+    heard: queue.SimpleQueue[tuple[str, Any]],
+) -> None:
+    """Hand a child one module after the other, and on what it says."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    for line in child.stdout:
+        kind, what = json.loads(line)
+        heard.put((kind, what))
+        if kind in ("total", "done"):
+            with contextlib.suppress(queue.Empty, OSError):
+                child.stdin.write(waiting.get_nowait() + "\n")
+                child.stdin.flush()
+                continue
+            child.stdin.close()
+    if child.wait() == 0:
+        heard.put(("ended", None))
+    else:
+        errors.seek(0)
+        why = errors.read().strip().splitlines()[-1:] or [f"exit status {child.returncode}"]
+        heard.put(("failed", why[0]))
+
+
+def work() -> None:
+    """What a child does: compile the functions of the modules that it is told to, one by one."""
+
+    def tell(kind: str, what: Any) -> None:
+        print(json.dumps((kind, what)), flush=True)
+
+    tell("total", sum(len(_steps(module)) for module in sys.argv[1:]))
+    for line in sys.stdin:
+        for name, compiled in _steps(line.strip()):
+            tell("begin", name)
+            compile_now(compiled)
+        tell("done", line.strip())

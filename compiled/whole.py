@@ -1,0 +1,133 @@
+"""How Numba makes machine code of kernels: each entry whole, once, and nothing of what is in it.
+
+Numba by itself optimises a function, makes machine code of it, and does both again within each of
+its callers, level by level. Here a function that compiled code calls is only translated (``Part``),
+and what Python calls (``Whole``) takes all that it contains, is optimised once and keeps it to
+itself: another entry's copy is never called instead, so numbers don't depend on what else a
+process has loaded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.dispatcher import Dispatcher
+from numba.core.types.functions import BaseFunction
+
+
+class _NoEnvironment:
+    """The code generator to Numba's last step, which has nothing to set for a ``Part``."""
+
+    def __init__(self, codegen: Any) -> None:
+        self._codegen = codegen
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Nothing to set."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._codegen, name)
+
+
+class _Part(JITCodeLibrary):  # type: ignore[misc]
+    """A function's code as it was translated, for others to take in."""
+
+    @property
+    def codegen(self) -> Any:
+        return _NoEnvironment(self._codegen)
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+
+    def finalize(self) -> None:
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return 0
+
+
+class _Whole(JITCodeLibrary):  # type: ignore[misc]
+    """An entry's code, with that of all that it calls."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+
+    def finalize(self) -> None:
+        found: dict[Any, None] = {}
+        rest = list(self._linking_libraries)
+        while rest:
+            library = rest.pop()
+            if library not in found:
+                found[library] = None
+                rest += library._linking_libraries
+        self._linking_libraries = list(found)
+        super().finalize()
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and str(function.linkage) == "Linkage.linkonce_odr":
+                function.linkage = "internal"
+        super()._optimize_final_module()
+
+
+_BUILTIN = ("_operator", "builtins", "math")
+_PLAIN = (types.Number, types.Boolean, types.Array)
+_known: dict[Any, Any] = {}  # result types of operators and functions of numbers and arrays
+_resolve = BaseFunction.get_call_type
+
+
+def _remembered(function: Any, context: Any, args: Any, kws: Any) -> Any:
+    """The type of a call. To find out that of ``a + b`` Numba tries dozens of rules each time."""
+    module = getattr(function.typing_key, "__module__", None)
+    if kws or module not in _BUILTIN or not all(isinstance(each, _PLAIN) for each in args):
+        return _resolve(function, context, args, kws)
+    key = function, tuple(args)
+    if key not in _known:
+        _known[key] = _resolve(function, context, args, kws)
+    return _known[key]
+
+
+class _Pipeline(Compiler):  # type: ignore[misc]
+    kind: Any
+
+    def define_pipelines(self) -> Any:
+        code = self.kind(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        code.enable_object_caching()
+        self.state["library"] = code
+        return super().define_pipelines()
+
+    def _compile_core(self) -> Any:
+        before, BaseFunction.get_call_type = BaseFunction.get_call_type, _remembered
+        try:
+            return super()._compile_core()
+        finally:
+            BaseFunction.get_call_type = before
+
+
+class PartPipeline(_Pipeline):
+    """Compiles a function for compiled code that calls it."""
+
+    kind = _Part
+
+
+class WholePipeline(_Pipeline):
+    """Compiles a function for Python, or for calls by its address."""
+
+    kind = _Whole
+
+
+def seen_as(entry: Dispatcher, part: Dispatcher) -> None:
+    """Have compiled code that calls ``entry`` take in ``part``, the same function.
+
+    For plain integers: by itself Numba would compile it anew for each that is written out in a
+    call, as in ``f(x, 0)``.
+    """
+
+    def call_template(args: Any, kws: Any) -> Any:
+        plain = {name: types.unliteral(each) for name, each in kws.items()}
+        return part.get_call_template(tuple(map(types.unliteral, args)), plain)
+
+    entry.get_call_template = call_template
+    entry.get_overload = part.get_overload
