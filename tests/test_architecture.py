@@ -349,7 +349,10 @@ def imported(importtime):
     [
         ["--help"],
         ["plan", KITCHEN / "kitchen.pddl", KITCHEN / "task.pddl"],
-        ["run", "--problem", KITCHEN / "sugar_only.pddl", "--execute", "none"],
+        pytest.param(
+            ["run", "--problem", KITCHEN / "sugar_only.pddl", "--execute", "none"],
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["--help", "plan", "run"],
 )

@@ -102,6 +102,7 @@ def test_an_outcome_can_be_sent_and_written(quick):
     assert json.loads(json.dumps(asdict(outcome)))["status"] == "refused"
 
 
+@pytest.mark.slow
 def test_the_picture_shows_where_the_log_ends(quick, kitchen, tmp_path):
     """The sugar box, in a log that ends with it elsewhere, leaves the burner in the picture."""
     start, run = tmp_path / "start.png", tmp_path / "run"

@@ -7,19 +7,21 @@ import pytest
 from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.pddl.reader import read_task
+from galley.tests.conftest import once_per_session
 from galley.tests.validation.mutations import part
 from galley.validation import Goal
 
 
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory):
-    """The default task, run without forces."""
+    """The default task, run without forces, once for all workers."""
     from galley.engine import Options, run
 
-    folder = tmp_path_factory.mktemp("runs") / "good"
-    outcome = run(Options(execute="kinematic", video=False, out=folder), Listener())
-    assert outcome.report.status == "success", outcome.report.failure
-    return folder
+    def good(folder):
+        outcome = run(Options(execute="kinematic", video=False, out=folder), Listener())
+        assert outcome.report.status == "success", outcome.report.failure
+
+    return once_per_session(tmp_path_factory, "kinematic-run", good)
 
 
 @pytest.fixture(scope="session")

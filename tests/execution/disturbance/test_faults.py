@@ -232,6 +232,7 @@ def test_the_same_seed_strikes_the_same_way_and_another_another(run, carrying):
     assert np.abs(ends[0] - ends[2]).max() > 1e-4
 
 
+@pytest.mark.slow
 def test_several_faults_in_one_run_each_tell_what_became_of_them(run, carrying):
     _, fault = run(
         carrying.part("burner | drive", "burner h1 | reach"),

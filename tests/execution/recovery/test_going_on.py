@@ -25,6 +25,7 @@ def phases(found):
     return [motion.phase for motion in found.motions]
 
 
+@pytest.mark.slow
 def test_an_item_that_was_nudged_before_the_grasp_is_taken_where_it_is(task):
     k, state = task.after("pick sugar", "reach")
     X = item_pose(task.scene, state, task.scene.item_index[SUGAR], np.eye(4))

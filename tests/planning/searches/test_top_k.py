@@ -74,6 +74,7 @@ def test_all_plans_up_to_a_cost():
     assert free > 10
 
 
+@pytest.mark.slow
 def test_it_ends_when_there_are_no_more():
     ended = 0
     for seed in SEEDS:

@@ -52,6 +52,7 @@ def test_outlines_hold_the_whole_box_and_touch_it() -> None:
         assert np.allclose(points[:, [a, b]].max(axis=0), high)
 
 
+@pytest.mark.slow
 def test_every_line_is_in_the_figure(tmp_path: Path, robot: RobotModel) -> None:
     path = tmp_path / "compare.png"
     lines = [line("#ff0000", 0.5), line("#0000ff")]
