@@ -39,14 +39,6 @@ class FactCondition:
     neg: tuple[Fact, ...] = ()
     any_of: tuple[tuple[FactCondition, ...], ...] = ()
 
-    def facts(self) -> Iterator[Fact]:
-        """Every fact it speaks of, with repetition."""
-        yield from self.pre
-        yield from self.neg
-        for choice in self.any_of:
-            for part in choice:
-                yield from part.facts()
-
 
 TRUE = FactCondition()
 

@@ -13,7 +13,7 @@ from collections import deque
 
 from galley.domain.failure import Failure
 from galley.planning.limits import Limits, Meter
-from galley.planning.operators import Operator, Plan, plan_of
+from galley.planning.operators import Operator, Plan, plan_of, steps_to
 from galley.planning.task import Task
 
 # Looking at a fact or at an operator takes some 200 ns; preparing an operator, 40 us or so.
@@ -107,9 +107,8 @@ def _search_first_states(task: Task, meter: Meter) -> Plan | Failure | None:
                 continue
             reached_by[after] = state, index
             if after & read_facts == wanted_facts and is_goal(after):
-                steps = _trace(reached_by, after)
                 return plan_of(
-                    [operators[step] for step in steps],
+                    [operators[step] for step in steps_to(after, reached_by)],
                     expanded=expanded,
                     generated=len(reached_by),
                     seconds=meter.seconds,
@@ -151,16 +150,6 @@ def _by_fact(operators: list[Operator], facts: int) -> tuple[dict[int, list[_Row
         else:
             always.append(row)
     return waiting, always
-
-
-def _trace(reached_by: dict[int, tuple[int, int]], state: int) -> list[int]:
-    """The operators that led to ``state``."""
-    steps = []
-    before, step = reached_by[state]
-    while step >= 0:
-        steps.append(step)
-        before, step = reached_by[before]
-    return steps[::-1]
 
 
 def _search_by_layers(task: Task, meter: Meter) -> Plan | Failure:

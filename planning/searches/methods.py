@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from importlib import import_module
 
 from galley.domain.collection import paused_collection
 from galley.domain.errors import did_you_mean
@@ -12,31 +12,8 @@ from galley.planning.limits import Limits
 from galley.planning.operators import Plan
 from galley.planning.task import Task
 
-Search = Callable[[Task, Limits], Plan | Failure]
-
-
-# Each is imported when it is asked for.
-
-
-def _bfs(task: Task, limits: Limits) -> Plan | Failure:
-    from galley.planning.searches.breadth_first import breadth_first
-
-    return breadth_first(task, limits)
-
-
-def _astar(task: Task, limits: Limits) -> Plan | Failure:
-    from galley.planning.searches.astar import astar
-
-    return astar(task, limits)
-
-
-def _gbfs(task: Task, limits: Limits) -> Plan | Failure:
-    from galley.planning.searches.greedy import greedy
-
-    return greedy(task, limits)
-
-
-METHODS: Mapping[str, Search] = {"bfs": _bfs, "astar": _astar, "gbfs": _gbfs}
+# The modules are called as their functions; each is imported when it is asked for.
+METHODS = {"bfs": "breadth_first", "astar": "astar", "gbfs": "greedy"}
 
 
 def search(task: Task, method: str = "bfs", limits: Limits | None = None) -> Plan | Failure:
@@ -70,5 +47,7 @@ def search(task: Task, method: str = "bfs", limits: Limits | None = None) -> Pla
     contradiction = explain_contradiction(task)
     if contradiction is not None:
         return contradiction
+    name = METHODS[method]
+    function = getattr(import_module(f"galley.planning.searches.{name}"), name)
     with paused_collection():
-        return METHODS[method](task, limits or Limits())
+        return function(task, limits or Limits())  # type: ignore[no-any-return]

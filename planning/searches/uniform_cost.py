@@ -125,7 +125,7 @@ class UniformCost:
             if over is not None:
                 return over
             layer = self._layers[-1]
-            most = min(self._frontier.chunk, meter.nodes_left - self.expanded - others)
+            most = min(self._frontier.chunk, meter.nodes - self.expanded - others)
             chunk = layer.states[self._taken : self._taken + most]
             for cost in self._frontier.expand(chunk, layer.cost):
                 heappush(self._order, cost)

@@ -266,7 +266,7 @@ def test_relaxed_plans_are_plans_of_the_relaxed_task():
     for seed in SEEDS:
         task, reference = case(seed)
         space = state_space(task)
-        heuristic = RelaxedPlans(RelaxedTask(space), [1] * len(space.operators))
+        heuristic = RelaxedPlans(RelaxedTask(space))
         for state, packed in packed_states(task, reference, space):
             found = heuristic.plan(packed)
             if found is None:
