@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 from galley.domain.collection import paused_collection
 from galley.domain.pddl.formula import EQUALITY, Fact, Formula, Literal
 from galley.domain.pddl.model import Domain, Problem
-from galley.planning.grounding.normal_form import FactCondition, conjunction
 from galley.planning.grounding.relaxation import Fixpoint, Reach, impossible_parts
-from galley.planning.grounding.schemas import Instance
+from galley.planning.grounding.schemas import FactCondition, Instance, conjunction
 from galley.planning.limits import Allowance, Limits
 from galley.planning.operators import (
     NEVER,

@@ -15,8 +15,8 @@ from itertools import product
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import Exists, Fact, ForEach, Formula, Literal, When
 from galley.domain.pddl.model import ActionSchema
-from galley.planning.grounding.normal_form import FactCondition
 from galley.planning.grounding.relaxation import Reach, impossible_parts
+from galley.planning.grounding.schemas import FactCondition
 from galley.planning.operators import GroundAction
 from galley.planning.task import Task
 
