@@ -1,6 +1,6 @@
 """States by the hundred thousand: layers as sorted arrays of 64-bit integers.
 
-The same decision tree over variables that ``codegen`` writes out for one state splits a whole
+The same decision tree over variables that ``space`` writes out for one state splits a whole
 array here, so each state meets only the moves it may pass, at the speed of numpy.
 """
 
@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 import numpy as np
 import numpy.typing as npt
 
-from galley.planning.states.codegen import Decisions, split
 from galley.planning.states.packing import Move, Test
-from galley.planning.states.space import Layer, StateSpace
+from galley.planning.states.space import Decisions, Layer, StateSpace, split
 
 States = npt.NDArray[np.uint64]
 _SPLIT = 256  # states below which splitting further costs more than it saves
