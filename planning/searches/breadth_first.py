@@ -12,6 +12,7 @@ import sys
 from collections import deque
 
 from galley.domain.failure import Failure
+from galley.planning.explain.conflicts import explain_exhausted
 from galley.planning.limits import Limits, Meter
 from galley.planning.operators import Operator, Plan, plan_of, steps_to
 from galley.planning.task import Task
@@ -114,8 +115,6 @@ def _search_first_states(task: Task, meter: Meter) -> Plan | Failure | None:
                     seconds=meter.seconds,
                 )
             frontier.append(after)
-    from galley.planning.explain.exhausted import explain_exhausted
-
     return explain_exhausted(task, reached_by)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 
 from galley.domain.failure import Failure
-from galley.planning.explain.exhausted import explain_exhausted
+from galley.planning.explain.conflicts import explain_exhausted
 from galley.planning.limits import Limits, Meter
 from galley.planning.operators import Operator, Plan, plan_of, steps_to
 from galley.planning.searches.breadth_first import breadth_first

@@ -7,7 +7,7 @@ from importlib import import_module
 from galley.domain.collection import paused_collection
 from galley.domain.errors import did_you_mean
 from galley.domain.failure import Failure
-from galley.planning.explain.contradiction import explain_contradiction
+from galley.planning.explain.conflicts import explain_at_once
 from galley.planning.limits import Limits
 from galley.planning.operators import Plan
 from galley.planning.task import Task
@@ -36,17 +36,11 @@ def search(task: Task, method: str = "bfs", limits: Limits | None = None) -> Pla
         known = ", ".join(METHODS)
         hint = did_you_mean(method, list(METHODS))
         raise ValueError(f"no search is called '{method}'{hint} (there are {known})")
-    if task.impossible_goal() is not None:
-        from galley.planning.explain.unreachable import explain_unreachable
-
-        hopeless = explain_unreachable(task)
-        assert hopeless is not None
-        return hopeless
     if task.is_goal(task.init):
         return Plan((), 0.0, 0, 1, 0.0)
-    contradiction = explain_contradiction(task)
-    if contradiction is not None:
-        return contradiction
+    hopeless = explain_at_once(task)
+    if hopeless is not None:
+        return hopeless
     name = METHODS[method]
     function = getattr(import_module(f"galley.planning.searches.{name}"), name)
     with paused_collection():

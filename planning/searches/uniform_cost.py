@@ -19,7 +19,7 @@ from math import lcm
 from typing import TYPE_CHECKING
 
 from galley.domain.failure import Failure
-from galley.planning.explain.exhausted import explain_exhausted
+from galley.planning.explain.conflicts import explain_exhausted
 from galley.planning.limits import Meter
 from galley.planning.operators import Operator
 from galley.planning.states.packing import ALWAYS, Move, Variable
