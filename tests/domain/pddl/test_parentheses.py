@@ -3,7 +3,7 @@
 import pytest
 
 from galley.domain.errors import BadInput
-from galley.domain.pddl.sexpr import MAX_DEPTH, parse_sexprs
+from galley.domain.pddl.syntax import MAX_DEPTH, parse_sexprs
 
 DOMAIN = """\
 (define (domain d)
