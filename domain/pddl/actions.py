@@ -11,23 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from galley.domain.errors import closest
+from galley.domain.pddl import formula as pddl
 from galley.domain.pddl.declarations import read_variables
-from galley.domain.pddl.formula import (
-    EQUALITY,
-    And,
-    Effect,
-    Exists,
-    Forall,
-    ForEach,
-    Formula,
-    FunctionTerm,
-    Imply,
-    Literal,
-    Not,
-    Or,
-    Variable,
-    When,
-)
+from galley.domain.pddl.formula import EQUALITY, Effect, Formula, FunctionTerm, Literal, Variable
 from galley.domain.pddl.model import (
     TOTAL_COST,
     ActionSchema,
@@ -225,7 +211,7 @@ def _conjuncts(node: Node, scope: Scope) -> Iterator[Formula]:
 def read_formula(node: Node, scope: Scope) -> Formula | None:
     """One formula as it is written; None after noting what is wrong with it."""
     if isinstance(node, SList) and not node.items:
-        return And(())
+        return pddl.And(())
     head = node.head if isinstance(node, SList) else ""
     if not isinstance(node, SList) or head not in CONNECTIVES:
         return read_literal(node, scope)
@@ -234,7 +220,7 @@ def read_formula(node: Node, scope: Scope) -> Formula | None:
         part = None if body is None else read_formula(body, inner)
         if part is None:
             return None
-        return Exists(variables, part) if head == "exists" else Forall(variables, part)
+        return pddl.Exists(variables, part) if head == "exists" else pddl.Forall(variables, part)
     wanted = {"not": 1, "imply": 2}.get(head)
     if wanted is not None and len(node.items) - 1 != wanted:
         numeral = "one condition" if wanted == 1 else "two conditions"
@@ -246,11 +232,12 @@ def read_formula(node: Node, scope: Scope) -> Formula | None:
         return None
     if head == "not":
         part = parts[0]
-        # A literal has a sign of its own.
-        return replace(part, positive=not part.positive) if isinstance(part, Literal) else Not(part)
+        if isinstance(part, Literal):  # it has a sign of its own
+            return replace(part, positive=not part.positive)
+        return pddl.Not(part)
     if head == "imply":
-        return Imply(*parts)
-    return And(parts) if head == "and" else Or(parts)
+        return pddl.Imply(*parts)
+    return pddl.And(parts) if head == "and" else pddl.Or(parts)
 
 
 def read_literal(node: Node, scope: Scope) -> Literal | None:
@@ -454,7 +441,7 @@ def _effects(node: Node, scope: Scope, costs: _Costs) -> Iterator[Effect]:
     elif head == "forall":
         variables, body, inner = scope.within(node)
         if body is not None:
-            found = ForEach(variables, _inside("forall", body, inner, costs))
+            found = pddl.ForEach(variables, _inside("forall", body, inner, costs))
     elif head == "increase" and costs.inside:
         what = f"'increase' inside '{costs.inside}' (a cost that depends on the state) is not "
         scope.faults.add(node, what + "supported; an action's cost must be fixed by its parameters")
@@ -472,13 +459,13 @@ def _inside(what: str, body: Node, scope: Scope, costs: _Costs) -> tuple[Effect,
     return tuple(dict.fromkeys(_effects(body, scope, replace(costs, inside=what))))
 
 
-def _read_when(node: SList, scope: Scope, costs: _Costs) -> When | None:
+def _read_when(node: SList, scope: Scope, costs: _Costs) -> pddl.When | None:
     if len(node.items) != 3:
         count = len(node.items) - 1
         scope.faults.add(node, f"'when' takes a condition and an effect, got {count} parts")
         return None
     condition = read_condition(node.items[1], scope)
-    return When(condition, _inside("when", node.items[2], scope, costs))
+    return pddl.When(condition, _inside("when", node.items[2], scope, costs))
 
 
 def _read_simple(node: SList, scope: Scope) -> Literal | None:

@@ -16,20 +16,8 @@ from itertools import product
 from math import fsum
 
 from galley.domain.errors import BadInput
-from galley.domain.pddl.formula import (
-    EQUALITY,
-    And,
-    Effect,
-    Fact,
-    Forall,
-    ForEach,
-    Formula,
-    Imply,
-    Literal,
-    Not,
-    Or,
-    Variable,
-)
+from galley.domain.pddl import formula as pddl
+from galley.domain.pddl.formula import EQUALITY, Effect, Fact, Formula, Literal, Variable
 from galley.domain.pddl.model import ActionSchema, Domain, Problem
 from galley.planning.limits import Allowance
 from galley.planning.operators import COST_DECIMALS, GroundAction
@@ -250,7 +238,7 @@ def _simple_effects(
     for effect in effects:
         if isinstance(effect, Literal):
             yield condition, effect, binding
-        elif isinstance(effect, ForEach):
+        elif isinstance(effect, pddl.ForEach):
             for inner in objects.bindings(effect.variables, binding):
                 yield from _simple_effects(effect.effects, condition, inner, objects)
         else:
@@ -272,19 +260,19 @@ def _normal(formula: Formula, binding: Assignment, objects: Objects, wanted: boo
         if formula.predicate == EQUALITY:
             return (fact.args[0] == fact.args[1]) == positive
         return FactCondition(pre=(fact,)) if positive else FactCondition(neg=(fact,))
-    if isinstance(formula, Not):
+    if isinstance(formula, pddl.Not):
         return _normal(formula.part, binding, objects, not wanted)
-    if isinstance(formula, Imply):
+    if isinstance(formula, pddl.Imply):
         premise = _normal(formula.premise, binding, objects, not wanted)
         conclusion = _normal(formula.conclusion, binding, objects, wanted)
         return (_any if wanted else _all)([premise, conclusion])
-    if isinstance(formula, And | Or):
+    if isinstance(formula, pddl.And | pddl.Or):
         parts = (_normal(each, binding, objects, wanted) for each in formula.parts)
-        return (_all if isinstance(formula, And) == wanted else _any)(parts)
-    # Forall, or Exists.
+        return (_all if isinstance(formula, pddl.And) == wanted else _any)(parts)
+    # pddl.Forall, or Exists.
     choices = objects.bindings(formula.variables, binding)
     parts = (_normal(formula.part, inner, objects, wanted) for inner in choices)
-    return (_all if isinstance(formula, Forall) == wanted else _any)(parts)
+    return (_all if isinstance(formula, pddl.Forall) == wanted else _any)(parts)
 
 
 def _all(parts: Iterable[_Part]) -> _Part:
