@@ -75,13 +75,9 @@ class Scope:
             what = f"expected a list of variables such as (?x - type), got '{short(declared)}'"
             self.faults.add(declared, what)
             return (), None, self
-        found = self.read_variables(declared.items)
+        found = read_variables(declared.items, self.domain, self.faults, loose=self.loose)
         inner = {**self.variables, **{each.name: each.types for each in found}}
         return found, body, replace(self, variables=inner)
-
-    def read_variables(self, nodes: Sequence[Node]) -> tuple[Variable, ...]:
-        """The variables of a parameter list or a quantifier."""
-        return read_variables(nodes, self.domain, self.faults, loose=self.loose)
 
     def fits(self, given: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
         """Whether a thing of one of the types ``given`` surely is of one of ``wanted``."""

@@ -66,8 +66,8 @@ def greedy(task: Task, limits: Limits | None = None) -> Plan | Failure:
             continue
         reached[state] = before, index
         if space.is_goal(state):
-            found_plan = [space.operators[step] for step in steps_to(state, reached)]
-            plan = without_needless(task, found_plan)
+            steps = [space.operators[step] for step in steps_to(state, reached)]
+            plan = without_needless(task, steps)
             return plan_of(plan, expanded=expanded, generated=number + 1, seconds=meter.seconds)
         found = heuristic.plan(state)
         if found is None:
