@@ -18,7 +18,7 @@ from galley.domain.log import Log
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.model import Domain, Problem
 from galley.domain.pddl.reader import read_domain, read_problem
-from galley.domain.pddl.sexpr import SList, parse_sexprs
+from galley.domain.pddl.syntax import SList, parse_sexprs
 from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN

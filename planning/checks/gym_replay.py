@@ -26,21 +26,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from galley.domain.errors import BadInput, read_text
-from galley.domain.pddl.formula import (
-    EQUALITY,
-    OBJECT,
-    And,
-    Effect,
-    Exists,
-    Fact,
-    Forall,
-    ForEach,
-    Formula,
-    Imply,
-    Literal,
-    Or,
-    When,
-)
+from galley.domain.pddl import formula as pddl
+from galley.domain.pddl.formula import EQUALITY, OBJECT, Effect, Fact, Formula, Literal
 from galley.domain.pddl.model import ActionSchema, Domain, Problem
 from galley.planning.checks.semantics import State
 from galley.planning.checks.validation import validate_actions
@@ -321,9 +308,14 @@ def _in_action(domain: Domain, schema: ActionSchema) -> Iterator[str]:
 
 
 def _in_conditions(formulas: Iterable[Formula]) -> Iterator[str]:
-    names = {Or: "a disjunction", Imply: "an implication", Exists: "'exists'", Forall: "'forall'"}
+    names = {
+        pddl.Or: "a disjunction",
+        pddl.Imply: "an implication",
+        pddl.Exists: "'exists'",
+        pddl.Forall: "'forall'",
+    }
     for formula in formulas:
-        if isinstance(formula, And):
+        if isinstance(formula, pddl.And):
             yield from _in_conditions(formula.parts)
         elif not isinstance(formula, Literal):
             yield names.get(type(formula), "a negated formula")
@@ -331,9 +323,9 @@ def _in_conditions(formulas: Iterable[Formula]) -> Iterator[str]:
 
 def _in_effects(effects: Iterable[Effect]) -> Iterator[str]:
     for effect in effects:
-        if isinstance(effect, When):
+        if isinstance(effect, pddl.When):
             yield "a conditional effect"
-        elif isinstance(effect, ForEach):
+        elif isinstance(effect, pddl.ForEach):
             yield "a universal effect"
 
 

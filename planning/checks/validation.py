@@ -13,8 +13,7 @@ from pathlib import Path
 from galley.domain.errors import did_you_mean, read_text
 from galley.domain.pddl.formula import Exists, Formula, FunctionTerm
 from galley.domain.pddl.model import ActionSchema, Domain, Problem
-from galley.domain.pddl.sexpr import SList, parse_sexprs
-from galley.domain.pddl.syntax import Faults, read_name
+from galley.domain.pddl.syntax import Faults, SList, parse_sexprs, read_name
 from galley.planning.checks.semantics import Binding, Semantics, State, instantiate, kinds
 from galley.planning.operators import COST_DECIMALS, GroundAction
 
