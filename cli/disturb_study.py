@@ -20,7 +20,7 @@ from galley.engine import Options, run
 from galley.execution.disturbance.fault import IN_VAIN
 from galley.execution.disturbance.noise import MODERATE, Noise
 from galley.sweeps import Lost
-from galley.viz.figures.file import figure_file
+from galley.viz.figures import figure_file
 
 SUMMARY, LINES, FIGURE = "disturb.json", "disturb.jsonl", "disturb.png"
 SCHEMA_VERSION = 1
