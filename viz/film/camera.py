@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 
@@ -18,8 +17,7 @@ from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import read_tree
 from galley.viz.film.frames import Frames, Shot, cut
-from galley.viz.render.sightlines import Boxes, furniture_boxes, sight
-from galley.viz.render.view import FOV, Camera
+from galley.viz.render.view import FOV, Boxes, Camera, furniture_boxes, sight
 
 SWING = 1.8  # s of film for the way from one viewpoint to the next
 _AZIMUTHS = np.radians(np.arange(-180.0, 180.0, 15.0))
@@ -31,31 +29,19 @@ _CONTEXT = {True: 0.40, False: 0.26}  # m shown around what moves, with the base
 _CLOSEST = 1.7  # m
 
 
-class Links(Protocol):
-    """Where the robot's links are: a DrakeWorld or a PyBulletWorld."""
-
-    def set_robot(self, q: Array) -> None:
-        """Set the robot's joints to q (n,)."""
-        ...
-
-    def link_pose(self, link: str) -> Array:
-        """X_WL (4, 4) of a link."""
-        ...
-
-
 class TreeLinks:
-    """See ``Links``."""
+    """Where the robot's links are."""
 
     def __init__(self, robot: RobotModel) -> None:
         self._tree = read_tree(robot.urdf, robot.joints)
         self._X_WF = self._tree.poses(np.zeros(robot.size))
 
     def set_robot(self, q: Array) -> None:
-        """See ``Links.set_robot``."""
+        """Set the robot's joints to q (n,)."""
         self._X_WF = self._tree.poses(q)
 
     def link_pose(self, link: str) -> Array:
-        """See ``Links.link_pose``."""
+        """X_WL (4, 4) of a link."""
         frame, X_FL = self._tree.link(link)
         return np.asarray(self._X_WF[frame] @ X_FL)
 
@@ -85,7 +71,7 @@ class _View:
 
 
 def film_cameras(
-    frames: Frames, lines: list[str], scene: Scene, robot: RobotModel, links: Links, fps: float
+    frames: Frames, lines: list[str], scene: Scene, robot: RobotModel, fps: float
 ) -> tuple[Camera, ...]:
     """A camera for each frame.
 
@@ -94,13 +80,12 @@ def film_cameras(
         lines: of the log's motions.
         scene: furniture, and regions which tell where work is done.
         robot: the robot.
-        links: a world with this robot; its configuration is changed.
         fps: pictures a second of film.
 
     Returns:
         F cameras; the same object again while the camera rests.
     """
-    shots = cut(frames, lines, robot, fps)
+    shots, links = cut(frames, lines, robot, fps), TreeLinks(robot)
     work = _work_centre(scene)
     choices = [_views(_subject(shot, frames, scene, robot, links), shot, work) for shot in shots]
     chosen = _cheapest(choices)
@@ -131,7 +116,9 @@ def _work_centre(scene: Scene) -> Array:
     return np.mean(points, axis=0) if points else np.zeros(3)
 
 
-def _subject(shot: Shot, frames: Frames, scene: Scene, robot: RobotModel, links: Links) -> _Subject:
+def _subject(
+    shot: Shot, frames: Frames, scene: Scene, robot: RobotModel, links: TreeLinks
+) -> _Subject:
     moments = shot.some(_SAMPLES)
     hands, origins, rooms = [], [], []
     for k in moments:

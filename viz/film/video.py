@@ -21,7 +21,7 @@ from galley.domain.files import check_writable, written_whole
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
-from galley.viz.film.camera import TreeLinks, film_cameras
+from galley.viz.film.camera import film_cameras
 from galley.viz.film.captions import Caption, draw_caption, film_captions
 from galley.viz.film.frames import Frames, frame_times, sample
 from galley.viz.render.renderer import Renderer
@@ -124,7 +124,7 @@ def film(
     if camera is not None:
         cameras: tuple[Camera, ...] = (camera,) * len(frames.time)
     else:
-        cameras = film_cameras(frames, lines, scene, robot, TreeLinks(robot), fps)
+        cameras = film_cameras(frames, lines, scene, robot, fps)
     words = film_captions(log, frames, robot, speed, title) if captions or title else ()
     job = FilmJob(scene, robot, frames, cameras, words, width, height)
     with contextlib.closing(drawn(job, workers)) as pictures, encoded(path, fps) as append:
@@ -140,7 +140,7 @@ def viewpoint(log: Log, scene: Scene, robot: RobotModel, fps: float = 25.0) -> C
     """One camera from which a whole short run is seen well: where its film would begin."""
     frames = sample(log, robot, frame_times(log, fps, 1.0, 0.0))
     lines = [str(line) for line in log.motions]
-    return film_cameras(frames, lines, scene, robot, TreeLinks(robot), fps)[0]
+    return film_cameras(frames, lines, scene, robot, fps)[0]
 
 
 def drawn(job: FilmJob, workers: int | None = None) -> Generator[Image, None, None]:

@@ -20,9 +20,8 @@ from galley.domain.log import Log
 from galley.domain.scene.model import WORLD, Scene
 from galley.robots.model import RobotModel
 from galley.viz.render.renderer import Renderer
-from galley.viz.render.sightlines import furniture_boxes, sight
 from galley.viz.render.tags import Color, Tag, draw_tags
-from galley.viz.render.view import Camera
+from galley.viz.render.view import Camera, furniture_boxes, sight
 
 _ITEM: Color = (255, 206, 84)
 _REGION: Color = (88, 214, 141)
