@@ -26,7 +26,7 @@ from galley.robots.panda.mobile import link0_pose
 from galley.viz.figures import figure_file
 from galley.viz.film.side_by_side import Take, film_side_by_side
 from galley.viz.film.video import film, viewpoint
-from galley.viz.render.sightlines import Boxes, furniture_boxes
+from galley.viz.render.view import Boxes, furniture_boxes
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.

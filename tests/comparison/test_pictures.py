@@ -11,7 +11,7 @@ from galley.comparison.methods import Attempt
 from galley.comparison.pictures import COLORS, best_view, draw_distributions, draw_query, outlines
 from galley.comparison.summary import Result
 from galley.domain.frames import rotation_z, transform
-from galley.viz.render.sightlines import Boxes
+from galley.viz.render.view import Boxes
 
 X_WB = transform(rotation_z(0.5), [0.4, -0.2, 0.3])
 BOXES = Boxes(np.linalg.inv(X_WB)[None], np.array([[0.3, 0.2, 0.1]]))
