@@ -171,7 +171,7 @@ def test_a_corner_without_room_becomes_a_stop():
     at = path.breaks[path.stops[0]]
     np.testing.assert_allclose(curve(path)(at), [1.0, 0.0])
     first, second = path.parts()
-    np.testing.assert_allclose(first(first.breaks[-1]), [1.0, 0.0])
+    np.testing.assert_allclose(curve(first)(first.breaks[-1]), [1.0, 0.0])
     np.testing.assert_allclose(curve(second)(0.0), [1.0, 0.0])
     assert list(second.corner) == [-1, 1, -1]
     s = np.linspace(0, 1, 50)
