@@ -88,7 +88,6 @@ def film(
     width: int = 1280,
     height: int = 720,
     speed: float = 1.0,
-    captions: bool = True,
     title: str = "",
     hold: float = 1.0,
     camera: Camera | None = None,
@@ -104,7 +103,6 @@ def film(
         fps: pictures a second of film.
         width, height: pixels, both even.
         speed: seconds of the run in a second of film; other than 1 is marked in the picture.
-        captions: draw action, phase and time.
         title: at the top left, or empty.
         hold: seconds to stay on the last picture.
         camera: stays here for the whole film; None for a cameraman who follows the work.
@@ -121,11 +119,12 @@ def film(
     path = Path(path)
     frames = sample(log, robot, frame_times(log, fps, speed, hold))
     lines = [str(line) for line in log.motions]
-    if camera is not None:
-        cameras: tuple[Camera, ...] = (camera,) * len(frames.time)
-    else:
-        cameras = film_cameras(frames, lines, scene, robot, fps)
-    words = film_captions(log, frames, robot, speed, title) if captions or title else ()
+    cameras = (
+        film_cameras(frames, lines, scene, robot, fps)
+        if camera is None
+        else (camera,) * len(frames.time)
+    )
+    words = film_captions(log, frames, robot, speed, title)
     job = FilmJob(scene, robot, frames, cameras, words, width, height)
     with contextlib.closing(drawn(job, workers)) as pictures, encoded(path, fps) as append:
         for k, picture in enumerate(pictures):
