@@ -92,7 +92,7 @@ def task_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--problem", type=Path, help="PDDL problem (default: sugar and spam)")
 
 
-def task_files(arguments: argparse.Namespace) -> dict[str, Path]:
+def task_files(arguments: argparse.Namespace) -> dict[str, Any]:
     """What ``task_options`` name; the kitchen's where they don't."""
     return {
         "scene": kitchen_file(arguments.scene, "kitchen.yaml"),
