@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from galley.domain.frames import Array, frozen
 from galley.robots.files import cache_folder, keep
 from galley.robots.model import RobotModel
-from galley.robots.spheres.covering import VERSION, Covering
-from galley.robots.spheres.store import covering_of
+from galley.robots.spheres.covering import VERSION, Covering, covering_of
 from galley.robots.urdf_reader import Ints, LinkShape, Tree, link_shapes, read_tree
 
 Arrays = Mapping[str, Any]

@@ -12,10 +12,9 @@ import xml.etree.ElementTree as ET
 from galley.domain.frames import Array, frozen, inverse, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.robots.model import JointGroup, RobotModel
-from galley.robots.panda.base_urdf import base_elements
 from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import FINGER_STROKE, JOINTS, X_FH, inverse_batch, p_HT
-from galley.robots.panda.urdf import panda_elements
+from galley.robots.panda.urdf import base_elements, panda_elements
 
 NEIGHBOURS: tuple[tuple[str, str], ...] = (
     ("chassis", "column"),
