@@ -12,7 +12,7 @@ import numpy as np
 from galley.domain.frames import Array, frozen, transform
 from galley.domain.scene.model import WORLD, Scene, Stance
 from galley.domain.state import Placement, State
-from galley.motion.planners.space import Space, joint_space
+from galley.motion.planners.rrt import Space, joint_space
 from galley.robots.model import RobotModel
 from galley.robots.panda.mobile import hand_pose
 from galley.worlds.checker import MARGIN, Checker, Pair
