@@ -104,7 +104,7 @@ class Stage:
         if kind == "files":
             from galley.execution.files import FileExecutor
 
-            inner = KinematicExecutor(self.bench.world, start, "files")
+            inner = KinematicExecutor(self.bench.world, start)
             return FileExecutor(inner, scene, robot, folder / ROBOT_FILES)
         return KinematicExecutor(self.bench.world, start)
 

@@ -102,6 +102,12 @@ class RobotModel:
         return sum(group.size for group in self.groups)
 
     @property
+    def limits(self) -> tuple[Array, Array]:
+        """Lower and upper position limits of q (n,), (n,)."""
+        whole = joined(self.name, list(self.groups))
+        return whole.lower, whole.upper
+
+    @property
     def joints(self) -> tuple[str, ...]:
         """All joint names in the order of q."""
         return tuple(joint for group in self.groups for joint in group.joints)

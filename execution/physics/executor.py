@@ -114,9 +114,9 @@ class Stepper:
         self.sample()
         return True
 
-    def look(self, velocities: Array | None = None) -> None:
+    def look(self) -> None:
         """Steps until the next sample has been taken."""
-        while not self.step(velocities):
+        while not self.step():
             pass
 
     def wait(self, seconds: float) -> None:
@@ -187,11 +187,8 @@ def seen_state(world: PhysicsWorld, held: int | None) -> State:
             continue
         parent = carrier(scene, X_WI, scene_q)
         placements.append(Placement(parent, frozen(scene.in_parent(X_WI, parent, scene_q))))
-    group = world.robot.groups
-    low = np.concatenate([g.lower for g in group])
-    high = np.concatenate([g.upper for g in group])
     # A motor that holds a joint at its limit may be a hair beyond it; planners want it within.
-    return State(frozen(np.clip(world.q(), low, high)), scene_q, tuple(placements))
+    return State(frozen(np.clip(world.q(), *world.robot.limits)), scene_q, tuple(placements))
 
 
 _TRACKED = 1e-3  # rad or m from the command, at which a joint has arrived

@@ -80,7 +80,7 @@ class PhysicsWorld:
         self.client = pb.connect(pb.DIRECT)
         with tempfile.TemporaryDirectory() as folder, quiet():
             self.loaded = load_bullet_scene(
-                self.client, scene, weighed(robot), Path(folder), self_collision=True, apart=True
+                self.client, scene, weighed(robot), Path(folder), dynamic=True
             )
         self.robot_id, self.furniture_id = self.loaded.robot_id, self.loaded.furniture_id
         self.item_ids = self.loaded.item_ids

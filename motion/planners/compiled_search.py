@@ -75,18 +75,11 @@ def plan(
     """
     from galley.motion.kernel import plan as kernel
     from galley.motion.kernel.anytime import Effort
-    from galley.motion.kernel.rules import UNBOUNDED, Rules
 
     options = options or SearchOptions()
     q, ends = _plain(start), _rows(goals, len(start))
     if len(ends) == 0:
         return Failure(FailureKind.BLOCKED, "no goal configuration is free")
-    rules = Rules(
-        float(options.radius),
-        UNBOUNDED,
-        options.required is not None,
-        float(options.required or 0.0),
-    )
     effort = Effort(
         int(options.iterations),
         int(options.shortcuts),
@@ -98,7 +91,7 @@ def plan(
     )
     notes = np.empty((0, 2)) if history is None else history
     tables = view.table, view.fine.table
-    found = kernel.plan(*tables, _box(view), rules, effort, q, ends, _seed(seed), notes)
+    found = kernel.plan(*tables, _box(view), _rules(options), effort, q, ends, _seed(seed), notes)
     if found.status == kernel.FOUND:
         return Path(view.group, found.path)
     return _failure(found, options)
@@ -108,13 +101,13 @@ def _failure(found: Any, options: SearchOptions) -> Failure:
     from galley.motion.kernel import plan as kernel
 
     kept = f"keep {1e3 * (options.required or 0.0):.1f} mm"
-    numbers = {"required_m": float(options.required or 0.0)}
-    if found.status == kernel.START_NOT_PROVEN:
-        message = f"the start configuration is not proven to {kept}"
-        return Failure(FailureKind.BLOCKED, message, numbers=numbers)
-    if found.status == kernel.GOALS_NOT_PROVEN:
-        message = f"no goal configuration is proven to {kept}"
-        return Failure(FailureKind.BLOCKED, message, numbers=numbers)
+    required = {"required_m": float(options.required or 0.0)}
+    ends = {
+        kernel.START_NOT_PROVEN: f"the start configuration is not proven to {kept}",
+        kernel.GOALS_NOT_PROVEN: f"no goal configuration is proven to {kept}",
+    }
+    if found.status in ends:
+        return Failure(FailureKind.BLOCKED, ends[found.status], numbers=required)
     numbers = {
         "iterations": found.iterations,
         "tree_sizes": found.start_nodes + found.goal_nodes,
@@ -123,7 +116,7 @@ def _failure(found: Any, options: SearchOptions) -> Failure:
     tried = f"in {found.iterations} iterations, {found.rounds} searches"
     if found.status == kernel.NOT_PROVEN:
         message = f"RRT-Connect found paths, but none proven to {kept}, {tried}"
-        numbers |= {"unproven_paths": found.doubtful, "required_m": float(options.required or 0.0)}
+        numbers |= {"unproven_paths": found.doubtful, **required}
         return Failure(FailureKind.BUDGET, message, numbers=numbers)
     return Failure(FailureKind.BUDGET, f"RRT-Connect found no path {tried}", numbers=numbers)
 
@@ -180,15 +173,13 @@ def shorten(path: Path, view: View, seed: int, options: SearchOptions | None = N
 
     With ``required`` among the options, its new edges are proven; old ones stay as they are.
     """
-    from galley.motion.kernel.rules import UNBOUNDED, Rules
     from galley.motion.kernel.shortcut import shorten_seeded
 
     options = options or SearchOptions()
-    proven, required = options.required is not None, float(options.required or 0.0)
     points = shorten_seeded(
         view.table,
         _box(view),
-        Rules(float(options.radius), UNBOUNDED, proven, required),
+        _rules(options),
         _plain(path.waypoints),
         int(options.shortcuts),
         int(options.patience),
@@ -202,6 +193,14 @@ def _box(view: View) -> Any:
     from galley.motion.kernel.rules import Box
 
     return Box(*map(_plain, (view.query.low, view.query.high, view.query.weights)))
+
+
+def _rules(options: SearchOptions) -> Any:
+    """What counts as a free edge."""
+    from galley.motion.kernel.rules import UNBOUNDED, Rules
+
+    proven, required = options.required is not None, float(options.required or 0.0)
+    return Rules(float(options.radius), UNBOUNDED, proven, required)
 
 
 def _plain(numbers: Array) -> Array:

@@ -20,7 +20,7 @@ from galley.motion.path import Path
 from galley.motion.planners import compiled_search
 from galley.motion.planners.compiled_search import SearchOptions
 from galley.motion.planners.planning import ANYTIME_SEARCHES, PLANNERS_COMPILED, search
-from galley.motion.planners.rrt import RRT, EndRegion, path_free
+from galley.motion.planners.rrt import RRT, EndRegion, joint_space, path_free
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.solving.proof import FREE, free_view, grip, prove
 from galley.skills.solving.workbench import Workbench
@@ -189,7 +189,7 @@ class PyBulletFinder(Finder):
 
     def prepare(self, finer: float) -> None:
         """See ``Finder``."""
-        self._space = self.bench.space(self.group).finer(finer)
+        self._space = joint_space(self.bench.robot, self.group).finer(finer)
         self._free = self.bench.free(self.state, self.group, self.allowed)
 
     def search(self, start: Array, goals: Array) -> tuple[Path | Failure, str]:
