@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -209,31 +208,16 @@ def force_on(members: frozenset[str], touches: Mapping[Pair, Touch]) -> Array:
     return total
 
 
-@dataclass(frozen=True)
 class Watch:
-    """Looks at one motion's forces.
+    """Looks at one motion's forces; ``held`` is the item in the hand."""
 
-    Attributes:
-        motion: which.
-        members: the hand, its fingers, and the item in it.
-        robot_parts: the robot's links and the item in the hand. fingers: of the hand.
-        limits: thresholds.
-    """
-
-    motion: Motion
-    members: frozenset[str]
-    robot_parts: frozenset[str]
-    fingers: frozenset[str]
-    limits: Thresholds
-
-    @classmethod
-    def over(cls, robot: RobotModel, motion: Motion, held: str | None, limits: Thresholds) -> Watch:
-        """The watch over a motion, ``held`` being in the hand."""
+    def __init__(
+        self, robot: RobotModel, motion: Motion, held: str | None, limits: Thresholds
+    ) -> None:
         riding = frozenset({held} if held else ())
-        members = frozenset({robot.palm, *robot.fingers}) | riding
-        return cls(
-            motion, members, frozenset(robot.links) | riding, frozenset(robot.fingers), limits
-        )
+        self.motion, self.limits, self.fingers = motion, limits, frozenset(robot.fingers)
+        self.members = frozenset({robot.palm}) | self.fingers | riding
+        self.robot_parts = frozenset(robot.links) | riding
 
     def resisting(self, touches: Mapping[Pair, Touch]) -> float:
         """N against the guard's direction; 0 where there is no guard."""
@@ -334,7 +318,7 @@ class PhysicsExecutor:
         """The arm or the base along a trajectory, then on to the contact that is sought."""
         world, stepper = self.world, self._stepper
         held = None if stepper.held is None else world.scene.items[stepper.held].name
-        watch = Watch.over(world.robot, motion, held, self.limits)
+        watch = Watch(world.robot, motion, held, self.limits)
         where = world.robot.slice(motion.group)
         points = self._points(motion)
         if where.start == 0:
