@@ -132,9 +132,6 @@ class RobotModel:
             if any(a.stop != b.start for a, b in itertools.pairwise(parts)):
                 raise KeyError(f"the groups of '{name}' do not follow each other in q")
             return slice(parts[0].start, parts[-1].stop)
-        start = 0
-        for group in self.groups:
-            if group.name == name:
-                return slice(start, start + group.size)
-            start += group.size
-        raise KeyError(f"no joint group '{name}', there are {[g.name for g in self.groups]}")
+        group, names = self.group(name), [each.name for each in self.groups]
+        start = sum(each.size for each in self.groups[: names.index(name)])
+        return slice(start, start + group.size)

@@ -21,6 +21,7 @@ from galley.execution.disturbance.standing import (
     boxes_of,
     collides,
     displaced,
+    fits,
     furniture,
     overlaps,
     stands,
@@ -125,11 +126,7 @@ class Nudge(_OnItsWay):
             angle = self.turn + 2.0 * np.pi * k / _DIRECTIONS
             way = np.array([np.cos(angle), np.sin(angle), 0.0])
             there = [displaced(X_WI, s * self.distance * way[:2]) for s in (0.5, 1.1)]
-            if all(
-                stands(scene, scene_q, item, X_WI, X, solids)
-                and not collides(item, X_WI, X, around)
-                for X in there
-            ):
+            if all(fits(scene, scene_q, item, X_WI, X, solids, around) for X in there):
                 return way
         return None
 

@@ -129,6 +129,21 @@ def stands(
     return all(_over(scene, scene_q, before, now))
 
 
+def fits(
+    scene: Scene,
+    scene_q: Array,
+    item: Item,
+    before: Array,
+    now: Array,
+    solids: Boxes,
+    around: Boxes,
+) -> bool:
+    """Whether an item moved from ``before`` to ``now`` stands, and is clear of ``around``."""
+    return stands(scene, scene_q, item, before, now, solids) and not collides(
+        item, before, now, around
+    )
+
+
 def _over(scene: Scene, scene_q: Array, before: Array, now: Array) -> list[bool]:
     """For each part of a region that an item's centre was over or in, whether it still is."""
     found = []

@@ -19,6 +19,7 @@ the arm's ``panda_link0``.
 
 from __future__ import annotations
 
+import math
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
@@ -238,11 +239,7 @@ def _chassis(spec: MobileBaseSpec) -> ET.Element:
     slab(stripe + 0.028, top - 0.018, 0.003, _DARK)
     slab(top - 0.018, top, 0.012, _DECK)
 
-    half_turn = (
-        1.5707963267948966,
-        0.0,
-        0.0,
-    )  # a URDF cylinder stands along z, an axle lies along y
+    half_turn = (0.5 * math.pi, 0.0, 0.0)  # a URDF cylinder stands along z, an axle lies along y
     for x in (-0.34 * length, 0.34 * length):
         for side in (-1.0, 1.0):
             y = side * (0.5 * width - 0.5 * tread - 0.004)

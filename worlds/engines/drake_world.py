@@ -14,12 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydrake.geometry import (
-    CollisionFilterDeclaration,
-    FrameId,
-    GeometrySet,
-    QueryObject,
-)
+from pydrake.geometry import CollisionFilterDeclaration, FrameId, GeometrySet, QueryObject
 from pydrake.math import RigidTransform, RotationMatrix
 from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
