@@ -32,9 +32,12 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.domain.state import State, initial_state
 from galley.execution.disturbance.faults import Faults, parse_fault
-from galley.execution.disturbance.noise import Noise
-from galley.execution.loop import Course
-from galley.execution.stage import Stage
+from galley.execution.disturbance.noise import Noise, stream
+from galley.execution.executor import Executor
+from galley.execution.kinematic import KinematicExecutor
+from galley.execution.loop import Course, Loop
+from galley.execution.physics.executor import PhysicsExecutor
+from galley.execution.recovery.going_on import Continuation, UnderWay, go_on
 from galley.motion.audit import audit
 from galley.motion.motion import FREE, Motion
 from galley.motion.planners.planning import PLANNERS_COMPILED
@@ -48,6 +51,7 @@ from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, Settings, Skill, Workbench, skill_set
 from galley.skills.solving.finish import finish_all
 from galley.tamp.binding import bind, check_init, check_skills
+from galley.tamp.goal import GoalJudge
 from galley.tamp.search import Search, Solution
 from galley.validation import Goal, validate_run
 from galley.viz.film.video import film
@@ -56,6 +60,7 @@ from galley.worlds.scene_check import check_start
 from galley.worlds.view import KERNEL
 
 COMPILED = (KERNEL, PLANNERS_COMPILED, "inverse kinematics", "the arm's reach", TIMING)
+ROBOT_FILES = "robot"  # folder in a run's folder
 
 
 @dataclass(frozen=True)
@@ -299,33 +304,75 @@ class _Run:
         """Run the motions, planning anew where the world is not as planned; keeps the log."""
         options, report = self.options, self.report
         self.listener.stage(f"execution ({options.execute})")
-        stage = Stage(
-            self.bench,
-            self.domain,
-            self.problem,
-            self.bindings,
-            self.skills,
-            self.faults,
-            self.options.noise,
-            self.options.seed,
-            replace(THRESHOLDS, recoveries=options.recoveries),
-            self._finish,
-            lambda error: _of_own_skill(options.skills, error),
-            self.listener,
-            options.node_limit,
-        )
         began, before = time.perf_counter(), sum(report.timing_s.values())
+        loop = None
         try:
-            log, failed = stage.run(options.execute, course, self.folder)
+            executor = self._executor()
+            limits = replace(THRESHOLDS, recoveries=options.recoveries)
+            robot, calls = self.world.robot, (self._go_on, self._finish, self._missing)
+            loop = Loop(executor, self.scene, robot, limits, *calls, self.listener)
+            try:
+                failed = loop.run(course)
+            finally:
+                log = executor.log()
+                executor.close()
+                log.save(self.folder / "states.npz")
         finally:
             spent = time.perf_counter() - began
-            report.timing_s["motion"] += stage.planning_s
             planning = sum(report.timing_s.values()) - before
             report.timing_s["execution"] = spent - planning
-            if stage.loop is not None:
-                report.executed(stage.loop, self.faults)
-                self.facts = (stage.loop.facts,)
+            if loop is not None:
+                report.executed(loop, self.faults)
+                self.facts = (loop.facts,)
         return log, failed
+
+    def _executor(self) -> Executor:
+        """What runs the motions; it begins as the scene says, or as noise has it."""
+        scene, robot = self.scene, self.world.robot
+        kind, noise, seed = self.options.execute, self.options.noise, self.options.seed
+        start = initial_state(scene)
+        if kind == "physics":
+            if noise is None:
+                return PhysicsExecutor(scene, robot, start, fault=self.faults)
+            true, looks = noise.world(scene, stream(seed, "world")), stream(seed, "looks")
+
+            def eye(state: State) -> State:
+                return noise.seen(true, state, looks)
+
+            return PhysicsExecutor(true, robot, initial_state(true), fault=self.faults, eye=eye)
+        kinematic = KinematicExecutor(self.world, start)
+        if kind == "files":
+            from galley.execution.files import FileExecutor
+
+            return FileExecutor(kinematic, scene, robot, self.folder / ROBOT_FILES)
+        return kinematic
+
+    def _go_on(self, broken: UnderWay, state: State, number: int) -> Continuation | Failure:
+        """How to reach the goal from what is seen."""
+        began = time.perf_counter()
+        try:
+            return go_on(
+                self.bench,
+                self.domain,
+                self.problem,
+                self.bindings,
+                self.skills,
+                broken,
+                state,
+                number,
+                self.listener,
+                self.options.node_limit,
+            )
+        except Exception as error:
+            return _of_own_skill(self.options.skills, error)
+        finally:
+            self.report.timing_s["motion"] += time.perf_counter() - began
+
+    def _missing(self, state: State, facts: frozenset[Fact]) -> tuple[str, ...]:
+        """What of the goal does not hold in a State, in words."""
+        judge = GoalJudge(self.scene, self.domain, self.problem, self.bindings, state, facts)
+        found = ((str(formula), judge.verdict(formula)) for formula in self.problem.goal)
+        return tuple(f"{text} does not hold: {v.why}" for text, v in found if not v.holds)
 
     def _judge(self, log: Log, failed: Failure | None) -> Failure | None:
         """Validate what was executed, and the goal in its last state."""

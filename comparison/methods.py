@@ -20,10 +20,9 @@ from galley.comparison.queries import Query, arm_view
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.motion.path import Path
-from galley.motion.planners.compiled_search import SearchOptions, plan_rrt, prove, shorten
-from galley.motion.planners.planning import ask, search
-from galley.motion.planners.rrt import RRT
-from galley.motion.planners.space import joint_space
+from galley.motion.planners.compiled_search import SearchOptions, plan_rrt, shorten
+from galley.motion.planners.planning import search
+from galley.motion.planners.rrt import RRT, joint_space
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.robots.model import JointGroup
@@ -107,7 +106,7 @@ def solve(
         path = search(view, start, goals, other, "rrt-connect", SearchOptions(required=_REQUIRED))
         raw, note = path, "from RRT-Connect's path"
     else:
-        path, spent = _clocked(lambda: shorten(raw, ask(view), int(numbers[1]), options))
+        path, spent = _clocked(lambda: shorten(raw, view, int(numbers[1]), options))
         attempts.append(_timed("shortcut", path, group, spent))
     makers = (_shortest, _smooth, _time_optimal)
     for method, make in zip(METHODS[-len(makers) :], makers, strict=True):
@@ -157,16 +156,15 @@ def _rrt(
     view: View, query: Query, start: Array, seed: int, options: SearchOptions
 ) -> Path | Failure:
     """The seed's RRT, proven; begun anew, on a finer grid, where its path can't be proven."""
-    question = ask(view)
     found: Path | Failure
     unproven = 0
     for turn in range(_ROUNDS):
-        asked = question if turn == 0 else question._replace(table=question.finer)
+        asked = view if turn == 0 else view.fine
         goals, region = query.goals, query.region
-        found = plan_rrt(view.group, asked, start, goals, region, seed + turn, options)
+        found = plan_rrt(asked, start, goals, region, seed + turn, options)
         if isinstance(found, Failure):
             continue
-        if prove(found, asked, _REQUIRED).hit is None:
+        if asked.unproven(found.waypoints, _REQUIRED) is None:
             return found
         unproven += 1
     if unproven == 0:

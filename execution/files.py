@@ -225,19 +225,6 @@ class FileExecutor:
         }
 
     def _index(self, finished: bool) -> None:
-        groups = [
-            {
-                "name": g.name,
-                "joints": list(g.joints),
-                "units": list(g.units),
-                "lower": g.lower.tolist(),
-                "upper": g.upper.tolist(),
-                "velocity": g.velocity.tolist(),
-                "acceleration": g.acceleration.tolist(),
-                "jerk": g.jerk.tolist(),
-            }
-            for g in self.robot.groups
-        ]
         thresholds = {
             f.name: {"value": getattr(self.limits, f.name), "unit": UNITS.get(f.name, "")}
             for f in fields(self.limits)
@@ -250,7 +237,7 @@ class FileExecutor:
             "hand_link": self.robot.palm,
             "rate_Hz": self.rate,
             "joint_order": list(self.robot.joints),
-            "groups": groups,
+            "groups": [_plain(asdict(group)) for group in self.robot.groups],
             "thresholds": thresholds,
             "motions": self._motions,
         }

@@ -72,12 +72,8 @@ def _solid(kind: int, size: Array, count: int, at: ArrayLike, turned: ArrayLike 
 
 def of_shape(shape: Shape) -> Solid:
     """A scene's shape, its pose that in its body."""
-    if shape.kind == "box":
-        return Solid(BOX, frozen(shape.size / 2.0), shape.X_BS)
-    if shape.kind == "cylinder":
-        return Solid(CYLINDER, frozen([shape.size[0], shape.size[1] / 2.0, 0.0]), shape.X_BS)
-    if shape.kind == "sphere":
-        return Solid(SPHERE, frozen([shape.size[0], 0.0, 0.0]), shape.X_BS)
+    if shape.kind != "mesh":
+        return _of_kind(shape.kind, shape.size, shape.X_BS)
     assert shape.mesh is not None
     points = mesh_points(Path(shape.mesh)) * shape.size[0]
     return Solid(HULL, frozen(np.zeros(3)), shape.X_BS, hull(points))
@@ -85,13 +81,18 @@ def of_shape(shape: Shape) -> Solid:
 
 def of_link_shape(shape: LinkShape, X: Array) -> Solid:
     """A robot's link shape, at pose X (4, 4)."""
-    if shape.kind == "box":
-        return Solid(BOX, frozen(shape.size / 2.0), X)
-    if shape.kind == "cylinder":
-        return Solid(CYLINDER, frozen([shape.size[0], shape.size[1] / 2.0, 0.0]), X)
-    if shape.kind == "sphere":
-        return Solid(SPHERE, frozen([shape.size[0], 0.0, 0.0]), X)
+    if shape.kind != "hull":
+        return _of_kind(shape.kind, shape.size, X)
     return Solid(HULL, frozen(np.zeros(3)), X, shape.hull)
+
+
+def _of_kind(kind: str, size: Array, X: Array) -> Solid:
+    """A ``box``, ``cylinder`` or ``sphere`` of the size that scenes and URDFs give it."""
+    if kind == "box":
+        return Solid(BOX, frozen(size / 2.0), X)
+    if kind == "cylinder":
+        return Solid(CYLINDER, frozen([size[0], size[1] / 2.0, 0.0]), X)
+    return Solid(SPHERE, frozen([size[0], 0.0, 0.0]), X)
 
 
 def extent(solid: Solid) -> tuple[Array, float]:

@@ -48,11 +48,6 @@ def furniture(scene: Scene, scene_q: Array) -> Boxes:
     return Boxes(np.concatenate(poses), np.concatenate(halves))
 
 
-def box_of(item: Item, X_WI: Array) -> Boxes:
-    """The item's bounding box at X_WI (4, 4)."""
-    return Boxes(X_WI[None], item.size[None] / 2.0)
-
-
 def boxes_of(items: Sequence[Item], poses: Sequence[Array]) -> Boxes:
     """The bounding boxes of items at their poses X_WI (4, 4)."""
     sizes = np.array([item.size / 2.0 for item in items]).reshape(-1, 3)
@@ -90,10 +85,10 @@ def collides(item: Item, before: Array, now: Array, others: Boxes) -> bool:
     """Whether an item moved from ``before`` to ``now`` overlaps something deeper than it did."""
     if not len(others.X):
         return False
-    deep = overlaps(box_of(item, now), others)
+    deep = overlaps(boxes_of([item], [now]), others)
     limit = np.full(len(deep), TOUCHING)
     if (deep > limit).any():
-        limit = np.maximum(overlaps(box_of(item, before), others), 0.0) + TOUCHING
+        limit = np.maximum(overlaps(boxes_of([item], [before]), others), 0.0) + TOUCHING
     return bool((deep > limit).any())
 
 
@@ -132,6 +127,21 @@ def stands(
     if sum(are[:-1]) < sum(were[:-1]) or (were[-1] and not are[-1]):
         return False
     return all(_over(scene, scene_q, before, now))
+
+
+def fits(
+    scene: Scene,
+    scene_q: Array,
+    item: Item,
+    before: Array,
+    now: Array,
+    solids: Boxes,
+    around: Boxes,
+) -> bool:
+    """Whether an item moved from ``before`` to ``now`` stands, and is clear of ``around``."""
+    return stands(scene, scene_q, item, before, now, solids) and not collides(
+        item, before, now, around
+    )
 
 
 def _over(scene: Scene, scene_q: Array, before: Array, now: Array) -> list[bool]:

@@ -28,8 +28,8 @@ from galley.skills.manipulation.contacts import operations, picks, supports
 from galley.skills.manipulation.grasps import CLEARANCE, grasps_at
 from galley.skills.manipulation.lines import Tally, run_through, touched, whole
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke, handle_grasps
-from galley.skills.solving.build import folded
 from galley.skills.solving.proof import CONTACT_MARGIN, grip
+from galley.skills.solving.step import folded
 from galley.skills.solving.workbench import OPEN, Workbench, without
 from galley.worlds.checker import MARGIN
 

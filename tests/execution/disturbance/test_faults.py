@@ -10,8 +10,7 @@ import galley
 from galley.domain.errors import BadInput
 from galley.domain.log import OUTSIDE
 from galley.execution.disturbance.fault import KINDS
-from galley.execution.disturbance.fault_kinds import bump
-from galley.execution.disturbance.faults import FAULTS, parse_fault
+from galley.execution.disturbance.faults import FAULTS, bump, parse_fault
 from galley.execution.physics.executor import PhysicsExecutor
 from galley.tests.execution.errands import DRAWER, SUGAR, errand
 from galley.worlds.engines.bullet import pybullet as pb

@@ -186,7 +186,7 @@ def test_wherever_the_plan_is_broken_off_it_goes_on(which, request):
         assert not isinstance(found, Failure), f"{action} {phase}: {found}"
         assert len(found.facts) == len(found.plan) + 1
         done = 1 if found.how == RESUMED and found.plan else 0  # need not hold literally
-        problem = replace(found.problem, init=tuple(found.facts[done]))
+        problem = replace(found.task.problem, init=tuple(found.facts[done]))
         verdict = validate_actions(task.domain, problem, found.plan[done:])
         assert verdict.valid, f"{action} {phase}: {verdict.message}"
         assert verdict.states == found.facts[done:]
