@@ -110,7 +110,9 @@ def _model(
     for k, (link, own) in enumerate(plain.items()):
         frame, X_FL = tree.link(link)
         solids += [SolidOnFrame(len(links) + k, frame, s, frozen(X_FL @ s.X_LS)) for s in own]
-    made = {k: frozen(v) if v.dtype.kind == "f" else v for k, v in arrays.items() if k != "links"}
+    made: dict[str, Any] = {
+        k: frozen(v) if v.dtype.kind == "f" else v for k, v in arrays.items() if k != "links"
+    }
     return CollisionModel(
         tree=tree,
         names=names,
