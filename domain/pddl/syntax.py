@@ -8,7 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from galley.domain.errors import BadInput, InputError, closest, did_you_mean, read_bytes
+from galley.domain.errors import BadInput, InputError, closest, did_you_mean
+from galley.domain.files import read_bytes
 from galley.domain.pddl.sexpr import Atom, Node, SList, parse_sexprs
 
 # A file of another language, or one wrong word in every line, makes thousands; nobody reads them.

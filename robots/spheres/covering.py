@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen
-from galley.robots.meshes import Hull
+from galley.domain.meshes import Hull
 
 VERSION = 1
 """Of the algorithm: coverings kept on disk are made anew where it differs."""

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from galley.domain.frames import Array, frozen
+from galley.domain.meshes import Hull
 from galley.robots.files import cache_folder, keep
-from galley.robots.meshes import Hull
 from galley.robots.spheres.covering import VERSION, Covering, cover
 
 SHIPPED = Path(__file__).parent

@@ -94,7 +94,7 @@ def shape_mesh(shape: Shape) -> Mesh:
         mesh = sphere_mesh(float(shape.size[0]))
     else:
         assert shape.mesh is not None
-        mesh, own = read_obj(shape.mesh)
+        mesh, own = read_obj(as_obj(shape.mesh))
         mesh = mesh.placed(np.eye(4), shape.size[0])
     return (mesh if own else mesh.painted(shape.color)).placed(shape.X_BS)
 

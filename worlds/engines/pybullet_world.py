@@ -145,6 +145,11 @@ def load_bullet_scene(
         _joints(client, furniture_id, tuple(joint.name for joint in scene.joints)),
         tuple(_mass_frame(client, body) for body in item_ids),
     )
+    for thing in (*scene.bodies, *scene.items):
+        if any(shape.collision and shape.kind == "mesh" for shape in thing.shapes):
+            # Or Bullet grows the hull by 1 mm: an item would stand, and count as touching, so far
+            # from what is under it.
+            pb.changeDynamics(*loaded.body(thing.name), collisionMargin=0.0, physicsClientId=client)
     if self_collision:
         filter_self_collisions(client, robot_id, robot, loaded)
     return loaded
@@ -215,7 +220,6 @@ class PyBulletWorld:
         body = pb.loadURDF(
             str(folder / "robot.urdf"), useFixedBase=True, flags=flags, physicsClientId=client
         )
-        pb.setPhysicsEngineParameter(contactBreakingThreshold=1e-6, physicsClientId=client)
         filter_self_collisions(client, body, self.robot, self.loaded)
         self._self_id = body
 
@@ -298,6 +302,8 @@ class PyBulletWorld:
         pb.resetJointStatesMultiDof(
             body, self.loaded.robot_joints, [[v] for v in q], physicsClientId=client
         )
+        # Bullet has one such number for all clients of a process, and physics wants another.
+        pb.setPhysicsEngineParameter(contactBreakingThreshold=1e-6, physicsClientId=client)
         pb.performCollisionDetection(physicsClientId=client)
         for point in pb.getContactPoints(body, body, physicsClientId=client):
             key = pair(self._names[self.robot_id, point[3]], self._names[self.robot_id, point[4]])
