@@ -23,6 +23,7 @@ from galley.domain.scene.shapes import POSE_KEYS, read_direction, read_pose, rea
 from galley.domain.scene.yaml_reader import Entry, Reader, is_null, root_of_other
 
 HAND_OPENING = 0.08  # m between the fingers, at most
+_SHAPES = 1000  # of a body: Drake takes 6 s to load as many, and 40 s for three times as many
 _CLOSED = 0.005  # m or rad; see ``predicates``
 _THINNEST = 0.001  # m, of an item: less is neither held nor simulated
 _ALIKE = 0.001  # m by which a size that is given may differ from that of the shapes; and 1 %
@@ -48,10 +49,16 @@ def read_body(name: str, entry: Entry, physics: Physics) -> Body:
 
 
 def _shapes(f: dict[str, Entry]) -> tuple[Shape, ...]:
-    shapes = tuple(read_shape(e) for e in f["shapes"].elements()) if "shapes" in f else ()
-    if "shapes" in f and not shapes:
+    if "shapes" not in f:
+        return ()
+    entries = f["shapes"].elements()
+    if not entries:
         f["shapes"].fault("needs at least one shape")
-    return shapes
+    if len(entries) > _SHAPES:
+        what = f"has {len(entries)} shapes, at most {_SHAPES} are taken in one body"
+        f["shapes"].fault(f"{what}: join some, or use meshes")
+        return ()
+    return tuple(read_shape(e) for e in entries)
 
 
 def _surface(f: dict[str, Entry], default: Physics) -> tuple[float, float]:

@@ -429,6 +429,12 @@ def test_files_that_can_not_be_read(tmp_path):
             "    shapes:\n      - {box: [0.05",
             "items.block.shapes: 50 x 60 x 0.1 mm is too small: every side must be at least 1 mm",
         ),
+        (
+            "      - {box: [0.05, 0.06, 0.10]}\n",
+            "      - {box: [0.05, 0.06, 0.10]}\n" * 3000,
+            "    shapes:\n      - {box: [0.05",
+            "items.block.shapes: has 3000 shapes, at most 1000 are taken in one body",
+        ),
     ],
 )
 def test_a_scene_that_can_not_work_is_seen_on_loading(old, new, marker, what, small_text, tmp_path):
