@@ -145,7 +145,12 @@ def test_bodies_of_more_shapes_than_pybullet_takes_in_one_are_whole(small_text, 
 
 
 def test_cylinders_spheres_and_meshes_are_as_large_as_they_say(small_text, tmp_path):
-    """A ball, a can and a pyramid, each 1 mm above and then 1 mm in the top of the cabinet."""
+    """A ball, a can and a pyramid, each 1 mm above and then 1 mm in the top of the cabinet.
+
+    In a folder whose name is not ASCII: PyBullet's file names are, or it ends in a segmentation fault.
+    """
+    tmp_path = tmp_path / "küche"
+    tmp_path.mkdir()
     (tmp_path / "pyramid.obj").write_text(
         "v -1 -1 0\nv 1 -1 0\nv 1 1 0\nv -1 1 0\nv 0 0 1\n"
         "f 1 3 2\nf 1 4 3\nf 1 2 5\nf 2 3 5\nf 3 4 5\nf 4 1 5\n"
