@@ -72,7 +72,8 @@ def _all_of(path: Path | str, handle: int, largest: int) -> bytes:
     """What comes out of an open file until it ends."""
     waiting = select.poll()
     waiting.register(handle, select.POLLIN)
-    found, size = [], 0
+    found: list[bytes] = []
+    size = 0
     until = time.monotonic() + _PATIENCE
     while True:
         if not waiting.poll(1e3 * max(0.0, until - time.monotonic())):

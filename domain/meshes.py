@@ -101,7 +101,7 @@ def hull_triangles(corners: Array) -> NDArray[np.int64]:
     found = ConvexHull(corners)
     a, b, c = corners[found.simplices].transpose(1, 0, 2)
     turned = (np.cross(b - a, c - a) * found.equations[:, :3]).sum(axis=1) < 0.0
-    triangles = found.simplices.astype(np.int64)
+    triangles: NDArray[np.int64] = found.simplices.astype(np.int64)
     triangles[turned] = triangles[turned][:, ::-1]
     return triangles
 

@@ -147,7 +147,7 @@ def test_bodies_of_more_shapes_than_pybullet_takes_in_one_are_whole(small_text, 
 def test_cylinders_spheres_and_meshes_are_as_large_as_they_say(small_text, tmp_path):
     """A ball, a can and a pyramid, each 1 mm above and then 1 mm in the top of the cabinet.
 
-    In a folder whose name is not ASCII: PyBullet's file names are, or it ends in a segmentation fault.
+    In a folder whose name is not ASCII: where PyBullet is given such a name it may crash.
     """
     tmp_path = tmp_path / "küche"
     tmp_path.mkdir()

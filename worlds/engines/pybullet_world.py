@@ -145,11 +145,13 @@ def load_bullet_scene(
         _joints(client, furniture_id, tuple(joint.name for joint in scene.joints)),
         tuple(_mass_frame(client, body) for body in item_ids),
     )
-    for thing in (*scene.bodies, *scene.items):
-        if any(shape.collision and shape.kind == "mesh" for shape in thing.shapes):
+    shapes = {body.name: body.shapes for body in scene.bodies}
+    shapes |= {item.name: item.shapes for item in scene.items}
+    for name, parts in shapes.items():
+        if any(part.collision and part.kind == "mesh" for part in parts):
             # Or Bullet grows the hull by 1 mm: an item would stand, and count as touching, so far
             # from what is under it.
-            pb.changeDynamics(*loaded.body(thing.name), collisionMargin=0.0, physicsClientId=client)
+            pb.changeDynamics(*loaded.body(name), collisionMargin=0.0, physicsClientId=client)
     if self_collision:
         filter_self_collisions(client, robot_id, robot, loaded)
     return loaded
