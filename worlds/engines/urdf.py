@@ -117,7 +117,7 @@ def _link(
     robot: ET.Element, name: str, shapes: tuple[Shape, ...], X_LB: Array, mass: float, folder: Path
 ) -> None:
     link = ET.SubElement(robot, "link", name=name)
-    _inertial(link, shapes, X_LB, mass)
+    add_inertial(link, shapes, X_LB, mass)
     for k, shape in enumerate(shapes):
         X_LS = X_LB @ shape.X_BS
         visual = ET.SubElement(link, "visual", name=f"{name}_{k}")
@@ -161,7 +161,7 @@ def _geometry(geometry: ET.Element, shape: Shape, file: Path) -> None:
         ET.SubElement(geometry, "mesh", filename=str(file))
 
 
-def _inertial(link: ET.Element, shapes: tuple[Shape, ...], X_LB: Array, mass: float) -> None:
+def add_inertial(link: ET.Element, shapes: tuple[Shape, ...], X_LB: Array, mass: float) -> None:
     """Mass spread evenly over the shapes' volumes; each counts as its bounding box."""
     solid = [s for s in shapes if s.collision]
     if not solid:  # nothing can touch it: a ball of 5 cm radius will do
