@@ -5,6 +5,7 @@ Validation, video and report read only this and the scene; nothing in it is an o
 
 from __future__ import annotations
 
+import io
 import zipfile
 import zlib
 from dataclasses import dataclass, fields
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.errors import BadInput
-from galley.domain.files import written_whole
+from galley.domain.files import LARGEST_LOG, read_bytes, written_whole
 from galley.domain.frames import Array, frozen
 
 LOG_VERSION = 2
@@ -125,15 +126,15 @@ class Log:
             BadInput: not a log, or one of another version.
         """
         try:
-            with np.load(path, allow_pickle=False) as data:
+            with np.load(io.BytesIO(read_bytes(path, LARGEST_LOG)), allow_pickle=False) as data:
                 version = int(data["log_version"])
                 if version == LOG_VERSION:
                     values = {f.name: data[f.name] for f in fields(cls)}
                     values["mode"] = str(values["mode"])
                     for name in ("period", "duration"):
                         values[name] = float(values[name])
-        except FileNotFoundError:
-            raise BadInput.one(path, "no such file") from None
+        except BadInput:
+            raise
         except UNREADABLE as error:
             raise BadInput.one(path, f"is not a log of a run ({error})") from None
         if version != LOG_VERSION:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from galley.domain.errors import BadInput
+from galley.domain.files import read_bytes
 
 REPORT = "report.json"
 
@@ -90,4 +91,4 @@ def new_name(stem: str) -> Path:
 
 def digests(files: Iterable[str]) -> dict[str, str]:
     """SHA-256 of the files that a run was made from, so that a later check sees a change."""
-    return {file: hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in sorted(files)}
+    return {file: hashlib.sha256(read_bytes(file)).hexdigest() for file in sorted(files)}

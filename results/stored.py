@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from galley.domain.errors import BadInput, InputError, read_bytes, read_text
+from galley.domain.errors import BadInput, InputError
+from galley.domain.files import read_bytes, read_text
 from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.pddl.formula import Fact

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from galley.domain.errors import BadInput, InputError, read_text
+from galley.domain.errors import BadInput, InputError
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.files import read_text
 from galley.skills.skill import Skill
 
 _TABLE = "SKILLS"

@@ -12,6 +12,7 @@ from typing import Any
 
 import galley
 from galley.domain.errors import BadInput
+from galley.domain.files import read_bytes
 
 _JOB, _SETTINGS = "job", "settings"  # keys of a line, beside those of the result
 
@@ -98,10 +99,7 @@ def digest(files: Iterable[str | Path], *settings: object) -> str:
     """
     found = hashlib.sha256(_code())
     for file in sorted(map(str, files)):
-        try:
-            found.update(hashlib.sha256(Path(file).read_bytes()).digest())
-        except OSError as error:
-            raise BadInput.one(file, f"can't be read: {error.strerror}") from None
+        found.update(hashlib.sha256(read_bytes(file)).digest())
     found.update(repr(settings).encode())
     return found.hexdigest()[:16]
 

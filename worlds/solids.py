@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from galley.domain.frames import Array, frozen, transform
+from galley.domain.meshes import Hull, hull
 from galley.domain.scene.model import Shape
-from galley.robots.meshes import Hull, hull, mesh_points
 from galley.robots.urdf_reader import LinkShape
 from galley.worlds.kernel.arrays import BOX, CYLINDER, HULL, SPHERE, Solids
 
@@ -74,9 +73,8 @@ def of_shape(shape: Shape) -> Solid:
     """A scene's shape, its pose that in its body."""
     if shape.kind != "mesh":
         return _of_kind(shape.kind, shape.size, shape.X_BS)
-    assert shape.mesh is not None
-    points = mesh_points(Path(shape.mesh)) * shape.size[0]
-    return Solid(HULL, frozen(np.zeros(3)), shape.X_BS, hull(points))
+    assert shape.points is not None
+    return Solid(HULL, frozen(np.zeros(3)), shape.X_BS, hull(shape.points))
 
 
 def of_link_shape(shape: LinkShape, X: Array) -> Solid:

@@ -17,7 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from galley.domain.errors import BadInput, InputError, closest, did_you_mean, read_bytes
+from galley.domain.errors import BadInput, InputError, closest, did_you_mean
+from galley.domain.files import read_bytes
 
 # Readers of the tree may recurse; real PDDL nests about ten deep.
 MAX_DEPTH = 100

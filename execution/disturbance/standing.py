@@ -13,7 +13,6 @@ import numpy as np
 
 from galley.domain.frames import Array, inverse, rotation_z, transform
 from galley.domain.scene.model import Item, Scene, Shape
-from galley.robots.meshes import mesh_points
 
 TOUCHING = 1e-4  # m of overlap that still counts as touching
 LEVEL = 0.005  # m between an item's lowest corners and the top of what carries it
@@ -158,9 +157,4 @@ def _over(scene: Scene, scene_q: Array, before: Array, now: Array) -> list[bool]
 
 def _bounds(shape: Shape) -> tuple[Array, Array]:
     """X_BC (4, 4) and half extents (3,) of the box around a shape, in its body's frame."""
-    if shape.kind != "mesh":
-        return shape.X_BS, shape.half_extents
-    assert shape.mesh is not None
-    points = mesh_points(shape.mesh) * shape.size[0]
-    low, high = points.min(axis=0), points.max(axis=0)
-    return shape.X_BS @ transform(None, (low + high) / 2.0), (high - low) / 2.0
+    return shape.X_BS @ transform(None, shape.middle), shape.half_extents

@@ -28,9 +28,10 @@ from galley.worlds.engines.pybullet_world import load_bullet_scene
 
 SOLVER_ITERATIONS = 100  # at most; with 25 a grip at 960 Hz creeps, with 60 it does not
 SOLVED = 1e-6  # residual at which the solver stops; with 1e-7 a third slower and grips no firmer
-# m. Every step finds its contacts anew: with Bullet's 20 mm old points linger, and a grip turns.
-# Bullet has one such number for all clients of a process; PyBulletWorld sets the same.
-BREAKING = 1e-6
+# Of a shape's radius; a contact point that has moved farther is dropped. With Bullet's 0.02 old
+# points linger, and a grip turns. With 1e-6 each step forgets them, and of all but boxes Bullet
+# finds one point a step: what stands on a round or many-sided bottom rocks at 10 to 60 mm/s.
+BREAKING = 1e-3
 SPINNING_FRICTION = 0.003  # m; the radius, in effect, of the patch on which a finger pad turns
 ROLLING_FRICTION = 0.0005  # m, of items: a can that fell over comes to rest at last
 POSITION_GAIN = 0.3  # share of a position error that is taken back within a step
@@ -101,7 +102,6 @@ class PhysicsWorld:
         pb.setPhysicsEngineParameter(
             numSolverIterations=SOLVER_ITERATIONS,
             solverResidualThreshold=SOLVED,
-            contactBreakingThreshold=BREAKING,
             deterministicOverlappingPairs=1,
             physicsClientId=self.client,
         )
@@ -274,6 +274,8 @@ class PhysicsWorld:
 
     def step(self) -> None:
         """``dt`` seconds pass."""
+        # Bullet has one such number for all clients of a process, and others want another.
+        pb.setPhysicsEngineParameter(contactBreakingThreshold=BREAKING, physicsClientId=self.client)
         pb.stepSimulation(physicsClientId=self.client)
 
     # -- readings --------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ One form for a single trajectory (``Trajectory.save``) and for the many of a run
 
 from __future__ import annotations
 
+import io
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.errors import BadInput
-from galley.domain.files import written_whole
+from galley.domain.files import LARGEST_LOG, read_bytes, written_whole
 from galley.domain.frames import Array
 from galley.domain.log import UNREADABLE
 
@@ -78,7 +79,7 @@ def read_archive(path: Path) -> Archive:
             trajectory.
     """
     try:
-        with np.load(path, allow_pickle=False) as data:
+        with np.load(io.BytesIO(read_bytes(path, LARGEST_LOG)), allow_pickle=False) as data:
             version = int(whole_numbers("store_version", data["store_version"], ()))
             if version not in READABLE:
                 what = f"is of version {version}, expected {STORE_VERSION}"
@@ -88,10 +89,6 @@ def read_archive(path: Path) -> Archive:
             (group, *_curve(k, columns[f"{k}_breaks"], columns[f"{k}_coefficients"]))
             for k, group in enumerate(texts("group", columns["group"], (None,)))
         )
-    except FileNotFoundError:
-        raise BadInput.one(path, "no such file") from None
-    except IsADirectoryError:
-        raise BadInput.one(path, "is a folder, expected a file") from None
     except BadInput:
         raise
     except (*UNREADABLE, AttributeError) as error:

@@ -25,7 +25,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from galley.domain.errors import BadInput, read_text
+from galley.domain.errors import BadInput
+from galley.domain.files import read_text
 from galley.domain.pddl import formula as pddl
 from galley.domain.pddl.formula import EQUALITY, OBJECT, Effect, Fact, Formula, Literal
 from galley.domain.pddl.model import ActionSchema, Domain, Problem

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from galley.domain.errors import did_you_mean, read_text
+from galley.domain.errors import did_you_mean
+from galley.domain.files import read_text
 from galley.domain.pddl.formula import Exists, Formula, FunctionTerm
 from galley.domain.pddl.model import ActionSchema, Domain, Problem
 from galley.domain.pddl.syntax import Faults, SList, parse_sexprs, read_name

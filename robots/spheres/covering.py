@@ -35,8 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen
+from galley.domain.meshes import Hull
 from galley.robots.files import cache_folder, keep
-from galley.robots.meshes import Hull
 
 VERSION = 1
 """Of the algorithm: coverings kept on disk are made anew where it differs."""

@@ -15,9 +15,9 @@ from functools import cached_property
 import numpy as np
 
 from galley.domain.frames import Array, transform
+from galley.domain.meshes import Hull, hull
 from galley.domain.scene.model import HAND, Joint, Scene, Shape
 from galley.domain.state import State, item_pose
-from galley.robots.meshes import Hull, hull
 from galley.skills.solving.workbench import Workbench
 from galley.worlds.kernel.arrays import BOX, CYLINDER, SPHERE
 from galley.worlds.solids import Solid, of_shape
@@ -78,8 +78,6 @@ class _Part:
     @cached_property
     def box(self) -> tuple[Array, Array]:
         """Lowest and highest corner (3,) of a box around it."""
-        if self.shape.kind == "mesh":
-            return self.solid.box
         return self.shape.bounds(self.X)
 
 

@@ -262,9 +262,12 @@ def test_other_joints_stand_where_they_are_told(robot):
     assert model.check(forward, folded).torque[0] == pytest.approx(expected, rel=1e-3)
 
 
-def test_items_with_pictures_on_them_write_no_files(robot, tmp_path, monkeypatch):
+def test_items_with_pictures_or_meshes_write_no_files(robot, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     item = block()
     picture = replace(item.shapes[0], texture=tmp_path / "label.png")
-    TorqueModel(robot, Held(replace(item, shapes=(picture,)), np.eye(4)))
+    corners = np.vstack([np.eye(3), -np.eye(3)]) / 20.0
+    mesh = replace(item.shapes[0], kind="mesh", size=np.ones(1), points=corners)
+    for shape in (picture, mesh):
+        TorqueModel(robot, Held(replace(item, shapes=(shape,)), np.eye(4)))
     assert list(tmp_path.iterdir()) == []

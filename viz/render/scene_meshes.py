@@ -75,7 +75,7 @@ def shape_mesh(shape: Shape) -> Mesh:
             path = write_textured_box(Path(folder), "box", shape.size, shape.texture)
             mesh, own = parse_obj(path)
     elif shape.mesh is not None:
-        mesh, own = read_obj(shape.mesh)
+        mesh, own = read_obj(as_obj(shape.mesh))
         mesh = mesh.placed(np.eye(4), shape.size[0])
     else:
         mesh = _simple(shape.kind, shape.size)

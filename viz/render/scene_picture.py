@@ -232,13 +232,7 @@ def _without_overhead(scene: Scene) -> Scene:
     high = set()
     for body in scene.bodies:
         X_WB = scene.body_pose(body.name, start)
-        lows = []
-        for shape in body.shapes:
-            if shape.kind == "mesh":
-                lows.append((X_WB @ shape.X_BS)[2, 3])
-                continue
-            X = X_WB @ shape.X_BS
-            lows.append(X[2, 3] - float(np.abs(X[2, :3]) @ shape.half_extents))
+        lows = [shape.bounds(X_WB)[0][2] for shape in body.shapes]
         if lows and min(lows) > limit:
             high.add(body.name)
     kept = tuple(b for b in scene.bodies if not high & set(scene.chain(b.name)))

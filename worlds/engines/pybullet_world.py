@@ -143,6 +143,13 @@ def load_bullet_scene(
         _joints(client, furniture_id, tuple(joint.name for joint in scene.joints)),
         tuple(_mass_frame(client, body) for body in item_ids),
     )
+    shapes = {body.name: body.shapes for body in scene.bodies}
+    shapes |= {item.name: item.shapes for item in scene.items}
+    for name, parts in shapes.items():
+        if any(part.collision and part.kind == "mesh" for part in parts):
+            # Or Bullet grows the hull by 1 mm: an item would stand, and count as touching, so far
+            # from what is under it.
+            pb.changeDynamics(*loaded.body(name), collisionMargin=0.0, physicsClientId=client)
     if dynamic:
         filter_self_collisions(client, robot_id, robot, loaded)
     return loaded
@@ -213,7 +220,6 @@ class PyBulletWorld:
         body = pb.loadURDF(
             str(folder / "robot.urdf"), useFixedBase=True, flags=flags, physicsClientId=client
         )
-        pb.setPhysicsEngineParameter(contactBreakingThreshold=1e-6, physicsClientId=client)
         filter_self_collisions(client, body, self.robot, self.loaded)
         self._self_id = body
 
@@ -293,6 +299,8 @@ class PyBulletWorld:
         pb.resetJointStatesMultiDof(
             body, self.loaded.robot_joints, [[v] for v in q], physicsClientId=client
         )
+        # Bullet has one such number for all clients of a process, and physics wants another.
+        pb.setPhysicsEngineParameter(contactBreakingThreshold=1e-6, physicsClientId=client)
         pb.performCollisionDetection(physicsClientId=client)
         for point in pb.getContactPoints(body, body, physicsClientId=client):
             key = pair(self._names[self.robot_id, point[3]], self._names[self.robot_id, point[4]])

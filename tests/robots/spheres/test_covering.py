@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
+from galley.domain.meshes import hull
 from galley.robots.iiwa import iiwa
-from galley.robots.meshes import hull
 from galley.robots.panda.models import panda_arm
 from galley.robots.spheres import covering as covering_store
 from galley.robots.spheres.covering import (
