@@ -108,7 +108,8 @@ def read_stored(
         _check_bound(scene, problem)
         goal = Goal(domain, problem, _symbols(path, report, domain, problem))
     replaced = {"scene": scene_file, "domain": domain_file, "problem": problem_file}
-    others = {str(report.get(key)) for key, value in replaced.items() if value is not None}
+    named = (report.get(key) for key, value in replaced.items() if value is not None)
+    others = {name for name in named if isinstance(name, str)}
     return Stored(file, log, scene, goal, _changes(path, report, others))
 
 
