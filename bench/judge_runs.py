@@ -104,7 +104,9 @@ def main() -> int:
             if isinstance(result, Lost) or result[1]
         }
         took = [result[0] for result in found if not isinstance(result, Lost)]
-        print(f"{series}: {len(runs) - len(wrong)} of {len(runs)} pass, {sum(took):.0f} s")
+        print(
+            f"{series}: {len(runs) - len(wrong)} of {len(runs)} pass, {sum(took):.0f} s", flush=True
+        )
         for name, lines in wrong.items():
             print("".join(f"  {name}: {line}\n" for line in lines), end="", flush=True)
         false, whole = false + len(wrong), whole + len(runs)

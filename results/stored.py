@@ -145,8 +145,8 @@ def read_recorded(path: Path, scene_file: Path | None = None) -> Recorded:
         return Recorded(file, alone, tuple("" for _ in alone), scene, robot, states, False)
     motions = load_motions(file)
     plan = report.get("plan", [])
-    if not isinstance(plan, list):
-        raise BadInput.one(report_path, "is not the report of a run")
+    if not isinstance(plan, list) or not all(isinstance(line, str) for line in plan):
+        raise BadInput.one(report_path, "'plan' must be a list of texts")
     actions = [plan[m.action_index] if 0 <= m.action_index < len(plan) else "" for m in motions]
     lines = tuple(f"{a} | {m.phase}" for a, m in zip(actions, motions, strict=True))
     states = _states(file, motions, scene, robot)

@@ -81,7 +81,8 @@ def between(a: Array, b: Array, share: float) -> Array:
 
 def corners(size: Array) -> Array:
     """The eight corners (8, 3) of a box of this size (3,), about its centre."""
-    return 0.5 * size * np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    found: Array = 0.5 * size * np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    return found
 
 
 def displacement(joint: Joint, values: Array) -> Array:

@@ -76,7 +76,8 @@ def misshapen(scene: Scene, robot: RobotModel, log: Log) -> tuple[Violation, ...
         and not (np.isfinite(log.contact_force) & (log.contact_force >= 0)).all()
     ):
         found.append(_fault(0.0, "a contact of a run in physics has no force, or one that pulls"))
-    known = {OUTSIDE, *robot.links}.union(thing.name for thing in (*scene.bodies, *scene.items))
+    known = {OUTSIDE, *robot.links, *(body.name for body in scene.bodies)}
+    known |= {item.name for item in scene.items}
     strangers = sorted({str(name) for name in log.names} - known)
     if strangers:
         found.append(_fault(0.0, f"contacts with '{strangers[0]}', which is not in the scene"))

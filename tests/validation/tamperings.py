@@ -23,6 +23,11 @@ def ramp(log, begin, seconds):
     return u * u * (3.0 - 2.0 * u)
 
 
+def there_and_back(log, begin, seconds):
+    """From 0 to 1 and to 0 again (T,), over so many seconds each."""
+    return ramp(log, begin, seconds) - ramp(log, begin + seconds / log.period, seconds)
+
+
 def turn(axis, angle):
     """Quaternions (..., 4) about an axis (3,)."""
     angle = np.asarray(angle)[..., None]
@@ -77,11 +82,10 @@ def turned_at_once(log, rng):
 
 
 def leaning_and_back(log, rng):
-    """By up to 20 degrees over an edge, as if something had tilted it."""
-    k, seconds = early(log, rng, 2.0), rng.uniform(0.3, 1.0)
-    angle = rng.uniform(0.1, 0.35) * (
-        ramp(log, k, seconds) - ramp(log, k + 1.0 / log.period, seconds)
-    )
+    """By up to 20 degrees over an edge, slowly, as if something had tilted it."""
+    seconds = rng.uniform(2.0, 2.5)
+    k, size = early(log, rng, 2.0 * seconds), rng.uniform(0.1, 0.35)
+    angle = size * there_and_back(log, k, seconds)
     tilt = turn(np.array([1.0, 0.0, 0.0]), angle)
 
     def lean(items):
@@ -93,7 +97,7 @@ def leaning_and_back(log, rng):
 
 def gliding(log, rng):
     """Slower than a window of a quarter of a second would show."""
-    speed, far = rng.uniform(0.003, 0.02), rng.uniform(0.01, 0.03)
+    speed, far = rng.uniform(0.003, 0.0075), rng.uniform(0.01, 0.03)
     far = min(far, 0.6 * log.duration * speed)
     k, angle = early(log, rng, far / speed), rng.uniform(0.0, 2.0 * np.pi)
     u = np.clip((log.time - log.time[k]) * speed, 0.0, far)
@@ -101,15 +105,17 @@ def gliding(log, rng):
 
 
 def hanging(log, rng):
-    """It rises, and stays up."""
-    height, k = rng.uniform(0.01, 0.05), early(log, rng, 1.0)
-    return moved(log, CAN, np.outer(ramp(log, k, 1.0) * height, [0.0, 0.0, 1.0])), {"floating"}
+    """It rises, hangs in the air, and comes down, slowly."""
+    height, seconds = rng.uniform(0.008, 0.011), rng.uniform(2.2, 2.5)
+    k = early(log, rng, 2.0 * seconds)
+    up = height * there_and_back(log, k, seconds)
+    return moved(log, CAN, np.outer(up, [0.0, 0.0, 1.0])), {"floating"}
 
 
 def hovering_for_a_moment(log, rng):
-    """Up, there for a fifth of a second, and down again, so gently that nothing jumps."""
+    """Up and down again within half a second, so gently that nothing jumps."""
     height, k = rng.uniform(0.01, 0.03), early(log, rng, 1.0)
-    up = height * (ramp(log, k, 0.2) - ramp(log, k + 0.4 / log.period, 0.2))
+    up = height * there_and_back(log, k, 0.3)
     return moved(log, CAN, np.outer(up, [0.0, 0.0, 1.0])), _LOOSE
 
 
@@ -136,14 +142,16 @@ def hardly_pushed(log, rng):
 
 
 def open_fingers(log, rng):
-    """It is carried, and the fingers are not at it."""
-    held, wider = log.held == SUGAR, rng.uniform(0.007, 0.012)
-
-    def spread(q):
-        q[held, 10:] += wider
-
-    log = changed(log, q=spread)
-    return replace(log, command=np.where(held[:, None], log.q, log.command)), {"floating"}
+    """It is carried, and for a while the fingers are not at it."""
+    held = np.flatnonzero(log.held == SUGAR)
+    begin = int(rng.integers(held[0] + 120, held[-1] - 180))
+    wider = np.zeros_like(log.q)
+    wider[:, 10:] = rng.uniform(0.007, 0.012) * there_and_back(log, begin, 0.6)[:, None]
+    wider[log.held != SUGAR] = 0.0
+    rates = np.gradient(wider, log.period, axis=0)
+    return replace(
+        log, q=log.q + wider, velocity=log.velocity + rates, command=log.command + wider
+    ), {"floating"}
 
 
 def without_finger_contacts(log, rng):

@@ -148,3 +148,44 @@ def test_a_report_nested_deeply_is_refused(folder, kitchen_folder, capsys, stran
     else:
         assert status == 2
         assert "report.json" in err
+
+
+TRAJECTORY = ("group", "phase", "action_index", "attachment", "allowed", "store_version")
+
+
+@pytest.mark.parametrize("name", [*TRAJECTORY, "3_breaks", "3_coefficients", "3_waypoints"])
+def test_a_strange_column_of_trajectories_is_named(run_folder, tmp_path, capsys, name):
+    folder = tmp_path / "run"
+    shutil.copytree(run_folder, folder)
+    with np.load(folder / "trajectories.npz") as data:
+        columns = {key: data[key] for key in data.files}
+    good = columns[name]
+    text = good.dtype.kind == "U"
+    strange = [
+        np.ones(good.shape) if text else np.full(good.shape, "x"),
+        good[None],
+        good[..., None],
+    ]
+    strange += [np.full(good.shape, 1j), np.array([{}], dtype=object)]
+    strange += [good[:-1]] if good.ndim else []
+    strange += [] if text else [np.full(good.shape, 10**12)]
+    for values in strange:
+        np.savez_compressed(folder / "trajectories.npz", **{**columns, name: values})
+        status = main(["trajectory", str(folder), "--motion", "3", "--no-torques"])
+        err = capsys.readouterr().err
+        if status == 0:  # fewer rows that may touch, say
+            assert values.dtype.kind == good.dtype.kind
+            continue
+        assert status == 2
+        assert "Traceback" not in err
+        assert "trajectories.npz" in err
+
+
+@pytest.mark.parametrize("plan", ["x", {"a": 1}, 3, pytest.param(["x", ["y"]])])
+def test_a_plan_that_is_none_is_refused(run_folder, tmp_path, capsys, plan):
+    folder = tmp_path / "run"
+    shutil.copytree(run_folder, folder)
+    report = json.loads((folder / "report.json").read_text())
+    (folder / "report.json").write_text(json.dumps({**report, "plan": plan}))
+    assert main(["trajectory", str(folder), "--motion", "3", "--no-torques"]) == 2
+    assert "'plan'" in capsys.readouterr().err

@@ -59,9 +59,8 @@ class Support:
         self._corners = [
             carried_along(self.log.items[:, k], corners(item.size)) for k, item in enumerate(items)
         ]
-        self._surfaces = {
-            thing.name: thing.friction for thing in (*self.stage.scene.bodies, *items)
-        }
+        self._surfaces = {body.name: body.friction for body in self.stage.scene.bodies}
+        self._surfaces |= {item.name: item.friction for item in items}
         self._vertices = [_vertices(item) for item in items]
         self._looked = [-_SELDOM] * len(items)
         self._spells: dict[tuple[int, str], _Spell] = {}
@@ -146,9 +145,9 @@ class Support:
     def _friction(self, item: Item, other: str) -> float:
         """Coulomb's coefficient of two surfaces, at most."""
         scene = self.stage.scene
-        if other in self.stage.robot.links:
-            return self.tolerances.friction * item.friction * scene.physics.finger_friction
-        return self.tolerances.friction * item.friction * self._surfaces[other]
+        links = self.stage.robot.links
+        surface = scene.physics.finger_friction if other in links else self._surfaces[other]
+        return float(self.tolerances.friction * item.friction * surface)
 
     def _keep(self, k: int, index: int, wrong: dict[str, tuple[str, str]], last: bool) -> None:
         """What stays wrong for a while, or at the end, is a violation."""
