@@ -45,6 +45,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Judge and print; 0 only if nothing is violated and the goal holds, where there is one."""
     from galley.cli.progress import Printer
+    from galley.domain.errors import BadInput, InputError
     from galley.results.stored import read_stored
     from galley.validation import validate_run
 
@@ -61,6 +62,10 @@ def command(arguments: argparse.Namespace) -> int:
         verdict = validate_run(stored.scene, stored.log, stored.goal, progress)
     finally:
         printer.close()
+    if not verdict.states_checked:  # nothing can be judged
+        raise BadInput(
+            [InputError(str(stored.file), None, None, v.what) for v in verdict.violations]
+        )
     if arguments.json:
         print(json.dumps(_as_json(stored, verdict), indent=1))
     else:
@@ -112,6 +117,8 @@ def _tell(printer: Printer, stored: Stored, verdict: Verdict) -> None:
     if verdict.states_checked:
         for name, figure in _figures(verdict):
             say(f"  {name:32s} {figure}")
+    for each in verdict.taken:
+        say(Text.assemble(("taken from the log", "dim"), f"  {each}"))
     for fact in verdict.goal_facts:
         mark = ("holds", "green") if fact.holds else ("does not hold", "red")
         say(Text.assemble(f"{fact.fact}  ", mark, f": {fact.why}"))

@@ -109,7 +109,8 @@ def read_stored(
         _check_bound(scene, problem)
         goal = Goal(domain, problem, _symbols(path, report, domain, problem))
     replaced = {"scene": scene_file, "domain": domain_file, "problem": problem_file}
-    others = {str(report.get(key)) for key, value in replaced.items() if value is not None}
+    named = (report.get(key) for key, value in replaced.items() if value is not None)
+    others = {name for name in named if isinstance(name, str)}
     return Stored(file, log, scene, goal, _changes(path, report, others))
 
 
@@ -145,8 +146,8 @@ def read_recorded(path: Path, scene_file: Path | None = None) -> Recorded:
         return Recorded(file, alone, tuple("" for _ in alone), scene, robot, states, False)
     motions = load_motions(file)
     plan = report.get("plan", [])
-    if not isinstance(plan, list):
-        raise BadInput.one(report_path, "is not the report of a run")
+    if not isinstance(plan, list) or not all(isinstance(line, str) for line in plan):
+        raise BadInput.one(report_path, "'plan' must be a list of texts")
     actions = [plan[m.action_index] if 0 <= m.action_index < len(plan) else "" for m in motions]
     lines = tuple(f"{a} | {m.phase}" for a, m in zip(actions, motions, strict=True))
     states = _states(file, motions, scene, robot)

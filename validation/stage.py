@@ -32,10 +32,17 @@ Solid = tuple[int, int]
 
 
 class Near(NamedTuple):
-    """Where two bodies are closest: signed distance (m), and z of the normal from B to A."""
+    """Where two bodies are close.
 
+    Attributes:
+        other: name of the second, B. distance: signed, m.
+        point: p_WA (3,) on the first, A. normal: unit (3,), from B to A, in the world.
+    """
+
+    other: str
     distance: float
-    normal_z: float
+    point: tuple[float, float, float]
+    normal: tuple[float, float, float]
 
 
 class Stage:
@@ -187,7 +194,21 @@ class Stage:
                 found += pb.getClosestPoints(
                     body_a, body_b, within, link_a, link_b, physicsClientId=self.client
                 )
-        return [Near(point[8], point[7][2]) for point in found]
+        return [Near(b, point[8], point[5], point[7]) for point in found]
+
+    def around(self, name: str, within: float) -> list[Near]:
+        """Everything else that is nearer to a body than ``within`` m, and where.
+
+        Asks the bounding boxes of the state that ``penetrating`` was asked about last.
+        """
+        names = set()
+        for body, link in self._solids[name]:
+            low, high = pb.getAABB(body, link, physicsClientId=self.client)
+            overlapping = pb.getOverlappingObjects(
+                [v - within for v in low], [v + within for v in high], physicsClientId=self.client
+            )
+            names |= {self._names[solid] for solid in overlapping or () if solid in self._names}
+        return [near for b in sorted(names - {name}) for near in self.near(name, b, within)]
 
     def robot_near(self, names: tuple[str, ...], within: float) -> bool:
         """Whether some link of the robot is nearer than ``within`` m to one of the bodies."""

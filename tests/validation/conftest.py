@@ -49,3 +49,18 @@ def closing(good):
 @pytest.fixture(scope="session")
 def goal(kitchen_folder):
     return Goal(*read_task(kitchen_folder / "kitchen.pddl", kitchen_folder / "task.pddl"))
+
+
+@pytest.fixture(scope="session")
+def forced(physics_run):
+    """All of the default task under physics."""
+    return Log.load(physics_run.folder / "states.npz")
+
+
+@pytest.fixture(scope="session")
+def lifted(forced):
+    """Under physics: from the stove into the hand, and with it to the counter."""
+    names = [str(m) for m in forced.motions]
+    first = next(k for k, name in enumerate(names) if name.startswith("(pick sugar"))
+    last = next(k for k, name in enumerate(names) if name.startswith("(place sugar"))
+    return part(forced, first, last - 1)

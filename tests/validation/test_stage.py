@@ -179,7 +179,7 @@ def test_cylinders_spheres_and_meshes_are_as_large_as_they_say(small_text, tmp_p
             stage.put(scene.robot.q, placed, items)
             nearest = min(near.distance for near in stage.near(name, "cabinet", 0.01))
             assert nearest == pytest.approx(0.003, abs=margin)
-            assert all(near.normal_z > 0.9 for near in stage.near(name, "cabinet", 0.01))
+            assert all(near.normal[2] > 0.9 for near in stage.near(name, "cabinet", 0.01))
             items[k, 2] = 0.84 + half - 0.003
             stage.put(scene.robot.q, placed, items)
             depth = penetrations(stage)[tuple(sorted((name, "cabinet")))]
