@@ -79,6 +79,11 @@ class Workbench:
         """The robot's dynamics by what it holds, as they are made (``skills.solving.finish``)."""
         return {}
 
+    @cached_property
+    def room(self) -> dict[object, Array]:
+        """Whether the hand has room for the grasps of items as they stand, as it is found out."""
+        return {}
+
     def space(self, group: str) -> Space:
         """The space of ``arm``, ``base`` or ``base+arm``."""
         return joint_space(self.robot, group)
