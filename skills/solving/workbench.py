@@ -78,6 +78,11 @@ class Workbench:
         """The robot's dynamics by what it holds, as they are made (``skills.solving.finish``)."""
         return {}
 
+    @cached_property
+    def room(self) -> dict[object, Array]:
+        """Whether the hand has room for the grasps of items as they stand, as it is found out."""
+        return {}
+
     def rng(self, *key: int) -> np.random.Generator:
         """The stream of a key such as (action, attempt): the same for the same seed and key."""
         recovery = (_RECOVERY, self.recovery) if self.recovery else ()
