@@ -105,7 +105,7 @@ def run(options: Options, listener: Listener) -> Outcome:
     domain = read_domain(options.domain)
     problem = read_problem(options.problem, domain)
     bindings = bind(scene, domain, problem)
-    skills = _skills(options.skills)
+    skills = _skills(options.skills, domain)
     check_skills(domain, skills)
     faults = None if options.fault is None else parse_fault(options.fault, scene, options.seed)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
@@ -143,24 +143,13 @@ def run(options: Options, listener: Listener) -> Outcome:
     return Outcome(report, path)
 
 
-def _skills(own: Path | None) -> Mapping[str, Skill]:
+def _skills(own: Path | None, domain: Domain) -> Mapping[str, Skill]:
     """Ours, and those of the user's file over them."""
     if own is None:
         return SKILLS
     from galley.skills.own import load_skills
 
-    return skill_set(load_skills(own))
-
-
-def _of_own_skill(own: Path | None, error: Exception) -> Failure:
-    """The Failure that an exception of a user's skill is; any other exception goes on."""
-    if own is not None:
-        from galley.skills.own import raised_in
-
-        failed = raised_in(own, error)
-        if failed is not None:
-            return failed
-    raise error
+    return skill_set(load_skills(own, [action.name for action in domain.actions]))
 
 
 @dataclass
@@ -236,11 +225,8 @@ class _Run:
             options.node_limit,
         )
         began = time.perf_counter()
-        found: Solution | Failure
         try:
             found = search.solve()
-        except Exception as error:
-            found = _of_own_skill(self.options.skills, error)
         finally:
             spent = time.perf_counter() - began
             self.report.timing_s["task"] = search.task_s
@@ -310,7 +296,6 @@ class _Run:
             self.options.seed,
             replace(THRESHOLDS, recoveries=options.recoveries),
             self._finish,
-            lambda error: _of_own_skill(options.skills, error),
             self.listener,
             options.node_limit,
         )

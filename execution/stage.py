@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,7 +39,6 @@ class Stage:
             scene, and what is seen of it; or None. seed: of the noise.
         limits: thresholds.
         finish: makes final trajectories, audited.
-        excuse: the Failure that an exception of a user's skill is; raises any other.
         listener: hears how it goes.
         node_limit: of each search of the task planner; None: its own.
         loop: afterwards, also of a run that was interrupted.
@@ -56,7 +55,6 @@ class Stage:
     seed: int
     limits: Thresholds
     finish: Finish
-    excuse: Callable[[Exception], Failure]
     listener: Listener
     node_limit: int | None = None
     loop: Loop | None = None
@@ -124,8 +122,6 @@ class Stage:
                 self.listener,
                 self.node_limit,
             )
-        except Exception as error:
-            return self.excuse(error)
         finally:
             self.planning_s += time.perf_counter() - began
 

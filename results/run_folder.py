@@ -40,8 +40,8 @@ class RunFolder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if kind is not None and not any(self.partial.iterdir()):
-            self.partial.rmdir()
+        if kind is not None and (issubclass(kind, BadInput) or not any(self.partial.iterdir())):
+            shutil.rmtree(self.partial)
             return
         if kind is not None and not issubclass(kind, KeyboardInterrupt):
             return  # a fault of ours: leave the evidence where it is
