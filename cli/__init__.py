@@ -4,7 +4,7 @@ A file a command, which holds its options (``add_arguments``, ``EPILOG``) and wh
 (``command``). Only the one that is called is imported, and what is heavy only when it runs.
 
 - ``arguments``: numbers as types, options that many commands have; ``progress``: the terminal
-- ``study``: what the commands that sweep share; ``disturb_study``: the runs of ``galley disturb``
+- ``study``: what the commands that sweep share
 """
 
 from __future__ import annotations
@@ -102,6 +102,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return status
     except BadInput as error:
         print(error, file=sys.stderr)
+        return BAD_INPUT
+    except argparse.ArgumentTypeError as error:  # options that don't go together
+        print(f"galley {options.command}: error: {error}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:  # the reader of our output has left (head, a pager)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -195,9 +195,13 @@ class _Suite(Study["Job", "Outcome"]):
             return
         path = self.folder / f"{job.scenario.name}-{job.seed}.png"
         if job.folder is not None and (anew or not path.exists()):
-            from galley.scenarios.picture import draw_end
+            from galley.domain.scene.reader import load_scene
+            from galley.results.stored import STATES
+            from galley.robots.panda.models import mobile_panda
+            from galley.viz.render.scene_picture import draw_end
 
-            draw_end(job.scenario, job.folder, path)
+            scene = load_scene(job.scenario.scene)
+            draw_end(scene, mobile_panda(scene.robot.base), job.folder / STATES, path)
 
     def conclude(self) -> None:
         """Print the reasons and the count."""

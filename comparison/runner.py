@@ -13,8 +13,14 @@ import numpy as np
 
 from galley.comparison.measures import measure
 from galley.comparison.methods import Attempt, solve
-from galley.comparison.queries import DISTANCE, Query, random_queries, seed_query
-from galley.comparison.query_file import read_query, resolve
+from galley.comparison.queries import (
+    DISTANCE,
+    Query,
+    random_queries,
+    read_query,
+    resolve,
+    seed_query,
+)
 from galley.comparison.summary import (
     SCHEMA_VERSION,
     Result,

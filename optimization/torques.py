@@ -131,8 +131,9 @@ class TorqueModel:
             q: robot configurations (m, n). velocity, acceleration: of the same shape.
         """
         plant, context = self._plant, self._context
-        positions, rates = self._zeros()
-        second: Any = rates.copy()
+        positions: Any = np.array(self._default)  # the stubs' types fit nothing
+        rates: Any = np.zeros(plant.num_velocities())
+        second = rates.copy()
         found = np.empty(np.shape(q))
         for k in range(len(q)):
             positions[self._at_q] = q[k]
@@ -143,10 +144,6 @@ class TorqueModel:
             plant.CalcForceElementsContribution(context, self._forces)  # gravity
             found[k] = plant.CalcInverseDynamics(context, second, self._forces)[self._at_v]
         return found
-
-    def _zeros(self) -> tuple[Any, Any]:
-        """The plant's positions as it was made, velocities 0; the stubs' types fit nothing."""
-        return np.array(self._default), np.zeros(self._plant.num_velocities())
 
     def check(
         self, trajectory: Trajectory, q: Array, share: float = 1.0, rate: float = RATE

@@ -134,7 +134,7 @@ class Report:
                 "faults": list(self.injected),
                 "facts": list(self.final_facts),
             },
-            "validation": self._validation(),
+            "validation": None if self.validation is None else self.validation.as_json(),
             "video": self.video,
             "inputs": self.inputs,
             "scene": self.scene,
@@ -150,9 +150,6 @@ class Report:
         every = (*self.motions, *(motion for motions in self.later for motion in motions))
         verdicts = [m.record.audit for m in every if m.record.audit is not None]
         return {"motions": len(verdicts), "disagreements": sum(v != FREE for v in verdicts)}
-
-    def _validation(self) -> dict[str, Any] | None:
-        return None if self.validation is None else self.validation.as_json()
 
     def write(self, folder: Path) -> None:
         """Write report.json into ``folder``, whole or not at all."""

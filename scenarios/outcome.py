@@ -17,9 +17,8 @@ from galley.domain.scene.model import Binding, Scene
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.engine import Options, run
+from galley.results.stored import STATES
 from galley.scenarios.scenario import Expectation, Scenario, judge
-
-STATES = "states.npz"
 
 
 @dataclass(frozen=True)
