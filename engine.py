@@ -43,7 +43,7 @@ from galley.motion.trajectory.store import save_trajectories
 from galley.optimization.path_timing import TIMING
 from galley.planning import GroundAction, replay, validate_actions
 from galley.results.report import Report
-from galley.results.run_folder import RunFolder, check_destination, digests, new_name
+from galley.results.run_folder import check_destination, digests, run_folder
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, Settings, Skill, Workbench, skill_set
 from galley.skills.solving.finish import finish_all
@@ -98,8 +98,7 @@ def run(options: Options, listener: Listener) -> Outcome:
         BadInput: a file is malformed, or the scene starts in collision; nothing is written then.
         KeyboardInterrupt: after what was finished has been kept in the run folder.
     """
-    path = options.out or new_name(options.problem.stem)
-    check_destination(path)
+    check_destination(options.out, options.problem.stem)
     listener.stage("reading the scene and the task")
     scene = load_scene(options.scene)
     domain = read_domain(options.domain)
@@ -116,7 +115,8 @@ def run(options: Options, listener: Listener) -> Outcome:
         files |= {domain.file, problem.file}
         files |= set() if options.skills is None else {str(options.skills)}
         report = Report(scene.source, domain.file, problem.file, options.seed, told, digests(files))
-        with RunFolder(path) as folder:
+        with run_folder(options.out, options.problem.stem) as folder:
+            report.write(folder)
             pipeline = _Run(
                 options,
                 scene,
@@ -127,7 +127,7 @@ def run(options: Options, listener: Listener) -> Outcome:
                 faults,
                 world,
                 report,
-                folder.partial,
+                folder,
                 listener,
             )
             try:
@@ -139,8 +139,8 @@ def run(options: Options, listener: Listener) -> Outcome:
                     report.video = {"error": "interrupted by the user"}
                 raise
             finally:
-                report.write(folder.partial)
-    return Outcome(report, path)
+                report.write(folder)
+    return Outcome(report, folder)
 
 
 def _skills(own: Path | None, domain: Domain) -> Mapping[str, Skill]:
@@ -355,6 +355,6 @@ class _Run:
                 progress=lambda done, total: self.listener.fraction("filming", done / total),
             )
             self.report.video = {k: v for k, v in asdict(info).items() if k != "path"}
-        except (RuntimeError, ValueError, OSError) as error:
+        except (RuntimeError, ValueError) as error:
             self.report.video = {"error": str(error)}
         self.report.timing_s["video"] = time.perf_counter() - began

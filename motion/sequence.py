@@ -51,7 +51,9 @@ def states_along(
         if not _near(trajectory.start, path.start) or not _near(trajectory.end, path.end):
             raise ValueError(f"motion {k}: its trajectory does not follow its waypoints")
         if not _near(trajectory.start, state.q[where]):
-            raise ValueError(f"motion {k} does not begin where the robot is by then")
+            raise ValueError(
+                f"motion {k} does not begin where the robot is by then in {scene.source}"
+            )
         model = effects(scene, robot, motion, state)
         found.append(model.state)
         state = model.at(path.end)
