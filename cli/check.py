@@ -44,7 +44,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Judge and print; 0 only if nothing is violated and the goal holds, where there is one."""
+    """Judge and print; 0 only if nothing is violated and the goal holds, where there is one, and
+    the files are those of the run."""
     from galley.cli.progress import Printer
     from galley.results.stored import read_stored
     from galley.validation import validate_run
@@ -66,11 +67,11 @@ def command(arguments: argparse.Namespace) -> int:
         print(json.dumps(_as_json(stored, verdict), indent=1))
     else:
         _tell(printer, stored, verdict)
-    wrong = [*stored.mixed, *_wrong(verdict)]
-    if wrong:
+    faults = (_wrong(verdict), stored.mixed)
+    for wrong in filter(None, faults):
         more = f" (and {len(wrong) - 1} more)" if wrong[1:] else ""
         print(f"failed: {wrong[0]}{more}", file=sys.stderr)
-    return 1 if wrong else 0
+    return 1 if any(faults) else 0
 
 
 def _wrong(verdict: Verdict) -> list[str]:

@@ -34,6 +34,7 @@ def states_along(
             if attachment.name not in known.get(attachment.kind, {}):
                 what = f"motion {k} moves '{attachment.name}', which {scene.source} does not have"
                 raise ValueError(what)
+    for k, motion in enumerate(motions):
         path, trajectory = motion.path, motion.trajectory
         try:
             size, where = robot.group(motion.group).size, robot.slice(motion.group)
