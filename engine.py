@@ -46,7 +46,7 @@ from galley.motion.trajectory.store import save_trajectories
 from galley.optimization.path_timing import TIMING
 from galley.planning import GroundAction, replay, validate_actions
 from galley.results.report import Report
-from galley.results.run_folder import RunFolder, check_destination, digests, new_name
+from galley.results.run_folder import check_destination, digests, run_folder
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, Settings, Skill, Workbench, skill_set
 from galley.skills.solving.finish import finish_all
@@ -103,14 +103,13 @@ def run(options: Options, listener: Listener) -> Outcome:
         BadInput: a file is malformed, or the scene starts in collision; nothing is written then.
         KeyboardInterrupt: after what was finished has been kept in the run folder.
     """
-    path = options.out or new_name(options.problem.stem)
-    check_destination(path)
+    check_destination(options.out, options.problem.stem)
     listener.stage("reading the scene and the task")
     scene = load_scene(options.scene)
     domain = read_domain(options.domain)
     problem = read_problem(options.problem, domain)
     bindings = bind(scene, domain, problem)
-    skills = _skills(options.skills)
+    skills = _skills(options.skills, domain)
     check_skills(domain, skills)
     faults = None if options.fault is None else parse_fault(options.fault, scene, options.seed)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
@@ -121,7 +120,8 @@ def run(options: Options, listener: Listener) -> Outcome:
         files |= {domain.file, problem.file}
         files |= set() if options.skills is None else {str(options.skills)}
         report = Report(scene.source, domain.file, problem.file, options.seed, told, digests(files))
-        with RunFolder(path) as folder:
+        with run_folder(options.out, options.problem.stem) as folder:
+            report.write(folder)
             pipeline = _Run(
                 options,
                 scene,
@@ -132,7 +132,7 @@ def run(options: Options, listener: Listener) -> Outcome:
                 faults,
                 world,
                 report,
-                folder.partial,
+                folder,
                 listener,
             )
             try:
@@ -144,28 +144,17 @@ def run(options: Options, listener: Listener) -> Outcome:
                     report.video = {"error": "interrupted by the user"}
                 raise
             finally:
-                report.write(folder.partial)
-    return Outcome(report, path)
+                report.write(folder)
+    return Outcome(report, folder)
 
 
-def _skills(own: Path | None) -> Mapping[str, Skill]:
+def _skills(own: Path | None, domain: Domain) -> Mapping[str, Skill]:
     """Ours, and those of the user's file over them."""
     if own is None:
         return SKILLS
     from galley.skills.own import load_skills
 
-    return skill_set(load_skills(own))
-
-
-def _of_own_skill(own: Path | None, error: Exception) -> Failure:
-    """The Failure that an exception of a user's skill is; any other exception goes on."""
-    if own is not None:
-        from galley.skills.own import raised_in
-
-        failed = raised_in(own, error)
-        if failed is not None:
-            return failed
-    raise error
+    return skill_set(load_skills(own, [action.name for action in domain.actions]))
 
 
 @dataclass
@@ -241,11 +230,8 @@ class _Run:
             options.node_limit,
         )
         began = time.perf_counter()
-        found: Solution | Failure
         try:
             found = search.solve()
-        except Exception as error:
-            found = _of_own_skill(self.options.skills, error)
         finally:
             spent = time.perf_counter() - began
             self.report.timing_s["task"] = search.task_s
@@ -363,8 +349,6 @@ class _Run:
                 self.listener,
                 self.options.node_limit,
             )
-        except Exception as error:
-            return _of_own_skill(self.options.skills, error)
         finally:
             self.report.timing_s["motion"] += time.perf_counter() - began
 
@@ -417,6 +401,6 @@ class _Run:
                 progress=lambda done, total: self.listener.fraction("filming", done / total),
             )
             self.report.video = {k: v for k, v in asdict(info).items() if k != "path"}
-        except (RuntimeError, ValueError, OSError) as error:
+        except (RuntimeError, ValueError) as error:
             self.report.video = {"error": str(error)}
         self.report.timing_s["video"] = time.perf_counter() - began

@@ -99,7 +99,6 @@ def command(arguments: argparse.Namespace) -> int:
     from galley.domain.scene.reader import load_scene
     from galley.engine import Options
     from galley.execution.disturbance.faults import parse_fault
-    from galley.results.run_folder import new_name
     from galley.tamp.binding import bind
 
     options = Options(
@@ -116,24 +115,24 @@ def command(arguments: argparse.Namespace) -> int:
     todo = trials(options, arguments.kinds, arguments.amounts, faults, seeds)
     read = {scene.source, *(file for file, _ in scene.places.values())}
     settings = digest({*read, options.domain, options.problem}, options.optimize)
-    folder = results_folder(arguments.out or new_name("disturb"), SUMMARY)
-    (folder / FIGURE).unlink(missing_ok=True)
-    return _Disturbed(
-        command="disturb",
-        printer=Printer(),
-        function=carry_out,
-        outcome=Result,
-        jobs=todo,
-        names=[f"{t.series} {t.amount}, seed {t.seed}" for t in todo],
-        settings=[settings] * len(todo),
-        folder=folder,
-        summaries=[folder / SUMMARY],
-        jobs_at_a_time=arguments.jobs,
-        engine=arguments.engine,
-        kinds=tuple(dict.fromkeys(arguments.kinds)),
-        amounts=tuple(sorted(set(arguments.amounts))),
-        faults=faults,
-    ).run()
+    with results_folder(arguments.out, "disturb", SUMMARY) as folder:
+        (folder / FIGURE).unlink(missing_ok=True)
+        return _Disturbed(
+            command="disturb",
+            printer=Printer(),
+            function=carry_out,
+            outcome=Result,
+            jobs=todo,
+            names=[f"{t.series} {t.amount}, seed {t.seed}" for t in todo],
+            settings=[settings] * len(todo),
+            folder=folder,
+            summaries=[folder / SUMMARY],
+            jobs_at_a_time=arguments.jobs,
+            engine=arguments.engine,
+            kinds=tuple(dict.fromkeys(arguments.kinds)),
+            amounts=tuple(sorted(set(arguments.amounts))),
+            faults=faults,
+        ).run()
 
 
 # -- which runs there are, and how one goes --------------------------------------------------------

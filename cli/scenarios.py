@@ -151,12 +151,10 @@ def _chosen(scenarios: tuple[Scenario, ...], only: list[str] | None) -> tuple[Sc
 def _folder(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Path, bool]:
     """Where the runs go, and whether that stays: --out, a new folder in runs/ for pictures, or one
     that is thrown away."""
-    from galley.results.run_folder import new_name
-
     if arguments.out is None and not arguments.pictures:
         name = stack.enter_context(tempfile.TemporaryDirectory(prefix="galley-scenarios-"))
         return Path(name), False
-    return results_folder(arguments.out or new_name("scenarios"), SUMMARY), True
+    return stack.enter_context(results_folder(arguments.out, "scenarios", SUMMARY)), True
 
 
 @dataclass

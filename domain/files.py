@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import stat
@@ -93,6 +94,13 @@ def _too_large(largest: int) -> str:
     return f"is larger than the {largest / 2**20:g} MiB that are read of such a file"
 
 
+# What speaks against the name that was given; anything else (a full disk, a broken one) does not.
+_OF_THE_NAME = (
+    *(errno.EACCES, errno.EISDIR, errno.ELOOP, errno.EINVAL, errno.ENAMETOOLONG),
+    *(errno.ENOENT, errno.ENOTDIR, errno.EPERM, errno.EROFS),
+)
+
+
 @contextlib.contextmanager
 def written_whole(path: Path | str, ending: str = "") -> Iterator[Path]:
     """``with written_whole(path) as partial:`` write to ``partial``; then it becomes ``path``.
@@ -105,7 +113,8 @@ def written_whole(path: Path | str, ending: str = "") -> Iterator[Path]:
         ending: of the partial file's name, for writers that choose a format by it (``.png``).
 
     Raises:
-        BadInput: ``path`` can't be written. Any OSError of the block counts as that: a full disk.
+        BadInput: ``path`` can't be written.
+        OSError: the disk is full; it names ``path``. OSErrors of the block count as either.
     """
     path = Path(path)
     if os.path.isdir(path):
@@ -115,7 +124,7 @@ def written_whole(path: Path | str, ending: str = "") -> Iterator[Path]:
         yield partial
         os.replace(partial, path)
     except OSError as error:
-        raise BadInput.one(path, _reason(path, error)) from None
+        raise write_fault(path, error) from None
     finally:
         with contextlib.suppress(OSError):
             os.unlink(partial)
@@ -125,7 +134,7 @@ def write_whole(path: Path | str, data: str | bytes) -> None:
     """Write a file in one go, whole or not at all.
 
     Raises:
-        BadInput: ``path`` can't be written.
+        BadInput, OSError: as ``written_whole``.
     """
     with written_whole(path) as partial:
         partial.write_bytes(data.encode() if isinstance(data, str) else data)
@@ -135,7 +144,7 @@ def check_writable(path: Path | str, ending: str = "") -> None:
     """Find out now whether ``written_whole`` could begin; nothing is left behind.
 
     Raises:
-        BadInput: it could not.
+        BadInput, OSError: it could not; as ``written_whole``.
     """
     path = Path(path)
     if os.path.isdir(path):
@@ -145,11 +154,15 @@ def check_writable(path: Path | str, ending: str = "") -> None:
         open(partial, "wb").close()
         os.unlink(partial)
     except OSError as error:
-        raise BadInput.one(path, _reason(path, error)) from None
+        raise write_fault(path, error) from None
 
 
-def _reason(path: Path, error: OSError) -> str:
+def write_fault(path: Path, error: OSError) -> BadInput | OSError:
+    """What to raise where ``path`` can't be written: BadInput only if another path could be."""
     if isinstance(error, FileNotFoundError) and not os.path.exists(path.parent):
-        return "its folder does not exist"
+        return BadInput.one(path, "its folder does not exist")
     why = error.strerror or str(error)
-    return f"can't be written: {why[:1].lower()}{why[1:]}"
+    what = f"can't be written: {why[:1].lower()}{why[1:]}"
+    if error.errno in _OF_THE_NAME:
+        return BadInput.one(path, what)
+    return OSError(error.errno or errno.EIO, what, str(path))

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from galley.domain.errors import BadInput
-from galley.domain.files import write_whole
+from galley.domain.files import write_fault, write_whole
 from galley.domain.frames import inverse, to_pose7
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
@@ -137,7 +136,7 @@ class FileExecutor:
         try:
             folder.mkdir(exist_ok=True)
         except OSError as error:
-            raise BadInput.one(folder, f"can't be made: {error.strerror}") from None
+            raise write_fault(folder, error) from None
         self._clear()
         write_whole(folder / "README.txt", README)
         self._index(finished=False)

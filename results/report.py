@@ -15,6 +15,7 @@ from galley import __version__
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.files import write_whole
 from galley.motion.motion import FREE, Motion
+from galley.results.run_folder import REPORT, folder_digests
 from galley.validation.verdict import Verdict
 
 if TYPE_CHECKING:  # it needs the planners, and whoever only reads reports does not
@@ -37,7 +38,7 @@ class Report:
     seed: int
     options: dict[str, Any]
     inputs: dict[str, str] = field(default_factory=dict)
-    status: str = "failed"
+    status: str = "unfinished"
     goal_reached: bool = False
     plan: tuple[str, ...] = ()
     replay: dict[str, Any] | None = None
@@ -152,9 +153,10 @@ class Report:
         return {"motions": len(verdicts), "disagreements": sum(v != FREE for v in verdicts)}
 
     def write(self, folder: Path) -> None:
-        """Write report.json into ``folder``, whole or not at all."""
-        text = json.dumps(self.as_json(), indent=1, default=_plain) + "\n"
-        write_whole(folder / "report.json", text)
+        """Write report.json into ``folder``, whole or not at all, with digests of its files."""
+        told = self.as_json() | {"files": folder_digests(folder)}
+        text = json.dumps(told, indent=1, default=_plain) + "\n"
+        write_whole(folder / REPORT, text)
 
 
 def _motion(motion: Motion) -> dict[str, Any]:

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, inverse, transform
+from galley.domain.meshes import hull
 from galley.domain.scene.model import HAND
 from galley.domain.state import State, item_pose
-from galley.robots.meshes import hull
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import link_shapes, read_tree
 from galley.skills.manipulation.grasps import OPENING

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from galley.domain.frames import Array
+from galley.domain.meshes import Hull, hull
 from galley.domain.scene.model import Shape
-from galley.robots.meshes import Hull, hull
 from galley.worlds.kernel.arrays import BOX, CYLINDER, SPHERE
 from galley.worlds.solids import Solid, of_shape
 

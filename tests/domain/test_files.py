@@ -1,5 +1,6 @@
-"""Files appear whole or not at all, and what can't be written is bad input in one line."""
+"""Files appear whole or not at all, and what can't be written is told in one line."""
 
+import errno
 import os
 import resource
 import signal
@@ -76,7 +77,7 @@ def write(path):
         partial.write_text("a")
 
 
-def test_a_disk_that_is_full_is_bad_input_and_the_old_file_stays(tmp_path):
+def test_a_disk_that_is_full_is_no_bad_input_and_the_old_file_stays(tmp_path):
     def write_much(path):
         with written_whole(path) as partial, open(partial, "wb") as stream:
             resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # as a disk that is full
@@ -86,11 +87,12 @@ def test_a_disk_that_is_full_is_bad_input_and_the_old_file_stays(tmp_path):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
-        with pytest.raises(BadInput, match="a: can't be written: file too large"):
+        with pytest.raises(OSError, match="can't be written: file too large") as caught:
             write_much(tmp_path / "a")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, handler)
+    assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(tmp_path / "a"))
     assert names(tmp_path) == ["a"]
     assert (tmp_path / "a").read_text() == "old"
 

@@ -204,7 +204,7 @@ def encoded(path: Path, fps: float) -> Iterator[Append]:
 
     Raises:
         RuntimeError: the encoder failed.
-        BadInput: ``path`` can't be written.
+        BadInput, OSError: ``path`` can't be written (``domain.files.write_fault``).
     """
     check_writable(path, _ENDING)  # ffmpeg would not say why
     with written_whole(path, _ENDING) as partial:
@@ -212,6 +212,8 @@ def encoded(path: Path, fps: float) -> Iterator[Append]:
             with contextlib.closing(_writer(partial, fps)) as writer:
                 yield writer.append_data
         except OSError as error:  # imageio's way of saying that ffmpeg has ended
+            with open(partial, "ab") as probe:  # a full disk says so itself
+                probe.write(bytes(1 << 16))
             # Beneath the first line stands ffmpeg's whole command.
             what = next(iter(str(error).splitlines()), "") or type(error).__name__
             raise RuntimeError(f"the encoder failed: {what}") from error
