@@ -253,6 +253,8 @@ class _Run:
         verdict = validate_actions(self.domain, self.problem, actions)
         self.facts = verdict.states
         outside = replay(self.domain, self.problem, actions)
+        if outside.status == "missing":
+            self.listener.stage(f"PDDLGym is {outside.message}")
         self.report.replay = {
             "own_validator": verdict.message if not verdict.valid else "valid",
             "pddlgym": str(outside.status),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # it needs the planners, and whoever only reads reports does 
 SCHEMA_VERSION = 2
 _OURS = ("audit", "executed-states")  # certificates that speak against Galley, not the task
 _PACKAGES = ("numpy", "pybullet", "drake", "pddlgym", "imageio", "imageio-ffmpeg")
+_FORK = {"pybullet": "pybullet-arm64"}  # installed in its place where it has no wheel
 
 
 @dataclass
@@ -190,10 +192,12 @@ def versions() -> dict[str, str]:
     """Versions of Python, Galley and the packages that results depend on."""
     found = {"python": platform.python_version(), "galley": __version__}
     for name in _PACKAGES:
-        try:
+        found[name] = "missing"
+        with suppress(PackageNotFoundError):
+            if name in _FORK:
+                found[name] = f"{version(_FORK[name])} ({_FORK[name]})"
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "missing"
     return found
 
 

@@ -35,6 +35,7 @@ from galley.planning.checks.validation import validate_actions
 from galley.planning.operators import GroundAction
 
 _ENVIRONMENT = "GalleyReplay-v0"
+_NEEDS = "not installed: it needs Pillow below 10, which has no wheels for Python 3.12 and later"
 
 
 class ReplayStatus(StrEnum):
@@ -43,6 +44,7 @@ class ReplayStatus(StrEnum):
     AGREES = "agrees"  # every action was applicable, every state is ours, the goal is reached
     DISAGREES = "disagrees"
     UNREADABLE = "unreadable"  # the files are beyond PDDLGym; it says nothing of the plan
+    MISSING = "missing"  # it is not installed
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ def replay(domain: Domain, problem: Problem, actions: Sequence[GroundAction]) ->
         try:
             with _environment(domain, problem) as environment:
                 return _run(environment, domain, problem, actions, ours)
+        except ImportError:
+            return Replay(ReplayStatus.MISSING, _NEEDS, 0)
         except _Unreadable as error:
             return Replay(ReplayStatus.UNREADABLE, str(error), 0)
 
@@ -105,13 +109,11 @@ def _environment(domain: Domain, problem: Problem) -> Iterator[Any]:
     """The environment of one problem: registered, made, and forgotten again at the end.
 
     Raises:
-        _Unreadable: PDDLGym is not installed, or fails on the files.
+        ImportError: PDDLGym is not installed.
+        _Unreadable: it fails on the files.
     """
-    try:
-        import pddlgym
-        from gym.envs.registration import register, registry
-    except ImportError as error:
-        raise _Unreadable(f"PDDLGym is not available: {error}") from None
+    import pddlgym
+    from gym.envs.registration import register, registry
 
     with TemporaryDirectory(prefix="galley-replay-") as folder:
         # PDDLGym takes every .pddl file of a folder for a problem, so it gets a folder of its own.
