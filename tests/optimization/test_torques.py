@@ -102,7 +102,7 @@ def test_the_power_of_the_joints_is_what_the_energy_gains(robot, held):
 def energy(model, q, velocity):
     """Kinetic and potential energy together (J), by Drake."""
     plant, context = model._plant, model._context
-    positions, rates = model._zeros()
+    positions, rates = np.array(model._default), np.zeros(plant.num_velocities())
     positions[model._at_q], rates[model._at_v] = q, velocity
     plant.SetPositions(context, positions)
     plant.SetVelocities(context, rates)

@@ -259,7 +259,7 @@ def test_forces_from_outside_stand_in_the_log(kitchen, robot, carrying):
 def test_faults_set_no_state():
     """No reset of a body, a joint or a velocity, and no constraint, in any of their modules."""
     files = list(DISTURBANCE.glob("fault*.py"))
-    assert len(files) == 3
+    assert len(files) == 2
     for path in files:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Attribute):

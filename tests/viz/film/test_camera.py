@@ -67,7 +67,7 @@ def test_the_cameraman_is_smooth_keeps_clear_and_sees_the_hand(
             room = furniture_boxes(scene, frames.scene_q[k])
             assert room.distance(eyes[k][None])[0] > 0.14
             world.set_robot(frames.q[k])
-            X_WH = world.hand_pose()
+            X_WH = world.link_pose(robot.palm)
             hand = X_WH[:3, :3] @ robot.p_HT + X_WH[:3, 3]
             pixels, depth = cameras[k].project(hand[None], 1280, 720)
             assert depth[0] > 0
