@@ -96,7 +96,7 @@ def _too_large(largest: int) -> str:
 
 # What speaks against the name that was given; anything else (a full disk, a broken one) does not.
 _OF_THE_NAME = (
-    *(errno.EACCES, errno.EISDIR, errno.ELOOP, errno.EINVAL, errno.ENAMETOOLONG),
+    *(errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.EINVAL, errno.ENAMETOOLONG),
     *(errno.ENOENT, errno.ENOTDIR, errno.EPERM, errno.EROFS),
 )
 

@@ -114,7 +114,10 @@ def test_what_is_right_runs(waving, body):
         ),
         ("return (turned(action, state, allowed=frozenset({'hand'})),)", "not of pairs"),
         ("return Failure('blocked', 'it is in the way')", "no FailureKind"),
-        ("return Failure(FailureKind.BUDGET, 'no', certificate={'a': object()})", "no plain data"),
+        (
+            "return Failure(FailureKind.BUDGET, 'no', certificate={'a': object()})",
+            "no plain texts and numbers",
+        ),
     ],
 )
 def test_what_refine_must_not_return(waving, tmp_path, body, words):

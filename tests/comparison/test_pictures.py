@@ -41,6 +41,7 @@ def shown(path, method):
     return int((np.abs(pixels - color).max(axis=2) < 12).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collides", [False, True])
 def test_every_method_is_in_the_figure(tmp_path, kitchen, robot, solved, collides):
     path = tmp_path / "compare.png"

@@ -102,6 +102,7 @@ def test_an_outcome_can_be_sent_and_written(quick):
     assert json.loads(json.dumps(asdict(outcome)))["status"] == "refused"
 
 
+@pytest.mark.slow
 def test_the_picture_shows_where_the_log_ends(kitchen, robot, tmp_path):
     """The sugar box, in a log that ends with it elsewhere, leaves the burner in the picture."""
     start, states = tmp_path / "start.png", tmp_path / "states.npz"

@@ -9,6 +9,7 @@ import pytest
 
 from galley.cli import main
 from galley.domain.log import Log
+from galley.tests.effort import quick_first
 from galley.tests.validation.mutations import part
 
 
@@ -52,7 +53,7 @@ def refused(answer, *words):
         assert word in err
 
 
-@pytest.mark.parametrize("name", sorted(Log.__dataclass_fields__))
+@pytest.mark.parametrize("name", quick_first(6, sorted(Log.__dataclass_fields__)))
 def test_a_column_of_another_type_shape_or_none_is_named(check, columns, name):
     good = columns[name]
     text = good.dtype.kind == "U"
@@ -120,7 +121,7 @@ def test_a_small_file_that_unpacks_to_far_more_is_refused(check, columns):
     refused(check(torque=np.zeros((800_000, 12))), "unpacks to")
 
 
-@pytest.mark.parametrize("depth", [100, 900, 100_000])
+@pytest.mark.parametrize("depth", quick_first(1, [900, 100, 100_000]))
 @pytest.mark.parametrize(
     "strange",
     [
@@ -153,7 +154,9 @@ def test_a_report_nested_deeply_is_refused(folder, kitchen_folder, capsys, stran
 TRAJECTORY = ("group", "phase", "action_index", "attachment", "allowed", "store_version")
 
 
-@pytest.mark.parametrize("name", [*TRAJECTORY, "3_breaks", "3_coefficients", "3_waypoints"])
+@pytest.mark.parametrize(
+    "name", quick_first(4, ["3_breaks", "3_coefficients", "3_waypoints", *TRAJECTORY])
+)
 def test_a_strange_column_of_trajectories_is_named(run_folder, tmp_path, capsys, name):
     folder = tmp_path / "run"
     shutil.copytree(run_folder, folder)

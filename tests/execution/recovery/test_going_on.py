@@ -150,6 +150,7 @@ def test_an_item_out_of_everyones_reach_is_refused_with_a_distance(task):
     assert 0.0 < found.numbers["shortfall_m"] < 3.9 - 2.4
 
 
+@pytest.mark.slow
 def test_an_item_on_the_floor_beside_the_furniture_is_no_success(task):
     k, state = task.after("navigate burner countertop", "fold")
     found = task.go_on(k, task.moved(state, SUGAR, transform(None, (0.45, -0.9, 0.0875))))
