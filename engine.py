@@ -32,20 +32,24 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.domain.state import State, initial_state
 from galley.execution.disturbance.faults import Faults, parse_fault
-from galley.execution.disturbance.noise import Noise
-from galley.execution.loop import Course
-from galley.execution.stage import Stage
+from galley.execution.disturbance.noise import Noise, stream
+from galley.execution.executor import Executor
+from galley.execution.kinematic import KinematicExecutor
+from galley.execution.loop import Course, Loop
+from galley.execution.physics.executor import PhysicsExecutor
+from galley.execution.recovery.going_on import Continuation, UnderWay, go_on
 from galley.motion.audit import audit
 from galley.motion.motion import FREE, Motion
 from galley.motion.thresholds import THRESHOLDS
 from galley.motion.trajectory.store import save_trajectories
 from galley.planning import GroundAction, replay, validate_actions
 from galley.results.report import Report
-from galley.results.run_folder import RunFolder, check_destination, digests, new_name
+from galley.results.run_folder import check_destination, digests, run_folder
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, Settings, Skill, Workbench, skill_set
 from galley.skills.solving.finish import finish_all
 from galley.tamp.binding import bind, check_init, check_skills
+from galley.tamp.goal import GoalJudge
 from galley.tamp.search import Search, Solution
 from galley.validation import Goal, validate_run
 from galley.viz.film.video import film
@@ -54,6 +58,7 @@ from galley.worlds.scene_check import check_start
 
 COMPILED = (KERNEL, PLANNERS, REACH, KINEMATICS, TIMING)
 """What every run needs of what ``compiled.build`` makes."""
+ROBOT_FILES = "robot"  # folder in a run's folder
 
 
 @dataclass(frozen=True)
@@ -96,14 +101,13 @@ def run(options: Options, listener: Listener) -> Outcome:
         BadInput: a file is malformed, or the scene starts in collision; nothing is written then.
         KeyboardInterrupt: after what was finished has been kept in the run folder.
     """
-    path = options.out or new_name(options.problem.stem)
-    check_destination(path)
+    check_destination(options.out, options.problem.stem)
     listener.stage("reading the scene and the task")
     scene = load_scene(options.scene)
     domain = read_domain(options.domain)
     problem = read_problem(options.problem, domain)
     bindings = bind(scene, domain, problem)
-    skills = _skills(options.skills)
+    skills = _skills(options.skills, domain)
     check_skills(domain, skills)
     faults = None if options.fault is None else parse_fault(options.fault, scene, options.seed)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
@@ -114,7 +118,8 @@ def run(options: Options, listener: Listener) -> Outcome:
         files |= {domain.file, problem.file}
         files |= set() if options.skills is None else {str(options.skills)}
         report = Report(scene.source, domain.file, problem.file, options.seed, told, digests(files))
-        with RunFolder(path) as folder:
+        with run_folder(options.out, options.problem.stem) as folder:
+            report.write(folder)
             pipeline = _Run(
                 options,
                 scene,
@@ -125,7 +130,7 @@ def run(options: Options, listener: Listener) -> Outcome:
                 faults,
                 world,
                 report,
-                folder.partial,
+                folder,
                 listener,
             )
             try:
@@ -137,28 +142,17 @@ def run(options: Options, listener: Listener) -> Outcome:
                     report.video = {"error": "interrupted by the user"}
                 raise
             finally:
-                report.write(folder.partial)
-    return Outcome(report, path)
+                report.write(folder)
+    return Outcome(report, folder)
 
 
-def _skills(own: Path | None) -> Mapping[str, Skill]:
+def _skills(own: Path | None, domain: Domain) -> Mapping[str, Skill]:
     """Ours, and those of the user's file over them."""
     if own is None:
         return SKILLS
     from galley.skills.own import load_skills
 
-    return skill_set(load_skills(own))
-
-
-def _of_own_skill(own: Path | None, error: Exception) -> Failure:
-    """The Failure that an exception of a user's skill is; any other exception goes on."""
-    if own is not None:
-        from galley.skills.own import raised_in
-
-        failed = raised_in(own, error)
-        if failed is not None:
-            return failed
-    raise error
+    return skill_set(load_skills(own, [action.name for action in domain.actions]))
 
 
 @dataclass
@@ -233,11 +227,8 @@ class _Run:
             options.node_limit,
         )
         began = time.perf_counter()
-        found: Solution | Failure
         try:
             found = search.solve()
-        except Exception as error:
-            found = _of_own_skill(self.options.skills, error)
         finally:
             spent = time.perf_counter() - began
             self.report.timing_s["task"] = search.task_s
@@ -259,6 +250,8 @@ class _Run:
         verdict = validate_actions(self.domain, self.problem, actions)
         self.facts = verdict.states
         outside = replay(self.domain, self.problem, actions)
+        if outside.status == "missing":
+            self.listener.stage(f"PDDLGym is {outside.message}")
         self.report.replay = {
             "own_validator": verdict.message if not verdict.valid else "valid",
             "pddlgym": str(outside.status),
@@ -296,33 +289,73 @@ class _Run:
         """Run the motions, planning anew where the world is not as planned; keeps the log."""
         options, report = self.options, self.report
         self.listener.stage(f"execution ({options.execute})")
-        stage = Stage(
-            self.bench,
-            self.domain,
-            self.problem,
-            self.bindings,
-            self.skills,
-            self.faults,
-            self.options.noise,
-            self.options.seed,
-            replace(THRESHOLDS, recoveries=options.recoveries),
-            self._finish,
-            lambda error: _of_own_skill(options.skills, error),
-            self.listener,
-            options.node_limit,
-        )
         began, before = time.perf_counter(), sum(report.timing_s.values())
+        loop = None
         try:
-            log, failed = stage.run(options.execute, course, self.folder)
+            executor = self._executor()
+            limits = replace(THRESHOLDS, recoveries=options.recoveries)
+            robot, calls = self.world.robot, (self._go_on, self._finish, self._missing)
+            loop = Loop(executor, self.scene, robot, limits, *calls, self.listener)
+            try:
+                failed = loop.run(course)
+            finally:
+                log = executor.log()
+                executor.close()
+                log.save(self.folder / "states.npz")
         finally:
             spent = time.perf_counter() - began
-            report.timing_s["motion"] += stage.planning_s
             planning = sum(report.timing_s.values()) - before
             report.timing_s["execution"] = spent - planning
-            if stage.loop is not None:
-                report.executed(stage.loop, self.faults)
-                self.facts = (stage.loop.facts,)
+            if loop is not None:
+                report.executed(loop, self.faults)
+                self.facts = (loop.facts,)
         return log, failed
+
+    def _executor(self) -> Executor:
+        """What runs the motions; it begins as the scene says, or as noise has it."""
+        scene, robot = self.scene, self.world.robot
+        kind, noise, seed = self.options.execute, self.options.noise, self.options.seed
+        start = initial_state(scene)
+        if kind == "physics":
+            if noise is None:
+                return PhysicsExecutor(scene, robot, start, fault=self.faults)
+            true, looks = noise.world(scene, stream(seed, "world")), stream(seed, "looks")
+
+            def eye(state: State) -> State:
+                return noise.seen(true, state, looks)
+
+            return PhysicsExecutor(true, robot, initial_state(true), fault=self.faults, eye=eye)
+        kinematic = KinematicExecutor(self.world, start)
+        if kind == "files":
+            from galley.execution.files import FileExecutor
+
+            return FileExecutor(kinematic, scene, robot, self.folder / ROBOT_FILES)
+        return kinematic
+
+    def _go_on(self, broken: UnderWay, state: State, number: int) -> Continuation | Failure:
+        """How to reach the goal from what is seen."""
+        began = time.perf_counter()
+        try:
+            return go_on(
+                self.bench,
+                self.domain,
+                self.problem,
+                self.bindings,
+                self.skills,
+                broken,
+                state,
+                number,
+                self.listener,
+                self.options.node_limit,
+            )
+        finally:
+            self.report.timing_s["motion"] += time.perf_counter() - began
+
+    def _missing(self, state: State, facts: frozenset[Fact]) -> tuple[str, ...]:
+        """What of the goal does not hold in a State, in words."""
+        judge = GoalJudge(self.scene, self.domain, self.problem, self.bindings, state, facts)
+        found = ((str(formula), judge.verdict(formula)) for formula in self.problem.goal)
+        return tuple(f"{text} does not hold: {v.why}" for text, v in found if not v.holds)
 
     def _judge(self, log: Log, failed: Failure | None) -> Failure | None:
         """Validate what was executed, and the goal in its last state."""
@@ -367,6 +400,6 @@ class _Run:
                 progress=lambda done, total: self.listener.fraction("filming", done / total),
             )
             self.report.video = {k: v for k, v in asdict(info).items() if k != "path"}
-        except (RuntimeError, ValueError, OSError) as error:
+        except (RuntimeError, ValueError) as error:
             self.report.video = {"error": str(error)}
         self.report.timing_s["video"] = time.perf_counter() - began

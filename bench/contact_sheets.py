@@ -29,8 +29,7 @@ from galley.viz.film.camera import TreeLinks
 from galley.viz.film.captions import draw_caption, film_captions, recovery
 from galley.viz.film.frames import sample, split_line
 from galley.viz.render.renderer import Renderer
-from galley.viz.render.sightlines import furniture_boxes, sight
-from galley.viz.render.view import Camera
+from galley.viz.render.view import Camera, furniture_boxes, sight
 
 CONTACTS = ("fingers", "lower", "lift", "pull", "push")
 """Phases in which something is grasped, moved while held, or let go."""

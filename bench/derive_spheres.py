@@ -16,8 +16,7 @@ import numpy as np
 
 from galley.robots.iiwa import iiwa
 from galley.robots.panda.models import panda_arm
-from galley.robots.spheres.covering import cover
-from galley.robots.spheres.store import SHIPPED, as_text, digest, from_text
+from galley.robots.spheres.covering import SHIPPED, as_text, cover, digest, from_text
 from galley.robots.urdf_reader import link_shapes
 
 

@@ -34,7 +34,7 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.robots.model import RobotModel
 from galley.robots.panda.models import mobile_panda
-from galley.viz.film.camera import TreeLinks, film_cameras
+from galley.viz.film.camera import film_cameras
 from galley.viz.film.frames import frame_times, sample
 from galley.viz.film.video import CHUNK, film
 from galley.viz.render.meshes import Mesh
@@ -223,7 +223,7 @@ def tell_peer(log: Log, scene: Scene, robot: RobotModel, fps: float, size: dict[
     """Time Drake's engine on ten chunks of pictures from all over the run."""
     frames = sample(log, robot, frame_times(log, fps))
     lines = [str(line) for line in log.motions]
-    cameras = film_cameras(frames, lines, scene, robot, TreeLinks(robot), fps)
+    cameras = film_cameras(frames, lines, scene, robot, fps)
     starts = np.linspace(0, max(len(frames.time) - CHUNK, 0), 10).astype(int)
     chosen = [k for s in starts for k in range(s, min(s + CHUNK, len(frames.time)))]
     with tempfile.TemporaryDirectory() as folder:

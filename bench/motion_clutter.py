@@ -14,7 +14,7 @@ from galley.domain.failure import Failure
 from galley.domain.frames import Array, frozen, transform
 from galley.domain.scene.model import WORLD, Body, Scene, Shape
 from galley.domain.state import State, initial_state
-from galley.motion.planners.space import edge_free
+from galley.motion.planners.rrt import edge_free
 from galley.robots.model import RobotModel
 from galley.skills.solving.workbench import Workbench
 from galley.worlds.engines.pybullet_world import PyBulletWorld

@@ -20,7 +20,7 @@ from galley.domain.state import initial_state
 from galley.motion import plan
 from galley.motion.audit import DEPTH
 from galley.motion.path import Path
-from galley.motion.planners.space import edge_free, joint_space
+from galley.motion.planners.rrt import edge_free, joint_space
 from galley.robots.iiwa import iiwa
 from galley.robots.model import RobotModel
 from galley.worlds.engines.drake_world import DrakeWorld

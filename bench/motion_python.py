@@ -17,7 +17,7 @@ import numpy as np
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.motion.path import Path
-from galley.motion.planners.space import Free, Space, edge_free
+from galley.motion.planners.rrt import Free, Space, edge_free
 
 
 class _Tree:

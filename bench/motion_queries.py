@@ -35,7 +35,7 @@ from galley.domain.frames import Array, frozen, inverse
 from galley.domain.scene.model import Scene, Stance
 from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, State, initial_state
-from galley.motion.planners.space import edge_free
+from galley.motion.planners.rrt import edge_free
 from galley.reachability.arm import configurations, joint7_values
 from galley.reachability.stances import sample_stances
 from galley.robots.model import RobotModel

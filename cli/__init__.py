@@ -4,7 +4,7 @@ A file a command, which holds its options (``add_arguments``, ``EPILOG``) and wh
 (``command``). Only the one that is called is imported, and what is heavy only when it runs.
 
 - ``arguments``: numbers as types, options that many commands have; ``progress``: the terminal
-- ``study``: what the commands that sweep share; ``disturb_study``: the runs of ``galley disturb``
+- ``study``: what the commands that sweep share
 """
 
 from __future__ import annotations
@@ -103,11 +103,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BadInput as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
+    except argparse.ArgumentTypeError as error:  # options that don't go together
+        print(f"galley {options.command}: error: {error}", file=sys.stderr)
+        return BAD_INPUT
     except BrokenPipeError:  # the reader of our output has left (head, a pager)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_stdout()
         return DONE
     except OSError as error:  # a full disk, a folder that has gone
-        print(f"can't go on: {error}", file=sys.stderr)
+        place = f"{error.filename}: " if error.filename else ""
+        notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+        print(f"can't go on: {place}{error.strerror or error}{notes}", file=sys.stderr)
+        _leave_stdout()
         return NOT_ACHIEVED
     except KeyboardInterrupt:
         kept = (
@@ -117,6 +123,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         print(f"interrupted{kept}", file=sys.stderr)
         return INTERRUPTED
+
+
+def _leave_stdout() -> None:
+    """If stdout takes no more, let the end of the process not fail over what is left for it."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
+
+from galley.domain.shipped import kitchen_file
 
 
 def whole(text: str) -> int:
@@ -52,15 +57,24 @@ def frame_rate(text: str) -> int:
     return value
 
 
-def positive(text: str) -> float:
-    """A number greater than 0."""
+def _number(text: str, fault: str, good: Callable[[float], bool]) -> float:
     try:
         value = float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
-    if not math.isfinite(value) or value <= 0:
-        raise argparse.ArgumentTypeError("must be a number greater than 0")
+    if not math.isfinite(value) or not good(value):
+        raise argparse.ArgumentTypeError(fault)
     return value
+
+
+def positive(text: str) -> float:
+    """A number greater than 0."""
+    return _number(text, "must be a number greater than 0", lambda value: value > 0)
+
+
+def multiple(text: str) -> float:
+    """Of an amount, from 0."""
+    return _number(text, "an amount is a number from 0", lambda value: value >= 0)
 
 
 def sample_rate(text: str) -> float:
@@ -69,6 +83,39 @@ def sample_rate(text: str) -> float:
     if not 0.1 <= value <= 100_000:
         raise argparse.ArgumentTypeError("a rate is 0.1 to 100000 samples a second")
     return value
+
+
+def task_options(p: argparse.ArgumentParser) -> None:
+    """Which task in which scene."""
+    p.add_argument("--scene", type=Path, help="scene file, YAML (default: Galley's kitchen)")
+    p.add_argument("--domain", type=Path, help="PDDL domain (default: the kitchen's)")
+    p.add_argument("--problem", type=Path, help="PDDL problem (default: sugar and spam)")
+
+
+def task_files(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What ``task_options`` name; the kitchen's where they don't."""
+    return {
+        "scene": kitchen_file(arguments.scene, "kitchen.yaml"),
+        "domain": kitchen_file(arguments.domain, "kitchen.pddl"),
+        "problem": kitchen_file(arguments.problem, "task.pddl"),
+    }
+
+
+def optimize_option(p: argparse.ArgumentParser, about: str) -> None:
+    """How free motions become trajectories; ``about``: what the help says of it."""
+    p.add_argument(
+        "--optimize",
+        choices=("smooth", "time-optimal", "shortest", "none"),
+        default="smooth",
+        help=f"trajectories of free motions{about} (default smooth)",
+    )
+
+
+def given(arguments: argparse.Namespace, kind: type[Any]) -> dict[str, Any]:
+    """Those of a dataclass's fields that were given as options of the same name."""
+    told = vars(arguments)
+    found = {each.name: told.get(each.name) for each in fields(kind)}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def motion_options(p: argparse.ArgumentParser) -> None:
@@ -115,12 +162,7 @@ def sweep_options(p: argparse.ArgumentParser, seeds: int) -> None:
         default="process",
         help="what runs them: processes of this machine, or Ray (default process)",
     )
-    p.add_argument(
-        "--optimize",
-        choices=("smooth", "time-optimal", "shortest", "none"),
-        default="smooth",
-        help="trajectories of free motions, as for galley run (default smooth)",
-    )
+    optimize_option(p, ", as for galley run")
 
 
 def plural(number: int, noun: str) -> str:

@@ -23,7 +23,8 @@ EPILOG = """what is checked:
   Every executed state is put into PyBullet again and judged from states.npz and the scene alone:
   penetrations and forces outside declared contacts, limits of position, velocity, acceleration and
   torque, tracking, items that slip or jump, everything at rest at the end, and the goal in the
-  final geometry. docs/validation.md says how, and how much is tolerated.
+  final geometry. docs/validation.md says how, and how much is tolerated. Files of the folder that
+  are not those of its report fail too.
 
 examples:
   galley check runs/task-20260101-120000
@@ -43,8 +44,10 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Judge and print; 0 only if nothing is violated and the goal holds, where there is one."""
+    """Judge and print; 0 only if nothing is violated and the goal holds, where there is one, and
+    the files are those of the run."""
     from galley.cli.progress import Printer
+    from galley.domain.errors import BadInput, InputError
     from galley.results.stored import read_stored
     from galley.validation import validate_run
 
@@ -61,15 +64,19 @@ def command(arguments: argparse.Namespace) -> int:
         verdict = validate_run(stored.scene, stored.log, stored.goal, progress)
     finally:
         printer.close()
+    if not verdict.states_checked:  # nothing can be judged
+        raise BadInput(
+            [InputError(str(stored.file), None, None, v.what) for v in verdict.violations]
+        )
     if arguments.json:
         print(json.dumps(_as_json(stored, verdict), indent=1))
     else:
         _tell(printer, stored, verdict)
-    wrong = _wrong(verdict)
-    if wrong:
+    faults = (_wrong(verdict), stored.mixed)
+    for wrong in filter(None, faults):
         more = f" (and {len(wrong) - 1} more)" if wrong[1:] else ""
         print(f"failed: {wrong[0]}{more}", file=sys.stderr)
-    return 1 if wrong else 0
+    return 1 if any(faults) else 0
 
 
 def _wrong(verdict: Verdict) -> list[str]:
@@ -91,6 +98,7 @@ def _as_json(stored: Stored, verdict: Verdict) -> dict[str, object]:
         "goal_given": verdict.goal_given,
         "goal_reached": verdict.goal_reached,
         "changed_inputs": list(stored.changes),
+        "changed_files": list(stored.mixed),
     }
 
 
@@ -112,6 +120,8 @@ def _tell(printer: Printer, stored: Stored, verdict: Verdict) -> None:
     if verdict.states_checked:
         for name, figure in _figures(verdict):
             say(f"  {name:32s} {figure}")
+    for each in verdict.taken:
+        say(Text.assemble(("taken from the log", "dim"), f"  {each}"))
     for fact in verdict.goal_facts:
         mark = ("holds", "green") if fact.holds else ("does not hold", "red")
         say(Text.assemble(f"{fact.fact}  ", mark, f": {fact.why}"))

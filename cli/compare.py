@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from galley.cli.arguments import count, motion_options, positive
+from galley.cli.arguments import count, given, motion_options, positive
 from galley.cli.progress import Printer
 
 if TYPE_CHECKING:
@@ -75,32 +75,16 @@ def _query(words: list[str]) -> tuple[str, int]:
 
 def command(arguments: argparse.Namespace) -> int:
     """Solve, print the tables, write figures and films."""
-    fault = ""
     try:
         kind, number = _query(arguments.query)
     except argparse.ArgumentTypeError as error:
-        fault = f"argument --query: {error}"
-    if not fault and arguments.distance is not None and kind != "seed":
-        fault = "argument --distance: belongs to --query seed"
-    if fault:
-        print(f"galley compare: error: {fault}", file=sys.stderr)
-        return 2
+        raise argparse.ArgumentTypeError(f"argument --query: {error}") from None
+    if arguments.distance is not None and kind != "seed":
+        raise argparse.ArgumentTypeError("argument --distance: belongs to --query seed")
     from galley.comparison.runner import Options, run
     from galley.domain.failure import Failure
 
-    defaults = Options()
-    options = Options(
-        query=kind,
-        count=number,
-        scene=arguments.scene,
-        distance=defaults.distance if arguments.distance is None else arguments.distance,
-        seed=arguments.seed,
-        out=arguments.out,
-        video=arguments.video,
-        height=arguments.height,
-        fps=arguments.fps,
-        speed=arguments.speed,
-    )
+    options = Options(**given(arguments, Options) | {"query": kind, "count": number})
     listener = _Listener()
     try:
         outcome = run(options, listener)

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.arguments import count, index, motion_options
+from galley.cli.arguments import (
+    count,
+    given,
+    index,
+    motion_options,
+    optimize_option,
+    task_files,
+    task_options,
+)
 
 if TYPE_CHECKING:
     from galley.cli.progress import Printer
@@ -30,9 +37,7 @@ examples:
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     """The options of ``galley run``."""
-    p.add_argument("--scene", type=Path, help="scene file, YAML (default: Galley's kitchen)")
-    p.add_argument("--domain", type=Path, help="PDDL domain (default: the kitchen's)")
-    p.add_argument("--problem", type=Path, help="PDDL problem (default: sugar and spam)")
+    task_options(p)
     p.add_argument(
         "--skills", type=Path, help="Python file with skills of your own for the domain's actions"
     )
@@ -56,13 +61,11 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         default="box",
         help="how the seed's RRT measures that it arrived: a box, or the L1 norm (default box)",
     )
-    p.add_argument(
-        "--optimize",
-        choices=("smooth", "time-optimal", "shortest", "none"),
-        default="smooth",
-        help="trajectories of free motions: splines within all limits, proven to keep their "
-        "distance; the planned path, corners rounded, as fast as possible; the seed's QP on the "
-        "arm's paths; or the path with a stop at each corner (default smooth)",
+    optimize_option(
+        p,
+        ": splines within all limits, proven to keep their distance; the planned path, corners "
+        "rounded, as fast as possible; the seed's QP on the arm's paths; or the path with a stop "
+        "at each corner",
     )
     p.add_argument(
         "--execute",
@@ -101,46 +104,23 @@ def command(arguments: argparse.Namespace) -> int:
     implied = "rrt" if arguments.checker == "pybullet" else "rrt-connect"
     arguments.planner = arguments.planner or implied
     if arguments.checker == "pybullet" and arguments.planner != implied:
-        print(
-            f"galley run: error: --planner {arguments.planner} needs --checker kernel; "
-            "in PyBullet the seed's RRT plans: --planner rrt",
-            file=sys.stderr,
+        raise argparse.ArgumentTypeError(
+            f"--planner {arguments.planner} needs --checker kernel; "
+            "in PyBullet the seed's RRT plans: --planner rrt"
         )
-        return 2
     if arguments.execute != "physics" and (arguments.noise or arguments.fault):
-        given = "--noise" if arguments.noise else "--fault"
-        print(f"galley run: error: {given} needs --execute physics", file=sys.stderr)
-        return 2
+        named = "--noise" if arguments.noise else "--fault"
+        raise argparse.ArgumentTypeError(f"{named} needs --execute physics")
     from galley.cli.progress import Printer
-    from galley.domain.shipped import kitchen_file
     from galley.engine import Options, run
     from galley.execution.disturbance.noise import parse_noise
 
-    options = Options(
-        scene=kitchen_file(arguments.scene, "kitchen.yaml"),
-        domain=kitchen_file(arguments.domain, "kitchen.pddl"),
-        problem=kitchen_file(arguments.problem, "task.pddl"),
-        skills=arguments.skills,
-        seed=arguments.seed,
-        out=arguments.out,
-        planner=arguments.planner,
-        checker=arguments.checker,
-        optimize=arguments.optimize,
-        arrival=arguments.arrival,
-        execute=arguments.execute,
-        noise=None if arguments.noise is None else parse_noise(arguments.noise),
-        fault=arguments.fault,
-        video=arguments.video,
-        height=arguments.height,
-        fps=arguments.fps,
-        speed=arguments.speed,
-        node_limit=arguments.node_limit,
-    )
-    if arguments.recoveries is not None:
-        options = replace(options, recoveries=arguments.recoveries)
+    told = given(arguments, Options) | task_files(arguments)
+    if arguments.noise is not None:
+        told["noise"] = parse_noise(arguments.noise)
     printer = Printer()
     try:
-        outcome = run(options, printer)
+        outcome = run(Options(**told), printer)
     finally:
         printer.close()
     return _tell(printer, outcome)

@@ -151,12 +151,10 @@ def _chosen(scenarios: tuple[Scenario, ...], only: list[str] | None) -> tuple[Sc
 def _folder(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Path, bool]:
     """Where the runs go, and whether that stays: --out, a new folder in runs/ for pictures, or one
     that is thrown away."""
-    from galley.results.run_folder import new_name
-
     if arguments.out is None and not arguments.pictures:
         name = stack.enter_context(tempfile.TemporaryDirectory(prefix="galley-scenarios-"))
         return Path(name), False
-    return results_folder(arguments.out or new_name("scenarios"), SUMMARY), True
+    return stack.enter_context(results_folder(arguments.out, "scenarios", SUMMARY)), True
 
 
 @dataclass
@@ -195,9 +193,13 @@ class _Suite(Study["Job", "Outcome"]):
             return
         path = self.folder / f"{job.scenario.name}-{job.seed}.png"
         if job.folder is not None and (anew or not path.exists()):
-            from galley.scenarios.picture import draw_end
+            from galley.domain.scene.reader import load_scene
+            from galley.results.stored import STATES
+            from galley.robots.panda.models import mobile_panda
+            from galley.viz.render.scene_picture import draw_end
 
-            draw_end(job.scenario, job.folder, path)
+            scene = load_scene(job.scenario.scene)
+            draw_end(scene, mobile_panda(scene.robot.base), job.folder / STATES, path)
 
     def conclude(self) -> None:
         """Print the reasons and the count."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar, cast
@@ -15,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 
 from galley.cli.progress import Printer
-from galley.domain.errors import BadInput
 from galley.domain.files import write_whole
 from galley.sweeps import Journal, Lost, MissingRay, cores, sweep
 
@@ -24,20 +24,19 @@ _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
 
 
-def results_folder(path: Path, marker: str) -> Path:
-    """Make the folder for a sweep's results; an earlier sweep may have left its own there.
+@contextmanager
+def results_folder(path: Path | None, stem: str, marker: str) -> Iterator[Path]:
+    """A folder for a sweep's results; an earlier sweep may have left its own there.
 
     Raises:
-        BadInput: it can't be made, or holds something else (no file ``marker``).
+        BadInput: it can't be made, holds something else (no file ``marker``), or another sweep
+            writes there.
     """
-    from galley.results.run_folder import check_destination
+    from galley.results.run_folder import check_destination, claimed
 
-    check_destination(path, marker=marker)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput.one(path, f"can't be made: {error.strerror}") from None
-    return path
+    check_destination(path, stem, marker)
+    with claimed(path, stem, marker) as folder:
+        yield folder
 
 
 @dataclass

@@ -51,10 +51,10 @@ def command(arguments: argparse.Namespace) -> int:
     from galley.motion.trajectory.export import CSV_RATE
     from galley.results.stored import read_recorded
 
-    fault = _unused(arguments)
-    if fault:
-        print(f"galley trajectory: error: {fault}", file=sys.stderr)
-        return 2
+    if arguments.rate is not None and not (arguments.csv or arguments.ros):
+        raise argparse.ArgumentTypeError("argument --rate: belongs to --csv and --ros")
+    if arguments.inertials is not None and not arguments.torques:
+        raise argparse.ArgumentTypeError("argument --inertials: not allowed with --no-torques")
     _check_outputs(arguments)
     recorded = read_recorded(arguments.run, arguments.scene)
     chosen = _chosen(recorded, arguments.motion)
@@ -94,15 +94,6 @@ class Row:
     ratios: tuple[float, float, float]
     torque: TorqueCheck | None
     faults: tuple[str, ...]
-
-
-def _unused(arguments: argparse.Namespace) -> str:
-    """What is wrong with an option that would do nothing."""
-    if arguments.rate is not None and not (arguments.csv or arguments.ros):
-        return "argument --rate: belongs to --csv and --ros"
-    if arguments.inertials is not None and not arguments.torques:
-        return "argument --inertials: not allowed with --no-torques"
-    return ""
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:

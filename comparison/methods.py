@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,10 +20,9 @@ from galley.comparison.queries import Query, arm_view
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.motion.path import Path
-from galley.motion.planners.compiled_search import SearchOptions, plan_rrt, prove, shorten
-from galley.motion.planners.planning import ask, search
-from galley.motion.planners.rrt import RRT
-from galley.motion.planners.space import joint_space
+from galley.motion.planners.compiled_search import SearchOptions, plan_rrt, shorten
+from galley.motion.planners.planning import search
+from galley.motion.planners.rrt import RRT, joint_space
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.robots.model import JointGroup
@@ -51,10 +50,6 @@ _REQUIRED = 0.5 * MARGIN  # m, proven along every planned path
 _ROUNDS = 4  # searches, each after one whose path could not be proven
 _STREAM = 2  # of a seed's random numbers
 _T = TypeVar("_T")
-
-
-Made = tuple[Trajectory | Failure, Array | None, str, str]
-"""A trajectory or why there is none, its waypoints, who made it, and a note."""
 
 
 @dataclass(frozen=True)
@@ -98,16 +93,11 @@ def solve(
     start = query.start(kernel.robot)
     options = SearchOptions(radius=_RADIUS, iterations=iterations, required=_REQUIRED)
 
-    def timed(path: Path | Failure) -> Made:
-        if isinstance(path, Failure):
-            return path, None, "", ""
-        return rest_to_rest(path, group), path.waypoints, "", ""
-
     raw, spent = _clocked(lambda: _rrt(view, query, start, int(numbers[0]), options))
-    attempts = [_attempt("rrt", timed(raw), spent)]
+    attempts = [_timed("rrt", raw, group, spent)]
     rng = np.random.default_rng(numbers[3])
     found, spent = _clocked(lambda: _rrt_in_pybullet(world, query, start, rng, in_pybullet))
-    attempts.append(_attempt("rrt-pybullet", timed(found), spent))
+    attempts.append(_timed("rrt-pybullet", found, group, spent))
     note = ""
     if isinstance(raw, Failure):
         attempts.append(Attempt("shortcut", reason="there is no RRT path to shorten"))
@@ -116,69 +106,65 @@ def solve(
         path = search(view, start, goals, other, "rrt-connect", SearchOptions(required=_REQUIRED))
         raw, note = path, "from RRT-Connect's path"
     else:
-        path, spent = _clocked(lambda: shorten(raw, ask(view), int(numbers[1]), options))
-        attempts.append(_attempt("shortcut", timed(path), spent))
+        path, spent = _clocked(lambda: shorten(raw, view, int(numbers[1]), options))
+        attempts.append(_timed("shortcut", path, group, spent))
     makers = (_shortest, _smooth, _time_optimal)
     for method, make in zip(METHODS[-len(makers) :], makers, strict=True):
         if isinstance(path, Failure) or isinstance(raw, Failure):
             attempts.append(Attempt(method, reason=f"there is no path to start from: {path}"))
             continue
         made, spent = _clocked(partial(make, view, raw, path, group))
-        trajectory, waypoints, by, said = made
-        said = "; ".join(part for part in (said, note) if part)
-        attempts.append(_attempt(method, (trajectory, waypoints, by, said), spent))
+        said = "; ".join(part for part in (made.note, note) if part) if made.by else ""
+        attempts.append(replace(made, note=said, seconds=spent))
     return tuple(attempts)
 
 
-def _attempt(method: str, made: Made, seconds: float) -> Attempt:
-    trajectory, waypoints, by, note = made
-    if isinstance(trajectory, Failure):
-        return Attempt(method, reason=str(trajectory), seconds=seconds)
-    return Attempt(method, trajectory, waypoints, by or method, note, "", seconds)
+def _timed(method: str, path: Path | Failure, group: JointGroup, seconds: float = 0.0) -> Attempt:
+    """A polygon, with a stop at every corner."""
+    if isinstance(path, Failure):
+        return Attempt(method, reason=str(path), seconds=seconds)
+    trajectory = rest_to_rest(path, group)
+    return Attempt(method, trajectory, path.waypoints, method, seconds=seconds)
 
 
-def _shortest(view: View, raw: Path, short: Path, group: JointGroup) -> Made:
+def _shortest(view: View, raw: Path, short: Path, group: JointGroup) -> Attempt:
     """The seed's quadratic program, from the raw path as in the seed."""
     from galley.optimization.shortest import shortest
 
-    found = shortest(raw)
-    if isinstance(found, Failure):
-        return found, None, "", ""
-    return rest_to_rest(found, group), found.waypoints, "", ""
+    return _timed("shortest", shortest(raw), group)
 
 
-def _smooth(view: View, raw: Path, short: Path, group: JointGroup) -> Made:
+def _smooth(view: View, raw: Path, short: Path, group: JointGroup) -> Attempt:
     from galley.optimization.smooth import smooth
 
-    return _optimized(smooth(view, short, group))
+    return _optimized("smooth", smooth(view, short, group))
 
 
-def _time_optimal(view: View, raw: Path, short: Path, group: JointGroup) -> Made:
+def _time_optimal(view: View, raw: Path, short: Path, group: JointGroup) -> Attempt:
     from galley.optimization.time_optimal import time_optimal
 
-    return _optimized(time_optimal(view, short, group))
+    return _optimized("time-optimal", time_optimal(view, short, group))
 
 
-def _optimized(found: Optimized | Failure) -> Made:
+def _optimized(method: str, found: Optimized | Failure) -> Attempt:
     if isinstance(found, Failure):
-        return found, None, "", ""
-    return found.trajectory, None, found.method, found.note
+        return Attempt(method, reason=str(found))
+    return Attempt(method, found.trajectory, None, found.method, found.note)
 
 
 def _rrt(
     view: View, query: Query, start: Array, seed: int, options: SearchOptions
 ) -> Path | Failure:
     """The seed's RRT, proven; begun anew, on a finer grid, where its path can't be proven."""
-    question = ask(view)
     found: Path | Failure
     unproven = 0
     for turn in range(_ROUNDS):
-        asked = question if turn == 0 else question._replace(table=question.finer)
+        asked = view if turn == 0 else view.fine
         goals, region = query.goals, query.region
-        found = plan_rrt(view.group, asked, start, goals, region, seed + turn, options)
+        found = plan_rrt(asked, start, goals, region, seed + turn, options)
         if isinstance(found, Failure):
             continue
-        if prove(found, asked, _REQUIRED).hit is None:
+        if asked.unproven(found.waypoints, _REQUIRED) is None:
             return found
         unproven += 1
     if unproven == 0:

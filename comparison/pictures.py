@@ -1,24 +1,32 @@
-"""Figures and films of a comparison: hands its results to ``viz``."""
+"""Figures and films of a comparison.
+
+Of one query: joints over time, velocities, the hand's path, clearance; two methods' films, and both
+side by side. Of many: a box and its points for each method and figure of merit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from galley.comparison.measures import Measured
 from galley.comparison.methods import TITLES, Attempt
-from galley.comparison.summary import FIGURES, Result, figures, is_good, summarize
+from galley.comparison.summary import MethodSummary, Result, figures, is_good, summarize
+from galley.domain.frames import Array, inverse
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.execution.kinematic import KinematicExecutor
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path as JointPath
-from galley.robots.model import RobotModel
+from galley.robots.model import JointGroup, RobotModel
 from galley.robots.panda.mobile import link0_pose
-from galley.viz.figures.comparison import Line, Panel, Sample, compare_figure, distribution_figure
+from galley.viz.figures import figure_file
 from galley.viz.film.side_by_side import Take, film_side_by_side
 from galley.viz.film.video import film, viewpoint
-from galley.viz.render.sightlines import furniture_boxes
+from galley.viz.render.view import Boxes, furniture_boxes
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
@@ -30,7 +38,7 @@ COLORS = {
     "smooth": "#0072B2",
     "time-optimal": "#009E73",
 }
-# How broad lines are: where they coincide all can be seen.
+# How broad lines are, in points: where they coincide all can be seen.
 _WIDTHS = {
     "rrt": 1.2,
     "rrt-pybullet": 1.2,
@@ -39,61 +47,295 @@ _WIDTHS = {
     "smooth": 1.6,
     "time-optimal": 2.4,
 }
+_VIEWS = (("from above", 0, 1, 2), ("from the side", 0, 2, 1), ("from the front", 1, 2, 0))
+_AXES = "xyz"
+_ROOM = 0.15  # m shown round the hands' paths
+_SHOWN = 0.3  # m, clearances are drawn up to here
+_GREY = "#777777"
+
+
+class _Panel(NamedTuple):
+    """One of FIGURES: a title with the unit, and its scale."""
+
+    figure: str
+    title: str
+    scale: float = 1.0
+    logarithmic: bool = False
+    limit: float | None = None
+
+
 _PANELS = (
-    Panel("duration_s", "duration, s"),
-    Panel("joint_length_rad", "joint path length, rad"),
-    Panel("hand_length_m", "hand path length, m"),
-    Panel("min_clearance_m", "least clearance, mm", 1e3),
-    Panel("acceleration_ratio", "peak acceleration / limit", limit=1.0),
-    Panel("jerk_ratio", "peak jerk / limit", limit=1.0),
-    Panel("solve_ms", "solve time, ms", logarithmic=True),
+    _Panel("duration_s", "duration, s"),
+    _Panel("joint_length_rad", "joint path length, rad"),
+    _Panel("hand_length_m", "hand path length, m"),
+    _Panel("min_clearance_m", "least clearance, mm", 1e3),
+    _Panel("acceleration_ratio", "peak acceleration / limit", limit=1.0),
+    _Panel("jerk_ratio", "peak jerk / limit", limit=1.0),
+    _Panel("solve_ms", "solve time, ms", logarithmic=True),
 )
+
+_Row = tuple[Attempt, Measured]
+
+
+# -- one query -------------------------------------------------------------------------------------
 
 
 def draw_query(path: Path, result: Result, scene: Scene, robot: RobotModel) -> None:
-    """The figure of one query: every method that has a trajectory."""
-    lines = []
-    for method, width in _WIDTHS.items():
-        attempt, measured = result.row(method)
-        if measured is not None:
-            lines.append(_line(attempt, measured, width))
-    if not lines:
+    """The figure of one query, of every method that has a trajectory, as a PNG file.
+
+    Raises:
+        BadInput: ``path`` can't be written.
+    """
+    every = (result.row(method) for method in _WIDTHS)
+    rows = [(attempt, measured) for attempt, measured in every if measured is not None]
+    if not rows:
         return
     state, group = result.query.state, robot.group("arm")
     foot = link0_pose(state.q[robot.slice("base")], scene.robot.base)[:3, 3]
     furniture = furniture_boxes(scene, state.scene_q)
     title = f"{result.query.name}: {result.query.about}"
-    compare_figure(path, title, lines, group, furniture, foot)
+    with figure_file(path, (16.0, 11.0)) as figure:
+        grid = figure.add_gridspec(
+            group.size,
+            3,
+            width_ratios=(1.0, 1.0, 1.35),
+            left=0.06,
+            right=0.985,
+            bottom=0.055,
+            top=0.86,
+            wspace=0.22,
+            hspace=0.18,
+        )
+        side = grid[:, 2].subgridspec(2, 1, height_ratios=(1.75, 1.0), hspace=0.22)
+        first = None
+        for j in range(group.size):
+            left = figure.add_subplot(grid[j, 0], sharex=first)
+            first = first or left
+            right = figure.add_subplot(grid[j, 1], sharex=first)
+            _joint(left, right, j, rows, group, last=j == group.size - 1)
+        figure.align_ylabels()
+        _hands(figure.add_subplot(side[0]), rows, furniture, foot)
+        _clearance(figure.add_subplot(side[1]), rows)
+        figure.suptitle(title, x=0.015, y=0.98, ha="left", fontsize=15, fontweight="bold")
+        figure.legend(
+            *left.get_legend_handles_labels(),
+            loc="upper left",
+            bbox_to_anchor=(0.01, 0.96),
+            ncols=3,
+            fontsize=11,
+            frameon=False,
+        )
 
 
-def _line(attempt: Attempt, measured: Measured, width: float) -> Line:
-    curve, hit = measured.curve, measured.verdict.first
+def _label(attempt: Attempt, measured: Measured) -> str:
+    hit = measured.verdict.first
     verdict = "free" if hit is None else f"COLLIDES ({hit.pair[0]}, {hit.pair[1]})"
     told = f"{measured.duration:.2f} s, {measured.joint_length:.2f} rad"
-    return Line(
-        f"{title_of(attempt)}: {told}, {verdict}",
-        COLORS[attempt.method],
-        curve.time,
-        curve.position,
-        curve.velocity,
-        curve.hand,
-        curve.clearance_time,
-        curve.clearance,
-        None if hit is None else hit.time,
-        width,
+    return f"{title_of(attempt)}: {told}, {verdict}"
+
+
+def _style(attempt: Attempt) -> dict[str, Any]:
+    """How matplotlib draws a method's lines: broad ones under narrow ones."""
+    width = _WIDTHS[attempt.method]
+    return {"color": COLORS[attempt.method], "linewidth": width, "zorder": 3.0 - 0.01 * width}
+
+
+def _cross(axes: Any, attempt: Attempt, x: float, y: float) -> None:
+    """Mark where a trajectory first collides."""
+    axes.plot(x, y, "X", color=COLORS[attempt.method], markersize=13, mec="black", zorder=4)
+
+
+def _joint(
+    left: Any, right: Any, j: int, rows: Sequence[_Row], group: JointGroup, last: bool
+) -> None:
+    for attempt, measured in rows:
+        curve, style = measured.curve, _style(attempt)
+        left.plot(curve.time, curve.position[:, j], label=_label(attempt, measured), **style)
+        right.plot(curve.time, curve.velocity[:, j], **style)
+    for sign in (-1.0, 1.0):
+        right.axhline(sign * group.velocity[j], color=_GREY, linewidth=1.0, linestyle=(0, (5, 3)))
+    right.set_ylim(-1.18 * group.velocity[j], 1.18 * group.velocity[j])
+    short = group.joints[j].rpartition("_")[2].replace("joint", "joint ")
+    left.set_ylabel(f"{short}, {group.units[j]}")
+    right.set_ylabel(f"{group.units[j]}/s")
+    for axes in (left, right):
+        axes.grid(alpha=0.25)
+        axes.margins(x=0.01)
+        axes.tick_params(labelbottom=last)
+    if j == 0:
+        left.set_title("joint positions", fontsize=12)
+        right.set_title("joint velocities, limits dashed", fontsize=12)
+    if last:
+        left.set_xlabel("time, s")
+        right.set_xlabel("time, s")
+
+
+def _hands(axes: Any, rows: Sequence[_Row], furniture: Boxes, foot: Array) -> None:
+    points = np.concatenate([measured.curve.hand for _, measured in rows])
+    name, a, b, _ = best_view(points)
+    shown = np.concatenate([points[:, [a, b]], foot[None, [a, b]]])
+    low, high = shown.min(axis=0) - _ROOM, shown.max(axis=0) + _ROOM
+    for bottom, top in outlines(furniture, a, b):
+        if (bottom < low).all() and (top > high).all():
+            continue  # a floor or wall behind all of it
+        axes.add_patch(_rectangle(bottom, top - bottom))
+    for attempt, measured in rows:
+        curve, hit = measured.curve, measured.verdict.first
+        axes.plot(curve.hand[:, a], curve.hand[:, b], **_style(attempt))
+        if hit is not None:
+            _cross(axes, attempt, *curve.hand[np.searchsorted(curve.time, hit.time), [a, b]])
+    for name_of, p, mark in (("start", points[0], "o"), ("end", points[-1], "s")):
+        axes.plot(p[a], p[b], mark, color="black", markersize=8)
+        axes.annotate(name_of, (p[a], p[b]), xytext=(8, 6), textcoords="offset points")
+    axes.plot(foot[a], foot[b], "P", color=_GREY, markersize=10)
+    axes.annotate(
+        "the arm's foot",
+        (foot[a], foot[b]),
+        xytext=(0, 10),
+        ha="center",
+        textcoords="offset points",
+        color=_GREY,
+    )
+    axes.set_xlim(low[0], high[0])
+    axes.set_ylim(low[1], high[1])
+    axes.set_aspect("equal", adjustable="box")
+    axes.set_title(f"the hand's path, {name}; a cross where it collides", fontsize=12)
+    axes.set_xlabel(f"{_AXES[a]}, m")
+    axes.set_ylabel(f"{_AXES[b]}, m")
+    axes.grid(alpha=0.25)
+
+
+def _clearance(axes: Any, rows: Sequence[_Row]) -> None:
+    for attempt, measured in rows:
+        curve, hit = measured.curve, measured.verdict.first
+        shown = 1e3 * np.minimum(curve.clearance, _SHOWN)
+        axes.plot(curve.clearance_time, shown, **_style(attempt))
+        if hit is not None:
+            k = min(int(np.searchsorted(curve.clearance_time, hit.time)), len(shown) - 1)
+            _cross(axes, attempt, hit.time, shown[k])
+    axes.axhline(0.0, color="black", linewidth=1.0)
+    axes.set_ylim(min(-5.0, axes.get_ylim()[0]), None)
+    axes.set_title(f"clearance to what stands still, up to {1e3 * _SHOWN:.0f} mm", fontsize=12)
+    axes.set_xlabel("time, s")
+    axes.set_ylabel("mm")
+    axes.grid(alpha=0.25)
+    axes.margins(x=0.01)
+
+
+def best_view(points: Array) -> tuple[str, int, int, int]:
+    """From where points (n, 3) spread most: a name, the axes to the right, up and away."""
+    size = np.ptp(points, axis=0)
+    return max(_VIEWS, key=lambda view: size[view[1]] * size[view[2]])
+
+
+def outlines(boxes: Boxes, a: int, b: int) -> list[tuple[Array, Array]]:
+    """Lower and upper corners (2,) of each box, seen along the third axis."""
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    found = []
+    for X_BW, half in zip(boxes.X_BW, boxes.halves, strict=True):
+        X_WB = inverse(X_BW)
+        corners = (signs * half) @ X_WB[:3, :3].T + X_WB[:3, 3]
+        seen = corners[:, [a, b]]
+        found.append((seen.min(axis=0), seen.max(axis=0)))
+    return found
+
+
+def _rectangle(corner: Array, size: Array) -> Any:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle(
+        (float(corner[0]), float(corner[1])),
+        float(size[0]),
+        float(size[1]),
+        facecolor="#d9d4cc",
+        edgecolor="#b5aea3",
+        alpha=0.55,
+        linewidth=0.6,
+        zorder=0,
     )
 
 
+# -- many queries ----------------------------------------------------------------------------------
+
+
 def draw_distributions(path: Path, results: Sequence[Result]) -> None:
-    """The figure of many queries: for each method its spread over those where it is good."""
-    samples = []
-    for summary in summarize(results):
-        rows = [r.row(summary.method) for r in results]
-        table = [figures(a, m) for a, m in rows if m is not None and is_good(m)]
-        values = {name: [row[name] for row in table] for name in FIGURES}
-        share = summary.good / summary.queries
-        samples.append(Sample(TITLES[summary.method], COLORS[summary.method], share, values))
-    distribution_figure(path, f"{len(results)} queries", samples, _PANELS)
+    """The figure of many queries, as a PNG file: a panel for each figure of merit, over those
+    queries for which a method is good, and the success rates.
+
+    Raises:
+        BadInput: ``path`` can't be written.
+    """
+    summaries = summarize(results)
+    good = {}
+    for method in (summary.method for summary in summaries):
+        rows = [result.row(method) for result in results]
+        good[method] = [figures(a, m) for a, m in rows if m is not None and is_good(m)]
+    columns = 4
+    lines = -(-(len(_PANELS) + 1) // columns)
+    with figure_file(path, (16.0, 4.4 * lines)) as figure:
+        grid = figure.add_gridspec(
+            lines, columns, left=0.045, right=0.99, bottom=0.13, top=0.88, wspace=0.22, hspace=0.62
+        )
+        _success(figure.add_subplot(grid[0, 0]), summaries)
+        for k, panel in enumerate(_PANELS, 1):
+            values = {
+                method: panel.scale * np.array([row[panel.figure] for row in table])
+                for method, table in good.items()
+            }
+            _panel(figure.add_subplot(grid[k // columns, k % columns]), panel, values)
+        title = f"{len(results)} queries"
+        figure.suptitle(title, x=0.045, y=0.97, ha="left", fontsize=15, fontweight="bold")
+
+
+def _success(axes: Any, summaries: Sequence[MethodSummary]) -> None:
+    for k, summary in enumerate(summaries):
+        share = 100 * (summary.good / summary.queries)
+        axes.bar(k, share, color=COLORS[summary.method], width=0.65)
+        axes.text(k, share + 1.5, f"{share:.0f}", ha="center")
+    axes.set_ylim(0, 112)
+    axes.set_title("found, free, within limits, %", fontsize=12)
+    _name(axes, [summary.method for summary in summaries])
+
+
+def _panel(axes: Any, panel: _Panel, each: Mapping[str, Array]) -> None:
+    rng = np.random.default_rng(0)  # only to spread points sideways
+    for k, (method, values) in enumerate(each.items()):
+        if not len(values):
+            continue
+        color = COLORS[method]
+        axes.boxplot(
+            [values],
+            positions=[k],
+            widths=0.6,
+            showfliers=False,
+            whis=(5, 95),
+            patch_artist=True,
+            boxprops={"facecolor": color, "alpha": 0.35, "edgecolor": color},
+            medianprops={"color": "black", "linewidth": 2.0},
+            whiskerprops={"color": color},
+            capprops={"color": color},
+        )
+        beside = k + rng.uniform(-0.18, 0.18, len(values))
+        axes.plot(beside, values, ".", color=color, markersize=5)
+    if panel.logarithmic:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+    else:
+        axes.set_ylim(bottom=0.0)
+    if panel.limit is not None:
+        axes.axhline(panel.limit, color=_GREY, linewidth=1.0, linestyle=(0, (5, 3)))
+    axes.set_title(panel.title, fontsize=12)
+    _name(axes, list(each))
+
+
+def _name(axes: Any, methods: Sequence[str]) -> None:
+    axes.set_xticks(range(len(methods)))
+    axes.set_xticklabels([TITLES[method] for method in methods], rotation=30, ha="right")
+    axes.set_xlim(-0.6, len(methods) - 0.4)
+    axes.grid(axis="y", alpha=0.25)
+
+
+# -- films -----------------------------------------------------------------------------------------
 
 
 def film_query(

@@ -6,14 +6,15 @@
   query holds an item; in every second one, where the scene allows it, something is in the way of
   the straight line. A query counts only if RRT-Connect finds a proven path for it: what is asked
   can be done.
-
-A person's own queries are read by ``query_file``.
+- A person's own: a small YAML or JSON file (docs/comparison.md). Read in two steps, as names in it
+  are the scene's: ``read_query`` finds the scene's file and faults of form, ``resolve`` the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -27,14 +28,16 @@ from galley.domain.frames import (
     wrap,
 )
 from galley.domain.scene.base_spec import MobileBaseSpec
-from galley.domain.scene.model import HAND, Binding, Scene
+from galley.domain.scene.model import HAND, Binding, Grasp, Item, Scene
+from galley.domain.scene.shapes import read_pose
+from galley.domain.scene.yaml_reader import Entry, Reader
 from galley.domain.state import Placement, State, initial_state
 from galley.motion.planners.compiled_search import SearchOptions
-from galley.motion.planners.planning import search
+from galley.motion.planners.planning import in_collision, reaching, search
 from galley.motion.planners.rrt import EndRegion
 from galley.reachability.arm import configurations, joint7_values
 from galley.reachability.stances import sample_heading
-from galley.robots.model import RobotModel
+from galley.robots.model import JointGroup, RobotModel
 from galley.robots.panda.kinematics import X_FH, forward
 from galley.robots.panda.mobile import hand_pose, link0_pose
 from galley.skills.manipulation.grasps import grasps_of, item_in_hand
@@ -57,6 +60,10 @@ _ABOVE = (0.05, 0.35)  # m over a surface, where hands work
 _LOOKING = 0.6  # rad, the base faces its work to within this
 _CARRY_EVERY = 3  # each third query holds an item
 _BLOCKED_EVERY = 2  # in each second one the straight line is blocked
+
+VERSION = 1  # of query files
+_TOLERANCE = 1e-9  # beyond a limit
+_OPEN = 0.04  # m, the widest that a finger goes
 _PROOF = SearchOptions(iterations=6000, shortcuts=0, rounds=2, required=0.5 * MARGIN)
 
 
@@ -251,8 +258,203 @@ def _holding(scene: Scene, robot: RobotModel, state: State, rng: np.random.Gener
     grasps = grasps_of(scene.items[index])
     if not grasps:
         return state
-    grasp = grasps[int(rng.integers(len(grasps)))]
+    return _held(robot, state, index, grasps[int(rng.integers(len(grasps)))])
+
+
+def _held(robot: RobotModel, state: State, index: int, grasp: Grasp, close: bool = True) -> State:
+    """An item in a grasp, the fingers closed on it if they are to."""
+    if close:
+        q = state.q.copy()
+        q[robot.slice("fingers")] = 0.5 * grasp.width
+        state = state.with_robot(q)
+    return state.with_item(index, Placement(HAND, frozen(item_in_hand(grasp, robot.p_HT))))
+
+
+# -- a person's own -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class QueryFile:
+    """A query as it stands in its file, its form checked.
+
+    Attributes:
+        reader: knows lines and collects faults.
+        root: the whole document. fields: its keys.
+        scene: the scene's file, or None for the default one.
+    """
+
+    reader: Reader
+    root: Entry
+    fields: dict[str, Entry]
+    scene: Path | None
+
+
+def read_query(path: Path) -> QueryFile:
+    """The form of a query file.
+
+    Raises:
+        BadInput: every fault of form, with its line and key.
+    """
+    reader = Reader(path)
+    root = reader.root()
+    optional = ("scene", "base", "fingers", "start", "joints", "holding")
+    fields = root.fields(("galley_query", "goal"), optional)
+    if "galley_query" in fields and fields["galley_query"].number() != VERSION:
+        fields["galley_query"].fault(f"this version of Galley reads query format {VERSION}")
+    scene = path.parent / fields["scene"].text() if "scene" in fields else None
+    for key in ("start", "goal"):
+        if key in fields:
+            _one_of(fields[key], {"arm": _seven, "hand": _pose})
+    if "base" in fields:
+        fields["base"].vector(3)
+    reader.finish()
+    return QueryFile(reader, root, fields, scene)
+
+
+def resolve(file: QueryFile, kernel: SceneKernel) -> Query | Failure:
+    """The query in its scene.
+
+    Returns:
+        The query; a Failure where the goal is out of reach or in collision.
+
+    Raises:
+        BadInput: names that the scene doesn't have, values beyond limits, a start in collision.
+    """
+    fields, reader, robot = file.fields, file.reader, kernel.robot
+    state = _joints(file, kernel, initial_state(kernel.scene))
     q = state.q.copy()
-    q[robot.slice("fingers")] = 0.5 * grasp.width
-    placed = Placement(HAND, frozen(item_in_hand(grasp, robot.p_HT)))
-    return state.with_robot(q).with_item(index, placed)
+    if "base" in fields:
+        q[robot.slice("base")] = fields["base"].vector(3)
+        _within(fields["base"], q[robot.slice("base")], robot.group("base"))
+    if "fingers" in fields:
+        q[robot.slice("fingers")] = fields["fingers"].number(at_least=0.0, at_most=_OPEN)
+    states = _held_states(file, kernel, state.with_robot(q))
+    given = {k: _configurations(fields[k], robot) for k in ("start", "goal") if k in fields}
+    reader.finish()
+    chosen = _start(file, kernel, states, given.get("start"))
+    reader.finish()
+    assert chosen is not None
+    goals = given["goal"]
+    if goals is None:
+        view = arm_view(kernel, chosen)
+        found = reaching(kernel.world(chosen), view, _pose(fields["goal"].named()["hand"]))
+        if isinstance(found, Failure):
+            return found.within("goal")
+        goals = found
+    return _query(file, kernel, chosen, goals)
+
+
+def _query(file: QueryFile, kernel: SceneKernel, state: State, goals: Array) -> Query | Failure:
+    view = arm_view(kernel, state)
+    free = view.free_many(goals)
+    if free.any():
+        name = Path(file.reader.path).stem
+        return Query(name, state, frozen(goals[free]), None, f"as {file.reader.path} says")
+    failed = [f for f in (in_collision(view, q, "the goal") for q in goals) if f is not None]
+    if not failed:
+        return Failure(FailureKind.BLOCKED, "the goal is at the margin of a collision")
+    return min(failed, key=lambda f: f.numbers["depth_m"])
+
+
+def _start(
+    file: QueryFile, kernel: SceneKernel, states: list[State], given: Array | None
+) -> State | None:
+    """The first state, of those with the item held in each way, in which the arm stands free."""
+    entry = file.fields.get("start", file.root)
+    where, blocked = kernel.robot.slice("arm"), ""
+    for state in states:
+        view = arm_view(kernel, state)
+        arms = state.q[None, where] if given is None and "start" not in file.fields else given
+        if arms is None:
+            pose = _pose(file.fields["start"].named()["hand"])
+            found = reaching(kernel.world(state), view, pose)
+            if isinstance(found, Failure):
+                blocked = blocked or str(found)
+                continue
+            arms = found
+        for arm in arms:
+            q = state.q.copy()
+            q[where] = arm
+            placed = state.with_robot(q)
+            failed = in_collision(view, arm, "the arm")
+            if failed is None and stands_free(kernel, placed):
+                return placed
+            touching = kernel.checker(placed).contacts(q)
+            base = ", ".join(f"{c.a} and {c.b}" for c in touching[:1])
+            blocked = blocked or (str(failed) if failed is not None else f"in collision: {base}")
+    entry.fault(f"no free start: {blocked}")
+    return None
+
+
+def _joints(file: QueryFile, kernel: SceneKernel, state: State) -> State:
+    """Drawers and doors as the file says."""
+    if "joints" not in file.fields:
+        return state
+    scene, scene_q = kernel.scene, state.scene_q.copy()
+    entries = file.fields["joints"]
+    named = entries.fields((), tuple(joint.name for joint in scene.joints))
+    for name, entry in named.items():
+        joint, value = scene.joint(name), entry.number()
+        if not joint.lower - _TOLERANCE <= value <= joint.upper + _TOLERANCE:
+            entry.fault(f"{value:g} lies outside its limits [{joint.lower:g}, {joint.upper:g}]")
+        scene_q[scene.joint_index[name]] = value
+    return state.with_scene(frozen(scene_q))
+
+
+def _held_states(file: QueryFile, kernel: SceneKernel, state: State) -> list[State]:
+    """The states in question: one for each grasp, or the one with nothing in the hand."""
+    if "holding" not in file.fields:
+        return [state]
+    scene, robot = kernel.scene, kernel.robot
+    f = file.fields["holding"].fields(("item",), ("grasp",))
+    if "item" not in f or not scene.items:
+        if not scene.items:
+            file.fields["holding"].fault("the scene has no items")
+        return [state]
+    item: Item = scene.item(f["item"].text(tuple(i.name for i in scene.items)))
+    grasps = grasps_of(item)
+    if not grasps:
+        f["item"].fault(f"'{item.name}' has no grasp: it is too wide for the hand")
+    if "grasp" in f:
+        wanted = f["grasp"].text(tuple(g.name for g in grasps))
+        grasps = tuple(g for g in grasps if g.name == wanted)
+    index, close = scene.item_index[item.name], "fingers" not in file.fields
+    return [_held(robot, state, index, grasp, close) for grasp in grasps]
+
+
+def _configurations(entry: Entry, robot: RobotModel) -> Array | None:
+    """The arm's configuration as (1, 7); None where a pose of the hand is given."""
+    named = entry.named()
+    if "arm" not in named:
+        return None
+    arm = _seven(named["arm"])
+    _within(named["arm"], arm, robot.group("arm"))
+    return arm[None]
+
+
+def _within(entry: Entry, values: Array, group: JointGroup) -> None:
+    for name, unit, value, low, high in zip(
+        group.joints, group.units, values, group.lower, group.upper, strict=True
+    ):
+        if not low - _TOLERANCE <= value <= high + _TOLERANCE:
+            entry.fault(
+                f"{name} at {value:.4f} {unit} lies outside its limits [{low:.4f}, {high:.4f}]"
+            )
+
+
+def _one_of(entry: Entry, kinds: dict[str, Callable[[Entry], Array]]) -> None:
+    """Reads the one key of a mapping, so that its faults are known."""
+    named = entry.fields((), tuple(kinds))
+    for name, value in named.items():
+        kinds[name](value)
+    if len(named) != 1:
+        entry.fault(f"needs exactly one of {', '.join(kinds)}")
+
+
+def _seven(entry: Entry) -> Array:
+    return entry.vector(7)
+
+
+def _pose(entry: Entry) -> Array:
+    """X_WT (4, 4): the grasp centre between the fingertips, z out of the hand."""
+    return read_pose(entry.fields(("xyz",), ("rpy",)))

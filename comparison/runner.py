@@ -13,8 +13,14 @@ import numpy as np
 
 from galley.comparison.measures import measure
 from galley.comparison.methods import Attempt, solve
-from galley.comparison.queries import DISTANCE, Query, random_queries, seed_query
-from galley.comparison.query_file import read_query, resolve
+from galley.comparison.queries import (
+    DISTANCE,
+    Query,
+    random_queries,
+    read_query,
+    resolve,
+    seed_query,
+)
 from galley.comparison.summary import (
     SCHEMA_VERSION,
     Result,
@@ -35,7 +41,7 @@ from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.results.report import versions
-from galley.results.run_folder import RunFolder, check_destination, new_name
+from galley.results.run_folder import check_destination, run_folder
 from galley.robots.panda.models import mobile_panda
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
@@ -72,10 +78,11 @@ class Outcome:
     """What came of it.
 
     Attributes:
+        folder: of its files, as soon as there is one.
         faults: where the default method is not free or not within the limits, a sentence each.
     """
 
-    folder: Path
+    folder: Path = Path()
     results: list[Result] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
@@ -91,8 +98,7 @@ def run(options: Options, listener: Listener) -> Outcome | Failure:
         BadInput: a malformed scene or query file, or a scene that starts in collision.
         KeyboardInterrupt: what was finished is in the folder.
     """
-    path = options.out or new_name("compare")
-    check_destination(path, MARKER)
+    check_destination(options.out, "compare", MARKER)
     file = read_query(Path(options.query)) if options.query not in (SEED, RANDOM) else None
     scene = load_scene(
         options.scene or (file.scene if file and file.scene else KITCHEN / "kitchen.yaml")
@@ -107,15 +113,15 @@ def run(options: Options, listener: Listener) -> Outcome | Failure:
             queries = random_queries(kernel, options.count, options.seed)
         else:
             queries = iter((seed_query(kernel, options.distance, options.seed),))
-        outcome = Outcome(path)
+        outcome = Outcome()
         for first in queries:
             if not isinstance(first, Failure):
                 break
             outcome.faults.append(str(first))
         if isinstance(first, Failure):
             return first
-        with RunFolder(path) as folder:
-            work = _Comparison(options, scene, kernel, world, folder.partial, listener, outcome)
+        with run_folder(options.out, "compare", MARKER) as outcome.folder:
+            work = _Comparison(options, scene, kernel, world, outcome.folder, listener, outcome)
             work.go(first, queries)
         return outcome
 

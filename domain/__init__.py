@@ -7,6 +7,7 @@
 - ``frames``: poses, in monogram notation
 - ``failure``: an honest no, as a value; ``errors``: malformed input, with file and line
 - ``listener``: hears how work goes on, silent by default
+- ``columns``: the arrays of an npz, and what they must hold
 - ``files``: written whole or not at all; ``collection``: when the garbage collector may pause
 - ``kitchen/``: the kitchen's domain, tasks, scene and label textures; ``scenarios/``: other scenes;
   ``shipped``: where they are

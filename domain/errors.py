@@ -96,34 +96,3 @@ def _slips(name: str) -> Iterator[str]:
             yield name[:i] + letter + name[i:]
     for i in range(len(name)):
         yield name[:i] + name[i + 1 :]
-
-
-def read_text(path: str | Path) -> str:
-    """The text of a file; line breaks are newlines.
-
-    Raises:
-        BadInput: the file is missing, is a folder, can't be read, or isn't UTF-8.
-    """
-    try:
-        text = read_bytes(path).decode("utf-8")
-    except UnicodeDecodeError:
-        raise BadInput.one(path, "is not UTF-8 text") from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def read_bytes(path: str | Path) -> bytes:
-    """What a file holds.
-
-    Raises:
-        BadInput: the file is missing, is a folder, or can't be read.
-    """
-    try:
-        return Path(path).read_bytes()
-    except FileNotFoundError:
-        raise BadInput.one(path, "no such file") from None
-    except IsADirectoryError:
-        raise BadInput.one(path, "is a folder, expected a file") from None
-    except PermissionError:
-        raise BadInput.one(path, "can't be read: permission denied") from None
-    except (OSError, ValueError) as error:  # a name too long, a file used as a folder, a NUL
-        raise BadInput.one(path, f"can't be read: {error}") from None

@@ -32,6 +32,7 @@ class Failure:
         numbers: named quantities (SI units, unit in the name: ``shortfall_m``).
         certificate: what can be checked, as JSON-ready data; None for ``BUDGET``.
         step: where in the plan it happened, outermost first (``("stow spam", "open", "grasp")``).
+        evidence: what a ``BUDGET`` rests on, as JSON-ready data: what was tried. It proves nothing.
     """
 
     kind: FailureKind
@@ -40,6 +41,7 @@ class Failure:
     numbers: Mapping[str, float] = field(default_factory=dict)
     certificate: Mapping[str, Any] | None = None
     step: tuple[str, ...] = ()
+    evidence: tuple[Mapping[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "numbers", MappingProxyType(dict(self.numbers)))
@@ -59,6 +61,7 @@ class Failure:
             "numbers": dict(self.numbers),
             "certificate": dict(self.certificate) if self.certificate is not None else None,
             "step": list(self.step),
+            "evidence": [dict(each) for each in self.evidence],
         }
 
     def __str__(self) -> str:

@@ -5,45 +5,37 @@ Validation, video and report read only this and the scene; nothing in it is an o
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from dataclasses import dataclass, fields
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from galley.domain.columns import UNREADABLE, read_columns, real_numbers, texts, whole_numbers
 from galley.domain.errors import BadInput
 from galley.domain.files import written_whole
 from galley.domain.frames import Array, frozen
 
 LOG_VERSION = 2
+MODES = ("kinematic", "physics", "files")
 OUTSIDE = "outside"
 """The name in contacts of what pushes and is not in the scene: an injected fault."""
-# What numpy raises for a file that isn't an npz, or lacks a column, or is damaged.
-UNREADABLE = (
-    ValueError,
-    KeyError,
-    TypeError,
-    OSError,
-    EOFError,
-    zipfile.BadZipFile,
-    zlib.error,
-    RuntimeError,  # encrypted, or a compression of another kind
-    SyntaxError,
-    TokenError,
-    SystemError,  # text beyond Unicode
-    OverflowError,
-    MemoryError,  # a header that promises terabytes
-)
-
-
-_NUMBERS = (
-    *("time", "q", "velocity", "command", "torque", "scene_q", "items"),
-    *("contact_distance", "contact_force"),
-)
+_NUMBERS: dict[str, tuple[int | None, ...]] = {
+    **dict.fromkeys(("q", "velocity", "command", "torque", "scene_q"), (None, None)),
+    **dict.fromkeys(("time", "contact_distance", "contact_force"), (None,)),
+    **dict.fromkeys(("period", "duration"), ()),
+    "items": (None, None, 7),
+}
+_INDICES: dict[str, tuple[int | None, ...]] = {
+    **dict.fromkeys(("held", "motion", "contact_step"), (None,)),
+    "contact_pair": (None, 2),
+}
+_TEXTS: dict[str, tuple[int | None, ...]] = {
+    **dict.fromkeys(("motions", "ends", "names"), (None,)),
+    "declared": (None, 3),
+    "mode": (),
+}
 
 
 @dataclass(frozen=True)
@@ -69,7 +61,7 @@ class Log:
         contact_pair: the two in contact (c, 2), as indices into ``names``.
         contact_distance: metres (c,), negative when they penetrate.
         contact_force: normal force, newtons (c,); NaN in a run without forces.
-        mode: ``kinematic``, ``physics`` or ``files``.
+        mode: one of ``MODES``.
         period: seconds between samples.
         duration: seconds that the run lasted: the time of the last sample.
     """
@@ -125,19 +117,25 @@ class Log:
             BadInput: not a log, or one of another version.
         """
         try:
-            with np.load(path, allow_pickle=False) as data:
-                version = int(data["log_version"])
-                if version == LOG_VERSION:
-                    values = {f.name: data[f.name] for f in fields(cls)}
-                    values["mode"] = str(values["mode"])
-                    for name in ("period", "duration"):
-                        values[name] = float(values[name])
-        except FileNotFoundError:
-            raise BadInput.one(path, "no such file") from None
+            columns = read_columns(path)
+            version = int(whole_numbers("log_version", columns["log_version"], ()))
+            if version != LOG_VERSION:
+                raise BadInput.one(path, f"is a log of version {version}, expected {LOG_VERSION}")
+            values: dict[str, Any] = {
+                name: frozen(real_numbers(name, columns[name], shape, finite=False))
+                for name, shape in _NUMBERS.items()
+            }
+            values |= {
+                name: whole_numbers(name, columns[name], shape) for name, shape in _INDICES.items()
+            }
+            for name, shape in _TEXTS.items():
+                texts(name, columns[name], shape)
+                values[name] = np.asarray(columns[name], dtype=np.str_)
+        except BadInput:
+            raise
         except UNREADABLE as error:
             raise BadInput.one(path, f"is not a log of a run ({error})") from None
-        if version != LOG_VERSION:
-            raise BadInput.one(path, f"is a log of version {version}, expected {LOG_VERSION}")
-        for name in _NUMBERS:
-            values[name] = frozen(values[name])
+        values["mode"] = str(values["mode"])
+        for name in ("period", "duration"):
+            values[name] = float(values[name])
         return cls(**values)

@@ -140,12 +140,10 @@ class Recorder:
         pairs = np.array([c[1:3] for c in self.contacts], dtype=np.int64)
         return Log(
             time=frozen(np.arange(len(self.samples)) * self.period),
-            q=frozen([s.q for s in self.samples]),
-            velocity=frozen([s.velocity for s in self.samples]),
-            command=frozen([s.command for s in self.samples]),
-            torque=frozen([s.torque for s in self.samples]),
-            scene_q=frozen([s.scene_q for s in self.samples]),
-            items=frozen([s.items for s in self.samples]),
+            **{
+                name: frozen([getattr(s, name) for s in self.samples])
+                for name in ("q", "velocity", "command", "torque", "scene_q", "items")
+            },
             held=np.array([-1 if s.held is None else s.held for s in self.samples], dtype=np.int64),
             motion=np.array(self.motion, dtype=np.int64),
             motions=np.array(self.motions, dtype=np.str_),

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from galley.domain.errors import BadInput
-from galley.domain.files import write_whole
+from galley.domain.files import write_fault, write_whole
 from galley.domain.frames import inverse, to_pose7
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
@@ -137,7 +136,7 @@ class FileExecutor:
         try:
             folder.mkdir(exist_ok=True)
         except OSError as error:
-            raise BadInput.one(folder, f"can't be made: {error.strerror}") from None
+            raise write_fault(folder, error) from None
         self._clear()
         write_whole(folder / "README.txt", README)
         self._index(finished=False)
@@ -225,19 +224,6 @@ class FileExecutor:
         }
 
     def _index(self, finished: bool) -> None:
-        groups = [
-            {
-                "name": g.name,
-                "joints": list(g.joints),
-                "units": list(g.units),
-                "lower": g.lower.tolist(),
-                "upper": g.upper.tolist(),
-                "velocity": g.velocity.tolist(),
-                "acceleration": g.acceleration.tolist(),
-                "jerk": g.jerk.tolist(),
-            }
-            for g in self.robot.groups
-        ]
         thresholds = {
             f.name: {"value": getattr(self.limits, f.name), "unit": UNITS.get(f.name, "")}
             for f in fields(self.limits)
@@ -250,7 +236,7 @@ class FileExecutor:
             "hand_link": self.robot.palm,
             "rate_Hz": self.rate,
             "joint_order": list(self.robot.joints),
-            "groups": groups,
+            "groups": [_plain(asdict(group)) for group in self.robot.groups],
             "thresholds": thresholds,
             "motions": self._motions,
         }

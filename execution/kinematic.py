@@ -29,14 +29,13 @@ class KinematicExecutor:
     Args:
         world: where contacts are looked up; is left in the latest state.
         state: where it begins.
-        mode: what the log calls it.
     """
 
-    def __init__(self, world: PyBulletWorld, state: State, mode: str = "kinematic") -> None:
+    def __init__(self, world: PyBulletWorld, state: State) -> None:
         self.world = world
         self._state = state
         self._clock = 0.0  # s, when the motions so far have ended; samples stop short of it
-        self._recorder = Recorder(mode, LOG_PERIOD)
+        self._recorder = Recorder("kinematic", LOG_PERIOD)
         self._looked = 0  # samples at which contacts were recorded
 
     def observe(self) -> State:

@@ -32,9 +32,8 @@ def audit(
     Args:
         state: in which the first motion begins.
     """
-    from galley.worlds.engines.drake_world import (
-        DrakeWorld,  # late: a run that is refused needs no Drake
-    )
+    # Late: a run that is refused needs no Drake.
+    from galley.worlds.engines.drake_world import DrakeWorld
 
     found = []
     with DrakeWorld(scene, robot) as world:

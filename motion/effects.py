@@ -29,7 +29,6 @@ class Effects:
     """
 
     scene: Scene
-    robot: RobotModel
     state: State
     group: slice
     X_WH0: Array
@@ -55,9 +54,7 @@ def effects(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> Ef
     X_WH = hand_pose(state.q, scene.robot.base)
     state = attached(scene, state, motion.attachments, X_WH)
     driven = [scene.joint_index[a.name] for a in motion.attachments if a.kind == "joint"]
-    return Effects(
-        scene, robot, state, robot.slice(motion.group), X_WH, driven[0] if driven else None
-    )
+    return Effects(scene, state, robot.slice(motion.group), X_WH, driven[0] if driven else None)
 
 
 def after(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> State:

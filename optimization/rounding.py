@@ -54,18 +54,6 @@ class RoundedPath:
         object.__setattr__(self, "coefficients", frozen(self.coefficients))
         object.__setattr__(self, "corner", frozen_indices(self.corner))
 
-    def __call__(self, s: float | Array, order: int = 0) -> Array:
-        """q (order 0), q' (1) or q'' (2) at s: (..., k). At a break, those of the piece behind."""
-        s = np.clip(np.asarray(s, dtype=np.float64), 0.0, self.breaks[-1])
-        piece = np.searchsorted(self.breaks, s, side="right") - 1
-        piece = np.clip(piece, 0, len(self.coefficients) - 1)
-        local, (a, b, c) = (s - self.breaks[piece])[..., None], np.moveaxis(self.coefficients, 1, 0)
-        if order == 0:
-            return np.asarray(a[piece] + local * (b[piece] + local * c[piece]))
-        if order == 1:
-            return np.asarray(b[piece] + 2.0 * local * c[piece])
-        return np.asarray(2.0 * c[piece] if order == 2 else np.zeros_like(c[piece]))
-
     def parts(self) -> tuple[RoundedPath, ...]:
         """The stretches between stops, each with its own s from 0."""
         cuts = (0, *self.stops, len(self.coefficients))
@@ -85,28 +73,6 @@ def frozen_indices(values: ArrayLike) -> NDArray[np.int64]:
     array = np.array(values, dtype=np.int64)
     array.setflags(write=False)
     return array
-
-
-def rounded(
-    path: Path,
-    group: JointGroup,
-    view: View | None = None,
-    required: float | None = None,
-    deviation: float = DEVIATION,
-) -> RoundedPath:
-    """The path with its corners rounded; straight pieces stay where they are.
-
-    Args:
-        path: over ``group``, of at least two different waypoints.
-        view: the world; each parabola is proven free in it. The path itself is taken to be free.
-        required: metres to keep, as in ``View.curve_unproven``.
-        deviation: without a view: how far (m, rad) any joint may pass by a corner.
-    """
-    points = polygon(path, group)
-    cuts = useful_cuts(points, group)
-    if view is None:
-        return cut(path.group, points, within(points, group, cuts, deviation), group)
-    return cut(path.group, points, proven_cuts(view, points, group, cuts, required), group)
 
 
 def polygon(path: Path, group: JointGroup) -> Array:

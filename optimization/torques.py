@@ -7,8 +7,7 @@ friction, the motors' own inertia, and forces of contact (a drawer that is pulle
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from galley.domain.scene.model import Item
 from galley.motion.trajectory.trajectory import Trajectory, slowed
 from galley.robots.model import RobotModel
 from galley.robots.panda.urdf import set_identified
-from galley.worlds.engines.urdf import item_urdf
+from galley.worlds.engines.urdf import add_inertial
 
 RATE = 1000.0  # Hz, of the samples: the Panda's control period
 INERTIALS = ("identified", "urdf")
@@ -131,8 +130,9 @@ class TorqueModel:
             q: robot configurations (m, n). velocity, acceleration: of the same shape.
         """
         plant, context = self._plant, self._context
-        positions, rates = self._zeros()
-        second: Any = rates.copy()
+        positions: Any = np.array(self._default)  # the stubs' types fit nothing
+        rates: Any = np.zeros(plant.num_velocities())
+        second = rates.copy()
         found = np.empty(np.shape(q))
         for k in range(len(q)):
             positions[self._at_q] = q[k]
@@ -143,10 +143,6 @@ class TorqueModel:
             plant.CalcForceElementsContribution(context, self._forces)  # gravity
             found[k] = plant.CalcInverseDynamics(context, second, self._forces)[self._at_v]
         return found
-
-    def _zeros(self) -> tuple[Any, Any]:
-        """The plant's positions as it was made, velocities 0; the stubs' types fit nothing."""
-        return np.array(self._default), np.zeros(self._plant.num_velocities())
 
     def check(
         self, trajectory: Trajectory, q: Array, share: float = 1.0, rate: float = RATE
@@ -241,12 +237,8 @@ def _take_efforts(root: ET.Element) -> dict[str, float]:
 
 def _held_elements(held: Held, palm: str) -> list[ET.Element]:
     """The held item as a link of its own, fixed to the palm."""
-    plain = tuple(replace(shape, texture=None) for shape in held.item.shapes)  # writes no file
-    text = item_urdf(replace(held.item, shapes=plain), Path())
-    inertial = ET.fromstring(text).find("link/inertial")
-    assert inertial is not None, "every item has a mass"
     link = ET.Element("link", name=_HELD)
-    link.append(inertial)
+    add_inertial(link, held.item.shapes, np.eye(4), held.item.mass)
     joint = ET.Element("joint", name=f"{_HELD}_mount", type="fixed")
     place = [" ".join(map(repr, v.tolist())) for v in (held.X_HI[:3, 3], rpy(held.X_HI[:3, :3]))]
     ET.SubElement(joint, "origin", xyz=place[0], rpy=place[1])

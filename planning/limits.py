@@ -42,12 +42,12 @@ class Limits:
 
 
 class Meter:
-    """Holds one search against its limits, from now on."""
+    """Holds one search against its limits, from now on; ``nodes`` is ``sys.maxsize`` for none."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.began = perf_counter() - limits.spent
-        self._nodes = sys.maxsize if limits.nodes is None else limits.nodes
+        self.nodes = sys.maxsize if limits.nodes is None else limits.nodes
         self._next_look = 0  # expansions at which clock and memory are read again
         self._next_word = self.began + _WORD_S
 
@@ -55,11 +55,6 @@ class Meter:
     def seconds(self) -> float:
         """Wall time since the start."""
         return perf_counter() - self.began
-
-    @property
-    def nodes_left(self) -> int:
-        """The node limit, ``sys.maxsize`` where there is none."""
-        return self._nodes
 
     def restarted(self) -> Meter:
         """The same for a search that begins anew: states count from 0 again, time goes on."""
@@ -74,8 +69,8 @@ class Meter:
             expanded: states expanded so far; must not fall.
             look_every: expansions between two looks at clock and memory.
         """
-        if expanded >= self._nodes:
-            return f"node limit of {self._nodes}"
+        if expanded >= self.nodes:
+            return f"node limit of {self.nodes}"
         if expanded < self._next_look:
             return None
         self._next_look = expanded + look_every

@@ -5,7 +5,7 @@ A state is an integer, one bit a fact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 
@@ -147,6 +147,21 @@ class Plan:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.actions))
+
+
+def steps_to(state: int, reached: Mapping[int, tuple[int, int]]) -> list[int]:
+    """The operators, by number, that led to ``state``.
+
+    Args:
+        state: where to end.
+        reached: for each state the one before and the operator between; the start has none, or -1.
+    """
+    steps = []
+    before, step = reached.get(state, (state, -1))
+    while step >= 0:
+        steps.append(step)
+        before, step = reached.get(before, (before, -1))
+    return steps[::-1]
 
 
 def plan_of(

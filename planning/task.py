@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 from galley.domain.collection import paused_collection
 from galley.domain.pddl.formula import EQUALITY, Fact, Formula, Literal
 from galley.domain.pddl.model import Domain, Problem
-from galley.planning.grounding.normal_form import FactCondition, conjunction
 from galley.planning.grounding.relaxation import Fixpoint, Reach, impossible_parts
-from galley.planning.grounding.schemas import Instance
+from galley.planning.grounding.schemas import FactCondition, Instance, conjunction
 from galley.planning.limits import Allowance, Limits
 from galley.planning.operators import (
     NEVER,
@@ -245,23 +244,12 @@ class _Masks:
                 neg |= bit
             elif fact in init:
                 return NEVER
-        any_of: list[tuple[Condition, ...]] = []
+        found = [Condition(pre, neg)]
         for choice in condition.any_of:
-            parts = [self.condition(part) for part in choice]
-            parts = [part for part in dict.fromkeys(parts) if part != NEVER]
-            if not parts:
-                return NEVER
-            if Condition() in parts:
-                continue
-            if len(parts) == 1:
-                (part,) = parts
-                pre, neg = pre | part.pre, neg | part.neg
-                any_of += part.any_of
-            else:
-                any_of.append(tuple(parts))
-        if pre & neg:
-            return NEVER
-        return Condition(pre, neg, tuple(dict.fromkeys(any_of)))
+            parts = [each for each in dict.fromkeys(map(self.condition, choice)) if each != NEVER]
+            if Condition() not in parts:
+                found.append(parts[0] if len(parts) == 1 else Condition(any_of=(tuple(parts),)))
+        return all_of(found)
 
     def operator(self, instance: Instance, cost: float) -> Operator:
         """An action as masks; its condition is NEVER where it contradicts itself."""

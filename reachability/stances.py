@@ -63,13 +63,28 @@ def _longest() -> float:
 def shortfall(p_W: Array, stance: Stance, spec: MobileBaseSpec) -> float:
     """Lower bound (m) on how far the flange stays away from p_W (3,) from anywhere in the stance.
 
-    0 means "may be in reach". The foot of the arm is at most |mount| from the base's centre, the
-    base's centre in the stance box within the base's limits; the shoulder is D1 above the foot.
+    0 means "may be in reach".
+    """
+    return float(_shortfall(p_W[None], stance, spec, _longest() + float(np.hypot(A7, DF)))[0])
+
+
+def wrist_shortfall(p_WC: Array, stance: Stance, spec: MobileBaseSpec) -> Array:
+    """The same for where the wrist has to be: on a circle of radius A7 about points (n, 3): (n,).
+
+    The point lies DF behind the flange on its axis.
+    """
+    return _shortfall(p_WC, stance, spec, _longest() + A7)
+
+
+def _shortfall(p_W: Array, stance: Stance, spec: MobileBaseSpec, length: float) -> Array:
+    """How far points (n, 3) are beyond ``length`` (m) from wherever the shoulder can be: (n,).
+
+    The foot of the arm is at most |mount| from the base's centre, the base's centre in the stance
+    box within the base's limits; the shoulder is D1 above the foot.
     """
     low = np.maximum(stance.lower[:2], spec.lower[:2])
     high = np.minimum(stance.upper[:2], spec.upper[:2])
-    away = float(np.linalg.norm(p_W[:2] - np.clip(p_W[:2], low, high)))
-    horizontal = max(0.0, away - float(np.linalg.norm(spec.p_BA[:2])))
-    height = float(p_W[2]) - (spec.p_BA[2] + D1)
-    longest = _longest() + float(np.hypot(A7, DF))  # shoulder to flange
-    return max(0.0, float(np.hypot(horizontal, height)) - longest)
+    away = np.linalg.norm(p_W[:, :2] - np.clip(p_W[:, :2], low, high), axis=1)
+    horizontal = np.maximum(0.0, away - np.linalg.norm(spec.p_BA[:2]))
+    height = p_W[:, 2] - (spec.p_BA[2] + D1)
+    return np.asarray(np.maximum(0.0, np.hypot(horizontal, height) - length))

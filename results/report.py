@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,6 +16,7 @@ from galley import __version__
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.files import write_whole
 from galley.motion.motion import FREE, Motion
+from galley.results.run_folder import REPORT, folder_digests
 from galley.validation.verdict import Verdict
 
 if TYPE_CHECKING:  # it needs the planners, and whoever only reads reports does not
@@ -25,6 +27,7 @@ if TYPE_CHECKING:  # it needs the planners, and whoever only reads reports does 
 SCHEMA_VERSION = 2
 _OURS = ("audit", "executed-states")  # certificates that speak against Galley, not the task
 _PACKAGES = ("numpy", "pybullet", "drake", "pddlgym", "imageio", "imageio-ffmpeg")
+_FORK = {"pybullet": "pybullet-arm64"}  # installed in its place where it has no wheel
 
 
 @dataclass
@@ -37,7 +40,7 @@ class Report:
     seed: int
     options: dict[str, Any]
     inputs: dict[str, str] = field(default_factory=dict)
-    status: str = "failed"
+    status: str = "unfinished"
     goal_reached: bool = False
     plan: tuple[str, ...] = ()
     replay: dict[str, Any] | None = None
@@ -134,7 +137,7 @@ class Report:
                 "faults": list(self.injected),
                 "facts": list(self.final_facts),
             },
-            "validation": self._validation(),
+            "validation": None if self.validation is None else self.validation.as_json(),
             "video": self.video,
             "inputs": self.inputs,
             "scene": self.scene,
@@ -151,13 +154,11 @@ class Report:
         verdicts = [m.record.audit for m in every if m.record.audit is not None]
         return {"motions": len(verdicts), "disagreements": sum(v != FREE for v in verdicts)}
 
-    def _validation(self) -> dict[str, Any] | None:
-        return None if self.validation is None else self.validation.as_json()
-
     def write(self, folder: Path) -> None:
-        """Write report.json into ``folder``, whole or not at all."""
-        text = json.dumps(self.as_json(), indent=1, default=_plain) + "\n"
-        write_whole(folder / "report.json", text)
+        """Write report.json into ``folder``, whole or not at all, with digests of its files."""
+        told = self.as_json() | {"files": folder_digests(folder)}
+        text = json.dumps(told, indent=1, default=_plain) + "\n"
+        write_whole(folder / REPORT, text)
 
 
 def _motion(motion: Motion) -> dict[str, Any]:
@@ -191,10 +192,12 @@ def versions() -> dict[str, str]:
     """Versions of Python, Galley and the packages that results depend on."""
     found = {"python": platform.python_version(), "galley": __version__}
     for name in _PACKAGES:
-        try:
+        found[name] = "missing"
+        with suppress(PackageNotFoundError):
+            if name in _FORK:
+                found[name] = f"{version(_FORK[name])} ({_FORK[name]})"
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "missing"
     return found
 
 

@@ -1,93 +1,223 @@
-"""A run's folder: written under a temporary name, renamed when it is whole."""
+"""A run's folder: one run at a time writes there, and as long as it does a mark says so."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
+import itertools
 import os
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
+from typing import TextIO
 
 from galley.domain.errors import BadInput
+from galley.domain.files import read_bytes, write_fault
 
 REPORT = "report.json"
+UNFINISHED = "UNFINISHED"
+"""File in a folder that is written to. A run that ended, however, has removed it."""
+EARLIER = "earlier"
+"""Folder for what an earlier run left, until the new one has ended."""
 
 
-class RunFolder:
-    """``with RunFolder(path) as folder:`` files go to ``folder.partial``, then it becomes ``path``.
+@contextlib.contextmanager
+def run_folder(path: Path | None, stem: str, marker: str = REPORT) -> Iterator[Path]:
+    """``with run_folder(path, stem) as folder:`` a folder for the files of one run, and no others.
 
-    A folder that an earlier run left at ``path`` is replaced; anything else there is not touched.
-    When the process is killed only the partial folder stays, under its telling name.
+    What an earlier run left there is put away at once, so that it is never taken for this run's;
+    it is removed when this one has ended, and put back if that wrote nothing or raised BadInput.
+
+    Args:
+        path: of the folder; None: a new one, ``new_names(stem)``.
+        marker: a file that only such a folder has.
+
+    Raises:
+        BadInput: it can't be made, or another run writes there.
     """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path.resolve() if os.path.islink(path) else path  # a link stays a link
-        self.partial = self.path.with_name(f".{self.path.name}.partial")
-
-    def __enter__(self) -> RunFolder:
-        shutil.rmtree(self.partial, ignore_errors=True)
+    with claimed(path, stem, marker) as folder:
+        earlier = folder / EARLIER
+        if earlier.is_dir():  # a run was killed here: what it put away stays
+            _remove(_entries(folder))
+        else:
+            old = _entries(folder)
+            earlier.mkdir()
+            _move(old, earlier)
         try:
-            self.partial.mkdir(parents=True)
+            yield folder
+        except BaseException as error:
+            if isinstance(error, BadInput) or not _entries(folder):
+                _remove(_entries(folder))
+                _move(list(earlier.iterdir()), folder)
+                earlier.rmdir()
+                raise
+            if not isinstance(error, KeyboardInterrupt):
+                raise  # the evidence is left where it is
+            _settle(folder)
+            raise
+        _settle(folder)
+
+
+@contextlib.contextmanager
+def claimed(path: Path | None, stem: str, marker: str) -> Iterator[Path]:
+    """``with claimed(path, stem, marker) as folder:`` a folder that no other process has.
+
+    The mark in it is locked, which ends with the process. It stays where the block is cut short by
+    anything but an interrupt or BadInput: what lies there is incomplete.
+
+    Args: as ``run_folder``.
+
+    Raises:
+        BadInput: it can't be made, or another run writes there.
+    """
+    # Folders that are not there yet are removed again if nothing comes of them.
+    above = (Path("runs"),) if path is None else (path, *path.parents)
+    made = [each for each in above if not os.path.lexists(each)]
+    if path is None:
+        path = _new_folder(stem)
+        made.insert(0, path)
+    lock = _lock(path, marker)
+    before, complete = set(path.iterdir()), True
+    try:
+        yield path
+    except (BadInput, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        complete = set(path.iterdir()) == before
+        if isinstance(error, OSError) and not complete:
+            error.add_note(f"what was finished lies in {path}")
+        raise
+    finally:
+        if complete:
+            os.unlink(path / UNFINISHED)
+        lock.close()
+        for folder in made:
+            with contextlib.suppress(OSError):  # something lies there
+                folder.rmdir()
+
+
+def _lock(folder: Path, marker: str) -> TextIO:
+    """The locked mark in a folder, which is made if need be."""
+    mark = folder / UNFINISHED
+    while True:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = open(mark, "a+")  # noqa: SIM115 (as long as the folder is written to)
         except OSError as error:  # a name too long, say
-            raise BadInput.one(self.path, f"can't be made: {error.strerror}") from None
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is not None and not any(self.partial.iterdir()):
-            self.partial.rmdir()
-            return
-        if kind is not None and not issubclass(kind, KeyboardInterrupt):
-            return  # a fault of ours: leave the evidence where it is
-        self._publish()
-
-    def _publish(self) -> None:
-        for half_written in self.partial.glob("*.partial"):  # an interrupt came while it was saved
-            half_written.unlink()
-        old = None
-        if self.path.exists():
-            old = self.path.with_name(f".{self.path.name}.old")
-            shutil.rmtree(old, ignore_errors=True)
-            os.rename(self.path, old)
-        os.rename(self.partial, self.path)
-        if old is not None:
-            shutil.rmtree(old, ignore_errors=True)
+            raise write_fault(folder, error) from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            who = lock.read().partition(": ")[2].strip() or "another run"
+            lock.close()
+            what = f"{who} writes here; wait for its end, or choose another --out"
+            raise BadInput.one(folder, what) from None
+        except OSError:
+            pass  # a file system without locks
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.fstat(lock.fileno()), os.stat(mark)):
+                break
+        lock.close()  # the run that had it has ended, and removed it
+    lock.truncate(0)
+    began = time.strftime("%Y-%m-%d %H:%M:%S")
+    try:
+        lock.write(f"{marker}: a run that began at {began} (process {os.getpid()})\n")
+        lock.flush()
+    except OSError as error:
+        raise write_fault(mark, error) from None
+    return lock
 
 
-def check_destination(path: Path, marker: str = REPORT) -> None:
+def _new_folder(stem: str) -> Path:
+    """A folder of a name that nobody has, made."""
+    for path in new_names(stem):
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise write_fault(path, error) from None
+        return path
+    raise AssertionError("names don't end")
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What a run has written to its folder."""
+    return [each for each in folder.iterdir() if each.name not in (UNFINISHED, EARLIER)]
+
+
+def _settle(folder: Path) -> None:
+    """Remove what was half written when an interrupt came, and what an earlier run left."""
+    _remove(each for each in folder.iterdir() if ".partial" in each.name)
+    shutil.rmtree(folder / EARLIER)
+
+
+def _move(entries: Iterable[Path], to: Path) -> None:
+    for each in entries:
+        os.rename(each, to / each.name)
+
+
+def _remove(entries: Iterable[Path]) -> None:
+    for each in entries:
+        if each.is_dir() and not each.is_symlink():
+            shutil.rmtree(each)
+        else:
+            each.unlink()
+
+
+def check_destination(path: Path | None, stem: str, marker: str = REPORT) -> None:
     """Refuse a destination that would overwrite something that is not a run.
+
+    Args:
+        path: of a folder; None: ``new_names(stem)``.
+        marker: a file that only such a folder has.
 
     Raises:
         BadInput: ``path`` is a file, a folder with other things in it, or can't be written.
     """
+    path = path or next(new_names(stem))
     if path.name in ("", ".."):
         raise BadInput.one(path, "can't be replaced; --out names a folder of its own")
     if os.path.lexists(path) and not os.path.isdir(path):
         raise BadInput.one(path, "is a file; --out names a folder")
-    if os.path.isdir(path) and any(path.iterdir()) and not (path / marker).is_file():
+    if os.path.isdir(path) and any(path.iterdir()) and not _is_ours(path, marker):
         raise BadInput.one(path, "holds other files and no run; choose another --out")
-    parent = path.resolve().parent
-    while not os.path.exists(parent):  # unlike Path.exists, no error for a name too long
-        parent = parent.parent
-    if not parent.is_dir() or not os.access(parent, os.W_OK):
-        raise BadInput.one(path, f"can't be written: {parent} is not a writable folder")
+    folder = path.resolve()
+    while not os.path.exists(folder):  # unlike Path.exists, no error for a name too long
+        folder = folder.parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise BadInput.one(path, f"can't be written: {folder} is not a writable folder")
 
 
-def new_name(stem: str) -> Path:
-    """``runs/<stem>-<date>-<time>``, in the folder where the user is; a number if that is taken."""
+def _is_ours(folder: Path, marker: str) -> bool:
+    """Whether a run of this kind ended in a folder, or was cut short there."""
+    mark = folder / UNFINISHED
+    if (folder / marker).is_file() or not mark.is_file():
+        return (folder / marker).is_file()
+    text = mark.read_bytes()  # empty: cut short while it was written
+    return not text or text.startswith(f"{marker}: ".encode())
+
+
+def new_names(stem: str) -> Iterator[Path]:
+    """``runs/<stem>-<date>-<time>``, in the folder where the user is; with numbers, if taken."""
     name = f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}"
-    path, k = Path("runs") / name, 2
-    while path.exists():
-        path, k = Path("runs") / f"{name}-{k}", k + 1
-    return path
+    yield Path("runs") / name
+    yield from (Path("runs") / f"{name}-{k}" for k in itertools.count(2))
 
 
 def digests(files: Iterable[str]) -> dict[str, str]:
     """SHA-256 of the files that a run was made from, so that a later check sees a change."""
-    return {file: hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in sorted(files)}
+    return {file: hashlib.sha256(read_bytes(file)).hexdigest() for file in sorted(files)}
+
+
+def folder_digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of the files that a run wrote, by their names in its folder; not of its report."""
+    return {
+        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
+        for top in sorted(_entries(folder))
+        for file in (sorted(top.rglob("*")) if top.is_dir() else (top,))
+        if file.is_file() and top.name != REPORT and ".partial" not in file.name
+    }

@@ -12,31 +12,30 @@ from typing import Any
 
 import numpy as np
 
-from galley.domain.errors import BadInput, InputError, read_bytes, read_text
-from galley.domain.frames import Array
+from galley.domain.errors import BadInput, InputError
+from galley.domain.files import read_bytes, read_text
 from galley.domain.log import Log
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.model import Domain, Problem
 from galley.domain.pddl.reader import read_domain, read_problem
-from galley.domain.pddl.sexpr import SList, parse_sexprs
+from galley.domain.pddl.syntax import SList, parse_sexprs
 from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.domain.state import State, initial_state
-from galley.motion.effects import effects
 from galley.motion.motion import Motion
 from galley.motion.path import Path as JointPath
+from galley.motion.sequence import states_along
 from galley.motion.trajectory.archive import read_archive
 from galley.motion.trajectory.store import load_motions
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.planning import GroundAction, validate_actions
-from galley.results.run_folder import REPORT
+from galley.results.run_folder import REPORT, UNFINISHED
 from galley.robots.model import RobotModel
 from galley.robots.panda.models import mobile_panda
 from galley.validation import Goal
 
 STATES, STORE = "states.npz", "trajectories.npz"
-_GAP = 1e-3  # m or rad between a motion's start and where the one before it ended
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,7 @@ class Stored:
     Attributes:
         file: the log's. goal: None where no problem is known.
         changes: a sentence for each input file that is not what it was.
+        mixed: a sentence for each file of the folder that is not the one its report tells of.
     """
 
     file: Path
@@ -53,6 +53,7 @@ class Stored:
     scene: Scene
     goal: Goal | None
     changes: tuple[str, ...]
+    mixed: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ def read_stored(
         BadInput: something is missing, malformed, or does not fit together.
     """
     if os.path.isdir(run):
+        _check_ended(run)
         file = run / STATES
         if not file.is_file():
             raise BadInput.one(run, f"holds no {STATES}: it is no run, or nothing was executed")
@@ -108,8 +110,10 @@ def read_stored(
         _check_bound(scene, problem)
         goal = Goal(domain, problem, _symbols(path, report, domain, problem))
     replaced = {"scene": scene_file, "domain": domain_file, "problem": problem_file}
-    others = {str(report.get(key)) for key, value in replaced.items() if value is not None}
-    return Stored(file, log, scene, goal, _changes(path, report, others))
+    named = (report.get(key) for key, value in replaced.items() if value is not None)
+    others = {name for name in named if isinstance(name, str)}
+    mixed = _mixed(path, report)
+    return Stored(file, log, scene, goal, _changes(path, report, others), mixed)
 
 
 def read_recorded(path: Path, scene_file: Path | None = None) -> Recorded:
@@ -126,11 +130,15 @@ def read_recorded(path: Path, scene_file: Path | None = None) -> Recorded:
         BadInput: something is missing, malformed, or does not fit together.
     """
     file = path / STORE if os.path.isdir(path) else path
+    if file.name == STORE:
+        _check_ended(file.parent)
     archive = read_archive(file)
     if not archive.curves:
         raise BadInput.one(file, "holds no motion: the goal held already")
     report_path = file.parent / REPORT
     report = _report(report_path) if file.name == STORE else {}
+    for what in _mixed(report_path, report, (STORE,)):
+        raise BadInput.one(file, what)
     kitchen = KITCHEN / "kitchen.yaml"
     scene = load_scene(_file(report_path, report, "scene", scene_file) or kitchen)
     robot = mobile_panda(scene.robot.base)
@@ -144,8 +152,8 @@ def read_recorded(path: Path, scene_file: Path | None = None) -> Recorded:
         return Recorded(file, alone, tuple("" for _ in alone), scene, robot, states, False)
     motions = load_motions(file)
     plan = report.get("plan", [])
-    if not isinstance(plan, list):
-        raise BadInput.one(report_path, "is not the report of a run")
+    if not isinstance(plan, list) or not all(isinstance(line, str) for line in plan):
+        raise BadInput.one(report_path, "'plan' must be a list of texts")
     actions = [plan[m.action_index] if 0 <= m.action_index < len(plan) else "" for m in motions]
     lines = tuple(f"{a} | {m.phase}" for a, m in zip(actions, motions, strict=True))
     states = _states(file, motions, scene, robot)
@@ -153,6 +161,13 @@ def read_recorded(path: Path, scene_file: Path | None = None) -> Recorded:
 
 
 # -- the report ------------------------------------------------------------------------------------
+
+
+def _check_ended(folder: Path) -> None:
+    """Raise BadInput if a run still writes to its folder, or was killed before it ended."""
+    if os.path.exists(folder / UNFINISHED):
+        what = f"its run has not ended, or was cut short (see {UNFINISHED}): files may be missing"
+        raise BadInput.one(folder, what)
 
 
 def _report(path: Path) -> dict[str, Any]:
@@ -251,6 +266,24 @@ def _changes(path: Path, report: dict[str, Any], others: set[str]) -> tuple[str,
     return tuple(found)
 
 
+def _mixed(path: Path, report: dict[str, Any], only: Sequence[str] = ()) -> tuple[str, ...]:
+    """Which files beside the report are not those that it tells of; one that is gone may be.
+
+    Args:
+        only: these files; empty: all.
+    """
+    told = report.get("files", {})
+    if not isinstance(told, dict):
+        raise BadInput.one(path, "'files' must map files to their SHA-256")
+    return tuple(
+        f"{name} is not the file that {path} tells of: it was changed, or comes from another run"
+        for name, digest in told.items()
+        if (not only or name in only)
+        and os.path.isfile(path.parent / name)
+        and hashlib.sha256(read_bytes(path.parent / name)).hexdigest() != digest
+    )
+
+
 # -- motions ---------------------------------------------------------------------------------------
 
 
@@ -281,32 +314,7 @@ def _states(
     file: Path, motions: tuple[Motion, ...], scene: Scene, robot: RobotModel
 ) -> tuple[State, ...]:
     """Where each motion begins when they run one after another, what is attached in the hand."""
-    state, found = initial_state(scene), []
-    known = {"item": scene.item_index, "joint": scene.joint_index}
-    for k, motion in enumerate(motions):
-        for attachment in motion.attachments:
-            if attachment.name not in known.get(attachment.kind, {}):
-                what = f"motion {k} moves '{attachment.name}', which {scene.source} does not have"
-                raise BadInput.one(file, what)
-    for k, motion in enumerate(motions):
-        path, trajectory = motion.path, motion.trajectory
-        size = robot.group(motion.group).size
-        if path.waypoints.shape[1] != size:
-            what = f"motion {k} has waypoints of {path.waypoints.shape[1]} joints, not {size}"
-            raise BadInput.one(file, what)
-        if not _near(trajectory.start, path.start) or not _near(trajectory.end, path.end):
-            raise BadInput.one(file, f"motion {k}: its trajectory does not follow its waypoints")
-        if not _near(trajectory.start, state.q[robot.slice(motion.group)]):
-            raise BadInput.one(
-                file,
-                f"motion {k} does not begin where the robot is by then; was it planned in "
-                f"another scene than {scene.source}?",
-            )
-        model = effects(scene, robot, motion, state)
-        found.append(model.state)
-        state = model.at(path.end)
-    return tuple(found)
-
-
-def _near(a: Array, b: Array) -> bool:
-    return bool(np.abs(a - b).max() <= _GAP)
+    try:
+        return states_along(scene, robot, motions, initial_state(scene))
+    except ValueError as error:
+        raise BadInput.one(file, str(error)) from None

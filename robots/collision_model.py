@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from galley.domain.frames import Array, frozen
 from galley.robots.files import cache_folder, keep
 from galley.robots.model import RobotModel
-from galley.robots.spheres.covering import VERSION, Covering
-from galley.robots.spheres.store import covering_of
+from galley.robots.spheres.covering import VERSION, Covering, covering_of
 from galley.robots.urdf_reader import Ints, LinkShape, Tree, link_shapes, read_tree
 
 Arrays = Mapping[str, Any]
@@ -111,24 +110,16 @@ def _model(
     for k, (link, own) in enumerate(plain.items()):
         frame, X_FL = tree.link(link)
         solids += [SolidOnFrame(len(links) + k, frame, s, frozen(X_FL @ s.X_LS)) for s in own]
+    made: dict[str, Any] = {
+        k: frozen(v) if v.dtype.kind == "f" else v for k, v in arrays.items() if k != "links"
+    }
     return CollisionModel(
-        tree,
-        names,
-        arrays["part_frame"],
-        frozen(arrays["part_ball"]),
-        arrays["part_cluster"],
-        frozen(arrays["cluster_ball"]),
-        arrays["cluster_sphere"],
-        frozen(arrays["spheres"]),
-        frozen(arrays["part_excess"]),
-        arrays["part_hull"],
-        arrays["hull_vertex"],
-        arrays["hull_plane"],
-        frozen(arrays["vertices"]),
-        frozen(arrays["planes"]),
-        tuple(solids),
-        _checked(names, tree, allowed),
-        _carries(tree),
+        tree=tree,
+        names=names,
+        solids=tuple(solids),
+        checked=_checked(names, tree, allowed),
+        carries=_carries(tree),
+        **made,
     )
 
 

@@ -102,6 +102,12 @@ class RobotModel:
         return sum(group.size for group in self.groups)
 
     @property
+    def limits(self) -> tuple[Array, Array]:
+        """Lower and upper position limits of q (n,), (n,)."""
+        whole = joined(self.name, list(self.groups))
+        return whole.lower, whole.upper
+
+    @property
     def joints(self) -> tuple[str, ...]:
         """All joint names in the order of q."""
         return tuple(joint for group in self.groups for joint in group.joints)
@@ -126,9 +132,6 @@ class RobotModel:
             if any(a.stop != b.start for a, b in itertools.pairwise(parts)):
                 raise KeyError(f"the groups of '{name}' do not follow each other in q")
             return slice(parts[0].start, parts[-1].stop)
-        start = 0
-        for group in self.groups:
-            if group.name == name:
-                return slice(start, start + group.size)
-            start += group.size
-        raise KeyError(f"no joint group '{name}', there are {[g.name for g in self.groups]}")
+        group, names = self.group(name), [each.name for each in self.groups]
+        start = sum(each.size for each in self.groups[: names.index(name)])
+        return slice(start, start + group.size)

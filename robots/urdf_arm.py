@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from galley.domain.frames import Array, frozen, inverse, rpy
-from galley.robots.meshes import Hull, as_obj, hull
+from galley.domain.meshes import Hull, hull
+from galley.robots.meshes import as_obj
 from galley.robots.model import InverseKinematics, JointGroup, RobotModel
 from galley.robots.urdf_reader import LinkShape, Tree, joined_link, link_shapes, read_tree
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen, inverse, rotation_rpy, transform
-from galley.robots.meshes import Hull, hull, mesh_points
+from galley.domain.meshes import Hull, hull, mesh_points
 
 Ints = NDArray[np.int64]
 Kind = Literal["box", "cylinder", "sphere", "hull"]

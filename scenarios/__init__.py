@@ -4,7 +4,6 @@
 scenario      a YAML file                  -> Scenario               BadInput with its place
               Expectation, report          -> why it is wrong, if it is
 outcome       Scenario, seed               -> Outcome                one run of the engine
-picture       Scenario, run folder         -> a PNG of how it ended
 ```
 """
 

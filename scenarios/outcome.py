@@ -16,9 +16,8 @@ from galley.domain.log import Log
 from galley.domain.scene.model import Binding, Scene
 from galley.domain.scene.reader import load_scene
 from galley.engine import Options, run
+from galley.results.stored import STATES
 from galley.scenarios.scenario import Scenario, judge
-
-STATES = "states.npz"
 
 
 @dataclass(frozen=True)

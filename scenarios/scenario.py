@@ -13,11 +13,12 @@ import yaml
 
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.failure import FailureKind
+from galley.domain.files import read_text
 from galley.domain.pddl.model import Domain
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
-from galley.domain.scene.yaml_reader import Entry, Reader
+from galley.domain.scene.yaml_reader import LARGEST_SCENE, Entry, Reader
 from galley.domain.shipped import KITCHEN, SCENARIOS
 
 VERSION = 1
@@ -211,8 +212,8 @@ def _files(paths: Iterable[str | Path], faults: list[InputError]) -> list[Path]:
 def _is_scenario(path: Path) -> bool:
     """Whether the file says so, or is too broken to say."""
     try:
-        data = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError):
+        data = yaml.compose(read_text(path, LARGEST_SCENE), Loader=yaml.SafeLoader)
+    except (BadInput, yaml.YAMLError, RecursionError):
         return True  # the reader says what is wrong
     if not isinstance(data, yaml.MappingNode):
         return False

@@ -1,8 +1,8 @@
 """Skills: one file a skill. ``refine`` turns a symbolic action into Motions, or a Failure.
 
 - ``skill``: what a skill is; ``SKILLS`` here registers one for each PDDL action
-- ``navigate``, ``pick``, ``place``, ``stow``, ``drawer``, ``symbolic``: those of the two domains;
-  ``own``: a user's
+- ``navigate``, ``pick``, ``place``, ``stow``, ``drawer``, ``symbolic``: those of the two domains
+- ``own``: a user's; ``guarded``: as they are called
 
 What they are made of:
 

@@ -19,9 +19,8 @@ from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.manipulation.reach import stances
 from galley.skills.skill import BoundAction, LooksAhead, stance_of
-from galley.skills.solving.build import Builder, folded
 from galley.skills.solving.proof import grip
-from galley.skills.solving.step import here
+from galley.skills.solving.step import Builder, folded, here
 from galley.skills.solving.workbench import Workbench
 
 _GOALS = 2  # drives tried with different stances

@@ -1,119 +1,137 @@
 """Loads a user's own skills from a Python file: an action's name, and what carries it out."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import hashlib
 import importlib.util
 import re
 import sys
-import traceback
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import astuple
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 
-from galley.domain.errors import BadInput, InputError, read_text
-from galley.domain.failure import Failure, FailureKind
-from galley.skills.skill import Skill
+from galley.domain.errors import BadInput, InputError, did_you_mean
+from galley.domain.files import read_text
+from galley.skills.guarded import GuardedSkill, described, guarded
+from galley.skills.skill import Role, Skill
 
 _TABLE = "SKILLS"
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _KINDS = ("item", "furniture", "hand")
 
 
-def load_skills(path: str | Path) -> dict[str, Skill]:
+def load_skills(
+    path: str | Path, actions: Collection[str] | None = None
+) -> dict[str, GuardedSkill]:
     """The skills of a Python file: its top-level ``SKILLS``, PDDL action name to ``Skill``.
 
     The file is run once, under a module name of its own. Files beside it are not importable.
 
+    Args:
+        path: the file.
+        actions: the domain's, which the skills are for; None for any.
+
     Raises:
-        BadInput: the file is missing, is no Python, raises while it is run, or its ``SKILLS`` is
-            missing or holds anything else; with the line where that can be told.
+        BadInput: the file is missing, is no Python, raises or closes stdout while it is run, or its
+            ``SKILLS`` is missing or holds anything else; with the line where that can be told.
     """
-    text = read_text(path)
-    tree, code = _compiled(path, text)
-    module = _run(path, code)
+    file, text = str(path), read_text(path)
+    tree = _parsed(file, text)
+    module = _run(file, tree)
     lines = _lines(tree)
     if not hasattr(module, _TABLE):
         what = f"defines no {_TABLE}; write {_TABLE} = {{'wipe': Wipe()}} for an action 'wipe'"
         raise BadInput.one(path, what)
-    table = getattr(module, _TABLE)
     at = lines.get(_TABLE)
-    if not isinstance(table, Mapping) or not table:
-        what = f"{_TABLE} is {_a(table)}, expected a dict of action name to skill, not empty"
-        raise BadInput.one(path, what, at)
     errors: list[InputError] = []
-    found: dict[str, Skill] = {}
-    for name, skill in table.items():
-        fault = _fault(name, skill)
-        if fault is None:
-            found[name] = skill
-        else:
-            errors.append(InputError(str(path), lines.get(f"{_TABLE}.{name}", at), None, fault))
+    found: dict[str, GuardedSkill] = {}
+    with guarded(file, at, f"{_TABLE} can't be read: "):
+        table = getattr(module, _TABLE)
+        entries = dict(table) if isinstance(table, Mapping) else {}
+        for name, skill in entries.items():
+            line = lines.get(f"{_TABLE}.{name}", at)
+            fault = _fault(name, skill, actions)
+            if fault is None:
+                found[name] = GuardedSkill(skill, name, file, line)
+            else:
+                errors.append(InputError(file, line, None, fault))
     if errors:
         raise BadInput(errors)
+    if not found:
+        kind = "empty" if isinstance(table, Mapping) else described(table)
+        what = f"{_TABLE} is {kind}, expected a dict of action name to skill, not empty"
+        raise BadInput.one(path, what, at)
     return found
 
 
-def raised_in(path: str | Path, error: BaseException) -> Failure | None:
-    """What to say of an exception that a user's skill raised; None if it came from elsewhere."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if Path(frame.filename) == Path(path)]
-    if not own:
-        return None
-    what = f"{path}:{own[-1].lineno}: the skill raised {type(error).__name__}: {error}"
-    return Failure(FailureKind.BAD_INPUT, what, (str(path),))
-
-
-def _compiled(path: str | Path, text: str) -> tuple[ast.Module, CodeType]:
+def _parsed(file: str, text: str) -> ast.Module:
     try:
-        tree = ast.parse(text, str(path))
-        return tree, compile(tree, str(path), "exec", dont_inherit=True)
+        tree = ast.parse(text, file)
+        compile(tree, file, "exec", dont_inherit=True)  # finds what only a whole module shows
+        return tree
     except SyntaxError as error:
         what = f"is no Python: {error.msg}"
-        raise BadInput.one(path, what, error.lineno, error.offset or None) from None
+        raise BadInput.one(file, what, error.lineno, error.offset or None) from None
     except (ValueError, RecursionError, MemoryError) as error:  # a NUL; nested too deeply
-        raise BadInput.one(path, f"is no Python: {error}") from None
+        raise BadInput.one(file, f"is no Python: {error}") from None
 
 
-def _run(path: str | Path, code: CodeType) -> ModuleType:
-    """The module, run. Its name can't clash with another's: it holds the file's whole path."""
-    place = Path(path).resolve()
+def _run(file: str, tree: ast.Module) -> ModuleType:
+    """The module, run. Its name can't clash with another's: it holds the file's whole path.
+
+    One statement at a time, so that a fault that raises nothing has a line too.
+    """
+    place = Path(file).resolve()
     name = "galley_own_skills_" + hashlib.sha256(str(place).encode()).hexdigest()[:16]
     spec = importlib.util.spec_from_file_location(name, place)
     module = ModuleType(name) if spec is None else importlib.util.module_from_spec(spec)
     module.__file__ = str(place)
+    module.__doc__ = ast.get_docstring(tree)
     before = sys.modules.get(name)
     sys.modules[name] = module  # dataclasses look their module up
+    flags = 0
     try:
-        exec(code, module.__dict__)
-    except (Exception, SystemExit) as error:
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+                for each in node.names:
+                    flags |= getattr(__future__, each.name).compiler_flag
+            code = compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True)
+            with guarded(file, node.lineno, "fails while it is read: "):
+                exec(code, module.__dict__)
+    except BaseException:
         if before is None:
             del sys.modules[name]
         else:
             sys.modules[name] = before
-        own = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
-        line = own[-1].lineno if own else None
-        said = str(error).splitlines()
-        what = f"fails while it is read: {type(error).__name__}" + (f": {said[0]}" if said else "")
-        raise BadInput.one(path, what, line) from None
+        raise
     return module
 
 
-def _fault(name: object, skill: object) -> str | None:
+def _fault(name: object, skill: object, actions: Collection[str] | None) -> str | None:
     """What is wrong with one entry, or None."""
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:
         return (
             f"{name!r} is not the name of a PDDL action: a lower-case letter, then lower-case "
             f"letters, digits, '-' and '_'"
         )
+    if actions is not None and name not in actions:
+        hint = did_you_mean(name, actions) or f"; it has {', '.join(sorted(actions))}"
+        return f"the domain has no action '{name}'{hint}"
     if isinstance(skill, type) and issubclass(skill, Skill):
         return f"'{name}' is the class {skill.__name__}, expected an instance: {skill.__name__}()"
     if not isinstance(skill, Skill):
-        return f"'{name}' is {_a(skill)}, expected an instance of galley.skills.Skill"
+        return f"'{name}' is {described(skill)}, expected an instance of galley.skills.Skill"
     kinds = getattr(skill, "parameters", None)
     if not isinstance(kinds, tuple) or any(kind not in _KINDS for kind in kinds):
         return f"'{name}' needs parameters, a tuple of {', '.join(map(repr, _KINDS))}"
+    if not isinstance(skill.role, Role) or not all(
+        each is None or (isinstance(each, int) and 0 <= each < len(kinds))
+        for each in astuple(skill.role)
+    ):
+        return f"'{name}' needs as role a Role of positions of parameters, below {len(kinds)}"
     return None
 
 
@@ -133,10 +151,3 @@ def _lines(tree: ast.Module) -> dict[str, int]:
                 if isinstance(key, ast.Constant):
                     found[f"{_TABLE}.{key.value!s}"] = key.lineno
     return found
-
-
-def _a(value: object) -> str:
-    kind = type(value).__name__
-    if isinstance(value, Mapping) and not value:
-        return "empty"
-    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"

@@ -6,7 +6,7 @@ journal   job, digest, result         -> a line of a JSONL file    read again by
 ```
 """
 
-from galley.sweeps.engines import ENGINES, Lost, MissingRay, Progress, cores, sweep
+from galley.sweeps.engines import ENGINES, Lost, MissingRay, cores, sweep
 from galley.sweeps.journal import Journal, digest
 
-__all__ = ["ENGINES", "Journal", "Lost", "MissingRay", "Progress", "cores", "digest", "sweep"]
+__all__ = ["ENGINES", "Journal", "Lost", "MissingRay", "cores", "digest", "sweep"]

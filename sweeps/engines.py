@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 logger = logging.getLogger(__name__)
 ENGINES = ("process", "ray")
@@ -32,7 +32,6 @@ _MISSING = "--engine ray needs Ray: pip install 'galley-tamp[ray]'"
 
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
-_Told = TypeVar("_Told", contravariant=True)
 
 
 @dataclass(frozen=True)
@@ -51,14 +50,6 @@ class MissingRay(RuntimeError):
     """Ray is not installed; the message says how to install it."""
 
 
-class Progress(Protocol[_Told]):
-    """Hears of each job when it is done."""
-
-    def __call__(self, index: int, result: _Told | Lost) -> None:
-        """The job at ``index`` is done."""
-        ...
-
-
 def cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -69,7 +60,7 @@ def sweep(
     jobs: Sequence[_Job],
     workers: int | None = None,
     engine: str = "process",
-    progress: Progress[_Result] | None = None,
+    progress: Callable[[int, _Result | Lost], None] | None = None,
 ) -> list[_Result | Lost]:
     """The function's result for every job, in the order of the jobs.
 
@@ -80,8 +71,8 @@ def sweep(
             this process.
         engine: ``process``: processes of this machine; ``ray``: Ray, started here for the sweep
             unless it runs already or RAY_ADDRESS says where.
-        progress: told of each result as it comes, which is not the order of the jobs. What it was
-            told is what remains when the sweep is interrupted.
+        progress: told index and result of each job as it comes, which is not the order of the jobs.
+            What it was told is what remains when the sweep is interrupted.
 
     Returns:
         A result for every job. ``Lost`` for one that raised, or whose worker died twice over it.

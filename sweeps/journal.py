@@ -12,6 +12,7 @@ from typing import Any
 
 import galley
 from galley.domain.errors import BadInput
+from galley.domain.files import read_bytes, write_fault
 
 _JOB, _SETTINGS = "job", "settings"  # keys of a line, beside those of the result
 
@@ -52,7 +53,7 @@ class Journal:
         """Keep the result of a job; after a line that was half written, on a new one.
 
         Raises:
-            BadInput: it can't be written.
+            BadInput, OSError: it can't be written (``domain.files.write_fault``).
         """
         line = json.dumps({_JOB: name, _SETTINGS: settings, **result}) + "\n"
         try:
@@ -62,7 +63,7 @@ class Journal:
                     line = "\n" + line
                 stream.write(line.encode())
         except OSError as error:
-            raise BadInput.one(self.path, f"can't be written: {error.strerror}") from None
+            raise write_fault(self.path, error) from None
 
     def clear(self) -> None:
         """Begin anew."""
@@ -98,10 +99,7 @@ def digest(files: Iterable[str | Path], *settings: object) -> str:
     """
     found = hashlib.sha256(_code())
     for file in sorted(map(str, files)):
-        try:
-            found.update(hashlib.sha256(Path(file).read_bytes()).digest())
-        except OSError as error:
-            raise BadInput.one(file, f"can't be read: {error.strerror}") from None
+        found.update(hashlib.sha256(read_bytes(file)).digest())
     found.update(repr(settings).encode())
     return found.hexdigest()[:16]
 

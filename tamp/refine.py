@@ -160,9 +160,6 @@ class Refinement:
         self._streams[k] += 1
         self.attempts += 1
         found = self.skills[action.name].refine(self.bench, action, self.plan[k + 1 :], state, rng)
-        if not isinstance(found, tuple | Failure):
-            what = f"the skill '{action.name}' returned {found!r}, expected motions or a Failure"
-            found = Failure(FailureKind.BAD_INPUT, what, (action.name,))
         if isinstance(found, Failure):
             failed = found.within(str(action))
             self.progress(action, str(found))

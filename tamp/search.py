@@ -185,6 +185,8 @@ class Search:
         if refused is not None:
             self.task_s += time.perf_counter() - clock
             return refused
+        self._prover = Prover(self.bench, self.bindings, self.skills, self.start)
+        self._tried: list[Failure] = []  # what grids said where nothing could be proven
         self._given_up: set[Key] = set()  # suspicions that leave no plan: tried around from now on
         self._active: list[_Active] = []
         self._known: dict[tuple[GroundAction, ...], _Active] = {}
@@ -262,10 +264,14 @@ class Search:
             found = shortest(ground(self.domain, self.problem), self.node_limit)
             return found if isinstance(found, Failure) else self._source.failure
         needed = core(self._seen, self.lessons, self._given_up)
-        prover = Prover(self.bench, self.bindings, self.skills, self.start)
+        prover = self._prover
         refused = refusal(needed, prover.prove)
         if refused is not None:
             return refused
+        for lesson in needed:
+            tried = None if prover.prove(lesson).proven else prover.tried(lesson)
+            if tried is not None:
+                self._tried.append(tried)
         self._given_up |= {each.key for each in needed if not each.proven}
         self._adviser.silent = True
         self._source = self._new_source()
@@ -319,10 +325,14 @@ class Search:
             worst = self._active[0].refinement.worst
         if worst is not None:
             message += f"; got furthest: {worst}"
+        message += "".join(f"; {each}" for each in dict.fromkeys(t.message for t in self._tried))
         numbers = {"plans": float(self.skeletons), "refinements": float(self.refinements)}
-        return Failure(
-            FailureKind.BUDGET, message, worst.objects if worst is not None else (), numbers
-        )
+        objects = worst.objects if worst is not None else ()
+        if self._tried:
+            numbers["pairs"] = max(each.numbers["pairs"] for each in self._tried)
+            objects = tuple(dict.fromkeys((*objects, *(n for t in self._tried for n in t.objects))))
+        evidence = tuple(part for each in self._tried for part in each.evidence)
+        return Failure(FailureKind.BUDGET, message, objects, numbers, evidence=evidence)
 
 
 @dataclass(eq=False)

@@ -9,6 +9,7 @@ import fcntl
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -217,6 +218,20 @@ def run_default_task(place: Path, hash_seed: str) -> PhysicsRun:
     return PhysicsRun(place / "run", done.stdout)
 
 
+def once_per_session(tmp_path_factory, name: str, make: Callable[[Path], object]) -> Path:
+    """The folder ``name`` that ``make`` filled, made by the first worker that asks for it."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    place, made = base / name, base / f"{name}.made"
+    with (base / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            make(place)
+            made.touch()
+    return place
+
+
 @pytest.fixture(scope="session")
 def physics_run(tmp_path_factory) -> PhysicsRun:
     """The default task under physics, run once for all workers of this session.
@@ -227,15 +242,12 @@ def physics_run(tmp_path_factory) -> PhysicsRun:
     given = os.environ.get("GALLEY_DEFAULT_RUN")
     if given:
         return PhysicsRun(Path(given) / "run", Path(f"{given}.txt").read_text())
-    base = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        base = base.parent
-    place, printed = base / "default-task", base / "default-task.txt"
-    with (base / "default-task.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not printed.exists():
-            printed.write_text(run_default_task(place, "1").out)
-    return PhysicsRun(place / "run", printed.read_text())
+    place = once_per_session(
+        tmp_path_factory,
+        "default-task",
+        lambda place: place.with_suffix(".txt").write_text(run_default_task(place, "1").out),
+    )
+    return PhysicsRun(place / "run", place.with_suffix(".txt").read_text())
 
 
 @pytest.fixture(scope="session")

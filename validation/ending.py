@@ -1,4 +1,4 @@
-"""How a run ends: everything at rest, everything on something or in the hand."""
+"""How a run ends: everything at rest, and what is in the hand."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from galley.validation.circumstances import over_window
 from galley.validation.stage import Stage
 from galley.validation.tolerances import Tolerances
 from galley.validation.verdict import Violation
-
-_UP = 0.5  # z of a normal that carries: supports are flatter than 60 degrees
 
 
 @dataclass(frozen=True)
@@ -42,27 +40,7 @@ def ending(stage: Stage, log: Log, tolerances: Tolerances) -> Ending:
         and all(stage.near(item.name, finger, tolerances.grip) for finger in stage.robot.fingers)
         for k, item in enumerate(scene.items)
     )
-    end = float(log.time[-1])
-    for k, item in enumerate(scene.items):
-        if log.held[-1] == k:
-            if not gripped[k]:
-                what = f"{item.name} is said to be held, but the fingers are not at it"
-                violations.append(Violation(end, what, "floating"))
-        elif not _supported(stage, item.name, tolerances):
-            what = f"{item.name} ends with nothing under it"
-            violations.append(Violation(end, what, "floating"))
     return Ending(still, gripped, tuple(violations))
-
-
-def _supported(stage: Stage, name: str, tolerances: Tolerances) -> bool:
-    """Whether furniture or another item is right under an item."""
-    others = [body.name for body in stage.scene.bodies]
-    others += [item.name for item in stage.scene.items if item.name != name]
-    return any(
-        near.normal_z > _UP
-        for other in others
-        for near in stage.near(name, other, tolerances.support)
-    )
 
 
 def _at_rest(

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
@@ -321,14 +319,5 @@ def _reach(shape: Shape, direction: Array) -> float:
     if shape.kind == "cylinder":
         radius, length = shape.size
         return centre + float(radius * np.hypot(d[0], d[1]) + 0.5 * length * abs(d[2]))
-    assert shape.mesh is not None
-    return centre + float((_vertices(shape.mesh) @ d).max() * shape.size[0])
-
-
-@lru_cache(maxsize=64)
-def _vertices(path: Path) -> Array:
-    """Vertices (n, 3) of an OBJ file."""
-    lines = (
-        line.split() for line in path.read_text(encoding="utf-8", errors="replace").split("\n")
-    )
-    return np.array([[float(w) for w in words[1:4]] for words in lines if words[:1] == ["v"]])
+    assert shape.points is not None
+    return centre + float((shape.points @ d).max())

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.domain.log import Log
-from galley.domain.scene.model import WORLD, Scene
-from galley.validation.circumstances import noticed, over_window, pushed, spread
-from galley.validation.poses import relative, turn_between
+from galley.domain.scene.model import WORLD, Item, Scene
+from galley.validation.circumstances import noticed, pushed
+from galley.validation.poses import carried_along, corners, relative, turn_between
 from galley.validation.stage import Stage
 from galley.validation.tolerances import Tolerances
 from galley.validation.verdict import Violation
@@ -24,7 +24,9 @@ from galley.validation.verdict import Violation
 Put = Callable[[int], None]
 """Sets the state of a sample, by its index."""
 _LOOKS = 5  # samples between two looks at whether something is near: it moves 2 cm in them at most
-_FALLEN = 5e-4  # m lower than before: gravity did it
+_MEAN = 2  # samples to either side, over which a speed is a mean
+_COASTING = 0.03  # m/s: what goes on by itself is faster; friction stops what is slower at once
+_ENERGY = 2e-4  # J/kg that its noise amounts to
 _STIRRED = 5e-4  # m within a window: it may have pushed something
 
 
@@ -51,7 +53,7 @@ def slips(scene: Scene, log: Log, hands: Array, tolerances: Tolerances) -> Slips
             away = np.linalg.norm(X_HI[:, :3] - X_HI[0, :3], axis=1)
             turned = turn_between(X_HI[:1, 3:], X_HI[:, 3:])
             most = max(most, float(away.max()))
-            leaps = np.linalg.norm(np.diff(X_HI[:, :3], axis=0), axis=1)
+            leaps = _farthest(np.diff(carried_along(X_HI, corners(item.size)), axis=0))
             over = (away > tolerances.slip) | (turned > tolerances.slip_turn)
             over[1:] |= leaps > tolerances.slip_step
             if over.any():
@@ -83,7 +85,8 @@ def jumps(scene: Scene, log: Log, tolerances: Tolerances) -> tuple[Violation, ..
     found = []
     fall = float(np.linalg.norm(scene.physics.gravity)) * log.period
     for index, item in enumerate(scene.items):
-        speed = np.linalg.norm(np.diff(log.items[:, index, :3], axis=0), axis=1) / log.period
+        places = carried_along(log.items[:, index], corners(item.size))
+        speed = np.linalg.norm(np.diff(places, axis=0), axis=2).max(axis=1) / log.period
         gain = np.diff(speed, prepend=0.0)
         over = gain > tolerances.jump + fall
         if over.any():
@@ -102,7 +105,8 @@ def own_motion(
     found = []
     for index, item in enumerate(scene.items):
         loose = (log.held[1:] != index) & (log.held[:-1] != index)
-        moved = _least_moved(log.items[:, index], furniture, 1)
+        places = _seen_from(log.items[:, index], item.size, furniture)
+        moved = np.min([_farthest(p[1:] - p[:-1]) for p in places], axis=0)
         over = loose & (moved > tolerances.own_motion)
         if over.any():
             k = int(np.argmax(over))
@@ -114,80 +118,144 @@ def own_motion(
 def moved_alone(
     stage: Stage, put: Put, log: Log, furniture: Mapping[str, Array], tolerances: Tolerances
 ) -> tuple[Violation, ...]:
-    """What stood still and then moved while nothing was near it. Looked for in ``stage``."""
-    window = over_window(log, tolerances.still_window)
-    if len(log.time) <= 2 * window:
-        return ()
+    """What moves, however slowly, while nothing that could push it is near in ``stage``."""
     scene, found = stage.scene, []
+    gravity, period = scene.physics.gravity, log.period
     forces = not np.isfinite(tolerances.own_motion)  # without them ``own_motion`` is stricter
     for index, item in enumerate(scene.items if forces else ()):
-        X_WI = log.items[:, index]
-        moved = _least_moved(X_WI, furniture, window)
-        fell = X_WI[:-window, 2] - X_WI[window:, 2] > _FALLEN
-        loose = _none_in(log.held == index, window)
-        starts = _starts(moved, tolerances.still, window) & loose & ~fell
-        starts &= ~spread(pushed(log, (item.name,)), window, 1)[:-window]
+        places = _seen_from(log.items[:, index], item.size, furniture)
+        speed = _speeds(places[0] / np.sqrt(3.0), period)
+        energy = 0.5 * (speed**2).mean(axis=1) - log.items[:, index, :3] @ gravity
         others = tuple(b for b in range(len(scene.items)) if b != index)
-        for k in np.flatnonzero(starts):
-            end = int(k) + window
-            pushing = others, _moving(furniture, int(k), end)
-            if not _touched(stage, put, (item.name,), pushing, log, int(k), end, tolerances):
-                what = f"{item.name} moves by {1e3 * moved[k]:.1f} mm although nothing touches it"
-                found.append(Violation(float(log.time[k]), what, "moved-alone"))
-                break
-    every = tuple(range(len(scene.items)))
+        push = pushed(log, (item.name,), tolerances.push * _least_push(scene, item))
+        free = ~(push | (log.held == index))
+        walk = _Walk(stage, put, log, tolerances, furniture, (item.name,), others)
+        k, far = walk.alone(places, energy, free)
+        if k is not None:
+            what = f"{item.name} moves by {1e3 * far:.1f} mm although nothing touches it"
+            found.append(Violation(float(log.time[k]), what, "moved-alone"))
     for j, joint in enumerate(scene.joints):
-        moved = np.abs(log.scene_q[window:, j] - log.scene_q[:-window, j])
+        values = log.scene_q[:, j].reshape(-1, 1, 1)
+        energy = 0.5 * (_speeds(values, period) ** 2)[:, 0]
         bodies = _carried(scene, joint.name)
-        starts = _starts(moved, tolerances.still, window)
-        starts &= ~spread(pushed(log, bodies), window, 1)[:-window]
-        for k in np.flatnonzero(starts):
-            end = int(k) + window
-            if not _touched(stage, put, bodies, (every, ()), log, int(k), end, tolerances):
-                unit = "rad" if joint.kind == "revolute" else "m"
-                what = f"{joint.name} moves by {moved[k]:.4f} {unit} although nothing touches it"
-                found.append(Violation(float(log.time[k]), what, "moved-alone"))
-                break
+        free = ~pushed(log, bodies, tolerances.push * joint.friction)
+        walk = _Walk(stage, put, log, tolerances, {}, bodies, tuple(range(len(scene.items))))
+        k, far = walk.alone([values], energy, free)
+        if k is not None:
+            unit = "rad" if joint.kind == "revolute" else "m"
+            what = f"{joint.name} moves by {far:.4f} {unit} although nothing touches it"
+            found.append(Violation(float(log.time[k]), what, "moved-alone"))
     return tuple(found)
 
 
-def _least_moved(X_WI: Array, furniture: Mapping[str, Array], window: int) -> Array:
-    """How far (T - window,) an item moved, against whatever it may have gone with: m.
+def _least_push(scene: Scene, item: Item) -> float:
+    """Newtons below which an item neither slides nor tips, about: of friction and of its shape."""
+    size, weight = np.sort(item.size), item.mass * float(np.linalg.norm(scene.physics.gravity))
+    slides = item.friction * min(body.friction for body in scene.bodies)
+    return weight * min(slides, float(size[0] / (2.0 * size[2])))
 
-    Against the world, and against each body that moved meanwhile.
+
+def _seen_from(X_WI: Array, size: Array, furniture: Mapping[str, Array]) -> list[Array]:
+    """The corners (T, 8, 3) of an item in the world, and in each body that moves."""
+    moving = [X_WB for X_WB in furniture.values() if np.ptp(X_WB, axis=0).any()]
+    frames = {X_WB.tobytes(): relative(X_WB, X_WI) for X_WB in moving}
+    return [carried_along(X, corners(size)) for X in (X_WI, *frames.values())]
+
+
+def _farthest(moves: Array) -> Array:
+    """How far (m,) the point that moved most did, of moves (m, p, d)."""
+    found: Array = np.linalg.norm(moves, axis=2).max(axis=1)
+    return found
+
+
+def _speeds(places: Array, period: float) -> Array:
+    """Speeds (T, p) of points (T, p, d), means over a few samples."""
+    index = np.arange(len(places))
+    after, before = np.minimum(index + _MEAN, index[-1]), np.maximum(index - _MEAN, 0)
+    moved = np.linalg.norm(places[after] - places[before], axis=2)
+    return np.asarray(moved / (np.maximum(after - before, 1)[:, None] * period))
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """Follows one thing through a log, from one place where it was pushed to the next.
+
+    Attributes:
+        names: of the bodies that it is made of. others: items that may push it where they move;
+            so may furniture that moves.
     """
-    moved: Array = np.linalg.norm(X_WI[window:, :3] - X_WI[:-window, :3], axis=1)
-    for X_WB in furniture.values():
-        if len(X_WB) > 1 and np.ptp(X_WB, axis=0).any():
-            p_BI = relative(X_WB, X_WI)[:, :3]
-            moved = np.minimum(moved, np.linalg.norm(p_BI[window:] - p_BI[:-window], axis=1))
-    return moved
 
+    stage: Stage
+    put: Put
+    log: Log
+    tolerances: Tolerances
+    furniture: Mapping[str, Array]
+    names: tuple[str, ...]
+    others: tuple[int, ...]
 
-def _none_in(flags: NDArray[np.bool_], window: int) -> NDArray[np.bool_]:
-    """Whether none of the samples k .. k + window is set (T - window,)."""
-    count = np.concatenate([[0], np.cumsum(flags)])
-    found: NDArray[np.bool_] = count[window + 1 :] == count[: -window - 1]
-    return found
+    def alone(
+        self, places: list[Array], energy: Array, free: NDArray[np.bool_]
+    ) -> tuple[int | None, float]:
+        """The sample from which on it moves by itself, or None; and how far it gets.
 
+        What it moves is added up from where something pushed it last, so that a creep is found
+        however slow it is. What was set in motion may go on, or fall, as long as it gains no
+        energy and is not so slow that friction would hold it.
 
-def _starts(moved: Array, bound: float, window: int) -> NDArray[np.bool_]:
-    """Windows in which something moves that had not moved in the window before."""
-    found = moved > bound
-    before = np.concatenate([np.zeros(window), moved[:-window]])
-    found &= before <= bound
-    # One look at each beginning, and another where it goes on, is enough.
-    found[1:] &= ~found[:-1] | (np.arange(1, len(found)) % _LOOKS == 0)
-    return found
+        Args:
+            places: its points (T, p, d), seen from everything that it may go with.
+            energy: kinetic and potential (T,), per kg. free: samples (T,) in which it is neither
+                held nor pushed from outside.
+        """
+        anchor, bound = 0, self.tolerances.still
+        while True:
+            k, far = self._left(places, anchor, bound)
+            if k is None:
+                return None, 0.0
+            bound_to = np.flatnonzero(~free[anchor : k + 1]) + anchor
+            pushed_at = self._pushed(int(bound_to[-1]) if len(bound_to) else anchor, k)
+            if pushed_at is None and len(bound_to):
+                pushed_at = int(bound_to[-1])
+            if pushed_at is None:
+                fast = far / ((k - anchor) * self.log.period) > _COASTING
+                if not fast or energy[k] - energy[anchor] > _ENERGY:
+                    return anchor, far
+                pushed_at = k
+            anchor = max(pushed_at, anchor + 1)
 
+    def _left(self, places: list[Array], anchor: int, bound: float) -> tuple[int | None, float]:
+        """The first sample at which it is further than ``bound`` (m) from where it was."""
+        size = 64
+        begin = anchor
+        while begin < len(places[0]):
+            end = begin + size
+            moved = np.min([_farthest(p[begin:end] - p[anchor]) for p in places], axis=0)
+            over = np.flatnonzero(moved > bound)
+            if len(over):
+                return begin + int(over[0]), float(moved[over[0]])
+            begin, size = end, 2 * size
+        return None, 0.0
 
-def _moving(furniture: Mapping[str, Array], k: int, end: int) -> tuple[str, ...]:
-    """Names of the bodies that move within samples k .. end."""
-    return tuple(
-        name
-        for name, X_WB in furniture.items()
-        if len(X_WB) > 1 and np.ptp(X_WB[k : end + 1, :3], axis=0).max() > _STIRRED
-    )
+    def _pushed(self, begin: int, end: int) -> int | None:
+        """The last sample of begin .. end at which something that can push it is near."""
+        log, within = self.log, self.tolerances.touching
+        movers = [
+            self.stage.scene.items[other].name
+            for other in self.others
+            if np.linalg.norm(log.items[end, other, :3] - log.items[begin, other, :3]) > _STIRRED
+        ]
+        movers += [
+            name
+            for name, X_WB in self.furniture.items()
+            if len(X_WB) > 1 and np.ptp(X_WB[begin : end + 1, :3], axis=0).max() > _STIRRED
+        ]
+        for at in range(end, begin - 1, -_LOOKS):
+            self.put(at)
+            if self.stage.robot_near(self.names, within):
+                return at
+            if any(self.stage.near(m, name, within) for m in movers for name in self.names):
+                return at
+        return None
 
 
 def _carried(scene: Scene, joint: str) -> tuple[str, ...]:
@@ -198,34 +266,3 @@ def _carried(scene: Scene, joint: str) -> tuple[str, ...]:
         return name != WORLD and (bodies[name].joint == joint or moves(bodies[name].parent))
 
     return tuple(name for name in bodies if moves(name))
-
-
-def _touched(
-    stage: Stage,
-    put: Put,
-    names: tuple[str, ...],
-    pushing: tuple[tuple[int, ...], tuple[str, ...]],
-    log: Log,
-    k: int,
-    end: int,
-    tolerances: Tolerances,
-) -> bool:
-    """Whether something that can push the bodies is near them within samples k .. end.
-
-    Args:
-        names: of the bodies. pushing: items, which push where they move, and furniture that moves.
-    """
-    items, furniture = pushing
-    movers = [
-        stage.scene.items[other].name
-        for other in items
-        if np.linalg.norm(log.items[end, other, :3] - log.items[k, other, :3]) > _STIRRED
-    ]
-    movers += furniture
-    for at in range(k, end + 1, _LOOKS):
-        put(at)
-        if stage.robot_near(names, tolerances.touching):
-            return True
-        if any(stage.near(m, name, tolerances.touching) for m in movers for name in names):
-            return True
-    return False

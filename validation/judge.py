@@ -6,10 +6,12 @@ import numpy as np
 
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
+from galley.validation.circumstances import taken
 from galley.validation.ending import ending
 from galley.validation.goal import Final, Goal, judged
 from galley.validation.items import jumps, moved_alone, own_motion, slips
-from galley.validation.limits import Load, limited, rates, tracked, within_efforts
+from galley.validation.limits import Load, borne, limited, rates, tracked, within_efforts
+from galley.validation.mechanics.support import Support
 from galley.validation.poses import furniture_poses
 from galley.validation.replay import Progress, bumps, replay
 from galley.validation.stage import Stage
@@ -59,14 +61,14 @@ def _judged(
         stage.put(log.q[k], {name: poses[k] for name, poses in carried.items()}, log.items[k])
 
     recorded = bool(np.isfinite(log.torque).any())
-    load = None if recorded else Load(scene, log)
-    states = replay(stage, log, furniture, limits, load, progress)
+    load, support = Load(scene, log), Support(stage, log, limits)
+    states = replay(stage, log, furniture, limits, (load, support), progress)
     end = ending(stage, log, limits)  # the stage shows the last sample
     torques = within_efforts(
         robot,
         log,
-        log.torque if load is None else load.torques,
-        "recorded" if load is None else "inverse dynamics",
+        log.torque if recorded else load.torques,
+        "recorded" if recorded else "inverse dynamics",
         limits,
     )
     joints, track = limited(scene, robot, log, limits), tracked(robot, log, limits)
@@ -75,9 +77,12 @@ def _judged(
         *incomplete(log, limits),
         *states.violations,
         *pushed.violations,
+        *support.violations,
+        *support.ledger.violations,
         *joints.violations,
         *rates(robot, log, limits),
         *torques.violations,
+        *borne(scene, robot, log, load.torques, limits),
         *track.violations,
         *held.violations,
         *jumps(scene, log, limits),
@@ -112,6 +117,7 @@ def _judged(
         at_rest=end.at_rest,
         violations=tuple(violations),
         events=tuple(sorted((*pushed.events, *held.events), key=lambda event: event.time)),
+        taken=taken(log),
         goal_facts=() if goal is None else judged(goal, final),
         goal_given=goal is not None,
     )

@@ -3,9 +3,9 @@
 Velocities are those that the log states, and the differences of its positions: both must keep the
 limits and agree with each other.
 
-A run with forces has recorded its torques. For one without, inverse dynamics says what the motion
-asks for: of the robot's links, and of the held item as a point mass at its centre. Contact with
-anything but the item (a drawer that is pulled) is not in it.
+Inverse dynamics says what torques the motion asks for: of the robot's links, and of the held item
+as a point mass at its centre. Contact with anything but the item (a drawer that is pulled) is not
+in it. A run with forces has recorded its torques, which must agree where there is no such contact.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots.model import JointGroup, RobotModel
-from galley.validation.circumstances import base_left_alone, fingers_free, over_window
+from galley.validation.circumstances import (
+    base_left_alone,
+    fingers_free,
+    handling,
+    over_window,
+)
 from galley.validation.tolerances import Tolerances
 from galley.validation.verdict import Violation
 
@@ -180,12 +185,30 @@ def tracked(robot: RobotModel, log: Log, tolerances: Tolerances) -> Tracked:
                     " told to be"
                 )
                 found.append(Violation(float(log.time[k]), what, "tracking"))
+    found += _copied(robot, log, tolerances)
     base = error[:, robot.slice("base")]
     return Tracked(
         arm=float(error[:, robot.slice("arm")].max(initial=0.0)),
         base=float(np.hypot(base[:, 0], base[:, 1]).max(initial=0.0)),
         violations=tuple(found),
     )
+
+
+def _copied(robot: RobotModel, log: Log, tolerances: Tolerances) -> list[Violation]:
+    """Joints that were exactly where they were told to be, which no motor under forces achieves."""
+    if log.mode != "physics":
+        return []
+    moving = np.abs(log.velocity) > tolerances.rest_joint * np.concatenate(
+        [group.velocity for group in robot.groups]
+    )
+    exact = moving & (log.command == log.q)
+    exact[:, robot.slice("fingers")] = False  # what they close on is where they are told to be
+    found = []
+    for j in np.flatnonzero(exact.sum(axis=0) > tolerances.exact):
+        k = int(np.argmax(exact[:, j]))
+        what = f"the command of {robot.joints[j]} is no command: it is the position itself"
+        found.append(Violation(float(log.time[k]), what, "tracking"))
+    return found
 
 
 class Dynamics(Protocol):
@@ -246,6 +269,30 @@ class Load:
             force = self._masses[held] * self._pull[k, held]
             found = found + force @ dynamics.jacobian(q, log.items[k, held, :3])
         self.torques[k] = found
+
+
+def borne(
+    scene: Scene, robot: RobotModel, log: Log, asked: Array, tolerances: Tolerances
+) -> tuple[Violation, ...]:
+    """Recorded torques of the arm against those (T, n) that its motion asks for.
+
+    Means over a window, where neither the hand nor what it holds is at anything else.
+    """
+    window = over_window(log, tolerances.borne_window)
+    if log.mode != "physics" or len(log.time) <= window:
+        return ()
+    at = robot.slice("arm")
+    off = np.abs(_means(log.torque[:, at] - asked[:, at], window))
+    items = tuple(item.name for item in scene.items)
+    off[handling(log, robot, items, window)[: len(off)]] = 0.0
+    found = []
+    for j, joint in enumerate(robot.group("arm").joints):
+        over = off[:, j] > tolerances.borne * efforts(robot)[at][j]
+        if over.any():
+            k = int(np.argmax(over))
+            what = f"the torque of {joint} is {off[k, j]:.1f} N m off from what its motion asks for"
+            found.append(Violation(float(log.time[k]), what, "torque"))
+    return tuple(found)
 
 
 def within_efforts(

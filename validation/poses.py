@@ -5,6 +5,7 @@ Frames: W the world, B a body, H the hand, I an item. Arrays broadcast over lead
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
 import numpy as np
@@ -15,11 +16,16 @@ from galley.domain.scene.model import WORLD, Joint, Scene
 IDENTITY: Array = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
+def cross(a: Array, b: Array) -> Array:
+    """Cross products (..., 3), without what numpy's own does for other shapes."""
+    found: Array = a[..., [1, 2, 0]] * b[..., [2, 0, 1]] - a[..., [2, 0, 1]] * b[..., [1, 2, 0]]
+    return found
+
+
 def turned(quaternion: Array, vector: Array) -> Array:
     """Vectors (..., 3) turned by unit quaternions (..., 4): v + 2 u x (u x v + w v)."""
     u, w = quaternion[..., :3], quaternion[..., 3:]
-    v = np.broadcast_to(vector, np.broadcast_shapes(u.shape, vector.shape))
-    found: Array = v + 2.0 * np.cross(u, np.cross(u, v) + w * v)
+    found: Array = vector + 2.0 * cross(u, cross(u, vector) + w * vector)
     return found
 
 
@@ -27,7 +33,7 @@ def product(a: Array, b: Array) -> Array:
     """Hamilton product (..., 4) of quaternions: first b, then a."""
     u, s = a[..., :3], a[..., 3:]
     v, t = b[..., :3], b[..., 3:]
-    vector = s * v + t * u + np.cross(u, v)
+    vector = s * v + t * u + cross(u, v)
     scalar = s * t - (u * v).sum(axis=-1, keepdims=True)
     return np.concatenate([vector, scalar], axis=-1)
 
@@ -43,6 +49,12 @@ def relative(X_WA: Array, X_WB: Array) -> Array:
     back = X_WA[..., 3:] * np.array([-1.0, -1.0, -1.0, 1.0])
     p = turned(back, X_WB[..., :3] - X_WA[..., :3])
     return np.concatenate([p, product(back, X_WB[..., 3:])], axis=-1)
+
+
+def carried_along(X_WA: Array, p_AQ: Array) -> Array:
+    """p_WQ (T, m, 3) of points (m, 3) that are fixed in a body at X_WA (T, 7)."""
+    found: Array = X_WA[:, None, :3] + turned(X_WA[:, None, 3:], p_AQ)
+    return found
 
 
 def turn_between(a: Array, b: Array) -> Array:
@@ -64,6 +76,12 @@ def between(a: Array, b: Array, share: float) -> Array:
         axis=-1,
     )
     found[..., 3:] /= np.linalg.norm(found[..., 3:], axis=-1, keepdims=True)
+    return found
+
+
+def corners(size: Array) -> Array:
+    """The eight corners (8, 3) of a box of this size (3,), about its centre."""
+    found: Array = 0.5 * size * np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
     return found
 
 

@@ -5,8 +5,9 @@ In physics hardly anything penetrates: bumping into something shows as a recorde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from galley.domain.log import OUTSIDE, Log
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.validation.circumstances import noticed, over_window
-from galley.validation.limits import Load
 from galley.validation.poses import between, turn_between
 from galley.validation.stage import Stage, ordered
 from galley.validation.tolerances import Tolerances
@@ -24,6 +24,16 @@ from galley.validation.verdict import Pair, Violation
 Progress = Callable[[float], None]
 """Hears what share of the states has been checked, in [0, 1]."""
 
+
+class Observer(Protocol):
+    """Looks at every sample in turn."""
+
+    def look(self, k: int, stage: Stage) -> None:
+        """Sample ``k`` is what the stage shows now."""
+        ...
+
+
+_MOST_STEPS, _MANY_STEPS = 1000, 16  # to a sample, and to each in the mean
 _BETWEEN_NEWS = 500  # states
 
 
@@ -47,10 +57,10 @@ class Replayed:
 
 def allowed_pairs(log: Log) -> list[frozenset[Pair]]:
     """What may touch in each sample: those on either side of a motion's end belong to both."""
-    declared = [
-        frozenset((min(a, b), max(a, b)) for a, b in log.declared_pairs(k))
-        for k in range(len(log.motions))
-    ]
+    of: list[set[Pair]] = [set() for _ in log.motions]
+    for k, a, b in log.declared.tolist():
+        of[int(k)].add(ordered(a, b))
+    declared = [frozenset(pairs) for pairs in of]
     found = [declared[k] for k in log.motion]
     for k in np.flatnonzero(np.diff(log.motion)):
         both = declared[log.motion[k]] | declared[log.motion[k + 1]]
@@ -63,14 +73,14 @@ def replay(
     log: Log,
     furniture: Mapping[str, Array],
     tolerances: Tolerances,
-    load: Load | None = None,
+    observers: Sequence[Observer] = (),
     progress: Progress = lambda share: None,
 ) -> Replayed:
     """Every sample, and states between samples that are more than a step apart.
 
     Args:
         furniture: poses of the bodies, (T, 7) or (1, 7) for those that stay.
-        load: is shown every sample as well, if given.
+        observers: are shown every sample as well.
     """
     allowed = allowed_pairs(log)
     judge = _Judge(stage, log, tolerances, _recorded(log), _graces(stage, log, tolerances))
@@ -92,8 +102,8 @@ def replay(
         judge.look(k, allowed[k])
         checked += 1
         hands[k] = stage.hand()
-        if load is not None:
-            load.look(k, stage)
+        for observer in observers:
+            observer.look(k, stage)
         if k % _BETWEEN_NEWS == 0:
             progress(k / len(log.time))
     return Replayed(
@@ -113,7 +123,11 @@ def _steps(log: Log, tolerances: Tolerances) -> Array:
     index = np.arange(log.items.shape[1])
     items[(log.held[:-1, None] == index) | (log.held[1:, None] == index)] = 0.0
     largest = np.maximum(np.maximum(largest, far), items.max(axis=1, initial=0.0))
-    return np.concatenate([[1.0], np.maximum(1.0, np.ceil(largest - 1e-9))])
+    # What goes further than this in one sample is told for its speed.
+    steps = np.concatenate([[1.0], np.clip(np.ceil(largest - 1e-9), 1.0, _MOST_STEPS)])
+    if steps.sum() > _MANY_STEPS * len(steps) + _MOST_STEPS:
+        steps = np.minimum(steps, _MANY_STEPS)
+    return steps
 
 
 def _recorded(log: Log) -> list[set[Pair]] | None:

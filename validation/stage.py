@@ -32,10 +32,17 @@ Solid = tuple[int, int]
 
 
 class Near(NamedTuple):
-    """Where two bodies are closest: signed distance (m), and z of the normal from B to A."""
+    """Where two bodies are close.
 
+    Attributes:
+        other: name of the second, B. distance: signed, m.
+        point: p_WA (3,) on the first, A. normal: unit (3,), from B to A, in the world.
+    """
+
+    other: str
     distance: float
-    normal_z: float
+    point: tuple[float, float, float]
+    normal: tuple[float, float, float]
 
 
 class Stage:
@@ -60,9 +67,25 @@ class Stage:
         self.robot_id = self._load_robot()
 
     def _build(self, name: str, shapes: tuple[Shape, ...], mass: float) -> None:
-        """One PyBullet body for each 16 shapes."""
-        solid = [shape for shape in shapes if shape.collision]
+        """One PyBullet body for each mesh, and for each 16 other shapes."""
         self._solids[name] = []
+        for shape in shapes:
+            if shape.collision and shape.points is not None:
+                pose = to_pose7(shape.X_BS)
+                index = self._keep(
+                    name,
+                    mass,
+                    pb.createCollisionShape(
+                        pb.GEOM_MESH,
+                        vertices=shape.points.tolist(),
+                        collisionFramePosition=list(pose[:3]),
+                        collisionFrameOrientation=list(pose[3:]),
+                        physicsClientId=self.client,
+                    ),
+                )
+                # The margin of 1 mm by which Bullet grows it is no part of the thing.
+                pb.changeDynamics(index, -1, collisionMargin=0.0, physicsClientId=self.client)
+        solid = [shape for shape in shapes if shape.collision and shape.points is None]
         for k in range(0, len(solid), _MOST_SHAPES):
             part = solid[k : k + _MOST_SHAPES]
             poses = [to_pose7(shape.X_BS) for shape in part]
@@ -73,15 +96,18 @@ class Stage:
                 lengths=[
                     float(shape.size[1]) if shape.kind == "cylinder" else 0.0 for shape in part
                 ],
-                fileNames=[str(shape.mesh) if shape.mesh else "" for shape in part],
-                meshScales=[[float(shape.size[0])] * 3 for shape in part],
                 collisionFramePositions=[list(pose[:3]) for pose in poses],
                 collisionFrameOrientations=[list(pose[3:]) for pose in poses],
                 physicsClientId=self.client,
             )
-            index = int(pb.createMultiBody(mass, shape_id, physicsClientId=self.client))
-            self._names[index, -1] = name
-            self._solids[name].append((index, -1))
+            self._keep(name, mass, shape_id)
+
+    def _keep(self, name: str, mass: float, shape_id: int) -> int:
+        """A body of a collision shape, a part of what has that name; its index."""
+        index = int(pb.createMultiBody(mass, shape_id, physicsClientId=self.client))
+        self._names[index, -1] = name
+        self._solids[name].append((index, -1))
+        return index
 
     def _load_robot(self) -> int:
         flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_SELF_COLLISION
@@ -168,7 +194,21 @@ class Stage:
                 found += pb.getClosestPoints(
                     body_a, body_b, within, link_a, link_b, physicsClientId=self.client
                 )
-        return [Near(point[8], point[7][2]) for point in found]
+        return [Near(b, point[8], point[5], point[7]) for point in found]
+
+    def around(self, name: str, within: float) -> list[Near]:
+        """Everything else that is nearer to a body than ``within`` m, and where.
+
+        Asks the bounding boxes of the state that ``penetrating`` was asked about last.
+        """
+        names = set()
+        for body, link in self._solids[name]:
+            low, high = pb.getAABB(body, link, physicsClientId=self.client)
+            overlapping = pb.getOverlappingObjects(
+                [v - within for v in low], [v + within for v in high], physicsClientId=self.client
+            )
+            names |= {self._names[solid] for solid in overlapping or () if solid in self._names}
+        return [near for b in sorted(names - {name}) for near in self.near(name, b, within)]
 
     def robot_near(self, names: tuple[str, ...], within: float) -> bool:
         """Whether some link of the robot is nearer than ``within`` m to one of the bodies."""
@@ -223,7 +263,6 @@ _KINDS = {
     "box": pb.GEOM_BOX,
     "cylinder": pb.GEOM_CYLINDER,
     "sphere": pb.GEOM_SPHERE,
-    "mesh": pb.GEOM_MESH,
 }
 
 

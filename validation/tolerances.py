@@ -41,16 +41,30 @@ class Tolerances:
         slip_step: m, likewise from one sample to the next.
         jump: m/s, by which an item's speed may grow from one sample to the next beyond free fall.
             A grip and a put-down change it by 0.04; 0.5 is 4 mm in a sample from nowhere.
-        still: m, within ``still_window``, that an item or a drawer which stands still may move
-            while nothing touches it.
-        still_window: s.
+        still: m, that a corner of an item, or a drawer, may move in all from where something that
+            could push it was near last: items creep by 0.1 mm in a run.
         own_motion: m, between two samples, likewise in a run without forces, where only the hand
             and drawers move anything; infinite where there are forces.
         touching: m, nearer than which something may push something else.
         rest_time: s, at the end, for which all must be at rest. rest_speed: m/s of an item or
             drawer, rad/s of a door. rest_joint: share of a joint's velocity limit.
         rest_window: s, over which such a speed is a mean.
-        support: m, between an item at rest and what is under it. grip: m, to either finger.
+        support: m, within which an item and something else are in contact. grip: m, to either
+            finger, likewise.
+        friction: times the scene's coefficient that a contact may have: noise, and cones that are
+            pyramids.
+        unsupported: m/s^2 of an item's acceleration that no forces at its contacts explain. What
+            hangs in the air lacks 9.8, twice the moderate noise nothing. unsupported_time: s, for
+            which it must be so: impacts are shorter.
+        weight: share of an item's weight by which recorded forces may miss it: masses are noisy.
+        pressing: times the fingers' force, which one may press with in the mean of some samples:
+            1.6 while a drawer is pulled, for the arm does part of it.
+        recorded: m, of a recorded distance from that of the geometry: 3 mm in an impact.
+        push: share of the force that moves an item or drawer, which something outside must have to
+            explain that it moves.
+        borne: share of the effort limit by which a recorded torque may be off from what the motion
+            asks for, in the mean over ``borne_window`` (s): 0.02, and 0.03 more for noisy masses.
+        exact: samples in which a moving joint may be exactly where it was told to be.
     """
 
     time: float = 1e-6
@@ -80,7 +94,6 @@ class Tolerances:
     slip_step: float = 1e-4
     jump: float = 0.5
     still: float = 0.002
-    still_window: float = 0.25
     own_motion: float = 1e-5
     touching: float = 0.01
     rest_time: float = 0.25
@@ -89,6 +102,16 @@ class Tolerances:
     rest_window: float = 0.025
     support: float = 0.005
     grip: float = 0.005
+    friction: float = 1.5
+    unsupported: float = 3.0
+    unsupported_time: float = 0.1
+    weight: float = 0.5
+    pressing: float = 2.5
+    recorded: float = 0.005
+    push: float = 0.4
+    borne: float = 0.08
+    borne_window: float = 0.1
+    exact: int = 5
 
 
 KINEMATIC = Tolerances()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from galley.domain.log import Log
+from galley.domain.log import MODES, OUTSIDE, Log
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.validation.tolerances import Tolerances
 from galley.validation.verdict import Violation
 
+_PERIODS = (1e-4, 1.0)  # s
+_FARTHEST = 1e6  # of anything here, in SI units
 _COLUMNS = ("q", "velocity", "command", "scene_q", "items")
 
 
@@ -40,8 +42,11 @@ def misshapen(scene: Scene, robot: RobotModel, log: Log) -> tuple[Violation, ...
         if getattr(log, name).shape != shape:
             what = f"{name} has the shape {getattr(log, name).shape}, expected {shape}"
             found.append(_fault(0.0, what))
-    if not (np.isfinite(log.period) and log.period > 0.0):
-        found.append(_fault(0.0, f"the period is {log.period} s"))
+    if log.mode not in MODES:
+        found.append(_fault(0.0, f"the mode is '{log.mode}', expected {', '.join(MODES)}"))
+    if not _PERIODS[0] <= log.period <= _PERIODS[1]:
+        what = f"the period is {log.period} s, expected {_PERIODS[0]} to {_PERIODS[1]}"
+        found.append(_fault(0.0, what))
     if found:
         return tuple(found)
     forces = ("torque",) if log.mode == "physics" else ()
@@ -50,6 +55,8 @@ def misshapen(scene: Scene, robot: RobotModel, log: Log) -> tuple[Violation, ...
         if wrong.any():
             k = int(np.argmax(wrong))
             found.append(_fault(k * log.period, f"{name} of sample {k} is not a finite number"))
+        elif (size := np.abs(getattr(log, name)).max(initial=0.0)) > _FARTHEST:
+            found.append(_fault(0.0, f"{name} has values up to {size:.3g}: out of this world"))
     ranges = {
         "held": (log.held, -1, ni),
         "motion": (log.motion, 0, len(log.motions)),
@@ -64,8 +71,16 @@ def misshapen(scene: Scene, robot: RobotModel, log: Log) -> tuple[Violation, ...
     strange = [row for row in log.declared if str(row[0]) not in motions]
     if strange:
         found.append(_fault(0.0, f"contacts are declared for a motion '{strange[0][0]}'"))
-    if log.mode == "physics" and not np.isfinite(log.contact_force).all():
-        found.append(_fault(0.0, "a contact of a run in physics has no force"))
+    if (
+        log.mode == "physics"
+        and not (np.isfinite(log.contact_force) & (log.contact_force >= 0)).all()
+    ):
+        found.append(_fault(0.0, "a contact of a run in physics has no force, or one that pulls"))
+    known = {OUTSIDE, *robot.links, *(body.name for body in scene.bodies)}
+    known |= {item.name for item in scene.items}
+    strangers = sorted({str(name) for name in log.names} - known)
+    if strangers:
+        found.append(_fault(0.0, f"contacts with '{strangers[0]}', which is not in the scene"))
     return tuple(found)
 
 

@@ -19,7 +19,7 @@ class Violation:
         kind: ``log``, ``penetration``, ``pressed`` (of a pair that may touch), ``contact``,
             ``position``, ``velocity``, ``acceleration``, ``torque``, ``rates`` (the velocity column
             is not how q changes), ``tracking``, ``slip``, ``jump``, ``moved-alone``, ``moving`` (at
-            the end) or ``floating`` (at the end).
+            the end) or ``floating``.
     """
 
     time: float
@@ -59,6 +59,7 @@ class Verdict:
         violations: everything found, by time.
         events: mishaps after which was planned anew, by time: an item that slipped, one that the
             hand met. They are no violations.
+        taken: what was taken from the log because nothing else tells of it, with the reasons.
         goal_facts: each part of the goal; empty where no goal was given.
         goal_given: whether a goal was given.
     """
@@ -79,6 +80,7 @@ class Verdict:
     at_rest: bool
     violations: tuple[Violation, ...]
     events: tuple[Violation, ...] = ()
+    taken: tuple[str, ...] = ()
     goal_facts: tuple[GoalFact, ...] = ()
     goal_given: bool = False
 
@@ -112,6 +114,7 @@ class Verdict:
             "at_rest": self.at_rest,
             "violations": [_plain(violation) for violation in self.violations],
             "events": [_plain(event) for event in self.events],
+            "taken_from_log": list(self.taken),
             "goal_facts": [
                 {"fact": f.fact, "holds": f.holds, "why": f.why} for f in self.goal_facts
             ],

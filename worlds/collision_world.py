@@ -130,8 +130,7 @@ class CollisionWorld:
         object.__setattr__(self, "_views", {})
 
     def _rest(self) -> Array:
-        low = np.concatenate([g.lower for g in self.robot.groups])
-        high = np.concatenate([g.upper for g in self.robot.groups])
+        low, high = self.robot.limits
         return np.where((low <= 0.0) & (high >= 0.0), 0.0, 0.5 * (low + high))
 
     @property

@@ -321,13 +321,9 @@ def _rounded(values: Array) -> Array:
 
 
 def _top(body: Body) -> float:
-    """Highest z (m) of a fixed body's collision shapes; infinite where it isn't known."""
-    tops = [np.inf if any(s.kind == "mesh" for s in body.shapes) else -np.inf]
-    for shape in body.shapes:
-        if shape.collision and shape.kind != "mesh":
-            X_WS = body.X_WB0 @ shape.X_BS
-            tops.append(float(X_WS[2, 3] + np.abs(X_WS[2, :3]) @ shape.half_extents))
-    return max(tops)
+    """Highest z (m) of a fixed body's collision shapes; -infinity if it has none."""
+    tops = [shape.bounds(body.X_WB0)[1][2] for shape in body.shapes if shape.collision]
+    return float(max(tops, default=-np.inf))
 
 
 def _kept(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from galley.domain.frames import Array, frozen, transform
+from galley.domain.meshes import Hull, hull
 from galley.domain.scene.model import Shape
-from galley.robots.meshes import Hull, hull, mesh_points
 from galley.robots.urdf_reader import LinkShape
 from galley.worlds.kernel.arrays import BOX, CYLINDER, HULL, SPHERE, Solids
 
@@ -72,26 +71,26 @@ def _solid(kind: int, size: Array, count: int, at: ArrayLike, turned: ArrayLike 
 
 def of_shape(shape: Shape) -> Solid:
     """A scene's shape, its pose that in its body."""
-    if shape.kind == "box":
-        return Solid(BOX, frozen(shape.size / 2.0), shape.X_BS)
-    if shape.kind == "cylinder":
-        return Solid(CYLINDER, frozen([shape.size[0], shape.size[1] / 2.0, 0.0]), shape.X_BS)
-    if shape.kind == "sphere":
-        return Solid(SPHERE, frozen([shape.size[0], 0.0, 0.0]), shape.X_BS)
-    assert shape.mesh is not None
-    points = mesh_points(Path(shape.mesh)) * shape.size[0]
-    return Solid(HULL, frozen(np.zeros(3)), shape.X_BS, hull(points))
+    if shape.kind != "mesh":
+        return _of_kind(shape.kind, shape.size, shape.X_BS)
+    assert shape.points is not None
+    return Solid(HULL, frozen(np.zeros(3)), shape.X_BS, hull(shape.points))
 
 
 def of_link_shape(shape: LinkShape, X: Array) -> Solid:
     """A robot's link shape, at pose X (4, 4)."""
-    if shape.kind == "box":
-        return Solid(BOX, frozen(shape.size / 2.0), X)
-    if shape.kind == "cylinder":
-        return Solid(CYLINDER, frozen([shape.size[0], shape.size[1] / 2.0, 0.0]), X)
-    if shape.kind == "sphere":
-        return Solid(SPHERE, frozen([shape.size[0], 0.0, 0.0]), X)
+    if shape.kind != "hull":
+        return _of_kind(shape.kind, shape.size, X)
     return Solid(HULL, frozen(np.zeros(3)), X, shape.hull)
+
+
+def _of_kind(kind: str, size: Array, X: Array) -> Solid:
+    """A ``box``, ``cylinder`` or ``sphere`` of the size that scenes and URDFs give it."""
+    if kind == "box":
+        return Solid(BOX, frozen(size / 2.0), X)
+    if kind == "cylinder":
+        return Solid(CYLINDER, frozen([size[0], size[1] / 2.0, 0.0]), X)
+    return Solid(SPHERE, frozen([size[0], 0.0, 0.0]), X)
 
 
 def extent(solid: Solid) -> tuple[Array, float]:

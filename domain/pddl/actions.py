@@ -1,34 +1,318 @@
-"""Actions of a PDDL domain: their parameters, conditions, effects and costs."""
+"""Conditions, effects, costs and the actions made of them.
+
+All are checked against what is declared and in sight where they stand.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from galley.domain.errors import closest
-from galley.domain.pddl.conditions import (
-    Scope,
-    check_amount,
-    is_total_cost,
-    object_types,
-    read_condition,
-    read_literal,
-    read_number,
-    read_term,
-)
+from galley.domain.pddl import formula as pddl
 from galley.domain.pddl.declarations import read_variables
-from galley.domain.pddl.formula import (
-    EQUALITY,
-    Effect,
-    ForEach,
-    FunctionTerm,
-    Literal,
-    Variable,
-    When,
+from galley.domain.pddl.formula import EQUALITY, Effect, Formula, FunctionTerm, Literal, Variable
+from galley.domain.pddl.model import (
+    TOTAL_COST,
+    ActionSchema,
+    Domain,
+    Function,
+    Object,
+    Predicate,
 )
-from galley.domain.pddl.model import TOTAL_COST, ActionSchema, Domain
-from galley.domain.pddl.sexpr import Atom, Node, SList
-from galley.domain.pddl.syntax import CONNECTIVES, Definition, Faults, Section, read_name, short
+from galley.domain.pddl.syntax import (
+    CONNECTIVES,
+    Atom,
+    Definition,
+    Faults,
+    Node,
+    Section,
+    SList,
+    read_name,
+    short,
+)
+
+_EQUALITY = Predicate(EQUALITY, (Variable("?a"), Variable("?b")))
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a formula may speak of.
+
+    Attributes:
+        domain: the declared types, predicates and functions.
+        objects: the types of each object in sight (none: unknown, already reported).
+        variables: likewise of each variable.
+        place: where the formula stands, for messages (``:init``).
+        faults: where to note what is wrong.
+        loose: whether names and types go unchecked, as the domain could not be read.
+    """
+
+    domain: Domain
+    objects: Mapping[str, tuple[str, ...]]
+    variables: Mapping[str, tuple[str, ...]]
+    place: str
+    faults: Faults
+    loose: bool = False
+    _fits: dict[tuple[tuple[str, ...], tuple[str, ...]], bool] = field(
+        default_factory=dict, compare=False
+    )
+
+    def within(self, node: SList) -> tuple[tuple[Variable, ...], Node | None, Scope]:
+        """A quantifier taken apart: its variables, what it speaks of, and the scope of that.
+
+        What it speaks of is None after noting that the form is wrong. A variable may shadow one of
+        the same name outside.
+        """
+        if len(node.items) != 3:
+            what = f"'{node.head}' takes a list of variables and one formula, "
+            self.faults.add(node, what + f"({node.head} (?x - type) (...))")
+            return (), None, self
+        declared, body = node.items[1:]
+        if not isinstance(declared, SList):
+            what = f"expected a list of variables such as (?x - type), got '{short(declared)}'"
+            self.faults.add(declared, what)
+            return (), None, self
+        found = read_variables(declared.items, self.domain, self.faults, loose=self.loose)
+        inner = {**self.variables, **{each.name: each.types for each in found}}
+        return found, body, replace(self, variables=inner)
+
+    def fits(self, given: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+        """Whether a thing of one of the types ``given`` surely is of one of ``wanted``."""
+        found = self._fits.get((given, wanted))
+        if found is None:
+            # An empty tuple stands for a type that is not declared: already reported.
+            found = not wanted or all(self.domain.is_a(each, wanted) for each in given)
+            self._fits[given, wanted] = found
+        return found
+
+
+def object_types(objects: Sequence[Object]) -> dict[str, tuple[str, ...]]:
+    """The objects of a scope."""
+    return {each.name: (each.type,) if each.type else () for each in objects}
+
+
+def check_predicate(node: SList, scope: Scope) -> tuple[str, ...] | None:
+    """The arguments of a fact or an equality; None after noting what is wrong with it."""
+    head = node.head
+    declared = _EQUALITY if head == EQUALITY else scope.domain.predicate(head)
+    if declared is None and not scope.loose:
+        if scope.domain.function(head) is not None:
+            what = f"'{head}' is a function; a fact needs a predicate"
+            scope.faults.add(node.items[0], what)
+        else:
+            what = f"predicate '{short(node.items[0])}' is not declared"
+            scope.faults.add(node.items[0], what, head, scope.domain.predicate_names)
+    return _check(node.items[0], node.items[1:], declared, scope)
+
+
+def check_function(name: Atom, args: Sequence[Node], scope: Scope) -> tuple[str, ...] | None:
+    """The arguments of a function term; None after noting what is wrong with it."""
+    declared = scope.domain.function(name.text)
+    if declared is None and not scope.loose:
+        what = f"function '{short(name)}' is not declared; declare it in :functions"
+        scope.faults.add(name, what, name.text, scope.domain.function_names)
+    return _check(name, args, declared, scope)
+
+
+def _check(
+    name: Node, args: Sequence[Node], declared: Predicate | Function | None, scope: Scope
+) -> tuple[str, ...] | None:
+    """Notes every fault of the arguments, also where the predicate itself is unknown."""
+    good = declared is not None or scope.loose
+    words: list[str] = []
+    known: list[tuple[str, ...]] = []
+    for arg in args:
+        if not isinstance(arg, Atom):
+            if good:
+                what = f"an argument of '{short(name)}' must be a name, got '{short(arg)}'"
+                scope.faults.add(arg, what)
+            return None
+        word = arg.text
+        types = (scope.variables if word[0] == "?" else scope.objects).get(word)
+        if types is None and not scope.loose:
+            _note_stranger(arg, scope)
+            good = False
+        words.append(word)
+        known.append(types or ())
+    if declared is None:
+        return tuple(words) if good else None
+    parameters = declared.parameters
+    if len(words) != len(parameters):
+        plural = "argument" if len(parameters) == 1 else "arguments"
+        names = " ".join(each.name for each in parameters)
+        signature = f" ({names})" if names else ""
+        what = f"'{declared.name}' takes {len(parameters)} {plural}{signature}, got {len(words)}"
+        scope.faults.add(name, what)
+        return None
+    for arg, given, parameter in zip(args, known, parameters, strict=True):
+        if not scope.fits(given, parameter.types):
+            expected, got = " or ".join(parameter.types), " or ".join(given)
+            what = f"{parameter.name} of '{declared.name}' must be of type {expected}, "
+            scope.faults.add(arg, what + f"'{short(arg)}' is {got}")
+            good = False
+    return tuple(words) if good else None
+
+
+def _note_stranger(word: Atom, scope: Scope) -> None:
+    name = short(word)
+    if not word.text.startswith("?"):
+        scope.faults.add(word, f"object '{name}' is not declared", word.text, scope.objects)
+    elif scope.place == ":init":
+        what = f"variable '{name}' can't stand in :init; name an object"
+        scope.faults.add(word, what)
+    elif scope.place == "the goal" and not scope.variables:
+        what = f"variable '{name}' can't stand in the goal outside a quantifier; name an object"
+        scope.faults.add(word, what)
+    else:
+        owner = "quantified here" if scope.place == "the goal" else "among the parameters"
+        scope.faults.add(word, f"variable '{name}' is not {owner}", word.text, scope.variables)
+
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII)
+_ARITHMETIC = ("+", "-", "*", "/")
+
+# Words of PDDL that mean something this reader can't express, unless they are predicates.
+_REFUSED = {
+    "preference": "a preference",
+    **dict.fromkeys(("<", ">", "<=", ">="), "a comparison of numeric fluents"),
+    **dict.fromkeys(("decrease", "assign", "scale-up", "scale-down"), "a numeric fluent"),
+    **dict.fromkeys(("probabilistic", "oneof"), "an effect that depends on chance"),
+    **dict.fromkeys(
+        ("always", "sometime", "within", "at-most-once", "sometime-after", "sometime-before"),
+        "a trajectory constraint",
+    ),
+}
+
+
+def read_condition(node: Node, scope: Scope) -> tuple[Formula, ...]:
+    """A condition; the conjunction at its top is flattened, ``()`` and ``(and)`` are empty."""
+    return tuple(dict.fromkeys(_conjuncts(node, scope)))
+
+
+def _conjuncts(node: Node, scope: Scope) -> Iterator[Formula]:
+    if isinstance(node, SList) and not node.items:
+        return
+    if isinstance(node, SList) and node.head == "and":
+        for each in node.items[1:]:
+            yield from _conjuncts(each, scope)
+        return
+    formula = read_formula(node, scope)
+    if formula is not None:
+        yield formula
+
+
+def read_formula(node: Node, scope: Scope) -> Formula | None:
+    """One formula as it is written; None after noting what is wrong with it."""
+    if isinstance(node, SList) and not node.items:
+        return pddl.And(())
+    head = node.head if isinstance(node, SList) else ""
+    if not isinstance(node, SList) or head not in CONNECTIVES:
+        return read_literal(node, scope)
+    if head in ("exists", "forall"):
+        variables, body, inner = scope.within(node)
+        part = None if body is None else read_formula(body, inner)
+        if part is None:
+            return None
+        return pddl.Exists(variables, part) if head == "exists" else pddl.Forall(variables, part)
+    wanted = {"not": 1, "imply": 2}.get(head)
+    if wanted is not None and len(node.items) - 1 != wanted:
+        numeral = "one condition" if wanted == 1 else "two conditions"
+        scope.faults.add(node, f"'{head}' takes exactly {numeral}, got {len(node.items) - 1}")
+        return None
+    read = [read_formula(each, scope) for each in node.items[1:]]
+    parts = tuple(each for each in read if each is not None)
+    if wanted is not None and len(parts) < wanted:
+        return None
+    if head == "not":
+        part = parts[0]
+        if isinstance(part, Literal):  # it has a sign of its own
+            return replace(part, positive=not part.positive)
+        return pddl.Not(part)
+    if head == "imply":
+        return pddl.Imply(*parts)
+    return pddl.And(parts) if head == "and" else pddl.Or(parts)
+
+
+def read_literal(node: Node, scope: Scope) -> Literal | None:
+    """A fact; None after noting what is wrong with it."""
+    if not isinstance(node, SList) or not node.head:
+        what = f"expected a fact such as (predicate ...), got '{short(node)}'"
+        scope.faults.add(node, what)
+        return None
+    head = node.head
+    name = node.items[0]
+    if scope.domain.predicate(head) is None and _refuse(node, head, scope):
+        return None
+    args = check_predicate(node, scope)
+    return None if args is None else Literal(head, args, True, name.line, name.column)
+
+
+def _refuse(node: SList, head: str, scope: Scope) -> bool:
+    """Notes that ``node`` is PDDL, but can't stand in a condition or at all."""
+    if head == EQUALITY:
+        numeric = next((arg for arg in node.items[1:] if _is_number(arg, scope)), None)
+        if numeric is not None:
+            scope.faults.add(node, "'=' of numbers (a numeric fluent) is not supported")
+        return numeric is not None
+    if head in ("when", "increase"):
+        what = f"'{head}' is an effect and can't stand in a condition"
+        scope.faults.add(node, what + ("; write (imply ...)" if head == "when" else ""))
+        return True
+    if head in _REFUSED:
+        scope.faults.add(node, f"'{head}' ({_REFUSED[head]}) is not supported")
+        return True
+    return False
+
+
+def _is_number(node: Node, scope: Scope) -> bool:
+    if isinstance(node, Atom):
+        known = node.text in scope.objects or node.text.startswith("?")
+        return not known and scope.domain.function(node.text) is not None
+    return True
+
+
+def read_number(node: Node) -> float | None:
+    """The number that ``node`` is, if it is one."""
+    if isinstance(node, Atom) and len(node.text) < 400 and _NUMBER.fullmatch(node.text):
+        return float(node.text)
+    return None
+
+
+def is_total_cost(node: Node) -> bool:
+    """Whether ``node`` is ``(total-cost)``, or the word alone, as PDDL 2.1 allows."""
+    if isinstance(node, SList):
+        return len(node.items) == 1 and node.head == TOTAL_COST
+    return node.text == TOTAL_COST
+
+
+def check_amount(number: float, where: Node, faults: Faults) -> bool:
+    """Notes a cost that plans can't be measured by."""
+    if 0 <= number < math.inf:
+        return True
+    faults.add(where, f"a cost must be a finite number, 0 or more, got '{short(where)}'")
+    return False
+
+
+def read_term(node: Node, scope: Scope) -> FunctionTerm | None:
+    """A function of objects and variables; None after noting what is wrong with it."""
+    name = node.items[0] if isinstance(node, SList) and node.items else node
+    if not isinstance(name, Atom) or (name is node and scope.domain.function(name.text) is None):
+        what = f"expected a number or a function such as (name ?x), got '{short(node)}'"
+        scope.faults.add(node, what)
+        return None
+    if name.text in _ARITHMETIC:
+        what = "arithmetic in a cost is not supported; give a number or one function of objects"
+        scope.faults.add(node, what)
+        return None
+    if name.text == TOTAL_COST:
+        scope.faults.add(node, f"({TOTAL_COST}) can't be an amount")
+        return None
+    args = check_function(name, node.items[1:] if isinstance(node, SList) else (), scope)
+    return None if args is None else FunctionTerm(name.text, args, name.line, name.column)
+
 
 _ACTION_KEYS = (":parameters", ":precondition", ":effect")
 _REFUSED_KEYS = {
@@ -153,7 +437,7 @@ def _effects(node: Node, scope: Scope, costs: _Costs) -> Iterator[Effect]:
     elif head == "forall":
         variables, body, inner = scope.within(node)
         if body is not None:
-            found = ForEach(variables, _inside("forall", body, inner, costs))
+            found = pddl.ForEach(variables, _inside("forall", body, inner, costs))
     elif head == "increase" and costs.inside:
         what = f"'increase' inside '{costs.inside}' (a cost that depends on the state) is not "
         scope.faults.add(node, what + "supported; an action's cost must be fixed by its parameters")
@@ -171,13 +455,13 @@ def _inside(what: str, body: Node, scope: Scope, costs: _Costs) -> tuple[Effect,
     return tuple(dict.fromkeys(_effects(body, scope, replace(costs, inside=what))))
 
 
-def _read_when(node: SList, scope: Scope, costs: _Costs) -> When | None:
+def _read_when(node: SList, scope: Scope, costs: _Costs) -> pddl.When | None:
     if len(node.items) != 3:
         count = len(node.items) - 1
         scope.faults.add(node, f"'when' takes a condition and an effect, got {count} parts")
         return None
     condition = read_condition(node.items[1], scope)
-    return When(condition, _inside("when", node.items[2], scope, costs))
+    return pddl.When(condition, _inside("when", node.items[2], scope, costs))
 
 
 def _read_simple(node: SList, scope: Scope) -> Literal | None:

@@ -12,8 +12,17 @@ from typing import NamedTuple
 from galley.domain.errors import one_slip_away
 from galley.domain.pddl.formula import EQUALITY, OBJECT, Variable
 from galley.domain.pddl.model import TOTAL_COST, Domain, Function, Object, Predicate, Type
-from galley.domain.pddl.sexpr import Atom, Node, SList
-from galley.domain.pddl.syntax import MAX_REPORTED, NAME, RESERVED, Faults, read_name, short
+from galley.domain.pddl.syntax import (
+    MAX_REPORTED,
+    NAME,
+    RESERVED,
+    Atom,
+    Faults,
+    Node,
+    SList,
+    read_name,
+    short,
+)
 
 _VARIABLE = re.compile(r"\?[\w#@.+!$%&~][\w\-#@.+!$%&~*/'|<>=:^]*")
 _SPACES = "the '-' before a type needs a space on both sides"

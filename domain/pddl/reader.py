@@ -12,12 +12,12 @@ from pathlib import Path
 
 from galley.domain.collection import paused_collection
 from galley.domain.errors import BadInput
-from galley.domain.pddl.actions import read_actions
-from galley.domain.pddl.conditions import (
+from galley.domain.pddl.actions import (
     Scope,
     check_amount,
     is_total_cost,
     object_types,
+    read_actions,
     read_condition,
     read_literal,
     read_number,
@@ -32,12 +32,14 @@ from galley.domain.pddl.declarations import (
 )
 from galley.domain.pddl.formula import EQUALITY, Fact, Formula, FunctionTerm, Literal
 from galley.domain.pddl.model import TOTAL_COST, Domain, Problem
-from galley.domain.pddl.sexpr import Atom, Node, SList
 from galley.domain.pddl.syntax import (
     CONNECTIVES,
+    Atom,
     Definition,
     Faults,
+    Node,
     Section,
+    SList,
     read_definition,
     read_name,
     short,

@@ -22,6 +22,12 @@ from galley.domain.scene.model import (
 from galley.domain.scene.shapes import POSE_KEYS, read_direction, read_pose, read_shape
 from galley.domain.scene.yaml_reader import Entry, Reader, is_null, root_of_other
 
+HAND_OPENING = 0.08  # m between the fingers, at most
+_SHAPES = 1000  # of a body: Drake takes 6 s to load as many, and 40 s for three times as many
+_CLOSED = 0.005  # m or rad; see ``predicates``
+_THINNEST = 0.001  # m, of an item: less is neither held nor simulated
+_ALIKE = 0.001  # m by which a size that is given may differ from that of the shapes; and 1 %
+_CENTRED = 0.0005  # m that a mesh's bounding box may be off its item's frame
 BODY_KEYS = ("parent", "joint", "mass", "friction", "restitution", *POSE_KEYS)
 
 
@@ -43,10 +49,16 @@ def read_body(name: str, entry: Entry, physics: Physics) -> Body:
 
 
 def _shapes(f: dict[str, Entry]) -> tuple[Shape, ...]:
-    shapes = tuple(read_shape(e) for e in f["shapes"].elements()) if "shapes" in f else ()
-    if "shapes" in f and not shapes:
+    if "shapes" not in f:
+        return ()
+    entries = f["shapes"].elements()
+    if not entries:
         f["shapes"].fault("needs at least one shape")
-    return shapes
+    if len(entries) > _SHAPES:
+        what = f"has {len(entries)} shapes, at most {_SHAPES} are taken in one body"
+        f["shapes"].fault(f"{what}: join some, or use meshes")
+        return ()
+    return tuple(read_shape(e) for e in entries)
 
 
 def _surface(f: dict[str, Entry], default: Physics) -> tuple[float, float]:
@@ -96,7 +108,7 @@ def read_joint(name: str, entry: Entry) -> Joint:
     """A joint of the section ``joints``."""
     f = entry.fields(("type", "axis", "limits"), ("pivot", "start", "friction", "damping"))
     kind = f["type"].text(("prismatic", "revolute")) if "type" in f else "prismatic"
-    lower, upper = f["limits"].interval() if "limits" in f else (0.0, 1.0)
+    lower, upper = f["limits"].interval(wide=True) if "limits" in f else (0.0, 1.0)
     start = f["start"].number() if "start" in f else 0.0
     if not lower <= start <= upper:
         (f.get("start") or entry).fault(f"start {start:g} lies outside [{lower:g}, {upper:g}]")
@@ -157,7 +169,9 @@ def read_handle(
         point=frozen(f["point"].vector(3) if "point" in f else np.zeros(3)),
         approach=approach,
         closing=closing,
-        thickness=f["thickness"].number(positive=True, at_most=0.08) if "thickness" in f else 0.02,
+        thickness=f["thickness"].number(positive=True, at_most=HAND_OPENING)
+        if "thickness" in f
+        else 0.02,
         span=f["span"].number(at_least=0) if "span" in f else 0.0,
     )
 
@@ -174,6 +188,10 @@ def check_handles(reader: Reader, scene: Scene) -> None:
             continue
         region, joint = scene.region(binding.region), scene.handle(binding.handle).joint
         key = f"objects.{binding.object}.region"
+        travel = max(abs(scene.joint(joint).lower), abs(scene.joint(joint).upper))
+        if travel <= _CLOSED:
+            what = f"it moves by {travel:g} at most and counts as closed up to {_CLOSED:g}"
+            reader.fault(f"joints.{joint}.limits", f"'{joint}' can't be opened: {what}")
         if region.kind != "volume":
             what = f"'{region.name}' is a surface; what a handle opens needs a volume"
             reader.fault(key, what)
@@ -187,17 +205,13 @@ def read_item(
     """The item, and the body in whose frame its ``X_WI`` still is."""
     optional = ("label", "friction", "restitution", "grasps", "size")
     f = entry.fields(("shapes", "mass", "pose"), optional)
+    faults = len(entry.reader.errors)
     shapes = _shapes(f)
+    known = len(entry.reader.errors) == faults
     solid = [s for s in shapes if s.collision]
     if shapes and not solid:
         f["shapes"].fault("needs at least one shape that can be touched")
-    if "size" in f:
-        size = f["size"].vector(3, positive=True)
-    elif any(s.kind == "mesh" for s in solid):
-        entry.fault("an item with a mesh needs the key 'size' (its bounding box)")
-        size = np.ones(3)
-    else:
-        size = 2.0 * np.max([_reach(s) for s in solid], axis=0) if solid else np.ones(3)
+    size = _size(f, solid) if solid and known else np.ones(3)
     body, X_BI = WORLD, frozen(np.eye(4))
     if "pose" in f:
         body, X_BI = _item_pose(f["pose"], float(size[2]), regions)
@@ -246,7 +260,7 @@ def _listed(entry: Entry) -> list[Entry]:
     if not entry.text():
         entry.fault("needs a list of grasps, or the name of a file with one")
         return []
-    root = root_of_other(entry, entry.file.parent / entry.text())
+    root = root_of_other(entry, entry.file.parent / entry.text(), ("width",))
     return root.elements() if root is not None else []
 
 
@@ -255,10 +269,43 @@ def _grasp(entry: Entry) -> Grasp:
     return Grasp(
         name=f["name"].text() if "name" in f else "",
         X_IT=read_pose(f),
-        width=f["width"].number(positive=True, at_most=0.08) if "width" in f else 0.05,
+        width=f["width"].number(positive=True, at_most=HAND_OPENING) if "width" in f else 0.05,
     )
 
 
-def _reach(shape: Shape) -> Array:
-    """How far (3,) a shape reaches from its item's centre along each axis, metres."""
-    return np.abs(shape.X_BS[:3, 3]) + np.abs(shape.X_BS[:3, :3]) @ shape.half_extents
+def _size(f: dict[str, Entry], solid: list[Shape]) -> Array:
+    """The bounding box (3,) about an item's frame of its shapes; one that is given must agree."""
+    bounds = np.array([shape.bounds(np.eye(4)) for shape in solid])
+    low, high = bounds[:, 0].min(axis=0), bounds[:, 1].max(axis=0)
+    middle = (low + high) / 2.0
+    meshes = any(shape.kind == "mesh" for shape in solid)
+    if meshes and np.abs(middle).max() > _CENTRED:
+        words = ", ".join(f"{v:.6g}" for v in 0.0 - np.round(middle, 6))
+        f["shapes"].fault(
+            "an item's frame is the centre of its bounding box, but that of these shapes is off: "
+            f"add [{words}] to each shape's xyz"
+        )
+        return np.asarray(high - low)
+    size: Array = 2.0 * np.maximum(-low, high)
+    if size.min() < _THINNEST:
+        sides = " x ".join(f"{1e3 * side:.3g}" for side in size)
+        what = f"{sides} mm is too small: every side must be at least {1e3 * _THINNEST:g} mm"
+        f["shapes"].fault(what)
+    if "size" in f:
+        given = f["size"].vector(3, positive=True)
+        if (np.abs(given - size) > np.maximum(_ALIKE, 0.01 * size)).any():
+            words = ", ".join(f"{side:.4g}" for side in size)
+            what = f"the shapes' bounding box is [{words}] m: leave the key out"
+            (f["size"].fault if meshes else f["size"].warn)(what)
+        size = given
+    return size
+
+
+def warn_too_wide(entry: Entry, item: Item) -> None:
+    """Say so where an item that tasks may name can't be taken, for no grasp spans it."""
+    if not item.grasps and min(item.size[:2]) > HAND_OPENING:
+        sides = " x ".join(f"{side:.3g}" for side in item.size[:2])
+        entry.warn(
+            f"'{item.name}' can't be picked up: it is {sides} m across and the hand opens to "
+            f"{HAND_OPENING:g} m; list 'grasps' if it has a narrower part"
+        )

@@ -53,7 +53,7 @@ class Physics:
 
 @dataclass(frozen=True)
 class Shape:
-    """A box, cylinder, sphere or convex mesh, posed in its body's frame.
+    """A box, cylinder, sphere or mesh, posed in its body's frame.
 
     Attributes:
         kind: ``box``, ``cylinder`` (axis along its own z), ``sphere`` or ``mesh``.
@@ -62,7 +62,9 @@ class Shape:
         X_BS: pose in the body's frame (4, 4).
         color: r, g, b, a in [0, 1].
         collision: False for decoration that nothing can touch.
-        mesh: file of a convex mesh; None for the other kinds.
+        mesh: file of a mesh; None for the other kinds.
+        points: corners (n, 3) of the mesh's convex hull, which is what collides, in the shape's
+            own frame, scaled, metres; None for the other kinds.
         texture: picture wrapped round the sides of a box; None for plain colour.
     """
 
@@ -72,11 +74,15 @@ class Shape:
     color: tuple[float, float, float, float]
     collision: bool = True
     mesh: Path | None = None
+    points: Array | None = None
     texture: Path | None = None
 
     def bounds(self, X: Array) -> tuple[Array, Array]:
-        """Lowest and highest corner (3,) of the box around it, its body at X (4, 4); no mesh."""
+        """Lowest and highest corner (3,) of the box around it, its body at X (4, 4)."""
         X_S = X @ self.X_BS
+        if self.points is not None:
+            points = self.points @ X_S[:3, :3].T + X_S[:3, 3]
+            return points.min(axis=0), points.max(axis=0)
         half = np.abs(X_S[:3, :3]) @ self.half_extents
         return X_S[:3, 3] - half, X_S[:3, 3] + half
 
@@ -89,7 +95,15 @@ class Shape:
             return np.array([self.size[0], self.size[0], self.size[1] / 2.0])
         if self.kind == "sphere":
             return np.full(3, self.size[0])
-        raise ValueError(f"a {self.kind} has no closed-form extents")
+        assert self.points is not None
+        return np.asarray(np.ptp(self.points, axis=0)) / 2.0
+
+    @property
+    def middle(self) -> Array:
+        """Centre (3,) of that box in the shape's own frame, metres: not 0 for most meshes."""
+        if self.points is None:
+            return np.zeros(3)
+        return np.asarray(self.points.min(axis=0) + self.points.max(axis=0)) / 2.0
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from galley.domain.scene.bodies import (
     read_item,
     read_joint,
     read_region,
+    warn_too_wide,
 )
 from galley.domain.scene.model import (
     HAND,
@@ -42,6 +43,7 @@ from galley.domain.scene.model import (
     Spot,
     Stance,
 )
+from galley.domain.scene.stances import check_stances
 from galley.domain.scene.yaml_reader import Entry, Reader, is_null, root_of_other
 
 VERSION = 1
@@ -88,9 +90,12 @@ def load_scene(path: str | Path) -> Scene:
         if item.name in body_names:
             reader.fault(f"items.{item.name}", "a body has this name too")
     stances = tuple(_stance(n, e) for n, e in _section(top, "stances"))
-    bindings = tuple(
-        _binding(n, e, regions, handles, items, stances) for n, e in _section(top, "objects")
-    )
+    entries = dict(_section(top, "objects"))
+    bindings = tuple(_binding(n, e, regions, handles, items, stances) for n, e in entries.items())
+    for binding, entry in zip(bindings, entries.values(), strict=True):
+        for item in items:
+            if binding.kind == "item" and binding.target == item.name:
+                warn_too_wide(entry, item)
     robot = _robot(top["robot"]) if "robot" in top else None
     taken: dict[str, str] = {}
     for binding in bindings:
@@ -118,6 +123,7 @@ def load_scene(path: str | Path) -> Scene:
         places=MappingProxyType(dict(reader.places)),
     )
     check_handles(reader, scene)
+    check_stances(reader, scene)
     reader.finish()
     start = np.array([joint.start for joint in joints])
     in_world = [
@@ -289,7 +295,7 @@ def _chain(reader: Reader) -> list[Entry]:
             way = " > ".join(each.name for each in (*paths, path))
             link.fault(f"is a circle: {way}")
         else:
-            base = root_of_other(link, path)
+            base = root_of_other(link, path, ("galley_scene",))
         if base is None:  # what is missing would be reported as faults of this file
             raise reader.bad_input()
         chain.append(base)

@@ -5,18 +5,25 @@ Meshes and pictures are checked before an engine that would crash on them reads 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import io
+import warnings
 from pathlib import Path
 
 import numpy as np
 
+from galley.domain.errors import BadInput
+from galley.domain.files import read_bytes
 from galley.domain.frames import Array, frozen, rotation_rpy, transform
+from galley.domain.meshes import ENDINGS, hollow, hull, read_mesh
 from galley.domain.scene.model import Shape
 from galley.domain.scene.yaml_reader import Entry
 
 _GREY = (0.7, 0.7, 0.7, 1.0)
 POSE_KEYS = ("xyz", "rpy")
 _SMALLEST, _LARGEST = 1e-4, 100.0  # m
+_CORNERS = 4000  # of a mesh's hull, at most: every engine's time grows with them
+_HOLLOW = 0.002  # m that a mesh may lie within its hull before a user is told
+_PIXELS = 2**24  # of a texture: 4096 x 4096
 _SHAPE_KINDS = ("extents", "box", "cylinder", "sphere", "mesh")
 
 
@@ -43,7 +50,7 @@ def read_shape(entry: Entry) -> Shape:
     f = entry.fields((), keys)
     kinds = [k for k in _SHAPE_KINDS if k in f]
     X = read_pose(f)
-    size, kind, mesh = np.ones(3), "box", None
+    size, kind, mesh, points = np.ones(3), "box", None, None
     if len(kinds) != 1:
         entry.fault(f"needs exactly one of {', '.join(_SHAPE_KINDS)}, has {len(kinds)}")
     elif kinds[0] == "extents":
@@ -67,8 +74,8 @@ def read_shape(entry: Entry) -> Shape:
         kind, size = "sphere", np.array([f["sphere"].number(positive=True)])
     else:
         kind, size = "mesh", np.array([f["scale"].number(positive=True) if "scale" in f else 1.0])
-        mesh = _file(f["mesh"], (".obj",), mesh_fault)
-    texture = _file(f["texture"], (".png",), picture_fault) if "texture" in f else None
+        mesh, points = _mesh(f["mesh"], float(size[0]))
+    texture = _texture(f["texture"]) if "texture" in f else None
     if texture is not None and kind != "box":
         f["texture"].fault("only a box can carry a texture")
     if kind != "mesh" and ((size < _SMALLEST) | (size > _LARGEST)).any():
@@ -81,6 +88,7 @@ def read_shape(entry: Entry) -> Shape:
         color=_color(f),
         collision=f["collision"].flag() if "collision" in f else True,
         mesh=mesh,
+        points=points,
         texture=texture,
     )
 
@@ -97,71 +105,85 @@ def _color(fields: dict[str, Entry]) -> tuple[float, float, float, float]:
     return r, g, b, a
 
 
-def _file(entry: Entry, endings: tuple[str, ...], wrong: Callable[[Path], str | None]) -> Path:
+def _file(entry: Entry, endings: tuple[str, ...]) -> Path | None:
+    """The file that is named, relative to the scene file; None where there is no such one."""
     path = entry.file.parent / entry.text()
     try:
-        found = path.is_file()
-    except OSError:  # a name too long for the file system
+        found = path.exists()
+    except (OSError, ValueError):  # a name too long for the file system, a NUL
         found = False
     if not found:
         entry.fault(f"no such file: {entry.text()} (looked beside the scene file)")
-        return entry.file
-    if path.suffix.lower() not in endings:
+    elif path.suffix.lower() not in endings:
         entry.fault(f"expected a file ending in {' or '.join(endings)}")
-    elif (what := wrong(path)) is not None:
-        entry.fault(what)
-    return path.resolve()
-
-
-def mesh_fault(path: Path) -> str | None:
-    """What is wrong with a Wavefront OBJ as a convex solid, with its line; None if nothing is."""
-    vertices: list[list[float]] = []
-    faces: list[tuple[int, list[str]]] = []
-    try:
-        text = path.read_text(encoding="utf-8", errors="strict")
-    except (OSError, UnicodeDecodeError):
-        return f"{path.name} can't be read as text"
-    for number, line in enumerate(text.splitlines(), 1):
-        words = line.split()
-        if not words or words[0] not in ("v", "f"):
-            continue
-        if words[0] == "f":
-            faces.append((number, words[1:]))
-            continue
-        try:
-            point = [float(word) for word in words[1:4]]
-        except ValueError:
-            point = []
-        if len(point) != 3 or not np.isfinite(point).all():
-            return f"{path.name}:{number}: a vertex needs three finite numbers"
-        vertices.append(point)
-    for number, corners in faces:
-        if len(corners) < 3 or not all(_names(corner, len(vertices)) for corner in corners):
-            return f"{path.name}:{number}: a face needs 3 or more of the {len(vertices)} vertices"
-    if not faces:
-        return f"{path.name} has no faces"
-    spread = np.array(vertices) - np.mean(vertices, axis=0)
-    if np.linalg.matrix_rank(spread, tol=1e-6) < 3:
-        return f"{path.name} is flat: it encloses no volume"
+    else:
+        return path.absolute()
     return None
 
 
-def picture_fault(path: Path) -> str | None:
-    """What is wrong with a picture, or None."""
+def _mesh(entry: Entry, scale: float) -> tuple[Path, Array]:
+    """The file of a mesh, and the corners (n, 3) of its convex hull, scaled, metres."""
+    stand_in = frozen(np.vstack([np.eye(3), -np.eye(3)]))
+    path = _file(entry, ENDINGS)
+    if path is None:
+        return entry.file, stand_in
+    try:
+        mesh = read_mesh(path)
+    except BadInput as bad:
+        entry.fault(f"{path.name} {bad.errors[0].what}")
+        return path, stand_in
+    except ValueError as error:
+        entry.fault(str(error))
+        return path, stand_in
+    if not len(mesh.triangles):
+        entry.fault(f"{path.name} has no faces")
+        return path, stand_in
+    # Only what faces use: a stray point is no part of the solid.
+    used = mesh.points[np.unique(mesh.triangles)] * scale
+    sides = np.ptp(used, axis=0)
+    if (sides > _LARGEST).any() or (sides.max() < _SMALLEST):
+        what = f"is {_by(sides)} m at scale {scale:g}; sizes must lie between {_SMALLEST:g} and"
+        entry.fault(f"{path.name} {what} {_LARGEST:g} m: give it another scale")
+        return path, stand_in
+    try:
+        around = hull(used, _CORNERS)
+    except ValueError as error:
+        entry.fault(f"{path.name} {error}")
+        return path, stand_in
+    depth = hollow(mesh, scale, around)
+    if depth > _HOLLOW:
+        entry.warn(
+            f"{path.name} is not convex: its surface lies up to {1e3 * depth:.0f} mm within its "
+            "convex hull, and the hull is what collides and is held; build it of several shapes "
+            "if that matters"
+        )
+    return path, around.vertices
+
+
+def _by(sides: Array) -> str:
+    return " x ".join(f"{side:.3g}" for side in sides)
+
+
+def _texture(entry: Entry) -> Path | None:
+    """The file of a picture, which can be read whole. What is in it is never told."""
     from PIL import Image  # late: only scenes with textures need it
 
+    path = _file(entry, (".png",))
+    if path is None:
+        return None
     try:
-        with Image.open(path) as picture:
-            picture.verify()
-    except (OSError, SyntaxError, ValueError) as error:
-        return f"{path.name} is not a picture: {error}"
-    return None
-
-
-def _names(corner: str, count: int) -> bool:
-    """Whether a face's corner (``7``, ``7/1/2`` or ``-1``) names one of ``count`` vertices."""
-    try:
-        index = int(corner.split("/")[0])
-    except ValueError:
-        return False
-    return 1 <= index <= count or -count <= index <= -1
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(read_bytes(path)), formats=("PNG",)) as picture:
+                if picture.width * picture.height > _PIXELS:
+                    size = f"{picture.width} x {picture.height}"
+                    entry.fault(f"{path.name} has {size} pixels, at most {_PIXELS} are taken")
+                else:
+                    picture.load()
+    except BadInput as bad:
+        entry.fault(f"{path.name} {bad.errors[0].what}")
+    except Image.DecompressionBombError:
+        entry.fault(f"{path.name} has too many pixels, at most {_PIXELS} are taken")
+    except (OSError, SyntaxError, ValueError, EOFError):
+        entry.fault(f"{path.name} is not a picture that can be read as PNG")
+    return path

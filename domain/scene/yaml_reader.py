@@ -7,6 +7,7 @@ its YAML node (the mark's name is the file), so that nodes of several files can 
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +15,12 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from galley.domain.errors import BadInput, InputError, Place, did_you_mean, read_text
+from galley.domain.errors import BadInput, InputError, Place, did_you_mean
+from galley.domain.files import read_text
 from galley.domain.frames import Array
 
+_log = logging.getLogger(__name__)
+LARGEST_SCENE = 2**21  # bytes: some 20,000 shapes; YAML is read at 100 kB/s
 _LARGEST = 1e6  # of any number: no kitchen needs more, and engines overflow
 
 
@@ -34,13 +38,18 @@ class Reader:
         self.errors: list[InputError] = [] if errors is None else errors
         self.places: dict[str, Place] = {}
 
-    def root(self) -> Entry:
+    def root(self, marks: tuple[str, ...] = ()) -> Entry:
         """The document's root.
+
+        Args:
+            marks: words that such a file holds. One without any of them is no such file, and
+                nothing of what it holds is told: another file may have named it by mistake.
 
         Raises:
             BadInput: no such file, not YAML, or empty.
         """
-        text = read_text(self.path)
+        text = read_text(self.path, LARGEST_SCENE)
+        strange = bool(marks) and not any(mark in text for mark in marks)
         try:
             loader = yaml.SafeLoader(text)
             loader.name = str(self.path)  # the marks of all nodes carry it
@@ -49,15 +58,17 @@ class Reader:
             raise BadInput.one(self.path, "is nested too deeply to be a scene") from None
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            what = "not valid YAML: " + " ".join(
-                part for part in (error.context, error.problem) if part
-            )
+            why = " ".join(part for part in (error.context, error.problem) if part)
+            what = "not valid YAML" if strange else f"not valid YAML: {why}"
             line, column = (mark.line + 1, mark.column + 1) if mark else (None, None)
             raise BadInput.one(self.path, what, line, column) from None
         except yaml.YAMLError as error:
-            raise BadInput.one(self.path, f"not valid YAML: {error}".replace("\n", " ")) from None
+            what = "not valid YAML" if strange else f"not valid YAML: {error}".replace("\n", " ")
+            raise BadInput.one(self.path, what) from None
         if node is None:
             raise BadInput.one(self.path, "is empty", 1)
+        if strange:
+            raise BadInput.one(self.path, f"needs the key '{marks[0]}'", 1)
         return Entry(self, node, "")
 
     def fault(self, key: str, what: str, place: Place | None = None) -> None:
@@ -100,6 +111,11 @@ class Entry:
     def fault(self, what: str) -> None:
         """Record a fault of this value."""
         self.reader.fault(self.key, what)
+
+    def warn(self, what: str) -> None:
+        """Tell of what is allowed, but may not be meant."""
+        file, line = self.reader.places[self.key]
+        _log.warning("%s", InputError(file, line, None, f"{self.key}: {what}"))
 
     def below(self, name: str) -> str:
         """The dotted key of ``name`` in this mapping."""
@@ -224,14 +240,14 @@ class Entry:
         return float(low), float(high)
 
 
-def root_of_other(entry: Entry, path: Path) -> Entry | None:
+def root_of_other(entry: Entry, path: Path, marks: tuple[str, ...]) -> Entry | None:
     """The root of a further file, which ``entry`` names; None if it can't be read.
 
-    The further file's faults are kept with those of the entry's own.
+    The further file's faults are kept with those of the entry's own. For ``marks`` see ``root``.
     """
     errors = entry.reader.errors
     try:
-        return Reader(path, errors).root()
+        return Reader(path, errors).root(marks)
     except BadInput as bad:
         for error in bad.errors:
             if error.line is None:  # of the file as a whole: say who named it

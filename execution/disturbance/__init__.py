@@ -1,5 +1,5 @@
 """What goes wrong on purpose.
 
 - ``noise``: how the true world differs from the scene; ``standing``: whether an item stands there
-- ``faults``: several at once, from text; ``fault``: what one is; ``fault_kinds``: what each does
+- ``fault``: what a fault is; ``faults``: what each kind does, and several at once, from text
 """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -16,15 +17,7 @@ from galley.domain.errors import BadInput, did_you_mean
 from galley.domain.frames import Array, frozen, inverse
 from galley.domain.scene.model import HAND, Scene
 from galley.domain.state import State, item_pose
-from galley.execution.disturbance.standing import (
-    Boxes,
-    boxes_of,
-    carried,
-    collides,
-    displaced,
-    furniture,
-    stands,
-)
+from galley.execution.disturbance.standing import boxes_of, carried, displaced, fits, furniture
 
 logger = logging.getLogger(__name__)
 DRAWS = 100  # of an item's pose; where none of them stands free, it stays where it was
@@ -103,12 +96,10 @@ class Noise:
         """
         friction, mass, pose = rng.spawn(3)
 
-        def rubbed(value: float) -> float:
-            return value * self._factor(friction, self.friction)
+        def scaled_by(rng: np.random.Generator, share: float) -> Callable[[float], float]:
+            return lambda value: value * (1.0 + share * float(rng.uniform(-1.0, 1.0)))
 
-        def weighed(value: float) -> float:
-            return value * self._factor(mass, self.mass)
-
+        rubbed, weighed = scaled_by(friction, self.friction), scaled_by(mass, self.mass)
         poses = self._moved(scene, pose)
         pads = rubbed(scene.physics.finger_friction)
         return replace(
@@ -146,10 +137,6 @@ class Noise:
             state = state.with_item(index, seen)
         return state
 
-    @staticmethod
-    def _factor(rng: np.random.Generator, share: float) -> float:
-        return 1.0 + share * float(rng.uniform(-1.0, 1.0))
-
     def _moved(self, scene: Scene, rng: np.random.Generator) -> tuple[Array, ...]:
         """X_WI (4, 4) of every item; what stands on each other is moved as one."""
         scene_q = np.array([joint.start for joint in scene.joints])
@@ -168,7 +155,7 @@ class Noise:
                 D = displaced(before[group[0]], way, self.turn * turn) @ inverse(before[group[0]])
                 now = [D @ before[k] for k in group]
                 if all(
-                    _fits(scene, k, before[k], X_WI, solids, around)
+                    fits(scene, scene_q, scene.items[k], before[k], X_WI, solids, around)
                     for k, X_WI in zip(group, now, strict=True)
                 ):
                     for k, X_WI in zip(group, now, strict=True):
@@ -178,16 +165,6 @@ class Noise:
                 names = ", ".join(scene.items[k].name for k in group)
                 logger.info("%s: no displaced pose is free, so it stays", names)
         return tuple(poses)
-
-
-def _fits(
-    scene: Scene, index: int, before: Array, now: Array, solids: Boxes, around: Boxes
-) -> bool:
-    item = scene.items[index]
-    scene_q = np.array([joint.start for joint in scene.joints])
-    return stands(scene, scene_q, item, before, now, solids) and not collides(
-        item, before, now, around
-    )
 
 
 def _groups(scene: Scene) -> list[list[int]]:

@@ -13,7 +13,6 @@ import numpy as np
 
 from galley.domain.frames import Array, inverse, rotation_z, transform
 from galley.domain.scene.model import Item, Scene, Shape
-from galley.robots.meshes import mesh_points
 
 TOUCHING = 1e-4  # m of overlap that still counts as touching
 LEVEL = 0.005  # m between an item's lowest corners and the top of what carries it
@@ -46,11 +45,6 @@ def furniture(scene: Scene, scene_q: Array) -> Boxes:
                 poses.append((X_WB @ X_BC)[None])
                 halves.append(half[None])
     return Boxes(np.concatenate(poses), np.concatenate(halves))
-
-
-def box_of(item: Item, X_WI: Array) -> Boxes:
-    """The item's bounding box at X_WI (4, 4)."""
-    return Boxes(X_WI[None], item.size[None] / 2.0)
 
 
 def boxes_of(items: Sequence[Item], poses: Sequence[Array]) -> Boxes:
@@ -90,10 +84,10 @@ def collides(item: Item, before: Array, now: Array, others: Boxes) -> bool:
     """Whether an item moved from ``before`` to ``now`` overlaps something deeper than it did."""
     if not len(others.X):
         return False
-    deep = overlaps(box_of(item, now), others)
+    deep = overlaps(boxes_of([item], [now]), others)
     limit = np.full(len(deep), TOUCHING)
     if (deep > limit).any():
-        limit = np.maximum(overlaps(box_of(item, before), others), 0.0) + TOUCHING
+        limit = np.maximum(overlaps(boxes_of([item], [before]), others), 0.0) + TOUCHING
     return bool((deep > limit).any())
 
 
@@ -134,6 +128,21 @@ def stands(
     return all(_over(scene, scene_q, before, now))
 
 
+def fits(
+    scene: Scene,
+    scene_q: Array,
+    item: Item,
+    before: Array,
+    now: Array,
+    solids: Boxes,
+    around: Boxes,
+) -> bool:
+    """Whether an item moved from ``before`` to ``now`` stands, and is clear of ``around``."""
+    return stands(scene, scene_q, item, before, now, solids) and not collides(
+        item, before, now, around
+    )
+
+
 def _over(scene: Scene, scene_q: Array, before: Array, now: Array) -> list[bool]:
     """For each part of a region that an item's centre was over or in, whether it still is."""
     found = []
@@ -148,9 +157,4 @@ def _over(scene: Scene, scene_q: Array, before: Array, now: Array) -> list[bool]
 
 def _bounds(shape: Shape) -> tuple[Array, Array]:
     """X_BC (4, 4) and half extents (3,) of the box around a shape, in its body's frame."""
-    if shape.kind != "mesh":
-        return shape.X_BS, shape.half_extents
-    assert shape.mesh is not None
-    points = mesh_points(shape.mesh) * shape.size[0]
-    low, high = points.min(axis=0), points.max(axis=0)
-    return shape.X_BS @ transform(None, (low + high) / 2.0), (high - low) / 2.0
+    return shape.X_BS @ transform(None, shape.middle), shape.half_extents

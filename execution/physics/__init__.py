@@ -2,5 +2,4 @@
 
 - ``executor``: motors follow trajectories, guards end them, fingers grip by friction
 - ``world``: the scene and the robot with their surfaces, motors and contacts
-- ``stepper``: the steps of it, and what is seen after them
 """

@@ -28,9 +28,10 @@ from galley.worlds.engines.pybullet_world import load_bullet_scene
 
 SOLVER_ITERATIONS = 100  # at most; with 25 a grip at 960 Hz creeps, with 60 it does not
 SOLVED = 1e-6  # residual at which the solver stops; with 1e-7 a third slower and grips no firmer
-# m. Every step finds its contacts anew: with Bullet's 20 mm old points linger, and a grip turns.
-# Bullet has one such number for all clients of a process; PyBulletWorld sets the same.
-BREAKING = 1e-6
+# Of a shape's radius; a contact point that has moved farther is dropped. With Bullet's 0.02 old
+# points linger, and a grip turns. With 1e-6 each step forgets them, and of all but boxes Bullet
+# finds one point a step: what stands on a round or many-sided bottom rocks at 10 to 60 mm/s.
+BREAKING = 1e-3
 SPINNING_FRICTION = 0.003  # m; the radius, in effect, of the patch on which a finger pad turns
 ROLLING_FRICTION = 0.0005  # m, of items: a can that fell over comes to rest at last
 POSITION_GAIN = 0.3  # share of a position error that is taken back within a step
@@ -80,7 +81,7 @@ class PhysicsWorld:
         self.client = pb.connect(pb.DIRECT)
         with tempfile.TemporaryDirectory() as folder, quiet():
             self.loaded = load_bullet_scene(
-                self.client, scene, weighed(robot), Path(folder), self_collision=True, apart=True
+                self.client, scene, weighed(robot), Path(folder), dynamic=True
             )
         self.robot_id, self.furniture_id = self.loaded.robot_id, self.loaded.furniture_id
         self.item_ids = self.loaded.item_ids
@@ -101,7 +102,6 @@ class PhysicsWorld:
         pb.setPhysicsEngineParameter(
             numSolverIterations=SOLVER_ITERATIONS,
             solverResidualThreshold=SOLVED,
-            contactBreakingThreshold=BREAKING,
             deterministicOverlappingPairs=1,
             physicsClientId=self.client,
         )
@@ -134,38 +134,29 @@ class PhysicsWorld:
     def _surfaces(self) -> None:
         """Friction and bounce of everything. Bullet multiplies the two friction coefficients."""
         for body in self.scene.bodies:
-            self._surface(*self.loaded.body(body.name), body.friction, body.restitution)
+            at = self.loaded.body(body.name)
+            self._dynamics(*at, lateralFriction=body.friction, restitution=body.restitution)
         for item, body_id in zip(self.scene.items, self.item_ids, strict=True):
-            self._surface(body_id, -1, item.friction, item.restitution)
-            pb.changeDynamics(
+            self._dynamics(
                 body_id,
                 -1,
+                lateralFriction=item.friction,
+                restitution=item.restitution,
                 rollingFriction=ROLLING_FRICTION,
                 spinningFriction=SPINNING_FRICTION,
                 linearDamping=0.0,
                 angularDamping=0.0,
-                physicsClientId=self.client,
             )
+        pads = {"lateralFriction": self.scene.physics.finger_friction, "restitution": 0.0}
         for link in self.finger_links:
-            self._surface(self.robot_id, link, self.scene.physics.finger_friction, 0.0)
-            pb.changeDynamics(
-                self.robot_id, link, spinningFriction=SPINNING_FRICTION, physicsClientId=self.client
-            )
+            self._dynamics(self.robot_id, link, spinningFriction=SPINNING_FRICTION, **pads)
 
-    def _surface(self, body: int, link: int, friction: float, restitution: float) -> None:
-        pb.changeDynamics(
-            body,
-            link,
-            lateralFriction=friction,
-            restitution=restitution,
-            physicsClientId=self.client,
-        )
+    def _dynamics(self, body: int, link: int, **values: float) -> None:
+        pb.changeDynamics(body, link, **values, physicsClientId=self.client)
 
     def set_item_friction(self, index: int, friction: float) -> None:
         """Change an item's Coulomb coefficient."""
-        pb.changeDynamics(
-            self.item_ids[index], -1, lateralFriction=friction, physicsClientId=self.client
-        )
+        self._dynamics(self.item_ids[index], -1, lateralFriction=friction)
 
     def set_joint_friction(self, index: int, force: float) -> None:
         """Change the dry friction (N or N m) of a scene joint: a motor that wants to stand."""
@@ -182,12 +173,7 @@ class PhysicsWorld:
     def _damping(self) -> None:
         """Damping of the scene's joints."""
         for index, joint in enumerate(self.scene.joints):
-            pb.changeDynamics(
-                self.furniture_id,
-                self.scene_joints[index],
-                jointDamping=joint.damping,
-                physicsClientId=self.client,
-            )
+            self._dynamics(self.furniture_id, self.scene_joints[index], jointDamping=joint.damping)
 
     def _make_gear(self) -> int:
         """The fingers open and close together."""
@@ -288,6 +274,8 @@ class PhysicsWorld:
 
     def step(self) -> None:
         """``dt`` seconds pass."""
+        # Bullet has one such number for all clients of a process, and others want another.
+        pb.setPhysicsEngineParameter(contactBreakingThreshold=BREAKING, physicsClientId=self.client)
         pb.stepSimulation(physicsClientId=self.client)
 
     # -- readings --------------------------------------------------------------------------------

@@ -56,16 +56,6 @@ class Continuation:
     facts: tuple[Facts, ...]
     how: str
 
-    @property
-    def problem(self) -> Problem:
-        """The task's problem: its ``init`` are the facts that hold now."""
-        return self.task.problem
-
-    @property
-    def bindings(self) -> Mapping[str, Binding]:
-        """Of the problem's objects."""
-        return self.task.bindings
-
 
 @dataclass(frozen=True)
 class UnderWay:
@@ -147,8 +137,7 @@ def within_limits(bench: Workbench, state: State) -> State:
 
     A base that has turned past the end of its range is turned back by a whole turn.
     """
-    low = np.concatenate([group.lower for group in bench.robot.groups])
-    high = np.concatenate([group.upper for group in bench.robot.groups])
+    low, high = bench.robot.limits
     q = np.array(state.q)
     heading = bench.robot.slice("base").stop - 1
     if not low[heading] - _NEAR_LIMIT <= q[heading] <= high[heading] + _NEAR_LIMIT:

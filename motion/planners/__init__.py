@@ -2,5 +2,5 @@
 
 - ``planning``: ``plan``, the library's way in; a pose as goal
 - ``compiled_search``: the compiled planners of ``motion.kernel`` for Python
-- ``space``: where planners search, and how edges are checked; ``rrt``: the seed's RRT, in Python
+- ``rrt``: the seed's RRT, in Python; where it searches, and how edges are checked
 """

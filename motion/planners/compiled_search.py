@@ -7,7 +7,7 @@ Nothing here is shared between calls, and the interpreter's lock is let go while
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,24 +17,9 @@ from galley.motion.path import Path
 
 if TYPE_CHECKING:
     from galley.motion.planners.rrt import EndRegion
+    from galley.worlds.view import View
 
 _SEEDS = 2**63 - 1
-
-
-class Question(NamedTuple):
-    """What the compiled kernel is asked: a robot in a world, and the joints that move.
-
-    Attributes:
-        table, finer: of two views that differ in their step; ``finer`` is for searches after one
-            that sampled too coarsely, and may be the table itself.
-        low, high, weights: the box to search (k,), and the metric |weights * (a - b)|.
-    """
-
-    table: Any
-    finer: Any
-    low: Array
-    high: Array
-    weights: Array
 
 
 @dataclass(frozen=True)
@@ -66,23 +51,8 @@ class SearchOptions:
     goal_bias: float = 0.1
 
 
-@dataclass(frozen=True)
-class PathProof:
-    """What a proof of a path found.
-
-    Attributes:
-        hit: where the first state that could not be proven is, in [0, n - 1]: number of the edge
-            plus the share of it. None if all is proven.
-        states: how many states were looked at.
-    """
-
-    hit: float | None
-    states: int
-
-
 def plan(
-    group: str,
-    question: Question,
+    view: View,
     start: Array,
     goals: Array,
     seed: int,
@@ -92,7 +62,7 @@ def plan(
     """A short path by RRT-Connect, from start (k,) to one of ``goals`` (m, k), all of them free.
 
     Args:
-        group: the joint group's name, for the path.
+        view: the joint group; what it sampled too coarsely is searched at half its step.
         seed: the same seed gives the same path.
         options: defaults where None.
         history: (searches, 2) to be filled with the iterations and the best length after each
@@ -105,18 +75,11 @@ def plan(
     """
     from galley.motion.kernel import plan as kernel
     from galley.motion.kernel.anytime import Effort
-    from galley.motion.kernel.rules import UNBOUNDED, Rules
 
     options = options or SearchOptions()
     q, ends = _plain(start), _rows(goals, len(start))
     if len(ends) == 0:
         return Failure(FailureKind.BLOCKED, "no goal configuration is free")
-    rules = Rules(
-        float(options.radius),
-        UNBOUNDED,
-        options.required is not None,
-        float(options.required or 0.0),
-    )
     effort = Effort(
         int(options.iterations),
         int(options.shortcuts),
@@ -126,11 +89,11 @@ def plan(
         float(options.slack),
         int(options.rounds),
     )
-    table, finer, box = _parts(question)
     notes = np.empty((0, 2)) if history is None else history
-    found = kernel.plan(table, finer, box, rules, effort, q, ends, _seed(seed), notes)
+    tables = view.table, view.fine.table
+    found = kernel.plan(*tables, _box(view), _rules(options), effort, q, ends, _seed(seed), notes)
     if found.status == kernel.FOUND:
-        return Path(group, found.path)
+        return Path(view.group, found.path)
     return _failure(found, options)
 
 
@@ -138,13 +101,13 @@ def _failure(found: Any, options: SearchOptions) -> Failure:
     from galley.motion.kernel import plan as kernel
 
     kept = f"keep {1e3 * (options.required or 0.0):.1f} mm"
-    numbers = {"required_m": float(options.required or 0.0)}
-    if found.status == kernel.START_NOT_PROVEN:
-        message = f"the start configuration is not proven to {kept}"
-        return Failure(FailureKind.BLOCKED, message, numbers=numbers)
-    if found.status == kernel.GOALS_NOT_PROVEN:
-        message = f"no goal configuration is proven to {kept}"
-        return Failure(FailureKind.BLOCKED, message, numbers=numbers)
+    required = {"required_m": float(options.required or 0.0)}
+    ends = {
+        kernel.START_NOT_PROVEN: f"the start configuration is not proven to {kept}",
+        kernel.GOALS_NOT_PROVEN: f"no goal configuration is proven to {kept}",
+    }
+    if found.status in ends:
+        return Failure(FailureKind.BLOCKED, ends[found.status], numbers=required)
     numbers = {
         "iterations": found.iterations,
         "tree_sizes": found.start_nodes + found.goal_nodes,
@@ -153,14 +116,13 @@ def _failure(found: Any, options: SearchOptions) -> Failure:
     tried = f"in {found.iterations} iterations, {found.rounds} searches"
     if found.status == kernel.NOT_PROVEN:
         message = f"RRT-Connect found paths, but none proven to {kept}, {tried}"
-        numbers |= {"unproven_paths": found.doubtful, "required_m": float(options.required or 0.0)}
+        numbers |= {"unproven_paths": found.doubtful, **required}
         return Failure(FailureKind.BUDGET, message, numbers=numbers)
     return Failure(FailureKind.BUDGET, f"RRT-Connect found no path {tried}", numbers=numbers)
 
 
 def plan_rrt(
-    group: str,
-    question: Question,
+    view: View,
     start: Array,
     goals: Array,
     region: EndRegion | None,
@@ -172,7 +134,7 @@ def plan_rrt(
     Args:
         goals: free configurations to grow towards (m, k); may be empty with a region.
         region: where the search may end; None for ``goals`` only. The hand's pose is that of the
-            query's tool frame; the region's own ``pose`` is not called.
+            view's tool frame; the region's own ``pose`` is not called.
         options: ``radius``, ``iterations`` and ``goal_bias`` are read.
     """
     from galley.motion.kernel.rrt import Region
@@ -186,10 +148,9 @@ def plan_rrt(
         target = np.concatenate([region.target[:3, :3].ravel(), region.target[:3, 3]])
         angle = -1.0 if region.angle is None else float(region.angle)
         where = Region(True, _plain(target), float(region.radius), angle, bool(region.l1))
-    table, _, box = _parts(question)
     path, iterations, nodes = kernel(
-        table,
-        box,
+        view.table,
+        _box(view),
         q,
         ends,
         where,
@@ -199,7 +160,7 @@ def plan_rrt(
         _seed(seed),
     )
     if len(path):
-        return Path(group, path)
+        return Path(view.group, path)
     return Failure(
         FailureKind.BUDGET,
         f"RRT found no path in {iterations} iterations",
@@ -207,23 +168,18 @@ def plan_rrt(
     )
 
 
-def shorten(
-    path: Path, question: Question, seed: int, options: SearchOptions | None = None
-) -> Path:
+def shorten(path: Path, view: View, seed: int, options: SearchOptions | None = None) -> Path:
     """A path with the same ends, never longer, whose new edges are free.
 
     With ``required`` among the options, its new edges are proven; old ones stay as they are.
     """
-    from galley.motion.kernel.rules import UNBOUNDED, Rules
     from galley.motion.kernel.shortcut import shorten_seeded
 
     options = options or SearchOptions()
-    proven, required = options.required is not None, float(options.required or 0.0)
-    table, _, box = _parts(question)
     points = shorten_seeded(
-        table,
-        box,
-        Rules(float(options.radius), UNBOUNDED, proven, required),
+        view.table,
+        _box(view),
+        _rules(options),
         _plain(path.waypoints),
         int(options.shortcuts),
         int(options.patience),
@@ -232,19 +188,19 @@ def shorten(
     return Path(path.group, points)
 
 
-def prove(path: Path, question: Question, required: float = 0.0) -> PathProof:
-    """Proof that every state on the path keeps ``required`` metres, between waypoints too."""
-    from galley.motion.kernel.checks import prove_path
-
-    edge, share, states = prove_path(question.table, _plain(path.waypoints), float(required))
-    return PathProof(None if edge < 0 else edge + share, states)
-
-
-def _parts(question: Question) -> tuple[Any, Any, Any]:
+def _box(view: View) -> Any:
+    """The box to search, and its metric."""
     from galley.motion.kernel.rules import Box
 
-    box = Box(_plain(question.low), _plain(question.high), _plain(question.weights))
-    return question.table, question.finer, box
+    return Box(*map(_plain, (view.query.low, view.query.high, view.query.weights)))
+
+
+def _rules(options: SearchOptions) -> Any:
+    """What counts as a free edge."""
+    from galley.motion.kernel.rules import UNBOUNDED, Rules
+
+    proven, required = options.required is not None, float(options.required or 0.0)
+    return Rules(float(options.radius), UNBOUNDED, proven, required)
 
 
 def _plain(numbers: Array) -> Array:

@@ -16,7 +16,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, inverse
 from galley.motion.path import Path
 from galley.motion.planners import compiled_search
-from galley.motion.planners.compiled_search import Question, SearchOptions
+from galley.motion.planners.compiled_search import SearchOptions
 from galley.worlds.checker import Pair
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.view import View
@@ -126,35 +126,28 @@ def search(
 def _searched(
     view: View, start: Array, goals: Array, seed: int, planner: str, options: SearchOptions
 ) -> Path | Failure:
-    question = ask(view)
     ensure(SEARCHES)
     if planner == "rrt":
-        return _rrt(view, question, start, goals, seed, options)
-    return compiled_search.plan(view.group, question, start, goals, seed, options)
+        return _rrt(view, start, goals, seed, options)
+    return compiled_search.plan(view, start, goals, seed, options)
 
 
 def _rrt(
-    view: View,
-    question: Question,
-    start: Array,
-    goals: Array,
-    seed: int,
-    options: SearchOptions,
+    view: View, start: Array, goals: Array, seed: int, options: SearchOptions
 ) -> Path | Failure:
     """One tree, then shortcuts, then the proof if it is asked for; anew where that fails."""
     found: Path | Failure
     for turn in range(max(1, options.rounds)):
-        asked = question if turn == 0 else question._replace(table=question.finer)
-        found = compiled_search.plan_rrt(
-            view.group, asked, start, goals, None, seed + turn * _STREAM, options
-        )
+        asked = view if turn == 0 else view.fine
+        stream = seed + turn * _STREAM
+        found = compiled_search.plan_rrt(asked, start, goals, None, stream, options)
         if isinstance(found, Failure):
             continue
         if options.shortcuts > 0:
-            found = compiled_search.shorten(found, asked, seed + turn * _STREAM, options)
+            found = compiled_search.shorten(found, asked, stream, options)
         if options.required is None:
             return found
-        if compiled_search.prove(found, asked, options.required).hit is None:
+        if asked.unproven(found.waypoints, options.required) is None:
             return found
     if isinstance(found, Failure):
         return found
@@ -163,12 +156,6 @@ def _rrt(
         f"RRT found paths, but none proven free, in {options.rounds} searches",
         numbers={"rounds": float(options.rounds), "required_m": float(options.required or 0.0)},
     )
-
-
-def ask(view: View) -> Question:
-    """The question that the compiled planners are asked; the view must live as long as it does."""
-    query = view.query
-    return Question(view.table, view.fine.table, query.low, query.high, query.weights)
 
 
 def out_of_limits(view: View, q: Array, what: str) -> Failure | None:

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from galley.domain.columns import UNREADABLE, read_columns, real_numbers, texts, whole_numbers
 from galley.domain.errors import BadInput
 from galley.domain.files import written_whole
 from galley.domain.frames import Array
-from galley.domain.log import UNREADABLE
 
 STORE_VERSION = 2
 READABLE = (1, 2)
@@ -78,73 +77,21 @@ def read_archive(path: Path) -> Archive:
             trajectory.
     """
     try:
-        with np.load(path, allow_pickle=False) as data:
-            version = int(whole_numbers("store_version", data["store_version"], ()))
-            if version not in READABLE:
-                what = f"is of version {version}, expected {STORE_VERSION}"
-                raise BadInput.one(path, what)
-            columns = {name: data[name] for name in data.files}
+        columns = read_columns(path)
+        version = int(whole_numbers("store_version", columns["store_version"], ()))
+        if version not in READABLE:
+            what = f"is of version {version}, expected {STORE_VERSION}"
+            raise BadInput.one(path, what)
         curves = tuple(
             (group, *_curve(k, columns[f"{k}_breaks"], columns[f"{k}_coefficients"]))
             for k, group in enumerate(texts("group", columns["group"], (None,)))
         )
-    except FileNotFoundError:
-        raise BadInput.one(path, "no such file") from None
-    except IsADirectoryError:
-        raise BadInput.one(path, "is a folder, expected a file") from None
     except BadInput:
         raise
     except (*UNREADABLE, AttributeError) as error:
         why = str(error) if zipfile.is_zipfile(path) else "it is no npz file"
         raise BadInput.one(path, f"holds no trajectories ({why})") from None
     return Archive(path, version, curves, columns)
-
-
-def real_numbers(name: str, values: Any) -> Array:
-    """The column ``name`` as doubles.
-
-    Raises:
-        ValueError: it holds something else than real, finite numbers.
-    """
-    values = np.asarray(values)
-    if values.dtype.kind not in "fiu":  # a complex number would lose a part without a word
-        raise ValueError(f"{name} has no real numbers but {values.dtype}")
-    values = values.astype(np.float64)
-    if not np.isfinite(values).all():
-        raise ValueError(f"{name} has numbers that are not finite")
-    return np.asarray(values)
-
-
-def whole_numbers(name: str, values: Any, shape: tuple[int | None, ...]) -> NDArray[np.int64]:
-    """The column ``name`` as whole numbers of ``shape``, in which None is any length.
-
-    Raises:
-        ValueError: it holds something else.
-    """
-    values = _shaped(name, values, shape)
-    if values.dtype.kind not in "iu":
-        raise ValueError(f"{name} has no whole numbers but {values.dtype}")
-    return np.asarray(values, dtype=np.int64)
-
-
-def texts(name: str, values: Any, shape: tuple[int | None, ...]) -> list[Any]:
-    """The column ``name``, of ``shape`` as above, as nested lists of strings.
-
-    Raises:
-        ValueError: it holds something else. An empty column may be of any kind.
-    """
-    values = _shaped(name, values, shape)
-    if values.size and values.dtype.kind != "U":
-        raise ValueError(f"{name} has no text but {values.dtype}")
-    return list(values.tolist())
-
-
-def _shaped(name: str, values: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
-    found: NDArray[Any] = np.asarray(values)
-    fits = len(shape) == found.ndim
-    if not fits or any(n not in (None, m) for n, m in zip(shape, found.shape, strict=True)):
-        raise ValueError(f"{name} has the wrong shape, {found.shape}")
-    return found
 
 
 def _curve(k: int, breaks: Any, coefficients: Any) -> tuple[Array, Array]:

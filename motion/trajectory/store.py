@@ -7,18 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from galley.domain.columns import UNREADABLE, real_numbers, texts, whole_numbers
 from galley.domain.errors import BadInput
-from galley.domain.log import UNREADABLE
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path as JointPath
-from galley.motion.trajectory.archive import (
-    Archive,
-    read_archive,
-    real_numbers,
-    texts,
-    whole_numbers,
-    write_archive,
-)
+from galley.motion.trajectory.archive import Archive, read_archive, write_archive
 from galley.motion.trajectory.trajectory import Trajectory
 
 

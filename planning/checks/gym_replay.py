@@ -25,28 +25,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from galley.domain.errors import BadInput, read_text
-from galley.domain.pddl.formula import (
-    EQUALITY,
-    OBJECT,
-    And,
-    Effect,
-    Exists,
-    Fact,
-    Forall,
-    ForEach,
-    Formula,
-    Imply,
-    Literal,
-    Or,
-    When,
-)
+from galley.domain.errors import BadInput
+from galley.domain.files import read_text
+from galley.domain.pddl import formula as pddl
+from galley.domain.pddl.formula import EQUALITY, OBJECT, Effect, Fact, Formula, Literal
 from galley.domain.pddl.model import ActionSchema, Domain, Problem
 from galley.planning.checks.semantics import State
 from galley.planning.checks.validation import validate_actions
 from galley.planning.operators import GroundAction
 
 _ENVIRONMENT = "GalleyReplay-v0"
+_NEEDS = "not installed: it needs Pillow below 10, which has no wheels for Python 3.12 and later"
 
 
 class ReplayStatus(StrEnum):
@@ -55,6 +44,7 @@ class ReplayStatus(StrEnum):
     AGREES = "agrees"  # every action was applicable, every state is ours, the goal is reached
     DISAGREES = "disagrees"
     UNREADABLE = "unreadable"  # the files are beyond PDDLGym; it says nothing of the plan
+    MISSING = "missing"  # it is not installed
 
 
 @dataclass(frozen=True)
@@ -95,6 +85,8 @@ def replay(domain: Domain, problem: Problem, actions: Sequence[GroundAction]) ->
         try:
             with _environment(domain, problem) as environment:
                 return _run(environment, domain, problem, actions, ours)
+        except ImportError:
+            return Replay(ReplayStatus.MISSING, _NEEDS, 0)
         except _Unreadable as error:
             return Replay(ReplayStatus.UNREADABLE, str(error), 0)
 
@@ -117,13 +109,11 @@ def _environment(domain: Domain, problem: Problem) -> Iterator[Any]:
     """The environment of one problem: registered, made, and forgotten again at the end.
 
     Raises:
-        _Unreadable: PDDLGym is not installed, or fails on the files.
+        ImportError: PDDLGym is not installed.
+        _Unreadable: it fails on the files.
     """
-    try:
-        import pddlgym
-        from gym.envs.registration import register, registry
-    except ImportError as error:
-        raise _Unreadable(f"PDDLGym is not available: {error}") from None
+    import pddlgym
+    from gym.envs.registration import register, registry
 
     with TemporaryDirectory(prefix="galley-replay-") as folder:
         # PDDLGym takes every .pddl file of a folder for a problem, so it gets a folder of its own.
@@ -321,9 +311,14 @@ def _in_action(domain: Domain, schema: ActionSchema) -> Iterator[str]:
 
 
 def _in_conditions(formulas: Iterable[Formula]) -> Iterator[str]:
-    names = {Or: "a disjunction", Imply: "an implication", Exists: "'exists'", Forall: "'forall'"}
+    names = {
+        pddl.Or: "a disjunction",
+        pddl.Imply: "an implication",
+        pddl.Exists: "'exists'",
+        pddl.Forall: "'forall'",
+    }
     for formula in formulas:
-        if isinstance(formula, And):
+        if isinstance(formula, pddl.And):
             yield from _in_conditions(formula.parts)
         elif not isinstance(formula, Literal):
             yield names.get(type(formula), "a negated formula")
@@ -331,9 +326,9 @@ def _in_conditions(formulas: Iterable[Formula]) -> Iterator[str]:
 
 def _in_effects(effects: Iterable[Effect]) -> Iterator[str]:
     for effect in effects:
-        if isinstance(effect, When):
+        if isinstance(effect, pddl.When):
             yield "a conditional effect"
-        elif isinstance(effect, ForEach):
+        elif isinstance(effect, pddl.ForEach):
             yield "a universal effect"
 
 

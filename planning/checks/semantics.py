@@ -10,23 +10,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from galley.domain.pddl.formula import (
-    EQUALITY,
-    OBJECT,
-    And,
-    Effect,
-    Exists,
-    Fact,
-    Forall,
-    ForEach,
-    Formula,
-    Imply,
-    Literal,
-    Not,
-    Or,
-    Variable,
-    When,
-)
+from galley.domain.pddl import formula as pddl
+from galley.domain.pddl.formula import EQUALITY, OBJECT, Effect, Fact, Formula, Literal, Variable
 from galley.domain.pddl.model import Domain, Problem
 
 State = frozenset[Fact]
@@ -77,20 +62,20 @@ class Semantics:
                 if formula.predicate == EQUALITY:
                     return (fact.args[0] == fact.args[1]) == formula.positive
                 return (fact in state) == formula.positive
-            case And(parts):
+            case pddl.And(parts):
                 return all(self.holds(each, binding, state) for each in parts)
-            case Or(parts):
+            case pddl.Or(parts):
                 return any(self.holds(each, binding, state) for each in parts)
-            case Not(part):
+            case pddl.Not(part):
                 return not self.holds(part, binding, state)
-            case Imply(premise, conclusion):
+            case pddl.Imply(premise, conclusion):
                 return not self.holds(premise, binding, state) or self.holds(
                     conclusion, binding, state
                 )
-            case Exists(variables, part):
+            case pddl.Exists(variables, part):
                 inner = self.bindings(variables, binding)
                 return any(self.holds(part, each, state) for each in inner)
-            case Forall(variables, part):
+            case pddl.Forall(variables, part):
                 inner = self.bindings(variables, binding)
                 return all(self.holds(part, each, state) for each in inner)
 
@@ -106,23 +91,23 @@ class Semantics:
         if self.holds(formula, binding, state):
             return ()
         match formula:
-            case And(parts):
+            case pddl.And(parts):
                 found = (self.culprits(each, binding, state) for each in parts)
                 return tuple(each for group in found for each in group)
-            case Or((part,)):
+            case pddl.Or((part,)):
                 return self.culprits(part, binding, state)
-            case Forall(variables, part):
+            case pddl.Forall(variables, part):
                 for inner in self.bindings(variables, binding):
                     blamed = self.culprits(part, inner, state)
                     if blamed:
                         return blamed
-            case Not(Not(part)):
+            case pddl.Not(pddl.Not(part)):
                 return self.culprits(part, binding, state)
-            case Not(Or(parts)):
+            case pddl.Not(pddl.Or(parts)):
                 found = (self.culprits(_negation(each), binding, state) for each in parts)
                 return tuple(each for group in found for each in group)
-            case Not(Exists(variables, part)):
-                return self.culprits(Forall(variables, _negation(part)), binding, state)
+            case pddl.Not(pddl.Exists(variables, part)):
+                return self.culprits(pddl.Forall(variables, _negation(part)), binding, state)
         return (instantiate(formula, binding),)
 
     def changes(
@@ -137,10 +122,10 @@ class Semantics:
                 match effect:
                     case Literal():
                         (added if effect.positive else deleted).add(effect.ground(binding))
-                    case When(condition, inner):
+                    case pddl.When(condition, inner):
                         if all(self.holds(each, binding, state) for each in condition):
                             collect(inner, binding)
-                    case ForEach(variables, inner):
+                    case pddl.ForEach(variables, inner):
                         for each in self.bindings(variables, binding):
                             collect(inner, each)
 
@@ -158,18 +143,18 @@ def instantiate(formula: Formula, binding: Binding) -> Formula:
     match formula:
         case Literal():
             return replace(formula, args=formula.ground(binding).args)
-        case And(parts):
-            return And(tuple(instantiate(each, binding) for each in parts))
-        case Or(parts):
-            return Or(tuple(instantiate(each, binding) for each in parts))
-        case Not(part):
-            return Not(instantiate(part, binding))
-        case Imply(premise, conclusion):
-            return Imply(instantiate(premise, binding), instantiate(conclusion, binding))
-        case Exists(variables, part):
-            return Exists(variables, instantiate(part, _without(binding, variables)))
-        case Forall(variables, part):
-            return Forall(variables, instantiate(part, _without(binding, variables)))
+        case pddl.And(parts):
+            return pddl.And(tuple(instantiate(each, binding) for each in parts))
+        case pddl.Or(parts):
+            return pddl.Or(tuple(instantiate(each, binding) for each in parts))
+        case pddl.Not(part):
+            return pddl.Not(instantiate(part, binding))
+        case pddl.Imply(premise, conclusion):
+            return pddl.Imply(instantiate(premise, binding), instantiate(conclusion, binding))
+        case pddl.Exists(variables, part):
+            return pddl.Exists(variables, instantiate(part, _without(binding, variables)))
+        case pddl.Forall(variables, part):
+            return pddl.Forall(variables, instantiate(part, _without(binding, variables)))
 
 
 def kinds(variables: tuple[Variable, ...]) -> str:
@@ -189,4 +174,4 @@ def _without(binding: Binding, variables: tuple[Variable, ...]) -> Binding:
 def _negation(formula: Formula) -> Formula:
     if isinstance(formula, Literal):
         return replace(formula, positive=not formula.positive)
-    return Not(formula)
+    return pddl.Not(formula)

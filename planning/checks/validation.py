@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from galley.domain.errors import did_you_mean, read_text
+from galley.domain.errors import did_you_mean
+from galley.domain.files import read_text
 from galley.domain.pddl.formula import Exists, Formula, FunctionTerm
 from galley.domain.pddl.model import ActionSchema, Domain, Problem
-from galley.domain.pddl.sexpr import SList, parse_sexprs
-from galley.domain.pddl.syntax import Faults, read_name
+from galley.domain.pddl.syntax import Faults, SList, parse_sexprs, read_name
 from galley.planning.checks.semantics import Binding, Semantics, State, instantiate, kinds
 from galley.planning.operators import COST_DECIMALS, GroundAction
 

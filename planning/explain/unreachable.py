@@ -15,21 +15,18 @@ from itertools import product
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import Exists, Fact, ForEach, Formula, Literal, When
 from galley.domain.pddl.model import ActionSchema
-from galley.planning.grounding.normal_form import FactCondition
 from galley.planning.grounding.relaxation import Reach, impossible_parts
+from galley.planning.grounding.schemas import FactCondition
 from galley.planning.operators import GroundAction
-from galley.planning.task import Task
+from galley.planning.task import ImpossibleGoal, Task
 
 _CHAIN_SHOWN = 4  # links of "a needs b, b needs c" in a message
 _REMEDIES_TRIED = 8  # each costs a relaxation
 _ACHIEVERS_TRIED = 20_000  # ground actions looked at, whether they can be applied or not
 
 
-def explain_unreachable(task: Task) -> Failure | None:
-    """The failure for the first part of the goal that nothing can make true; None: all can be."""
-    found = task.impossible_goal()
-    if found is None:
-        return None
+def explain_unreachable(task: Task, found: ImpossibleGoal) -> Failure:
+    """The failure for a part of the goal that nothing can make true."""
     if found.condition is None:
         return _contradicts_itself(found.formula)
     backward = _Backward(task, task.allowed_reach)

@@ -22,8 +22,14 @@ from typing import TypeVar
 
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.model import Domain, Problem
-from galley.planning.grounding.normal_form import FactCondition, Objects
-from galley.planning.grounding.schemas import Binding, Instance, Pattern, Schema
+from galley.planning.grounding.schemas import (
+    Binding,
+    FactCondition,
+    Instance,
+    Objects,
+    Pattern,
+    Schema,
+)
 from galley.planning.limits import Allowance
 from galley.planning.operators import GroundAction
 

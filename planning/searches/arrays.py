@@ -1,6 +1,6 @@
 """States by the hundred thousand: layers as sorted arrays of 64-bit integers.
 
-The same decision tree over variables that ``codegen`` writes out for one state splits a whole
+The same decision tree over variables that ``space`` writes out for one state splits a whole
 array here, so each state meets only the moves it may pass, at the speed of numpy.
 """
 
@@ -11,23 +11,18 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 import numpy as np
 import numpy.typing as npt
 
-from galley.planning.states.codegen import Decisions, split
 from galley.planning.states.packing import Move, Test
-from galley.planning.states.space import Layer, StateSpace
+from galley.planning.states.space import Decisions, Layer, StateSpace, split
 
 States = npt.NDArray[np.uint64]
-MAX_WIDTH = 64
 _SPLIT = 256  # states below which splitting further costs more than it saves
 _WORD = (1 << 64) - 1
 
 
-class ArrayExpander:
-    """Successors and goal tests for arrays of states."""
+class _Expander:
+    """Successors of arrays of states."""
 
     def __init__(self, space: StateSpace) -> None:
-        """Takes a space whose states fit into 64 bits."""
-        if space.packing.width > MAX_WIDTH:
-            raise ValueError(f"states of {space.packing.width} bits don't fit into {MAX_WIDTH}")
         self.space = space
         self.decisions = Decisions(space.moves, space.packing.variables)
 
@@ -37,13 +32,7 @@ class ArrayExpander:
         self._tree(states, self.space.moves, 0, found)
         if not found:
             return states[:0]
-        return distinct(np.concatenate(found))
-
-    def goals(self, states: States) -> States:
-        """Those of ``states`` that are goal states."""
-        if self.space.goal is None:
-            return states[:0]
-        return states[_passing(self.space.goal, states)]
+        return _distinct(np.concatenate(found))
 
     def _tree(self, states: States, moves: Sequence[Move], known: int, found: list[States]) -> None:
         if not len(states):
@@ -63,7 +52,7 @@ class ArrayExpander:
             self._tree(states, others, known, found)
 
 
-def distinct(states: States) -> States:
+def _distinct(states: States) -> States:
     """``states`` sorted, each once. Sorts in place."""
     # numpy.unique hashes integers, which is several times slower than sorting them.
     states.sort()
@@ -100,7 +89,7 @@ def _after(move: Move, states: States) -> States:
     return after
 
 
-class SeenStates:
+class _SeenStates:
     """States seen so far, as few sorted runs of rapidly growing size."""
 
     def __init__(self, states: Iterable[int], count: int) -> None:
@@ -113,8 +102,8 @@ class SeenStates:
 
     def masked(self, mask: int) -> list[int]:
         """What ``mask`` leaves of the states, each once."""
-        parts = [distinct(run & np.uint64(mask)) for run in self.runs]
-        return distinct(np.concatenate(parts)).tolist()  # type: ignore[no-any-return]
+        parts = [_distinct(run & np.uint64(mask)) for run in self.runs]
+        return _distinct(np.concatenate(parts)).tolist()  # type: ignore[no-any-return]
 
     def unseen(self, states: States) -> States:
         """Those of ``states``, which are sorted, that have not been seen."""
@@ -149,9 +138,10 @@ class Arrays:
         known: Set[int],
         waiting: Mapping[int, Set[int]],
     ) -> None:
-        self.expanders = {cost: ArrayExpander(each) for cost, each in spaces.items()}
-        self.whole = ArrayExpander(space)
-        self.known = SeenStates(known, len(known))
+        """Takes over from sets: states fit into 64 bits."""
+        self.goal = space.goal
+        self.expanders = {cost: _Expander(each) for cost, each in spaces.items()}
+        self.known = _SeenStates(known, len(known))
         self.waiting = {cost: [_sorted(states)] for cost, states in waiting.items()}
 
     def take(self, cost: int) -> Layer:
@@ -159,7 +149,9 @@ class Arrays:
         parts = self.waiting.pop(cost, [])
         if not parts:
             return ()
-        fresh = self.known.unseen(parts[0] if len(parts) == 1 else distinct(np.concatenate(parts)))
+        fresh = parts[0] if len(parts) == 1 else _distinct(np.concatenate(parts))
+        if len(self.expanders) > 1:  # some may have been taken since they began to wait
+            fresh = self.known.unseen(fresh)
         if len(fresh):
             self.known.add(fresh)
         return fresh  # type: ignore[return-value]  # as good as a sequence
@@ -182,8 +174,10 @@ class Arrays:
 
     def goals(self, layer: Layer) -> list[int]:
         """The goal states of ``layer``."""
-        found: list[int] = self.whole.goals(np.asarray(layer, dtype=np.uint64)).tolist()
-        return found
+        if self.goal is None:
+            return []
+        states = np.asarray(layer, dtype=np.uint64)
+        return states[_passing(self.goal, states)].tolist()  # type: ignore[no-any-return]
 
     def generated(self) -> int:
         """States stored."""

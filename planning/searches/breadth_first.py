@@ -1,24 +1,31 @@
 """Breadth-first search: fewest actions.
 
 It begins without any preparation. Packing states and compiling their successors takes milliseconds,
-which pay only where there are many (see ``layers``). A task that is done with before that is
+which pay only where there are many (see ``uniform_cost``). A task that is done with before that is
 searched on the bits of the task as they are: each operator waits under one fact that it needs, and
 is tried where that fact holds.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 
 from galley.domain.failure import Failure
+from galley.planning.explain.conflicts import explain_exhausted
 from galley.planning.limits import Limits, Meter
-from galley.planning.operators import Operator, Plan, plan_of
+from galley.planning.operators import Operator, Plan, plan_of, steps_to
 from galley.planning.task import Task
 
 # Looking at a fact or at an operator takes some 200 ns; preparing an operator, 40 us or so.
 _LOOKS_AT_LEAST = 12_000
 _LOOKS_PER_OPERATOR = 120
 _LOOKS = 200_000
+# States in a layer from which arrays are faster than sets, if numpy is loaded and if it is not. The
+# plan is the same either way: all goal states of a layer are known before one is chosen.
+_LARGE = 1500
+_LARGE_ENOUGH_TO_LOAD = 15_000
+_ENDS = 32  # goal states that are looked at to choose one
 
 # Place, facts to read and to find, facts to keep and to add; and the operator if that isn't all.
 _Row = tuple[int, int, int, int, int, Operator | None]
@@ -37,10 +44,7 @@ def breadth_first(task: Task, limits: Limits | None = None) -> Plan | Failure:
     found = _search_first_states(task, meter)
     if found is None:
         # From the start again: what was searched so far took no longer than the preparations do.
-        from galley.planning.searches.layers import Layers
-        from galley.planning.states.space import state_space
-
-        found = Layers(state_space(task), meter.restarted()).run()
+        found = _search_by_layers(task, meter.restarted())
     return found
 
 
@@ -104,16 +108,13 @@ def _search_first_states(task: Task, meter: Meter) -> Plan | Failure | None:
                 continue
             reached_by[after] = state, index
             if after & read_facts == wanted_facts and is_goal(after):
-                steps = _trace(reached_by, after)
                 return plan_of(
-                    [operators[step] for step in steps],
+                    [operators[step] for step in steps_to(after, reached_by)],
                     expanded=expanded,
                     generated=len(reached_by),
                     seconds=meter.seconds,
                 )
             frontier.append(after)
-    from galley.planning.explain.exhausted import explain_exhausted
-
     return explain_exhausted(task, reached_by)
 
 
@@ -150,11 +151,22 @@ def _by_fact(operators: list[Operator], facts: int) -> tuple[dict[int, list[_Row
     return waiting, always
 
 
-def _trace(reached_by: dict[int, tuple[int, int]], state: int) -> list[int]:
-    """The operators that led to ``state``."""
-    steps = []
-    before, step = reached_by[state]
-    while step >= 0:
-        steps.append(step)
-        before, step = reached_by[before]
-    return steps[::-1]
+def _search_by_layers(task: Task, meter: Meter) -> Plan | Failure:
+    """Breadth-first search on packed states."""
+    from galley.planning.searches.uniform_cost import UniformCost
+    from galley.planning.states.space import state_space
+
+    space = state_space(task)
+    large = _LARGE if "numpy" in sys.modules else _LARGE_ENOUGH_TO_LOAD
+    search = UniformCost(space, [1] * len(space.operators), ends=_ENDS, large=large)
+    over = search.run(sys.maxsize, meter)
+    if over is not None:
+        return meter.failure(over, expanded=search.expanded, generated=search.generated)
+    if search.goal is None:
+        return search.why_none()
+    return plan_of(
+        search.plan(),
+        expanded=search.expanded,
+        generated=search.generated,
+        seconds=meter.seconds,
+    )

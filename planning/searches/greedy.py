@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 
 from galley.domain.failure import Failure
-from galley.planning.explain.exhausted import explain_exhausted
+from galley.planning.explain.conflicts import explain_exhausted
 from galley.planning.limits import Limits, Meter
-from galley.planning.operators import Operator, Plan, plan_of
+from galley.planning.operators import Operator, Plan, plan_of, steps_to
 from galley.planning.searches.breadth_first import breadth_first
 from galley.planning.searches.relaxed import RelaxedPlans, RelaxedTask
-from galley.planning.states.space import StateSpace, state_space
+from galley.planning.states.space import state_space
 from galley.planning.task import Task
 
 _BOOST = 1000  # turns that preferred states get ahead for each progress
@@ -42,7 +42,7 @@ def greedy(task: Task, limits: Limits | None = None) -> Plan | Failure:
     space = state_space(task)
     # Actions are counted, not their costs: measured on kitchens with distances, plans found by
     # cost, or by cost plus one, are longer and dearer, and take several times longer to find.
-    heuristic = RelaxedPlans(RelaxedTask(space), [1] * len(space.operators))
+    heuristic = RelaxedPlans(RelaxedTask(space))
     start: _Entry = (0, 0, space.init, space.init, -1)
     every: list[_Entry] = [start]
     preferred_only: list[_Entry] = []
@@ -66,14 +66,16 @@ def greedy(task: Task, limits: Limits | None = None) -> Plan | Failure:
             continue
         reached[state] = before, index
         if space.is_goal(state):
-            plan = without_needless(task, _path(space, reached, state))
+            steps = [space.operators[step] for step in steps_to(state, reached)]
+            plan = without_needless(task, steps)
             return plan_of(plan, expanded=expanded, generated=number + 1, seconds=meter.seconds)
-        found = heuristic.estimate(state)
+        found = heuristic.plan(state)
         if found is None:
             dead_ends = True
             continue
         expanded += 1
-        estimate, preferred = found
+        actions, preferred = found
+        estimate = len(actions)
         if best is None or estimate < best:
             best = estimate
             lead += _BOOST
@@ -87,15 +89,6 @@ def greedy(task: Task, limits: Limits | None = None) -> Plan | Failure:
     if dead_ends:  # the states behind them were not seen, and an explanation needs them all
         return breadth_first(task, limits)
     return explain_exhausted(task, map(space.packing.decode, reached))
-
-
-def _path(space: StateSpace, reached: dict[int, tuple[int, int]], state: int) -> list[Operator]:
-    plan = []
-    before, index = reached[state]
-    while index >= 0:
-        plan.append(space.operators[index])
-        before, index = reached[before]
-    return plan[::-1]
 
 
 def without_needless(task: Task, plan: Sequence[Operator]) -> list[Operator]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from galley.compiled.build import LANDMARKS, ensure
 from galley.planning.limits import Meter
-from galley.planning.operators import Operator
+from galley.planning.operators import Operator, steps_to
 from galley.planning.searches.relaxed import AUXILIARY, RelaxedOperator, RelaxedTask
 from galley.planning.states.space import StateSpace
 
@@ -91,12 +91,7 @@ class InformedSearch:
     def plan(self) -> list[Operator]:
         """The plan to ``goal``."""
         assert self.goal is not None
-        plan = []
-        state = self.goal
-        while state in self._before:
-            state, index = self._before[state]
-            plan.append(self.space.operators[index])
-        return plan[::-1]
+        return [self.space.operators[step] for step in steps_to(self.goal, self._before)]
 
 
 Ints = NDArray[np.int32]

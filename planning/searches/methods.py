@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from importlib import import_module
 
 from galley.domain.collection import paused_collection
 from galley.domain.errors import did_you_mean
 from galley.domain.failure import Failure
-from galley.planning.explain.contradiction import explain_contradiction
+from galley.planning.explain.conflicts import explain_at_once
 from galley.planning.limits import Limits
 from galley.planning.operators import Plan
 from galley.planning.task import Task
 
-Search = Callable[[Task, Limits], Plan | Failure]
-
-
-# Each is imported when it is asked for.
-
-
-def _bfs(task: Task, limits: Limits) -> Plan | Failure:
-    from galley.planning.searches.breadth_first import breadth_first
-
-    return breadth_first(task, limits)
-
-
-def _astar(task: Task, limits: Limits) -> Plan | Failure:
-    from galley.planning.searches.astar import astar
-
-    return astar(task, limits)
-
-
-def _gbfs(task: Task, limits: Limits) -> Plan | Failure:
-    from galley.planning.searches.greedy import greedy
-
-    return greedy(task, limits)
-
-
-METHODS: Mapping[str, Search] = {"bfs": _bfs, "astar": _astar, "gbfs": _gbfs}
+# The modules are called as their functions; each is imported when it is asked for.
+METHODS = {"bfs": "breadth_first", "astar": "astar", "gbfs": "greedy"}
 
 
 def search(task: Task, method: str = "bfs", limits: Limits | None = None) -> Plan | Failure:
@@ -59,16 +36,12 @@ def search(task: Task, method: str = "bfs", limits: Limits | None = None) -> Pla
         known = ", ".join(METHODS)
         hint = did_you_mean(method, list(METHODS))
         raise ValueError(f"no search is called '{method}'{hint} (there are {known})")
-    if task.impossible_goal() is not None:
-        from galley.planning.explain.unreachable import explain_unreachable
-
-        hopeless = explain_unreachable(task)
-        assert hopeless is not None
-        return hopeless
     if task.is_goal(task.init):
         return Plan((), 0.0, 0, 1, 0.0)
-    contradiction = explain_contradiction(task)
-    if contradiction is not None:
-        return contradiction
+    hopeless = explain_at_once(task)
+    if hopeless is not None:
+        return hopeless
+    name = METHODS[method]
+    function = getattr(import_module(f"galley.planning.searches.{name}"), name)
     with paused_collection():
-        return METHODS[method](task, limits or Limits())
+        return function(task, limits or Limits())  # type: ignore[no-any-return]

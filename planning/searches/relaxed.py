@@ -13,7 +13,6 @@ revisited", 2008). The actions of the plan that can be done at once are worth tr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
@@ -52,28 +51,8 @@ class RelaxedTask:
     """
 
     def __init__(self, space: StateSpace) -> None:
-        builder = _Builder(space)
-        self.count = builder.count
-        self.operators = tuple(builder.operators)
-        self.goal = builder.goal
-        self._tables = tuple(
-            (each.shift, each.mask, builder.table(each.facts)) for each in space.packing.variables
-        )
-
-    def propositions(self, state: int) -> list[int]:
-        """Those true in a packed state, disjunctions excepted."""
-        found = [ALWAYS]
-        for shift, mask, table in self._tables:
-            found += table[state >> shift & mask]
-        return found
-
-
-class _Builder:
-    def __init__(self, space: StateSpace) -> None:
-        self.packed = 0
-        for variable in space.packing.variables:
-            self.packed |= variable.all_facts
         self.count = 1
+        self._packed = space.packing.facts
         self.operators: list[RelaxedOperator] = []
         self._positive: dict[int, int] = {}  # proposition of each fact that is read
         self._negative: dict[int, int] = {}  # of each fact that must not hold somewhere
@@ -85,7 +64,7 @@ class _Builder:
             pre = self._needs(operator.condition)
             drafts.append((pre, operator.add, operator.delete, move.index))
             for effect in operator.conditional:
-                if (effect.add | effect.delete) & self.packed:
+                if (effect.add | effect.delete) & self._packed:
                     both = tuple(sorted({*pre, *self._needs(effect.condition)}))
                     # What the action adds anyway, no effect deletes.
                     delete = effect.delete & ~operator.add
@@ -97,8 +76,18 @@ class _Builder:
             made = [each for each in made if each not in pre]
             if made:
                 self.operators.append(RelaxedOperator(pre, tuple(made), owner))
+        self._tables = tuple(
+            (each.shift, each.mask, self._table(each.facts)) for each in space.packing.variables
+        )
 
-    def table(self, facts: tuple[int, ...]) -> tuple[Propositions, ...]:
+    def propositions(self, state: int) -> list[int]:
+        """Those true in a packed state, disjunctions excepted."""
+        found = [ALWAYS]
+        for shift, mask, table in self._tables:
+            found += table[state >> shift & mask]
+        return found
+
+    def _table(self, facts: tuple[int, ...]) -> tuple[Propositions, ...]:
         """For each value of a variable, the propositions that it makes true."""
         rows = []
         for fact in facts:
@@ -114,7 +103,7 @@ class _Builder:
         return tuple(sorted(set(found))) or (ALWAYS,)
 
     def _literal(self, known: dict[int, int], fact: int) -> int:
-        if not fact & self.packed:
+        if not fact & self._packed:
             return ALWAYS  # the space doesn't follow it; to take it for granted is admissible
         if fact not in known:
             known[fact] = self._new()
@@ -133,10 +122,9 @@ class _Builder:
 
 
 class RelaxedPlans:
-    """Estimates states by relaxed plans."""
+    """Estimates states by the number of actions of relaxed plans."""
 
-    def __init__(self, relaxed: RelaxedTask, costs: Sequence[int]) -> None:
-        """Costs are whole numbers, one for each operator of the space."""
+    def __init__(self, relaxed: RelaxedTask) -> None:
         self.relaxed = relaxed
         self._goal = len(relaxed.operators)  # an operator that needs the goal and adds nothing
         self._pre = [*(each.pre for each in relaxed.operators), relaxed.goal]
@@ -146,30 +134,19 @@ class RelaxedPlans:
         for index, pre in enumerate(self._pre):
             for proposition in pre:
                 self._readers[proposition].append(index)
-        self._cost_of = list(costs)
-        self._cost = [0 if o == AUXILIARY else costs[o] for o in self._owner]
+        self._cost = [0 if o == AUXILIARY else 1 for o in self._owner]
         self._cost.append(0)
         self._missing = [len(pre) for pre in self._pre]
         self._none_reached = [_UNREACHED] * relaxed.count
         self._no_support = [-1] * relaxed.count
 
-    def estimate(self, state: int) -> tuple[int, set[int]] | None:
-        """The cost of a relaxed plan, and its actions that are applicable in ``state``.
-
-        Returns:
-            None where the goal can't be reached even in the relaxation: a dead end.
-        """
-        plan = self.plan(state)
-        if plan is None:
-            return None
-        actions, preferred = plan
-        cost = self._cost_of
-        return sum([cost[each] for each in actions]), preferred
-
     def plan(self, state: int) -> tuple[set[int], set[int]] | None:
         """The actions of a relaxed plan, and those of them that are applicable in ``state``.
 
         Each is named once, even where several of its conditional effects are needed in turn.
+
+        Returns:
+            None where the goal can't be reached even in the relaxation: a dead end.
         """
         missing, reached_at = self._missing.copy(), self._cost.copy()
         value, support = self._none_reached.copy(), self._no_support.copy()

@@ -18,9 +18,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from galley.domain.failure import Failure
-from galley.planning.explain.contradiction import explain_contradiction
-from galley.planning.explain.exhausted import explain_exhausted
-from galley.planning.explain.unreachable import explain_unreachable
+from galley.planning.explain.conflicts import explain_at_once, explain_exhausted
 from galley.planning.limits import Limits, Meter
 from galley.planning.operators import Plan, plan_of
 from galley.planning.searches.uniform_cost import whole_costs
@@ -98,7 +96,7 @@ class PlanIterator(Iterator[Plan]):
         return plan
 
     def _run(self, meter: Meter) -> Iterator[Plan]:
-        hopeless = explain_unreachable(self._task) or explain_contradiction(self._task)
+        hopeless = explain_at_once(self._task)
         if hopeless is not None:
             self.complete, self.failure = True, hopeless
             return

@@ -1,25 +1,28 @@
-"""Uniform-cost search without a heuristic, by whole sets of states of one cost.
+"""Uniform-cost search without a heuristic, by whole layers of states of one cost.
 
 States wait in one set for each cost. The actions of each cost have an expansion of their own, which
 runs through a layer and throws what follows into the set of the higher cost. Neither parents nor
-costs are stored with the states: the plan is found backwards through the layers.
+costs are stored with the states: the plan is found backwards through the layers. With all costs
+the same this is breadth-first search.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from heapq import heappop, heappush
+from itertools import product
 from math import lcm
 from typing import TYPE_CHECKING
 
 from galley.domain.failure import Failure
-from galley.planning.explain.exhausted import explain_exhausted
+from galley.planning.explain.conflicts import explain_exhausted
 from galley.planning.limits import Meter
 from galley.planning.operators import Operator
-from galley.planning.searches.layers import Regression
+from galley.planning.states.packing import ALWAYS, Move, Variable
 from galley.planning.states.space import Layer, StateSpace
 
 if TYPE_CHECKING:  # it needs NumPy, which small searches don't wait for
@@ -27,6 +30,8 @@ if TYPE_CHECKING:  # it needs NumPy, which small searches don't wait for
 
 _CHUNK = 4096  # states expanded between two looks at the limits
 _LARGE = 4000  # states in a layer, for each cost an action may have, from which arrays are faster
+_COPIED_MIB = 16e-6  # memory that adding to sorted arrays takes meanwhile, for each state
+_GUESSES = 5000  # states before an action that are tried by their values, not looked for
 
 
 @dataclass(frozen=True)
@@ -48,13 +53,24 @@ class UniformCost:
         done: whether a goal is found or the space exhausted.
     """
 
-    def __init__(self, space: StateSpace, costs: Sequence[int]) -> None:
-        """Costs are whole numbers, one for each operator of the space."""
+    def __init__(
+        self, space: StateSpace, costs: Sequence[int], *, ends: int = 1, large: int | None = None
+    ) -> None:
+        """Prepares the search.
+
+        Args:
+            space: the space to search.
+            costs: whole numbers, one for each operator of the space.
+            ends: goal states of least cost that are looked at to choose the plan's last action.
+            large: states in a layer, for each cost an action may have, from which arrays are used.
+        """
         self.space = space
         self.expanded = 0
         self.effort = 0
         self.goal: int | None = None
         self.done = False
+        self._ends = ends
+        self._goals: list[int] = []  # the first of the least cost, ``ends`` at most
         groups: dict[int, list[int]] = {}
         for place, move in enumerate(space.moves):
             groups.setdefault(costs[move.index], []).append(place)
@@ -62,9 +78,11 @@ class UniformCost:
             cost: replace(space, moves=tuple(space.moves[i] for i in groups[cost]))
             for cost in sorted(groups)
         }
+        if len(groups) == 1:
+            self._spaces = dict.fromkeys(groups, space)  # with what is compiled for it already
         sets = _Sets(space, self._spaces)
         sets.waiting[0] = {space.init}
-        self._large = _LARGE * max(1, len(groups))
+        self._large = (_LARGE if large is None else large) * max(1, len(groups))
         self._sets: _Sets | None = sets if space.packing.width <= 64 else None  # may be exchanged
         self._frontier: _Sets | Arrays = sets
         self._order = [0]  # a heap of costs under which states wait
@@ -97,13 +115,17 @@ class UniformCost:
         while not self.done and self.effort < stop:
             # First of all: the next layer may hold the goal, and a limit not be reached any more.
             if not self._layers or self._taken >= len(self._layers[-1].states):
+                if self._sets is None:  # sorted arrays are merged by copying them
+                    over = meter.out_of_time_or_memory(_COPIED_MIB * self.generated)
+                    if over is not None:
+                        return over
                 self._next_layer()
                 continue
             over = meter.exceeded(self.expanded + others, _CHUNK)
             if over is not None:
                 return over
             layer = self._layers[-1]
-            most = min(self._frontier.chunk, meter.nodes_left - self.expanded - others)
+            most = min(self._frontier.chunk, meter.nodes - self.expanded - others)
             chunk = layer.states[self._taken : self._taken + most]
             for cost in self._frontier.expand(chunk, layer.cost):
                 heappush(self._order, cost)
@@ -122,9 +144,9 @@ class UniformCost:
             free_step = bool(self._layers) and self._layers[-1].cost == cost
             self._layers.append(_Layer(cost, states, free_step))
             self._taken = 0
-            goals = self._frontier.goals(states)
+            goals = sorted(self._frontier.goals(states))
             if goals:
-                self.goal = min(goals)
+                self.goal, self._goals = goals[0], goals[: self._ends]
                 self.done = True
             elif self._sets is not None and len(states) >= self._large:
                 # Late: a small search shouldn't wait for numpy.
@@ -136,31 +158,33 @@ class UniformCost:
         self.done = True
 
     def plan(self) -> list[Operator]:
-        """The plan to ``goal``."""
-        assert self.goal is not None
-        plan: list[Operator] = []
-        state, place = self.goal, len(self._layers) - 1
+        """The plan to ``goal``, or to another goal state of its cost."""
+        regressions = {cost: _Regression(space) for cost, space in self._spaces.items()}
+
+        def before(state: int, place: int) -> tuple[int, int, int]:
+            """An operator, and a state and its layer from which it leads to ``state``."""
+            layer = self._layers[place]
+            for cost, regression in regressions.items():
+                if layer.free_step:
+                    places = [] if cost else [place - 1]
+                else:
+                    wanted = layer.cost - cost
+                    places = [i for i in range(place) if self._layers[i].cost == wanted]
+                for each in places:
+                    found = regression.before(state, self._layers[each].states)
+                    if found is not None:
+                        return *found, each
+            raise AssertionError("each state follows from one of a layer before")
+
+        place = len(self._layers) - 1
+        if not place:
+            return []
+        index, state, place = max(before(goal, place) for goal in self._goals)
+        plan = [self.space.operators[index]]
         while place:
-            index, state, place = self._before(state, place)
+            index, state, place = before(state, place)
             plan.append(self.space.operators[index])
         return plan[::-1]
-
-    def _before(self, state: int, place: int) -> tuple[int, int, int]:
-        """An operator, and a state and its layer from which it leads to ``state``."""
-        layer = self._layers[place]
-        for cost, space in self._spaces.items():
-            if layer.free_step:
-                places = [] if cost else [place - 1]
-            else:
-                wanted = layer.cost - cost
-                places = [i for i in range(place) if self._layers[i].cost == wanted]
-            for each in places:
-                try:
-                    index, before = Regression(space).before(state, self._layers[each].states)
-                except LookupError:
-                    continue
-                return index, before, each
-        raise LookupError("no layer leads to this state")
 
 
 class _Sets:
@@ -217,6 +241,82 @@ class _Sets:
     def masked(self, mask: int) -> Collection[int]:
         """What ``mask`` leaves of the states taken, each once."""
         return {state & mask for state in self.known}
+
+
+class _Regression:
+    """Finds which action led to a state, without having stored it."""
+
+    def __init__(self, space: StateSpace) -> None:
+        self.space = space
+        self.variables = space.packing.variables
+        # Of each move what it surely writes: only those are tried that may have led to a state.
+        self._writing = [_surely_written(move) for move in space.moves]
+
+    def before(self, state: int, layer: Layer) -> tuple[int, int] | None:
+        """An operator, and a state of ``layer`` from which it leads to ``state``, if there is one.
+
+        It is the last such operator in the task's order: so of actions that may come in any
+        order those declared first come first.
+        """
+        # Arrays of numpy are sorted; to make a set of them would cost more than the search.
+        members = frozenset(layer) if isinstance(layer, array | tuple) else _Sorted(layer)
+        moves = self.space.moves
+        places = [i for i, (field, value) in enumerate(self._writing) if state & field == value]
+        for place in reversed(places):
+            move = moves[place]
+            for candidate in self._guesses(move, state, layer):
+                if (
+                    candidate in members
+                    and move.test.holds(candidate)
+                    and move.apply(candidate) == state
+                ):
+                    return move.index, candidate
+        return None
+
+    def _guesses(self, move: Move, state: int, layer: Layer) -> Iterable[int]:
+        """States that may come before: what the move changes may have been anything before."""
+        changed = 0
+        for step in move.steps:
+            changed |= step.field
+        unknown = changed & ~move.test.mask
+        base = state & ~changed | move.test.value & changed
+        if not unknown:
+            return (base,)
+        free = [variable for variable in self.variables if variable.field & unknown]
+        count = 1
+        for variable in free:
+            count *= len(variable.facts)
+        # Sorted, so that it doesn't matter how the layer is held.
+        return _fillings(base, free) if count <= _GUESSES else map(int, sorted(layer))
+
+
+def _surely_written(move: Move) -> tuple[int, int]:
+    """The fields that a move leaves with known values, and these values."""
+    fields = values = 0
+    for step in move.steps:
+        fields &= ~step.field
+        values &= ~step.field
+        if step.test is ALWAYS:
+            fields |= step.field
+            values |= step.value
+    return fields, values
+
+
+class _Sorted:
+    """Membership in a sorted sequence."""
+
+    def __init__(self, states: Layer) -> None:
+        self.states = states
+
+    def __contains__(self, state: int) -> bool:
+        place = bisect_left(self.states, state)
+        return place < len(self.states) and bool(self.states[place] == state)
+
+
+def _fillings(base: int, free: list[Variable]) -> Iterator[int]:
+    values = [list(variable.value_of.values()) for variable in free]
+    for chosen in product(*values):
+        yield base | sum(chosen)
 
 
 def whole_costs(costs: Iterable[float]) -> tuple[list[int], int]:

@@ -12,10 +12,9 @@ import xml.etree.ElementTree as ET
 from galley.domain.frames import Array, frozen, inverse, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.robots.model import JointGroup, RobotModel
-from galley.robots.panda.base_urdf import base_elements
 from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import FINGER_STROKE, JOINTS, X_FH, inverse_batch, p_HT
-from galley.robots.panda.urdf import panda_elements
+from galley.robots.panda.urdf import base_elements, panda_elements
 
 NEIGHBOURS: tuple[tuple[str, str], ...] = (
     ("chassis", "column"),
@@ -81,6 +80,7 @@ ALLOWED_SELF_COLLISIONS: frozenset[tuple[str, str]] = frozenset(
 
 
 FINGERS = ("panda_leftfinger", "panda_rightfinger")
+FINGER_JOINTS = ("panda_finger_joint1", "panda_finger_joint2")
 ARM_LINKS = (*(f"panda_link{k}" for k in range(8)), "panda_hand", *FINGERS)
 LINKS = ("chassis", "column", *ARM_LINKS)
 """The links with collision geometry, from the floor to the fingertips."""
@@ -158,16 +158,7 @@ def arm_ik(X_AT: Array, free: Array) -> Array:
 
 def arm_group() -> JointGroup:
     """The seven joints, with the real arm's limits."""
-    return JointGroup(
-        name="arm",
-        joints=JOINTS,
-        units=("rad",) * 7,
-        lower=LIMITS.lower,
-        upper=LIMITS.upper,
-        velocity=LIMITS.velocity,
-        acceleration=LIMITS.acceleration,
-        jerk=LIMITS.jerk,
-    )
+    return JointGroup("arm", JOINTS, ("rad",) * 7, **vars(LIMITS))
 
 
 def finger_group() -> JointGroup:
@@ -175,27 +166,11 @@ def finger_group() -> JointGroup:
 
     They reach full speed in 0.15 s, which is slow enough for position control to follow.
     """
-    return JointGroup(
-        name="fingers",
-        joints=("panda_finger_joint1", "panda_finger_joint2"),
-        units=("m", "m"),
-        lower=frozen([0.0, 0.0]),
-        upper=frozen([FINGER_STROKE] * 2),
-        velocity=frozen([0.2, 0.2]),
-        acceleration=frozen([2.0, 2.0]),
-        jerk=frozen([40.0, 40.0]),
-    )
+    limits = (frozen([limit] * 2) for limit in (0.0, FINGER_STROKE, 0.2, 2.0, 40.0))
+    return JointGroup("fingers", FINGER_JOINTS, ("m", "m"), *limits)
 
 
 def base_group(spec: MobileBaseSpec) -> JointGroup:
     """The base's two ways and its heading, with the limits of its spec."""
-    return JointGroup(
-        name="base",
-        joints=spec.joints,
-        units=("m", "m", "rad"),
-        lower=frozen(spec.lower),
-        upper=frozen(spec.upper),
-        velocity=frozen(spec.velocity),
-        acceleration=frozen(spec.acceleration),
-        jerk=frozen(spec.jerk),
-    )
+    limits = (spec.lower, spec.upper, spec.velocity, spec.acceleration, spec.jerk)
+    return JointGroup("base", spec.joints, ("m", "m", "rad"), *map(frozen, limits))

@@ -6,20 +6,19 @@ than the arm is long, and the thing held or taken is at most ``hand`` away from 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, inverse
-from galley.domain.scene.model import WORLD, Grasp, Handle, Item, Physics, Region, Scene, Stance
+from galley.domain.scene.model import WORLD, Handle, Item, Physics, Region, Scene, Stance
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import shortfall
 from galley.robots.panda.ik import D1
 from galley.skills.manipulation.grasps import (
-    CLEARANCE,
     OPENING,
+    WIDEST,
     grasps_at,
     grasps_of,
     hand_in_item,
@@ -78,13 +77,12 @@ def no_grasp(item: Item) -> Failure | None:
     if grasps_of(item):
         return None
     x, y, _ = item.size
-    widest = OPENING - 2 * CLEARANCE
     return Failure(
         FailureKind.DOES_NOT_FIT,
-        f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m",
+        f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {WIDEST:.3f} m",
         (item.name,),
-        {"width_m": float(min(x, y)), "room_m": widest},
-        {"kind": "sizes", "item_m": item.size.tolist(), "opening_m": OPENING, "widest_m": widest},
+        {"width_m": float(min(x, y)), "room_m": WIDEST},
+        {"kind": "sizes", "item_m": item.size.tolist(), "opening_m": OPENING, "widest_m": WIDEST},
     )
 
 
@@ -100,8 +98,15 @@ def cannot_take(scene: Scene, state: State, index: int) -> Failure | None:
     return failed if failed is not None or grasps_at(scene, state, index) else no_grasp(item)
 
 
-def cannot_take_as_it_lies(scene: Scene, state: State, index: int) -> Failure | None:
-    """A Failure with sizes if an item has fallen over and gives the hand no way to hold it so."""
+def cannot_take_as_it_lies(bench: Workbench, state: State, index: int) -> Failure | None:
+    """A Failure with sizes if an item has fallen over and gives the hand no way to hold it so.
+
+    Sideways it is too wide. Where it is not too high for a finger above and one below, it is shown
+    of all such grasps that the hand has no room.
+    """
+    from galley.skills.impossible.covering import covered, every_grasp
+
+    scene = bench.scene
     item = scene.items[index]
     if state.held == index or grasps_at(scene, state, index):
         return None
@@ -109,20 +114,24 @@ def cannot_take_as_it_lies(scene: Scene, state: State, index: int) -> Failure | 
     if stands(X_WI):
         return None
     up = int(np.argmax(np.abs(X_WI[2, :3])))
-    widest = OPENING - 2 * CLEARANCE
     across = [float(side) for axis, side in enumerate(item.size) if axis != up]
+    families = every_grasp(bench, state, index)
+    proof = covered(bench, state, families, scene.stances, f"take {item.name}", item.name)
+    if families and proof is None:
+        return None
     return Failure(
         FailureKind.DOES_NOT_FIT,
         f"{item.name} lies on its side: it is {across[0]:.3f} x {across[1]:.3f} m across, too wide "
-        f"for the hand, which takes {widest:.3f} m",
+        f"for the hand, which takes {WIDEST:.3f} m",
         (item.name,),
-        {"width_m": min(across), "room_m": widest},
+        {"width_m": min(across), "room_m": WIDEST},
         {
             "kind": "sizes",
             "item_m": item.size.tolist(),
             "vertical_axis": "xyz"[up],
             "opening_m": OPENING,
-            "widest_m": widest,
+            "widest_m": WIDEST,
+            "below": None if proof is None else dict(proof.certificate or {}),
         },
     )
 
@@ -156,8 +165,7 @@ def region_out_of_reach(
     """A Failure with a distance bound if the item can't be put anywhere in the region.
 
     Wherever joints have the region: the bound is taken over all that its body can get to. However
-    the item is held: as ``state`` has it or as it can be taken there, where a State is given, or as
-    it can be taken when it stands.
+    the item is held: as it can be taken anywhere, or as ``state`` has it.
     """
     box = _reach_of_body(
         bench.scene, region.body, np.concatenate([_standing(item, b) for b in region.boxes])
@@ -199,18 +207,18 @@ def out_of_reach_as_found(
     index = bench.scene.item_index[action.bindings[taken].target]
     if state.held == index:
         return None
-    failed = cannot_take_as_it_lies(bench.scene, state, index)
+    failed = cannot_take_as_it_lies(bench, state, index)
     if failed is not None:
         return failed
     placed, item = state.items[index], bench.scene.items[index]
     if placed.parent == WORLD:
-        held = _farthest(bench, grasps_at(bench.scene, state, index))
         p_WI = item_pose(bench.scene, state, index, np.eye(4))[:3, 3]
-        return _bound(bench, np.array([p_WI, p_WI]), held, stance, item.name, (item.name,))
-    box = _reach_of_body(bench.scene, placed.parent, placed.X_PI[None, :3, 3])
+        box: Array | None = np.array([p_WI, p_WI])
+    else:
+        box = _reach_of_body(bench.scene, placed.parent, placed.X_PI[None, :3, 3])
     if box is None:
         return None
-    return _bound(bench, box, _hand(bench, item, state), stance, item.name, (item.name,))
+    return _bound(bench, box, _hand(bench, item), stance, item.name, (item.name,))
 
 
 def _standing(item: Item, box: Array) -> Array:
@@ -223,23 +231,19 @@ def _standing(item: Item, box: Array) -> Array:
     return np.array([[x, y, z] for x in (lower[0], upper[0]) for y in (lower[1], upper[1])])
 
 
-def _hand(bench: Workbench, item: Item, state: State | None) -> float:
+def _hand(bench: Workbench, item: Item, state: State | None = None) -> float:
     """The farthest (m) that the hand's frame gets from the item's centre in any grasp.
 
-    Of those of the upright item, and those that ``state`` gives: as it lies, or as it is held.
+    Of all that hold it anywhere in its box, and as ``state`` has it in the hand.
     """
-    index, hand = bench.scene.item_index[item.name], _farthest(bench, grasps_of(item))
-    if state is None:
-        return hand
-    if state.held == index:
-        return max(hand, float(np.linalg.norm(inverse(state.items[index].X_PI)[:3, 3])))
-    return max(hand, _farthest(bench, grasps_at(bench.scene, state, index)))
-
-
-def _farthest(bench: Workbench, grasps: Sequence[Grasp]) -> float:
-    """The farthest (m) that the hand's frame gets from the item's centre in some grasps."""
-    held = (hand_in_item(grasp, bench.robot.p_HT)[:3, 3] for grasp in grasps)
-    return max((float(np.linalg.norm(p)) for p in held), default=0.0)
+    p_HT = bench.robot.p_HT
+    found = [float(np.linalg.norm(hand_in_item(g, p_HT)[:3, 3])) for g in item.grasps]
+    if not found:
+        found = [float(np.linalg.norm(item.size / 2.0) + np.linalg.norm(p_HT))]
+    index = bench.scene.item_index[item.name]
+    if state is not None and state.held == index:
+        found.append(float(np.linalg.norm(inverse(state.items[index].X_PI)[:3, 3])))
+    return max(found)
 
 
 def _reach_of_body(scene: Scene, body: str, points: Array) -> Array | None:

@@ -7,17 +7,24 @@ random order, again and again, until whoever consumes them has enough.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import cycle
+from itertools import cycle, islice, product
 
 import numpy as np
 
 from galley.domain.frames import Array, inverse
 from galley.domain.predicates import corners
-from galley.domain.scene.model import HAND, Handle, Item, Joint, Region, Spot
+from galley.domain.scene.model import HAND, Grasp, Handle, Item, Joint, Region, Spot
 from galley.domain.state import Placement, State, item_pose
 from galley.motion.motion import Attachment, Guard
 from galley.motion.thresholds import THRESHOLDS
-from galley.skills.manipulation.grasps import CLEARANCE, grasps_at, hand_in_item, item_in_hand
+from galley.skills.manipulation.grasps import (
+    CLEARANCE,
+    grasps_at,
+    hand_in_item,
+    item_in_hand,
+    leaning,
+)
+from galley.skills.manipulation.hand import Part, around, in_the_way, standing
 from galley.skills.manipulation.manipulation import (
     APPROACH_SPEED,
     CARRY_SPEED,
@@ -40,12 +47,20 @@ LIFT = 0.05  # m, straight up from a support
 _TOUCHING = 0.003  # m, what is nearer than this to an item carries it
 _BESIDE = MARGIN - 0.0005  # m, nearer than this an item leaves no margin beside another
 _OVER = 0.02  # m, above what stood beside it that an item is lifted
+_FEW = 16  # leaning grasps that are looked at in one turn
 
 
 def picks(
     bench: Workbench, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Manipulation]:
-    """Grasps of an item that stands, or lies: approach, close, lift. None where no hand fits.
+    """Grasps of an item that stands, or lies: approach, close, lift. None where no hand fits."""
+    taken, openings = picking(bench, state, index), _alternating()
+    for grasp in _in_turns(bench, state, index, rng):
+        yield taken(grasp, next(openings)(grasp.width / 2.0))
+
+
+def picking(bench: Workbench, state: State, index: int) -> Callable[[Grasp, float], Manipulation]:
+    """How an item is taken by a grasp, each finger opened so far (m) on the way there.
 
     What stands too near for a free motion to begin beside it may be touched on the way up, which
     then leads higher than that.
@@ -58,32 +73,77 @@ def picks(
     touched = pairs((item.name,), (*under, *near))
     grip = pairs(fingers, (item.name,))
     held = (Attachment("item", item.name),)
-    grasps = grasps_at(scene, state, index)
-    openings = _alternating()
-    while grasps:
-        for k in rng.permutation(len(grasps)):
-            grasp = grasps[k]
-            X_WH = X_WI @ hand_in_item(grasp, bench.robot.p_HT)
-            inside = Placement(HAND, item_in_hand(grasp, bench.robot.p_HT))
-            up = shifted(X_WH, np.array([0.0, 0.0, lift]))
-            yield Manipulation(
-                f"pick {item.name} ({grasp.name})",
-                (
-                    _approach(X_WH, state, grip),
-                    Stroke(
-                        "close fingers", grasp.width / 2.0, grip | touched, (), _grip(bench, X_WH)
-                    ),
-                    Line(
-                        "lift",
-                        straight(X_WH, up),
-                        state.with_item(index, inside),
-                        grip | touched,
-                        held,
-                        CARRY_SPEED,
-                    ),
+
+    def taken(grasp: Grasp, opening: float) -> Manipulation:
+        X_WH = X_WI @ hand_in_item(grasp, bench.robot.p_HT)
+        inside = Placement(HAND, item_in_hand(grasp, bench.robot.p_HT))
+        up = shifted(X_WH, np.array([0.0, 0.0, lift]))
+        return Manipulation(
+            f"pick {item.name} ({grasp.name})",
+            (
+                _approach(X_WH, state, grip),
+                Stroke("close fingers", grasp.width / 2.0, grip | touched, (), _grip(bench, X_WH)),
+                Line(
+                    "lift",
+                    straight(X_WH, up),
+                    state.with_item(index, inside),
+                    grip | touched,
+                    held,
+                    CARRY_SPEED,
                 ),
-                next(openings)(grasp.width / 2.0),
-            )
+            ),
+            opening,
+        )
+
+    return taken
+
+
+def _in_turns(
+    bench: Workbench, state: State, index: int, rng: np.random.Generator
+) -> Iterator[Grasp]:
+    """The grasps of an item, again and again: all usual ones, then some that lean, and so on."""
+    usual = grasps_at(bench.scene, state, index)
+    rest, known = _with_room(bench, state, index, rng), list[Grasp]()
+    while True:
+        yield from (usual[k] for k in rng.permutation(len(usual)))
+        more = list(islice(rest, _FEW))
+        known += more
+        if not usual and not known:
+            return
+        yield from more or (known[k] for k in rng.permutation(len(known)))
+
+
+def _with_room(
+    bench: Workbench, state: State, index: int, rng: np.random.Generator
+) -> Iterator[Grasp]:
+    """Those leaning grasps at which the hand has room, and on the straight way there.
+
+    Looked at a few at a time, each but once in a State.
+    """
+    scene, robot = bench.scene, bench.robot
+    found = leaning(scene, state, index)
+    if not found:
+        return
+    placed = tuple((each.parent, each.X_PI.tobytes()) for each in state.items)
+    key = (index, state.scene_q.tobytes(), placed)
+    hit = bench.room.setdefault(key, np.full(len(found), np.nan))
+    X_WT = item_pose(scene, state, index, np.eye(4)) @ np.array([g.X_IT for g in found])
+    ways = np.array([back * X_WT[:, :3, 2] for back in (0.0, RETREAT / 2.0, RETREAT)])
+    points = (X_WT[:, :3, 3] - ways).reshape(-1, 3)
+    order, others = rng.permutation(len(found)), list[Part]()
+    for begin in range(0, len(found), 2 * _FEW):
+        lot = order[begin : begin + 2 * _FEW]
+        new = lot[np.isnan(hit[lot])]
+        if len(new):
+            others = others or standing(bench, state, (), around(robot, points))
+            hit[new] = 0.0
+            for way, width in product(ways, {found[k].width for k in new}):
+                rows = np.array([k for k in new if found[k].width == width])
+                X = X_WT[rows]
+                X[:, :3, 3] -= way[rows]
+                names = in_the_way(robot, others, scene.items[index].name, X, width / 2.0)
+                hit[rows] += [name is not None for name in names]
+        yield from (found[k] for k in lot if not hit[k])
 
 
 def places(

@@ -1,7 +1,14 @@
-"""Grasps from an item's geometry: where two parallel fingers can hold its box."""
+"""Grasps from an item's geometry: where two parallel fingers can hold its box.
+
+All of them are in ``fans``, the family that refusals speak of: continuous in how the hand leans, in
+where it holds and, of round items, in which way it closes. Two lists are drawn from it to plan
+with: the usual ones (``grasps_of``, ``grasps_at``) and, for where those don't get, ``leaning``.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -10,8 +17,9 @@ from galley.domain.frames import Array, frozen, inverse, rotation_about, rotatio
 from galley.domain.scene.model import Grasp, Item, Scene
 from galley.domain.state import State, item_pose
 
-CLEARANCE = 0.006  # m left between each open finger and the item
+CLEARANCE = 0.006  # m left between each finger and the item where there is room for so much
 OPENING = 0.08  # m between the fingers, fully open
+WIDEST = OPENING - 0.002  # m that the hand takes: 1 mm is left beside each finger, fully open
 DEPTHS = (0.03, 0.018)  # m that the grasp centre lies behind the face that the hand comes from
 ROUND_TURNS = (np.pi / 6, np.pi / 3)  # rad, about the upright axis of a round item
 TILTS = (0.0, np.pi / 4)  # rad that the hand leans from the face's normal, about the closing axis
@@ -19,6 +27,10 @@ _LYING = float(np.cos(np.pi / 4))  # of the angle at which another face is the l
 _HIGH = 0.045  # m above the grasp centre that an item may reach where the hand comes from a side
 _END = 0.03  # m from its ends that a lying item is taken, or in the middle
 _FINGER = 0.012  # m from an item's face to the middle of the finger that holds it
+_REACH = 0.033  # m from the grasp centre to the palm, less a little
+PAD = 0.01  # m, the pads reach no farther than this from the grasp centre
+LEANS = np.radians(5.0)  # between the directions from which ``leaning`` grasps come
+_TURNS = np.radians(30.0)  # likewise between those in which they close on a round item
 
 
 def grasps_of(item: Item) -> tuple[Grasp, ...]:
@@ -90,6 +102,111 @@ def _room_below(scene: Scene, state: State, X_WT: Array, width: float) -> bool:
     return True
 
 
+@dataclass(frozen=True)
+class Fan:
+    """All grasps of an item with one closing direction; of a round one, with all that it turns to.
+
+    The hand points anywhere in the plane across the closing direction, from a stated range; the
+    grasp centre lies anywhere in the item's box in that plane, so deep that the pads are on it.
+
+    Attributes:
+        R_IF: the fan's frame (3, 3) in the item's: y is the closing direction, -z where the hand
+            points that leans by 0, x where one points that leans by 90 degrees.
+        half: how far (m) the grasp centre may lie from the item's, along x and z.
+        lean: rad, from and to. turn: rad, from 0 to this about the item's z axis.
+        width: of the item between the fingers, metres.
+    """
+
+    R_IF: Array
+    half: tuple[float, float]
+    lean: tuple[float, float]
+    turn: float
+    width: float
+
+    def poses(self, cells: Array) -> Array:
+        """X_IT (n, 4, 4) for rows (n, 4) of turn and lean (rad), and x and z (m) in its frame."""
+        turn, lean, x, z = cells.T
+        zero, one = np.zeros(len(cells)), np.ones(len(cells))
+        c, s = np.cos(lean), np.sin(lean)
+        R_FT = np.array([[-c, zero, s], [zero, one, zero], [-s, zero, -c]]).transpose(2, 0, 1)
+        p_F = np.stack([x, zero, z], axis=1)
+        c, s = np.cos(turn), np.sin(turn)
+        R = np.array([[c, -s, zero], [s, c, zero], [zero, zero, one]]).transpose(2, 0, 1)
+        X = np.zeros((len(cells), 4, 4))
+        X[:, :3, :3] = R @ self.R_IF @ R_FT
+        X[:, :3, 3] = np.einsum("nij,nj->ni", R @ self.R_IF, p_F)
+        X[:, 3, 3] = 1.0
+        return X
+
+
+def fans(item: Item, X_WI: Array) -> tuple[Fan, ...]:
+    """The family of an item's grasps as it stands or lies at X_WI (4, 4), both ways round.
+
+    Across each side that fits into the hand. Of an item that stands the fingers close sideways and
+    the hand points down or to a side, never up. One that lies may be held from all around. A list
+    of the item's own is a family by itself: then there are none.
+    """
+    if item.grasps:
+        return ()
+    standing = stands(X_WI)
+    lean = (-np.pi / 2, np.pi / 2) if standing else (-np.pi, np.pi)
+    found = []
+    for closing in (0, 1) if standing else (0, 1, 2):
+        width = float(item.size[closing])
+        if width > WIDEST or (item.round and closing == 1):
+            continue
+        up = 2 if closing != 2 else 0
+        half = [max(0.0, float(item.size[axis]) / 2.0 - PAD) for axis in (3 - closing - up, up)]
+        turn = np.pi if item.round and closing == 0 else 0.0
+        for way in (1.0, -1.0):
+            y, z = way * np.eye(3)[closing], np.eye(3)[up]
+            R_IF = frozen(np.stack([np.cross(y, z), y, z], axis=1))
+            found.append(Fan(R_IF, (half[0], half[1]), lean, turn, width))
+    return tuple(found)
+
+
+def leaning(scene: Scene, state: State, index: int) -> tuple[Grasp, ...]:
+    """Grasps of an item between and beyond the usual ones: the hand leans by every 5 degrees.
+
+    Held in the middle or at the edge over which the hand comes, near the top or further down.
+    """
+    item = scene.items[index]
+    X_WI = item_pose(scene, state, index, np.eye(4))
+    found = []
+    for k, fan in enumerate(fans(item, X_WI)):
+        cells = np.array(list(_cells(fan, X_WI)))
+        for cell, X_IT in zip(cells, fan.poses(cells), strict=True):
+            if X_WI[2, :3] @ X_IT[:3, 2] > 1e-6:
+                continue  # never from below
+            if not _room_below(scene, state, X_WI @ X_IT, fan.width):
+                continue
+            turn, lean = np.degrees(cell[:2])
+            name = f"leaning {k}/{turn:.0f}/{lean:+.0f}deg"
+            name += f"/{1e3 * cell[2]:.0f}/{1e3 * cell[3]:.0f}mm"
+            found.append(Grasp(name, frozen(X_IT), fan.width))
+    return tuple(found)
+
+
+def _cells(fan: Fan, X_WI: Array) -> Iterator[tuple[float, float, float, float]]:
+    """The grasps of a fan that are tried: rows for ``Fan.poses``."""
+    first = float(np.arctan2(-X_WI[2, 1], -X_WI[2, 0])) if fan.turn and not stands(X_WI) else 0.0
+    turns = np.arange(first, first + max(fan.turn, 1e-9), _TURNS)
+    leans = np.linspace(*fan.lean, round((fan.lean[1] - fan.lean[0]) / LEANS) + 1)
+    shallow = DEPTHS[-1] - PAD
+    for turn in turns:
+        for lean in leans:
+            # The hand comes from -x at leans above 0, and from -z beyond 90 degrees.
+            way = (-np.sign(np.sin(lean)), np.sign(np.cos(lean)))
+            edge = [w * max(0.0, h - shallow) for w, h in zip(way, fan.half, strict=True)]
+            # Beside the axis of a round item fingers slide off: no farther than the palm asks for.
+            across = [0.0, edge[0]]
+            if fan.turn:
+                across = [way[0] * max(0.0, fan.width / 2.0 - _REACH)]
+            for x in dict.fromkeys(across):
+                for z in dict.fromkeys((0.0, edge[1])):
+                    yield float(turn), float(lean), float(x), float(z)
+
+
 @cache
 def _generated(sides: tuple[float, ...], turned: bool) -> tuple[Grasp, ...]:
     """Grasps for a box of these sides, metres; ``turned`` about the upright axis too, if round."""
@@ -113,7 +230,7 @@ def _of_box(sides: tuple[float, ...]) -> tuple[Grasp, ...]:
     for axis, sign, face in faces:
         normal = sign * np.eye(3)[axis]
         for closing in range(3):
-            if closing == axis or size[closing] > OPENING - 2 * CLEARANCE:
+            if closing == axis or size[closing] > WIDEST:
                 continue
             if face != "top" and closing == 2:
                 continue  # a finger below a thing that stands has no room
@@ -153,7 +270,7 @@ def _lying(sides: tuple[float, ...], down: int, sign: float) -> tuple[Grasp, ...
     for axis, way in faces:
         normal = way * np.eye(3)[axis]
         for closing in range(3):
-            if closing == axis or size[closing] > OPENING - 2 * CLEARANCE:
+            if closing == axis or size[closing] > WIDEST:
                 continue
             along = np.eye(3)[3 - axis - closing]
             room = max(0.0, float(along @ half) - _END)

@@ -19,7 +19,7 @@ from galley.domain.frames import Array
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
-from galley.motion.planners.space import bisection_order
+from galley.motion.planners.rrt import bisection_order
 from galley.motion.trajectory.timing import rest_to_rest, through
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.reachability.arm import follow

@@ -12,7 +12,6 @@ import numpy as np
 from galley.domain.frames import Array, frozen, transform
 from galley.domain.scene.model import WORLD, Scene, Stance
 from galley.domain.state import Placement, State
-from galley.motion.planners.space import Space, joint_space
 from galley.robots.model import RobotModel
 from galley.robots.panda.mobile import hand_pose
 from galley.worlds.checker import MARGIN, Checker, Pair
@@ -79,9 +78,10 @@ class Workbench:
         """The robot's dynamics by what it holds, as they are made (``skills.solving.finish``)."""
         return {}
 
-    def space(self, group: str) -> Space:
-        """The space of ``arm``, ``base`` or ``base+arm``."""
-        return joint_space(self.robot, group)
+    @cached_property
+    def room(self) -> dict[object, Array]:
+        """Whether the hand has room for the grasps of items as they stand, as it is found out."""
+        return {}
 
     def rng(self, *key: int) -> np.random.Generator:
         """The stream of a key such as (action, attempt): the same for the same seed and key."""

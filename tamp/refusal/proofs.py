@@ -4,25 +4,25 @@ The lessons are thinned out one by one while there is still no plan. What is lef
 that no plan gets by, and none of which can be left out; the refusal names its weightiest member and
 carries the certificates of all.
 
-What the search only suspects is proven by a grid without a solution, and one with it. A proof must
-hold whenever the task planner relies on it: after other items have been moved, and with drawers and
-doors as any plan may leave them. So the grid is asked in a barer world, in which more is possible:
-items that a plan could move are gone, and so are the bodies of what a plan could open. What has no
-solution there has none in any state of the task.
+What the search only suspects is proven by a covering bound: no grasp of the family is possible
+for the hand alone, or within the arm's reach. A proof must hold whenever the task planner relies on
+it: after other items have been moved, and with drawers and doors as any plan may leave them. So it
+is asked in a barer world, in which more is possible: items that a plan could move are gone, and so
+are the bodies of what a plan could open. What is impossible there is so in any state of the task.
+Where nothing is proven a grid of grasps and stances, in the same world, says what was tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.scene.model import WORLD, Binding
+from galley.domain.scene.model import WORLD, Binding, Stance
 from galley.domain.state import State
 from galley.planning import Limits, Task, search
 from galley.skills import Skill, Workbench
 from galley.skills.drawer import NEEDED, Open, wanted
-from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.pick import Pick, TakeOut
 from galley.skills.solving.workbench import without
 from galley.skills.stow import Stow
@@ -39,7 +39,7 @@ _WEIGHT = (
     FailureKind.BUDGET,
     FailureKind.BAD_INPUT,
 )
-_LISTED = (Pick, TakeOut, Open, Stow)  # skills whose ways to take and to open a grid lists
+_OURS = (Pick, TakeOut, Open, Stow)  # skills whose ways to take and to open are known here
 
 
 def core(seen: Augmented, lessons: Lessons, but: Collection[Key] = ()) -> list[Lesson]:
@@ -112,6 +112,24 @@ def _hopeless(task: Task) -> bool:
     return isinstance(found, Failure) and found.kind is not FailureKind.BUDGET
 
 
+@dataclass(frozen=True)
+class _Question:
+    """Whether an item can be taken, or a drawer opened, from any of some places.
+
+    Attributes:
+        blockers: names of the items that stay; other movable ones are gone.
+    """
+
+    subject: Binding
+    places: tuple[Binding, ...]
+    blockers: frozenset[str]
+
+    @property
+    def what(self) -> str:
+        """For messages."""
+        return f"{'take' if self.subject.kind == 'item' else 'open'} {self.subject.object}"
+
+
 @dataclass
 class Prover:
     """Looks for certificates; each question is asked once.
@@ -129,10 +147,26 @@ class Prover:
 
     def prove(self, lesson: Lesson) -> Lesson:
         """The lesson with a certificate, or as it is where none was found."""
-        found = self._failure(lesson)
+        asked = self._question(lesson)
+        found = None if asked is None else self._once("proof", asked, self._proof)
         return lesson if found is None else replace(lesson, failure=found)
 
-    def _failure(self, lesson: Lesson) -> Failure | None:
+    def tried(self, lesson: Lesson) -> Failure | None:
+        """What a grid without a solution says of a lesson; None where it has one, or has no say."""
+        asked = self._question(lesson)
+        return None if asked is None else self._once("grid", asked, self._grid)
+
+    def _once(
+        self, what: str, asked: _Question, answer: Callable[[_Question], Failure | None]
+    ) -> Failure | None:
+        places = sorted(each.target for each in asked.places)
+        key = (what, asked.subject.object, *places, "but", *sorted(asked.blockers))
+        if key not in self._known:
+            self._known[key] = answer(asked)
+        return self._known[key]
+
+    def _question(self, lesson: Lesson) -> _Question | None:
+        """What a lesson asks; None where ways to take and to open have no say in it."""
         fact = lesson.fact
         things = [self.bindings[name] for name in fact.args if name in self.bindings]
         if not fact.predicate.startswith(("blocked-by", "no-stance")) or not things:
@@ -141,7 +175,7 @@ class Prover:
         names = {action.name for action in lesson.actions} | ({lesson.by} if lesson.by else set())
         roles = [self.skills[name].role for name in sorted(names)]
         if not self._only_ours("takes" if subject.kind == "item" else "opens"):
-            return None  # the grid knows no other ways than ours
+            return None  # no other ways than ours are known
         if subject.kind == "item":
             if any(role.takes is None for role in roles) or not self._stands(subject):
                 return None  # that it can't be taken there says nothing of putting it there
@@ -151,12 +185,12 @@ class Prover:
         else:
             return None
         blockers = frozenset(b.target for b in things[1:] if b.kind == "item")
-        return self._all(subject, places, blockers)
+        return _Question(subject, tuple(places), blockers)
 
     def _only_ours(self, what: str) -> bool:
         """Whether all skills that take, or open, are those whose ways the grid lists."""
         doing = (each for each in self.skills.values() if getattr(each.role, what) is not None)
-        return all(type(each) in _LISTED for each in doing)
+        return all(type(each) in _OURS for each in doing)
 
     def _stands(self, thing: Binding) -> bool:
         """Whether an item is where no drawer can bring it elsewhere."""
@@ -167,46 +201,55 @@ class Prover:
         found = {b.target: b for b in self.bindings.values() if b.kind == "furniture"}
         return list(found.values())
 
-    def _all(
-        self, subject: Binding, places: Sequence[Binding], blockers: frozenset[str]
-    ) -> Failure | None:
-        """The failure that all stances come to; None where one has a solution."""
-        failures: list[Failure] = []
-        for place in places:
-            key = (subject.object, place.target, *sorted(blockers))
-            if key not in self._known:
-                self._known[key] = self._ask(subject, place, blockers)
-            found = self._known[key]
-            if found is None:
-                return None
-            failures.append(found)
-        # Blocked says more than out of reach: from some stances it would be there.
-        return min(failures, key=lambda failure: failure.kind.value)
+    def _proof(self, asked: _Question) -> Failure | None:
+        from galley.skills.impossible.covering import covered, every_grasp, every_hold
 
-    def _ask(self, subject: Binding, place: Binding, blockers: frozenset[str]) -> Failure | None:
-        from galley.skills.impossible.exhaustive import every_operation, every_pick, exhaustive
-
-        scene = self.bench.scene
-        away = self._movable(subject, blockers)
-        left_out = self._openable(subject)
-        bench = self.bench.without(left_out) if left_out else self.bench
-        state = without(self.start, [scene.item_index[name] for name in away])
-
-        def contacts(bench: Workbench, state: State) -> Sequence[Manipulation]:
-            if subject.kind == "item":
-                return every_pick(bench, state, bench.scene.item_index[subject.target])
-            assert subject.handle is not None
-            handle, far = bench.scene.handle(subject.handle), wanted(bench, subject)
-            # A drawer is opened as far as it goes: the least that will do, or all of it.
-            values = dict.fromkeys((far, min(NEEDED, far)))
-            return [w for v in values for w in every_operation(bench, state, handle, v)]
-
-        what = f"take {subject.object}" if subject.kind == "item" else f"open {subject.object}"
-        found = exhaustive(bench, state, contacts, scene.stance(place.target), what)
+        bench, state, said = self._bare(asked)
+        subject, stances = asked.subject, self._stances(asked)
+        if subject.kind == "item":
+            families = every_grasp(bench, state, bench.scene.item_index[subject.target])
+            found = covered(bench, state, families, stances, asked.what, subject.target)
+        else:
+            families = every_hold(bench, state, subject, min(self._values(bench, subject)))
+            found = covered(bench, state, families, stances, asked.what)
         if found is None:
             return None
-        said = {"moved_away": list(away), "left_out": sorted(left_out)}
         return replace(found, certificate={**(found.certificate or {}), **said})
+
+    def _grid(self, asked: _Question) -> Failure | None:
+        from galley.skills.impossible.grid import every_operation, every_pick, tried
+
+        bench, state, said = self._bare(asked)
+        subject = asked.subject
+        if subject.kind == "item":
+            ways = every_pick(bench, state, bench.scene.item_index[subject.target])
+        else:
+            assert subject.handle is not None
+            handle = bench.scene.handle(subject.handle)
+            values = self._values(bench, subject)
+            ways = [w for v in values for w in every_operation(bench, state, handle, v)]
+        found = tried(bench, state, ways, self._stances(asked), asked.what)
+        if found is None:
+            return None
+        return replace(found, evidence=tuple({**each, **said} for each in found.evidence))
+
+    def _stances(self, asked: _Question) -> list[Stance]:
+        scene = self.bench.scene
+        return [scene.stance(name) for name in dict.fromkeys(p.target for p in asked.places)]
+
+    @staticmethod
+    def _values(bench: Workbench, subject: Binding) -> list[float]:
+        """A drawer is opened as far as it goes: the least that will do, or all of it."""
+        far = wanted(bench, subject)
+        return list(dict.fromkeys((far, min(NEEDED, far))))
+
+    def _bare(self, asked: _Question) -> tuple[Workbench, State, dict[str, list[str]]]:
+        """The world without what a plan could bring out of the way, and what that is."""
+        away = self._movable(asked.subject, asked.blockers)
+        left_out = self._openable(asked.subject)
+        bench = self.bench.without(left_out) if left_out else self.bench
+        state = without(self.start, [self.bench.scene.item_index[name] for name in away])
+        return bench, state, {"moved_away": list(away), "left_out": sorted(left_out)}
 
     def _movable(self, subject: Binding, blockers: frozenset[str]) -> tuple[str, ...]:
         """Items that a plan could move, ``blockers`` left out; and all that stand in drawers."""

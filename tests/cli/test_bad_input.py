@@ -300,10 +300,9 @@ def test_out_lies_below_a_file(refused, tmp_path):
     assert fault == f"{file}/run: can't be written: {file} is not a writable folder"
 
 
-@pytest.mark.parametrize("length", [250, 300])
-def test_out_has_a_name_too_long(refused, length):
-    (fault,) = refused("run", "--out", "x" * length)
-    assert fault.endswith("File name too long")
+def test_out_has_a_name_too_long(refused):
+    (fault,) = refused("run", "--out", "x" * 300)
+    assert fault.lower().endswith("file name too long")
 
 
 # --- as a script

@@ -51,6 +51,7 @@ REPORT = {
     "status": TEXT,
     "goal_reached": FLAG,
     "plan": [TEXT],
+    "files": dict.fromkeys(("plan.txt", "trajectories.npz", "states.npz"), TEXT),
     "plan_replay": {"own_validator": TEXT, "pddlgym": TEXT, "message": TEXT, "steps": int},
     "failure": type(None),
     "timing_s": dict.fromkeys(
@@ -71,6 +72,7 @@ REPORT = {
     "validation": {
         "passed": FLAG,
         "states_checked": int,
+        "taken_from_log": [TEXT],
         "max_penetration_m": NUMBER,
         "deepest_pair": (list, type(None)),
         "max_declared_penetration_m": float,

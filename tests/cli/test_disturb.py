@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 from scipy.stats import binomtest
 
-from galley.cli import disturb_study
-from galley.cli.disturb_study import (
+from galley.cli import disturb
+from galley.cli.disturb import (
     FAULTS,
     KINDS,
     Count,
@@ -40,7 +40,7 @@ def pretended(monkeypatch):
     """``pretended(how)``: runs end as ``how(trial)`` says, at once."""
 
     def set_up(how):
-        monkeypatch.setattr(disturb_study, "carry_out", how)
+        monkeypatch.setattr(disturb, "carry_out", how)
 
     return set_up
 

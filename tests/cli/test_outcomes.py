@@ -158,7 +158,10 @@ def started(*arguments, cwd):
 @pytest.mark.parametrize("number", quick_first(1, [signal.SIGTERM, signal.SIGINT]), ids=str)
 @pytest.mark.parametrize(
     ("stage", "task", "actions"),
-    [("task and motion planning", "task", 8), ("execution (physics)", "sugar_only", 4)],
+    [
+        ("task and motion planning", "task", 8),
+        pytest.param("execution (physics)", "sugar_only", 4, marks=pytest.mark.slow),
+    ],
 )
 def test_an_interrupt_keeps_what_was_finished(number, stage, task, actions, here):
     file = KITCHEN / f"{task}.pddl"
@@ -192,6 +195,7 @@ def test_an_interrupt_keeps_what_was_finished(number, stage, task, actions, here
         assert len(trajectories) == len(report["motions"]) > 10
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_does_not_stop_the_run(here, problem):
     file = problem("(near burner)")
     with started("--problem", file, "--no-video", "--out", "run", cwd=here) as process:

@@ -41,6 +41,7 @@ def test_the_seeds_rrt(achieved, arrival):
     assert report["options"]["arrival"] == arrival
 
 
+@pytest.mark.slow
 def test_without_optimization(achieved):
     report, _ = achieved("--problem", ERRAND, "--optimize", "none")
     assert arm_planners(report) == {"rrt-connect"}
@@ -140,6 +141,7 @@ PROBLEM = """\
 """
 
 
+@pytest.mark.slow
 def test_another_scene(achieved, tmp_path):
     scene, problem = tmp_path / "workshop.yaml", tmp_path / "carry.pddl"
     scene.write_text(SCENE)

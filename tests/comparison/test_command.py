@@ -144,6 +144,7 @@ def test_a_fault_in_the_file_has_its_line(run, tmp_path):
     assert names(tmp_path) == ["mine.yaml"]
 
 
+@pytest.mark.slow
 def test_not_as_expected_is_exit_status_1(run, tmp_path, monkeypatch):
     monkeypatch.setattr(galley.comparison.runner, "fault", lambda result: "seed: smooth collides")
     status, _, err = run("--no-video", "--out", "out")
@@ -192,6 +193,7 @@ def _no_solutions(*arguments, **options):
     return tuple(Attempt(method, reason="[/x]") for method in METHODS)
 
 
+@pytest.mark.slow
 def test_an_interrupt_keeps_what_is_finished(run, tmp_path, monkeypatch):
     real, calls = galley.comparison.runner.solve, []
 

@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from galley.comparison.queries import hand_poses
-from galley.comparison.query_file import read_query, resolve
+from galley.comparison.queries import hand_poses, read_query, resolve
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure, FailureKind
 

@@ -1,12 +1,24 @@
-"""Files appear whole or not at all, and what can't be written is bad input in one line."""
+"""Files appear whole or not at all, and what can't be written is told in one line."""
 
+import errno
+import os
 import resource
 import signal
+import threading
+import time
 
 import pytest
 
+from galley.domain import files
 from galley.domain.errors import BadInput
-from galley.domain.files import check_writable, written_whole
+from galley.domain.files import check_writable, read_bytes, written_whole
+from galley.domain.log import Log
+from galley.domain.meshes import read_mesh
+from galley.domain.pddl.reader import read_domain
+from galley.domain.scene.reader import load_scene
+from galley.motion.trajectory.archive import read_archive
+from galley.scenarios.scenario import read_scenario
+from galley.skills.own import load_skills
 
 
 def names(folder):
@@ -65,7 +77,7 @@ def write(path):
         partial.write_text("a")
 
 
-def test_a_disk_that_is_full_is_bad_input_and_the_old_file_stays(tmp_path):
+def test_a_disk_that_is_full_is_no_bad_input_and_the_old_file_stays(tmp_path):
     def write_much(path):
         with written_whole(path) as partial, open(partial, "wb") as stream:
             resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # as a disk that is full
@@ -75,11 +87,12 @@ def test_a_disk_that_is_full_is_bad_input_and_the_old_file_stays(tmp_path):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
-        with pytest.raises(BadInput, match="a: can't be written: file too large"):
+        with pytest.raises(OSError, match="can't be written: file too large") as caught:
             write_much(tmp_path / "a")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, handler)
+    assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(tmp_path / "a"))
     assert names(tmp_path) == ["a"]
     assert (tmp_path / "a").read_text() == "old"
 
@@ -101,3 +114,68 @@ def test_looking_whether_a_file_can_be_written_changes_nothing(tmp_path):
     check_writable(tmp_path / "b", ".mp4")
     assert names(tmp_path) == ["a"]
     assert (tmp_path / "a").read_text() == "old"
+
+
+# -- reading ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def odd(tmp_path):
+    """Files that never end, that nobody writes to, or that are larger than a disk should hold."""
+    os.mkfifo(tmp_path / "pipe")
+    with open(tmp_path / "huge", "wb") as huge:
+        huge.truncate(2**40)  # takes no room
+    (tmp_path / "endless").symlink_to("/dev/zero")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("endless", "is larger than the 1 MiB that are read of such a file"),
+        ("huge", "is larger than the 1 MiB that are read of such a file"),
+        ("pipe", "is a pipe or device that gave nothing for 0.2 s"),
+    ],
+)
+def test_what_has_no_end_is_refused_in_bounded_time(name, words, odd, monkeypatch):
+    monkeypatch.setattr(files, "_PATIENCE", 0.2)
+    with pytest.raises(BadInput, match=f"{name}: {words}"):
+        read_bytes(odd / name, largest=2**20)
+
+
+def test_a_pipe_that_is_written_to_is_read_to_its_end(odd):
+    data = bytes(range(256)) * 4096  # more than a pipe holds
+
+    def slowly():
+        with open(odd / "pipe", "wb") as pipe:
+            for k in range(0, len(data), 300_000):
+                pipe.write(data[k : k + 300_000])
+                pipe.flush()
+                time.sleep(0.02)
+
+    writer = threading.Thread(target=slowly)
+    writer.start()
+    assert read_bytes(odd / "pipe") == data
+    writer.join()
+
+
+READERS = {
+    "scene": load_scene,
+    "PDDL": read_domain,
+    "skills": load_skills,
+    "log": Log.load,
+    "trajectories": read_archive,
+    "mesh": read_mesh,
+    "scenario": read_scenario,
+}
+
+
+@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize("name", ["endless", "huge", "pipe"])
+def test_every_kind_of_file_is_read_within_bounds(kind, name, odd, monkeypatch):
+    monkeypatch.setattr(files, "_PATIENCE", 0.2)
+    path = odd / name
+    if kind == "mesh":
+        path = path.rename(odd / f"{name}.obj")
+    with pytest.raises(BadInput, match=r"is larger than the|gave nothing for"):
+        READERS[kind](path)

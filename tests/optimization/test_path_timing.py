@@ -13,8 +13,9 @@ from galley.motion.path import Path
 from galley.motion.trajectory.trajectory import limit_ratios
 from galley.optimization.kernel.path_timing import _greatest_x
 from galley.optimization.path_timing import along, fastest
-from galley.optimization.rounding import cut, rounded, useful_cuts
+from galley.optimization.rounding import cut, useful_cuts
 from galley.robots.model import JointGroup
+from galley.tests.optimization.curves import curve, rounded
 
 few = settings(max_examples=25, deadline=None)
 seeds = st.integers(0, 10**6)
@@ -111,7 +112,7 @@ def test_the_trajectory_is_the_path_in_time(arm, seed, n):
     path = wide(polygon(seed, n, 0.5), arm)
     law = fastest(path, arm)
     trajectory = along(path, law)
-    np.testing.assert_allclose(trajectory(law.times), path(law.grid), atol=1e-9)
+    np.testing.assert_allclose(trajectory(law.times), curve(path)(law.grid), atol=1e-9)
     for t in (0.0, trajectory.duration):
         np.testing.assert_allclose(trajectory(t, 1), 0.0, atol=1e-7)
     # Between grid points too: s(t) with d2s/dt2 constant in between.
@@ -119,7 +120,7 @@ def test_the_trajectory_is_the_path_in_time(arm, seed, n):
         t = 0.4 * (law.times[i + 1] - law.times[i])
         u = 0.5 * (law.squares[i + 1] - law.squares[i]) / (law.grid[i + 1] - law.grid[i])
         s = law.grid[i] + law.rates[i] * t + 0.5 * u * t * t
-        np.testing.assert_allclose(trajectory(law.times[i] + t), path(s), atol=1e-9)
+        np.testing.assert_allclose(trajectory(law.times[i] + t), curve(path)(s), atol=1e-9)
 
 
 def test_waypoints_on_a_straight_line_cost_nothing(arm):
@@ -153,7 +154,7 @@ def test_toppra_is_no_more_than_a_hundredth_faster(arm, seed, n, size):
         dof, path_interval, waypoints = 7, np.array([0.0, path.breaks[-1]]), None
 
         def __call__(self, s, order=0):
-            return path(s, order)
+            return curve(path)(s, order)
 
     kind = toppra.constraint.DiscretizationType.Interpolation
     limits = [

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from galley.domain.frames import frozen
 from galley.motion.path import Path
-from galley.optimization.rounding import cut, proven_cuts, rounded, useful_cuts
+from galley.optimization.rounding import cut, proven_cuts, useful_cuts
 from galley.robots.model import JointGroup
+from galley.tests.optimization.curves import curve, rounded
 
 few = settings(max_examples=30, deadline=None)
 seeds = st.integers(0, 10**6)
@@ -56,11 +57,13 @@ def test_position_and_direction_are_continuous_and_the_ends_kept(seed, n):
     points = polygon(seed, n)
     path = rounded(Path("plane", points), PLANE, deviation=0.3)
     assert path.stops == ()
-    np.testing.assert_allclose(path(0.0), points[0], atol=1e-12)
-    np.testing.assert_allclose(path(path.breaks[-1]), points[-1], atol=1e-12)
+    np.testing.assert_allclose(curve(path)(0.0), points[0], atol=1e-12)
+    np.testing.assert_allclose(curve(path)(path.breaks[-1]), points[-1], atol=1e-12)
     for s in path.breaks[1:-1]:
         for order in (0, 1):
-            np.testing.assert_allclose(path(s - 1e-9, order), path(s, order), atol=1e-6)
+            np.testing.assert_allclose(
+                curve(path)(s - 1e-9, order), curve(path)(s, order), atol=1e-6
+            )
 
 
 @few
@@ -70,8 +73,8 @@ def test_derivatives_are_those_of_finite_differences(seed, n):
     h = 1e-5
     for s in 0.5 * (path.breaks[:-1] + path.breaks[1:]):
         for order in (1, 2):
-            difference = (path(s + h, order - 1) - path(s - h, order - 1)) / (2 * h)
-            np.testing.assert_allclose(path(s, order), difference, atol=1e-4, rtol=1e-4)
+            difference = (curve(path)(s + h, order - 1) - curve(path)(s - h, order - 1)) / (2 * h)
+            np.testing.assert_allclose(curve(path)(s, order), difference, atol=1e-4, rtol=1e-4)
 
 
 @few
@@ -82,8 +85,8 @@ def test_without_a_view_no_joint_passes_a_corner_farther_away_than_allowed(seed,
     for piece in np.nonzero(path.corner >= 0)[0]:
         s = np.linspace(path.breaks[piece], path.breaks[piece + 1], 101)
         corner = points[path.corner[piece] + 1]
-        assert np.abs(path(s) - corner).max(axis=1).min() <= deviation * (1 + 1e-6)
-    q = path(np.linspace(0, path.breaks[-1], 200))
+        assert np.abs(curve(path)(s) - corner).max(axis=1).min() <= deviation * (1 + 1e-6)
+    q = curve(path)(np.linspace(0, path.breaks[-1], 200))
     assert max(to_polygon(each, points) for each in q) <= deviation * np.sqrt(2) + 1e-9
 
 
@@ -96,7 +99,7 @@ def test_parabolas_of_neighbours_never_overlap_nor_leave_the_box_of_the_waypoint
     around = np.concatenate([[0.0], cuts, [0.0]])
     assert (around[:-1] + around[1:] <= spans * (1 + 1e-12)).all()
     path = cut("plane", points, cuts, PLANE)
-    q = path(np.linspace(0, path.breaks[-1], 500))
+    q = curve(path)(np.linspace(0, path.breaks[-1], 500))
     assert (q >= points.min(axis=0) - 1e-12).all()
     assert (q <= points.max(axis=0) + 1e-12).all()
 
@@ -106,18 +109,18 @@ def test_straight_pieces_stay_on_the_polygon():
     assert list(path.corner) == [-1, 0, -1]
     for i in (0, 2):
         for s in np.linspace(path.breaks[i], path.breaks[i + 1], 20):
-            assert to_polygon(path(s), BEND) < 1e-12
+            assert to_polygon(curve(path)(s), BEND) < 1e-12
     middle = 0.5 * (path.breaks[1] + path.breaks[2])
-    assert np.abs(path(middle) - BEND[1]).max() == pytest.approx(0.05)
+    assert np.abs(curve(path)(middle) - BEND[1]).max() == pytest.approx(0.05)
 
 
 def test_speeds_at_the_rate_one_keep_the_velocity_limits_and_use_one():
     path = rounded(Path("plane", polygon(3, 6)), PLANE, deviation=0.5)
-    ratios = np.abs(path(np.linspace(0, path.breaks[-1], 3000), 1)) / PLANE.velocity
+    ratios = np.abs(curve(path)(np.linspace(0, path.breaks[-1], 3000), 1)) / PLANE.velocity
     assert ratios.max() <= 1 + 1e-12
     for piece in np.nonzero(path.corner < 0)[0]:
         middle = 0.5 * (path.breaks[piece] + path.breaks[piece + 1])
-        assert (np.abs(path(middle, 1)) / PLANE.velocity).max() == pytest.approx(1.0)
+        assert (np.abs(curve(path)(middle, 1)) / PLANE.velocity).max() == pytest.approx(1.0)
 
 
 def test_waypoints_on_a_straight_line_are_no_corners():
@@ -166,10 +169,12 @@ def test_a_corner_without_room_becomes_a_stop():
     path = rounded(Path("plane", points), PLANE, Wedge([1.0, 0.0], 0.5))
     assert len(path.stops) == 1
     at = path.breaks[path.stops[0]]
-    np.testing.assert_allclose(path(at), [1.0, 0.0])
+    np.testing.assert_allclose(curve(path)(at), [1.0, 0.0])
     first, second = path.parts()
-    np.testing.assert_allclose(first(first.breaks[-1]), [1.0, 0.0])
-    np.testing.assert_allclose(second(0.0), [1.0, 0.0])
+    np.testing.assert_allclose(curve(first)(first.breaks[-1]), [1.0, 0.0])
+    np.testing.assert_allclose(curve(second)(0.0), [1.0, 0.0])
     assert list(second.corner) == [-1, 1, -1]
     s = np.linspace(0, 1, 50)
-    np.testing.assert_allclose(second(s * second.breaks[-1]), path(at + s * second.breaks[-1]))
+    np.testing.assert_allclose(
+        curve(second)(s * second.breaks[-1]), curve(path)(at + s * second.breaks[-1])
+    )

@@ -111,7 +111,12 @@ def test_where_nothing_is_in_the_way_it_takes_at_most_a_few_percent_more_than_th
 
 @pytest.mark.parametrize(
     ("make", "group"),
-    [(panda_arm, "arm"), (iiwa, "arm"), (mobile_panda, "base"), (mobile_panda, "base+arm")],
+    [
+        (panda_arm, "arm"),
+        pytest.param(iiwa, "arm", marks=pytest.mark.slow),
+        pytest.param(mobile_panda, "base", marks=pytest.mark.slow),
+        (mobile_panda, "base+arm"),
+    ],
 )
 def test_in_clutter_for_any_joint_group_and_any_arm(make, group):
     robot = make()

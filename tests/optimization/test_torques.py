@@ -102,7 +102,7 @@ def test_the_power_of_the_joints_is_what_the_energy_gains(robot, held):
 def energy(model, q, velocity):
     """Kinetic and potential energy together (J), by Drake."""
     plant, context = model._plant, model._context
-    positions, rates = model._zeros()
+    positions, rates = np.array(model._default), np.zeros(plant.num_velocities())
     positions[model._at_q], rates[model._at_v] = q, velocity
     plant.SetPositions(context, positions)
     plant.SetVelocities(context, rates)
@@ -262,9 +262,12 @@ def test_other_joints_stand_where_they_are_told(robot):
     assert model.check(forward, folded).torque[0] == pytest.approx(expected, rel=1e-3)
 
 
-def test_items_with_pictures_on_them_write_no_files(robot, tmp_path, monkeypatch):
+def test_items_with_pictures_or_meshes_write_no_files(robot, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     item = block()
     picture = replace(item.shapes[0], texture=tmp_path / "label.png")
-    TorqueModel(robot, Held(replace(item, shapes=(picture,)), np.eye(4)))
+    corners = np.vstack([np.eye(3), -np.eye(3)]) / 20.0
+    mesh = replace(item.shapes[0], kind="mesh", size=np.ones(1), points=corners)
+    for shape in (picture, mesh):
+        TorqueModel(robot, Held(replace(item, shapes=(shape,)), np.eye(4)))
     assert list(tmp_path.iterdir()) == []

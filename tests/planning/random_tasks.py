@@ -10,6 +10,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, fields, replace
 from itertools import count, product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from galley.domain.pddl.formula import (
     And,
@@ -34,6 +36,8 @@ from galley.domain.pddl.model import (
     Problem,
     Type,
 )
+from galley.domain.pddl.reader import read_task
+from galley.planning import ground
 from galley.tests.planning.reference import Reference, TooMany
 
 
@@ -361,3 +365,12 @@ def _signature(declared):
 
 def _term(value):
     return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def task_of(domain_text, problem_text):
+    """The ground task of two texts."""
+    with TemporaryDirectory() as folder:
+        paths = Path(folder, "d.pddl"), Path(folder, "p.pddl")
+        for path, text in zip(paths, (domain_text, problem_text), strict=True):
+            path.write_text(text)
+        return ground(*read_task(*paths))

@@ -11,7 +11,7 @@ from galley.domain.failure import FailureKind
 from galley.domain.pddl.formula import And
 from galley.domain.pddl.reader import read_task
 from galley.planning import Plan, ground, replay, search, validate_actions
-from galley.planning.explain.exhausted import smallest_conflict
+from galley.planning.explain.conflicts import smallest_conflict
 from galley.tests.effort import examples
 from galley.tests.planning.random_tasks import ADL, STRIPS, make
 from galley.tests.planning.reference import Reference, TooMany

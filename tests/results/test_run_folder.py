@@ -1,74 +1,161 @@
-"""The run folder appears whole or not at all, and nothing else is harmed."""
+"""One run at a time writes to a folder; what is in it is never taken for another run's."""
+
+import contextlib
+import signal
+import subprocess
+import sys
 
 import pytest
 
 from galley.domain.errors import BadInput
-from galley.results.run_folder import RunFolder, check_destination, new_name
+from galley.results.run_folder import (
+    EARLIER,
+    UNFINISHED,
+    check_destination,
+    claimed,
+    folder_digests,
+    run_folder,
+)
 
 
 def names(folder):
     return sorted(p.name for p in folder.iterdir())
 
 
-def test_the_folder_appears_at_the_end(tmp_path):
-    with RunFolder(tmp_path / "deep" / "run") as folder:
-        (folder.partial / "report.json").write_text("{}")
-        assert names(tmp_path / "deep") == [".run.partial"]
+def written(path, *files):
+    """A run that ended in ``path``."""
+    check_destination(path, "run")
+    with run_folder(path, "run") as folder:
+        for name in ("report.json", *files):
+            (folder / name).write_text(name)
+    return folder
+
+
+def cut_short(path, error, *files):
+    """A run that wrote some files to ``path`` when ``error`` came."""
+
+    def work():
+        with run_folder(path, "run") as folder:
+            for name in files:
+                (folder / name).write_text("new")
+            raise error
+
+    with pytest.raises(type(error)) as caught:
+        work()
+    return caught.value
+
+
+def test_a_mark_stands_there_until_the_end(tmp_path):
+    with run_folder(tmp_path / "deep" / "run", "run") as folder:
+        assert UNFINISHED in names(folder)
+        (folder / "report.json").write_text("{}")
     assert names(tmp_path / "deep") == ["run"]
-    assert names(tmp_path / "deep" / "run") == ["report.json"]
+    assert names(folder) == ["report.json"]
 
 
 def test_an_older_run_is_replaced_as_a_whole(tmp_path):
     for name in ("first", "second"):
-        check_destination(tmp_path / "run")
-        with RunFolder(tmp_path / "run") as folder:
-            (folder.partial / "report.json").write_text("{}")
-            (folder.partial / name).touch()
+        written(tmp_path / "run", name)
     assert names(tmp_path) == ["run"]
     assert names(tmp_path / "run") == ["report.json", "second"]
 
 
-def test_what_a_killed_run_left_is_swept(tmp_path):
-    (tmp_path / ".run.partial").mkdir()
-    (tmp_path / ".run.partial" / "old").touch()
-    with RunFolder(tmp_path / "run") as folder:
-        (folder.partial / "new").touch()
-    assert names(tmp_path / "run") == ["new"]
+def test_an_older_report_does_not_stand_there_while_a_new_run_is_under_way(tmp_path):
+    written(tmp_path / "run")
+    with run_folder(tmp_path / "run", "run") as folder:
+        assert names(folder) == [UNFINISHED, EARLIER]
+        assert names(folder / EARLIER) == ["report.json"]
 
 
-def test_an_interrupt_publishes_without_half_written_files(tmp_path):
-    def work():
-        with RunFolder(tmp_path / "run") as folder:
-            (folder.partial / "plan.txt").touch()
-            (folder.partial / "states.partial").touch()
-            (folder.partial / ".trajectories.npz.partial").touch()
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        work()
+def test_an_interrupt_leaves_whole_files_only(tmp_path):
+    written(tmp_path / "run", "older")
+    files = ("plan.txt", "states.partial", ".trajectories.npz.partial", ".a.partial.mp4")
+    cut_short(tmp_path / "run", KeyboardInterrupt(), *files)
     assert names(tmp_path) == ["run"]
     assert names(tmp_path / "run") == ["plan.txt"]
 
 
-@pytest.mark.parametrize("wrote", [True, False])
-def test_a_fault_publishes_nothing(tmp_path, wrote):
-    def work():
-        with RunFolder(tmp_path / "run") as folder:
-            if wrote:
-                (folder.partial / "evidence").touch()
-            raise ZeroDivisionError
+def test_a_fault_leaves_the_evidence_and_the_mark(tmp_path):
+    written(tmp_path / "run", "older")
+    cut_short(tmp_path / "run", ZeroDivisionError(), "report.json")
+    assert names(tmp_path / "run") == [UNFINISHED, EARLIER, "report.json"]
+    assert names(tmp_path / "run" / EARLIER) == ["older", "report.json"]
+    cut_short(tmp_path / "run", BadInput.one("file", "is wrong"), "other")
+    assert names(tmp_path / "run") == ["older", "report.json"], "the last run that ended"
 
-    with pytest.raises(ZeroDivisionError):
-        work()
-    assert names(tmp_path) == ([".run.partial"] if wrote else [])
+
+@pytest.mark.parametrize(
+    ("error", "files"),
+    [(BadInput.one("file", "is wrong"), ["report.json"]), (ZeroDivisionError(), [])],
+)
+def test_a_run_of_which_nothing_is_kept_changes_nothing(tmp_path, error, files):
+    cut_short(tmp_path / "deep" / "run", error, *files)
+    assert names(tmp_path) == []
+    written(tmp_path / "run", "older")
+    cut_short(tmp_path / "run", error, *files)
+    assert names(tmp_path / "run") == ["older", "report.json"]
+    assert (tmp_path / "run" / "report.json").read_text() == "report.json"
+
+
+def test_a_full_disk_is_told_with_the_folder(tmp_path):
+    error = cut_short(tmp_path / "run", OSError(28, "No space left on device"), "plan.txt")
+    assert error.__notes__ == [f"what was finished lies in {tmp_path}/run"]
+
+
+HOLDS = """\
+import sys
+from pathlib import Path
+from galley.results.run_folder import run_folder
+with run_folder(Path(sys.argv[1]), "run") as folder:
+    (folder / "report.json").write_text("new")
+    print("holds", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def held(path):
+    """Another process that has the folder."""
+    command = [sys.executable, "-c", HOLDS, str(path)]
+    with subprocess.Popen(command, stdin=-1, stdout=-1, text=True) as process:
+        assert process.stdout.readline() == "holds\n"
+        yield process
+        process.kill()
+
+
+def test_a_second_run_is_refused_while_the_first_lives_and_not_after_it_was_killed(tmp_path):
+    path = tmp_path / "run"
+    written(path, "older")
+    with held(path) as process:
+        (tmp_path / "link").symlink_to("run")
+        for name in (path, tmp_path / "link"):
+            check_destination(name, "run")
+            with pytest.raises(BadInput, match=rf"process {process.pid}\) writes here; .*--out"):
+                cut_short(name, AssertionError("it was let in"))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert names(path) == [UNFINISHED, EARLIER, "report.json"]
+    written(path, "newer")
+    assert names(path) == ["newer", "report.json"]
+
+
+def test_a_sweep_has_its_folder_for_itself_and_keeps_what_lies_there(tmp_path):
+    for _ in range(2):
+        with claimed(tmp_path / "s", "sweep", "sweep.json") as folder:
+            (folder / "journal").touch()
+            with pytest.raises(BadInput, match="writes here"), claimed(folder, "s", "sweep.json"):
+                pass
+    assert names(folder) == ["journal"]
+    (folder / UNFINISHED).write_text("sweep.json: killed\n")
+    check_destination(folder, "sweep", "sweep.json")
+    with pytest.raises(BadInput, match="no run"):
+        check_destination(folder, "run")
 
 
 def test_a_link_stays_a_link(tmp_path):
     (tmp_path / "target").mkdir()
     (tmp_path / "link").symlink_to("target")
-    check_destination(tmp_path / "link")
-    with RunFolder(tmp_path / "link") as folder:
-        (folder.partial / "report.json").touch()
+    written(tmp_path / "link")
     assert names(tmp_path) == ["link", "target"]
     assert (tmp_path / "link").is_symlink()
     assert names(tmp_path / "target") == ["report.json"]
@@ -77,20 +164,29 @@ def test_a_link_stays_a_link(tmp_path):
 def test_a_link_to_nowhere_is_refused(tmp_path):
     (tmp_path / "link").symlink_to("nowhere")
     with pytest.raises(BadInput, match="is a file"):
-        check_destination(tmp_path / "link")
+        check_destination(tmp_path / "link", "run")
 
 
 def test_an_empty_folder_may_be_used(tmp_path):
     (tmp_path / "run").mkdir()
-    check_destination(tmp_path / "run")
+    check_destination(tmp_path / "run", "run")
     assert list((tmp_path / "run").iterdir()) == [], "looking must leave nothing behind"
 
 
-def test_names_do_not_collide(tmp_path, monkeypatch):
+def test_names_do_not_collide_within_a_second(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("time.strftime", lambda form: "now")
-    seen = []
-    for _ in range(3):
-        seen.append(str(new_name("task")))
-        (tmp_path / seen[-1]).mkdir(parents=True)
-    assert seen == ["runs/task-now", "runs/task-now-2", "runs/task-now-3"]
+    with contextlib.ExitStack() as stack:
+        for _ in range(3):
+            check_destination(None, "task")
+            (stack.enter_context(run_folder(None, "task")) / "report.json").touch()
+    assert names(tmp_path / "runs") == ["task-now", "task-now-2", "task-now-3"]
+
+
+def test_digests_are_of_what_the_run_wrote(tmp_path):
+    folder = written(tmp_path / "run", "a")
+    (folder / "robot").mkdir()
+    (folder / "robot" / "b").write_bytes(b"")
+    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert list(folder_digests(folder)) == ["a", "robot/b"]
+    assert folder_digests(folder)["robot/b"] == empty

@@ -14,8 +14,8 @@ from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
 from pydrake.systems.framework import DiagramBuilder
 
 from galley.domain.frames import from_pose7, rotation_rpy, transform
+from galley.domain.meshes import mesh_points
 from galley.robots.iiwa import iiwa
-from galley.robots.meshes import mesh_points
 from galley.robots.panda.kinematics import forward
 from galley.robots.panda.models import arm_ik, panda_arm
 from galley.robots.urdf_arm import arm_from_urdf
@@ -83,8 +83,7 @@ def test_both_engines_put_the_tool_where_the_tree_does(which, small, tmp_path):
         "panda": panda_arm,
         "small": lambda: arm_from_urdf(small, X_WB=X_WB, X_LT=transform(translation=(0, 0.1, 0))),
     }[which]()
-    lower = np.concatenate([group.lower for group in robot.groups])
-    upper = np.concatenate([group.upper for group in robot.groups])
+    lower, upper = robot.limits
     configurations = np.random.default_rng(0).uniform(lower, upper, (20, robot.size))
     tree = read_tree(robot.urdf, robot.joints)
     ours = np.array([tree.link_pose(robot.tool_link, q) @ robot.X_LT for q in configurations])

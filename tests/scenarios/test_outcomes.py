@@ -15,9 +15,9 @@ from galley.domain.frames import to_pose7
 from galley.domain.log import Log
 from galley.domain.shipped import KITCHEN
 from galley.scenarios.outcome import Job, outcome_of
-from galley.scenarios.picture import draw_end
 from galley.scenarios.scenario import find
 from galley.sweeps import sweep
+from galley.viz.render.scene_picture import draw_end
 
 QUICK = ("too_tall", "contradiction")  # refused without a search
 
@@ -102,11 +102,11 @@ def test_an_outcome_can_be_sent_and_written(quick):
     assert json.loads(json.dumps(asdict(outcome)))["status"] == "refused"
 
 
-def test_the_picture_shows_where_the_log_ends(quick, kitchen, tmp_path):
+@pytest.mark.slow
+def test_the_picture_shows_where_the_log_ends(kitchen, robot, tmp_path):
     """The sugar box, in a log that ends with it elsewhere, leaves the burner in the picture."""
-    start, run = tmp_path / "start.png", tmp_path / "run"
-    assert draw_end(quick[0], run, start) is False
-    run.mkdir()
+    start, states = tmp_path / "start.png", tmp_path / "states.npz"
+    draw_end(kitchen, robot, states, start)
     items = np.array([to_pose7(item.X_WI) for item in kitchen.items])[None]
     items[0, kitchen.item_index["sugar_box"], 1] += 0.1
     none = np.zeros(0)
@@ -131,8 +131,8 @@ def test_the_picture_shows_where_the_log_ends(quick, kitchen, tmp_path):
         mode="kinematic",
         period=1 / 120,
         duration=0.0,
-    ).save(run / "states.npz")
-    assert draw_end(quick[0], run, tmp_path / "end.png") is True
+    ).save(states)
+    draw_end(kitchen, robot, states, tmp_path / "end.png")
     before, after = (np.asarray(Image.open(p)) for p in (start, tmp_path / "end.png"))
     assert before.shape == after.shape == (720, 1920, 3)
     assert (before != after).any()

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from galley.cli.progress import Printer
-from galley.cli.study import Study, results_folder
+from galley.cli.study import Study
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Squares(Study):
 def squares(folder, jobs, workers=1, settings="of old", out=sys.stdout):
     """The study, ready to ``run``."""
     console = Console(file=out, width=300)
-    results_folder(folder, "squares.json")
+    folder.mkdir(exist_ok=True)
     return Squares(
         command="squares",
         printer=Printer(console),

@@ -66,7 +66,7 @@ def test_two_files_of_one_name_do_not_clash_and_leave_nothing_behind(tmp_path):
     second = load_skills(written(tmp_path / "other", SKILL + "SKILLS = {'nod': Wave()}\n"))
     assert set(first) == {"wave"}
     assert set(second) == {"nod"}
-    assert type(first["wave"]).__module__ != type(second["nod"]).__module__
+    assert type(first["wave"].own).__module__ != type(second["nod"].own).__module__
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.py", "other"]
 
 

@@ -7,19 +7,21 @@ import pytest
 from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.pddl.reader import read_task
+from galley.tests.conftest import once_per_session
 from galley.tests.validation.mutations import part
 from galley.validation import Goal
 
 
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory):
-    """The default task, run without forces."""
+    """The default task, run without forces, once for all workers."""
     from galley.engine import Options, run
 
-    folder = tmp_path_factory.mktemp("runs") / "good"
-    outcome = run(Options(execute="kinematic", video=False, out=folder), Listener())
-    assert outcome.report.status == "success", outcome.report.failure
-    return folder
+    def good(folder):
+        outcome = run(Options(execute="kinematic", video=False, out=folder), Listener())
+        assert outcome.report.status == "success", outcome.report.failure
+
+    return once_per_session(tmp_path_factory, "kinematic-run", good)
 
 
 @pytest.fixture(scope="session")
@@ -47,3 +49,18 @@ def closing(good):
 @pytest.fixture(scope="session")
 def goal(kitchen_folder):
     return Goal(*read_task(kitchen_folder / "kitchen.pddl", kitchen_folder / "task.pddl"))
+
+
+@pytest.fixture(scope="session")
+def forced(physics_run):
+    """All of the default task under physics."""
+    return Log.load(physics_run.folder / "states.npz")
+
+
+@pytest.fixture(scope="session")
+def lifted(forced):
+    """Under physics: from the stove into the hand, and with it to the counter."""
+    names = [str(m) for m in forced.motions]
+    first = next(k for k, name in enumerate(names) if name.startswith("(pick sugar"))
+    last = next(k for k, name in enumerate(names) if name.startswith("(place sugar"))
+    return part(forced, first, last - 1)

@@ -42,6 +42,6 @@ def test_the_table_has_every_kind():
     told = {kind for row in rows("What is found") for kind in re.findall(r"`([\w-]+)`", row[0])}
     known = Violation.__doc__.split("kind:")[1]
     assert told == set(re.findall(r"``([\w-]+)``", known))
-    sources = "".join(p.read_text() for p in (PAGE.parents[1] / "validation").glob("*.py"))
+    sources = "".join(p.read_text() for p in (PAGE.parents[1] / "validation").rglob("*.py"))
     for kind in told:
         assert f'"{kind}"' in sources, kind

@@ -166,9 +166,9 @@ def test_extents_are_those_of_points_on_the_surface(shape):
         assert reach(item, d) >= farthest - 1e-12
 
 
-def test_a_mesh_reaches_to_its_vertices(tmp_path):
-    (tmp_path / "m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 2 0\nv 0 0 3\nf 1 2 3\n")
-    shape = Shape("mesh", np.array([0.5]), np.eye(4), (1, 1, 1, 1), mesh=tmp_path / "m.obj")
+def test_a_mesh_reaches_to_its_vertices():
+    points = 0.5 * np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]])
+    shape = Shape("mesh", np.array([0.5]), np.eye(4), (1, 1, 1, 1), points=points)
     item = Item("m", "m", np.ones(3), (shape,), 1.0, 1.0, 0.0, np.eye(4), ())
     assert [reach(item, d) for d in np.eye(3)] == [0.5, 1.0, 1.5]
     assert reach(item, np.array([0.0, 0.0, -1.0])) == 0.0

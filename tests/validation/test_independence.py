@@ -51,8 +51,9 @@ def closure(names):
 
 
 def ours():
-    files = (ROOT / "validation").glob("*.py")
-    return {f"galley.validation.{file.stem}" for file in files if file.stem != "__init__"}
+    files = (ROOT / "validation").rglob("*.py")
+    parts = [file.relative_to(ROOT).with_suffix("").parts for file in files]
+    return {".".join(("galley", *names)) for names in parts if names[-1] != "__init__"}
 
 
 def test_everything_that_validation_can_reach_is_data_or_its_own():

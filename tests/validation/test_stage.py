@@ -145,7 +145,12 @@ def test_bodies_of_more_shapes_than_pybullet_takes_in_one_are_whole(small_text, 
 
 
 def test_cylinders_spheres_and_meshes_are_as_large_as_they_say(small_text, tmp_path):
-    """A ball, a can and a pyramid, each 1 mm above and then 1 mm in the top of the cabinet."""
+    """A ball, a can and a pyramid, each 1 mm above and then 1 mm in the top of the cabinet.
+
+    In a folder whose name is not ASCII: where PyBullet is given such a name it may crash.
+    """
+    tmp_path = tmp_path / "küche"
+    tmp_path.mkdir()
     (tmp_path / "pyramid.obj").write_text(
         "v -1 -1 0\nv 1 -1 0\nv 1 1 0\nv -1 1 0\nv 0 0 1\n"
         "f 1 3 2\nf 1 4 3\nf 1 2 5\nf 2 3 5\nf 3 4 5\nf 4 1 5\n"
@@ -163,7 +168,7 @@ def test_cylinders_spheres_and_meshes_are_as_large_as_they_say(small_text, tmp_p
     file = tmp_path / "shapes.yaml"
     file.write_text(small_text.replace("items:\n", f"items:\n{entries}", 1))
     scene = load_scene(file)
-    margin = 0.0015  # Bullet grows a mesh by a millimetre
+    margin = 1e-5  # Bullet would grow a mesh by a millimetre, which is no contact
     with Stage(scene) as stage:
         furniture = poses.furniture_poses(scene, np.zeros((1, len(scene.joints))))
         placed = {n: X[0] for n, X in furniture.items()}
@@ -174,7 +179,7 @@ def test_cylinders_spheres_and_meshes_are_as_large_as_they_say(small_text, tmp_p
             stage.put(scene.robot.q, placed, items)
             nearest = min(near.distance for near in stage.near(name, "cabinet", 0.01))
             assert nearest == pytest.approx(0.003, abs=margin)
-            assert all(near.normal_z > 0.9 for near in stage.near(name, "cabinet", 0.01))
+            assert all(near.normal[2] > 0.9 for near in stage.near(name, "cabinet", 0.01))
             items[k, 2] = 0.84 + half - 0.003
             stage.put(scene.robot.q, placed, items)
             depth = penetrations(stage)[tuple(sorted((name, "cabinet")))]

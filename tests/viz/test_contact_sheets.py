@@ -13,8 +13,7 @@ from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
 from galley.viz.film.camera import TreeLinks
-from galley.viz.render.sightlines import furniture_boxes
-from galley.viz.render.view import Camera
+from galley.viz.render.view import Camera, furniture_boxes
 
 
 def test_the_hand_is_in_the_middle_seen_from_nearby_and_not_from_inside_a_wall(

@@ -160,7 +160,9 @@ def test_what_lies_in_a_drawer_moves_with_it_and_can_be_hit(kitchen, world):
     q = first_free(world.checker(bare), kitchen, (0.42, 1.21, 0.84), DOWN)
     assert any("potted_meat_can" in (c.a, c.b) for c in world.checker(state).contacts(q))
     world.set_state(state)
-    np.testing.assert_allclose(world.item_world_pose(k)[:3, 3], [0.42, 1.24, 0.82], atol=1e-9)
+    np.testing.assert_allclose(
+        world.link_pose(world.scene.items[k].name)[:3, 3], [0.42, 1.24, 0.82], atol=1e-9
+    )
     # A little shut, and can and fingers have come apart (the can is 97 mm long, fingers 20 wide).
     scene_q = state.scene_q.copy()
     scene_q[kitchen.joint_index[DRAWER]] = 0.15

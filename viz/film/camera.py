@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 
@@ -18,8 +17,7 @@ from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import read_tree
 from galley.viz.film.frames import Frames, Shot, cut
-from galley.viz.render.sightlines import Boxes, furniture_boxes, sight
-from galley.viz.render.view import FOV, Camera
+from galley.viz.render.view import FOV, Boxes, Camera, furniture_boxes, sight
 
 SWING = 1.8  # s of film for the way from one viewpoint to the next
 _AZIMUTHS = np.radians(np.arange(-180.0, 180.0, 15.0))
@@ -31,46 +29,21 @@ _CONTEXT = {True: 0.40, False: 0.26}  # m shown around what moves, with the base
 _CLOSEST = 1.7  # m
 
 
-class Links(Protocol):
-    """Where the robot's links are: a DrakeWorld or a PyBulletWorld."""
-
-    def set_robot(self, q: Array) -> None:
-        """Set the robot's joints to q (n,)."""
-        ...
-
-    def link_pose(self, link: str) -> Array:
-        """X_WL (4, 4) of a link."""
-        ...
-
-
 class TreeLinks:
-    """See ``Links``."""
+    """Where the robot's links are."""
 
     def __init__(self, robot: RobotModel) -> None:
         self._tree = read_tree(robot.urdf, robot.joints)
         self._X_WF = self._tree.poses(np.zeros(robot.size))
 
     def set_robot(self, q: Array) -> None:
-        """See ``Links.set_robot``."""
+        """Set the robot's joints to q (n,)."""
         self._X_WF = self._tree.poses(q)
 
     def link_pose(self, link: str) -> Array:
-        """See ``Links.link_pose``."""
+        """X_WL (4, 4) of a link."""
         frame, X_FL = self._tree.link(link)
         return np.asarray(self._X_WF[frame] @ X_FL)
-
-
-@dataclass(frozen=True)
-class _Subject:
-    """What a shot shows: hand positions (k, 3), link origins (k, m, 3) and furniture at k moments;
-    the paths of items that move (j, 3); the middle (3,) and radius of it all, metres."""
-
-    hands: Array
-    links: Array
-    rooms: tuple[Boxes, ...]
-    things: Array
-    middle: Array
-    radius: float
 
 
 @dataclass(frozen=True)
@@ -85,7 +58,7 @@ class _View:
 
 
 def film_cameras(
-    frames: Frames, lines: list[str], scene: Scene, robot: RobotModel, links: Links, fps: float
+    frames: Frames, lines: list[str], scene: Scene, robot: RobotModel, fps: float
 ) -> tuple[Camera, ...]:
     """A camera for each frame.
 
@@ -94,15 +67,14 @@ def film_cameras(
         lines: of the log's motions.
         scene: furniture, and regions which tell where work is done.
         robot: the robot.
-        links: a world with this robot; its configuration is changed.
         fps: pictures a second of film.
 
     Returns:
         F cameras; the same object again while the camera rests.
     """
-    shots = cut(frames, lines, robot, fps)
+    shots, links = cut(frames, lines, robot, fps), TreeLinks(robot)
     work = _work_centre(scene)
-    choices = [_views(_subject(shot, frames, scene, robot, links), shot, work) for shot in shots]
+    choices = [_views(shot, frames, scene, robot, links, work) for shot in shots]
     chosen = _cheapest(choices)
     lengths = [shot.length for shot in shots]
     rows = np.array([[*v.middle, v.azimuth, v.elevation, np.log(v.distance)] for v in chosen])
@@ -131,48 +103,46 @@ def _work_centre(scene: Scene) -> Array:
     return np.mean(points, axis=0) if points else np.zeros(3)
 
 
-def _subject(shot: Shot, frames: Frames, scene: Scene, robot: RobotModel, links: Links) -> _Subject:
+def _views(
+    shot: Shot, frames: Frames, scene: Scene, robot: RobotModel, links: TreeLinks, work: Array
+) -> list[_View]:
+    """All viewpoints for a shot, with their merits."""
     moments = shot.some(_SAMPLES)
-    hands, origins, rooms = [], [], []
+    at_hands, at_links, rooms = [], [], []
     for k in moments:
         links.set_robot(frames.q[k])
         X_WH = links.link_pose(robot.palm)
-        hands.append(X_WH[:3, :3] @ robot.p_HT + X_WH[:3, 3])
-        origins.append([links.link_pose(link)[:3, 3] for link in robot.links])
+        at_hands.append(X_WH[:3, :3] @ robot.p_HT + X_WH[:3, 3])
+        at_links.append([links.link_pose(link)[:3, 3] for link in robot.links])
         rooms.append(furniture_boxes(scene, frames.scene_q[k]))
+    hands, origins = np.array(at_hands), np.array(at_links)  # (k, 3), (k, m, 3)
     paths = frames.items[moments][:, :, :3]  # (k, ni, 3)
     moves = np.ptp(paths, axis=0).max(axis=1) > 0.01 if len(moments) else np.zeros(0, dtype=bool)
     things = paths[:, moves].reshape(-1, 3)
     # The chassis' origin lies on the floor: without it, an arm at work fills more of the picture.
-    shown = np.array(origins) if shot.drives else np.array(origins)[:, 1:]
-    points = np.concatenate([np.array(hands), shown.reshape(-1, 3), things])
+    shown = origins if shot.drives else origins[:, 1:]
+    points = np.concatenate([hands, shown.reshape(-1, 3), things])
     low, high = points.min(axis=0), points.max(axis=0)
     middle = 0.5 * (low + high)
     if not shot.drives:  # lean towards the hand: that is where something happens
         middle = 0.6 * middle + 0.4 * np.mean(hands, axis=0)
     radius = float(0.5 * np.linalg.norm(high - low))
-    return _Subject(np.array(hands), np.array(origins), tuple(rooms), things, middle, radius)
-
-
-def _views(subject: _Subject, shot: Shot, work: Array) -> list[_View]:
-    """All viewpoints for a shot, with their merits."""
     context = _CONTEXT[shot.drives]
-    distance = max(_CLOSEST, (0.72 * subject.radius + context) / np.tan(0.5 * FOV))
-    middle = subject.middle - np.array([0.0, 0.0, 0.04 * distance])  # room for the captions below
+    distance = max(_CLOSEST, (0.72 * radius + context) / np.tan(0.5 * FOV))
+    middle = middle - np.array([0.0, 0.0, 0.04 * distance])  # room for the captions below
     azimuth, elevation = (g.ravel() for g in np.meshgrid(_AZIMUTHS, _ELEVATIONS))
     eyes = middle + distance * _direction(azimuth, elevation)
     merit = np.zeros(len(eyes))
     # A hand that only rides along may be hidden for a while.
-    weight = (0.6 if shot.drives else 1.6) / len(subject.hands)
-    for hand, origins, room in zip(subject.hands, subject.links, subject.rooms, strict=True):
-        merit += weight * sight(eyes, hand, room, origins)
-    if len(subject.things):
-        for thing in subject.things[:: max(1, len(subject.things) // 4)]:
-            merit += 0.15 * sight(eyes, thing, subject.rooms[-1], subject.links[-1][:1])
-    close = np.min([room.distance(eyes) for room in (subject.rooms[0], subject.rooms[-1])], axis=0)
+    weight = (0.6 if shot.drives else 1.6) / len(hands)
+    for hand, joints, room in zip(hands, origins, rooms, strict=True):
+        merit += weight * sight(eyes, hand, room, joints)
+    for thing in things[:: max(1, len(things) // 4)]:
+        merit += 0.15 * sight(eyes, thing, rooms[-1], origins[-1][:1])
+    close = np.min([room.distance(eyes) for room in (rooms[0], rooms[-1])], axis=0)
     merit -= 3.0 * (close < _ROOM)
     # Look towards the place of work: the room's open side lies behind the camera then.
-    inward = work[:2] - subject.links[..., :2].reshape(-1, 2).mean(axis=0)
+    inward = work[:2] - origins[..., :2].reshape(-1, 2).mean(axis=0)
     inward = inward / max(float(np.linalg.norm(inward)), 0.3)
     merit += 0.45 * (-_direction(azimuth, np.zeros_like(azimuth))[:, :2] @ inward)
     merit -= 0.5 * np.abs(elevation - _LIKED)

@@ -26,6 +26,7 @@ from galley.viz.film.video import FilmJob, Progress, VideoInfo, drawn, encoded
 from galley.viz.render.tags import Color
 from galley.viz.render.view import Camera, Image
 
+_HOLD = 1.5  # s for which the last picture stays
 _SEAM = 2  # pixels on either side of the line between the halves
 _SEAM_COLOR = 235
 _FINE = 2  # drawn so many times larger, then reduced: smooth edges
@@ -62,8 +63,6 @@ def film_side_by_side(
     fps: float = 20.0,
     height: int = 720,
     speed: float = 1.0,
-    hold: float = 1.5,
-    workers: int | None = None,
     progress: Progress | None = None,
 ) -> VideoInfo:
     """Write three films of 16:9: each take's own, and ``path`` with the middle of both.
@@ -72,8 +71,6 @@ def film_side_by_side(
         camera: for all of them; what matters should lie in the middle half of its picture.
         fps: pictures a second of film. height: pixels, even.
         speed: seconds of the runs in a second of film; other than 1 is marked in the picture.
-        hold: seconds to stay on the last picture.
-        workers: threads that draw the longer take, the other has one; None for one a core.
         progress: called with (pictures drawn, pictures to draw).
 
     Returns:
@@ -91,13 +88,13 @@ def film_side_by_side(
         frames = sample(take.log, robot, frame_times(take.log, fps, speed))
         cameras = (camera,) * len(frames.time)
         jobs.append(FilmJob(scene, robot, frames, cameras, (), width, height))
-    still, badge = round(hold * fps), speed_badge(speed)
+    still, badge = round(_HOLD * fps), speed_badge(speed)
     longer = max(jobs, key=lambda job: job.count)
     count, total = longer.count + still, sum(job.count for job in jobs)
     tracks = [_track(job) for job in jobs]
     with contextlib.ExitStack() as stack:
         sources = [
-            stack.enter_context(contextlib.closing(drawn(job, workers if job is longer else 1)))
+            stack.enter_context(contextlib.closing(drawn(job, None if job is longer else 1)))
             for job in jobs
         ]
         alone = [stack.enter_context(encoded(take.path, fps)) for take in takes]

@@ -21,7 +21,7 @@ from galley.domain.files import check_writable, written_whole
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
-from galley.viz.film.camera import TreeLinks, film_cameras
+from galley.viz.film.camera import film_cameras
 from galley.viz.film.captions import Caption, draw_caption, film_captions
 from galley.viz.film.frames import Frames, frame_times, sample
 from galley.viz.render.renderer import Renderer
@@ -88,7 +88,6 @@ def film(
     width: int = 1280,
     height: int = 720,
     speed: float = 1.0,
-    captions: bool = True,
     title: str = "",
     hold: float = 1.0,
     camera: Camera | None = None,
@@ -104,7 +103,6 @@ def film(
         fps: pictures a second of film.
         width, height: pixels, both even.
         speed: seconds of the run in a second of film; other than 1 is marked in the picture.
-        captions: draw action, phase and time.
         title: at the top left, or empty.
         hold: seconds to stay on the last picture.
         camera: stays here for the whole film; None for a cameraman who follows the work.
@@ -121,11 +119,12 @@ def film(
     path = Path(path)
     frames = sample(log, robot, frame_times(log, fps, speed, hold))
     lines = [str(line) for line in log.motions]
-    if camera is not None:
-        cameras: tuple[Camera, ...] = (camera,) * len(frames.time)
-    else:
-        cameras = film_cameras(frames, lines, scene, robot, TreeLinks(robot), fps)
-    words = film_captions(log, frames, robot, speed, title) if captions or title else ()
+    cameras = (
+        film_cameras(frames, lines, scene, robot, fps)
+        if camera is None
+        else (camera,) * len(frames.time)
+    )
+    words = film_captions(log, frames, robot, speed, title)
     job = FilmJob(scene, robot, frames, cameras, words, width, height)
     with contextlib.closing(drawn(job, workers)) as pictures, encoded(path, fps) as append:
         for k, picture in enumerate(pictures):
@@ -140,7 +139,7 @@ def viewpoint(log: Log, scene: Scene, robot: RobotModel, fps: float = 25.0) -> C
     """One camera from which a whole short run is seen well: where its film would begin."""
     frames = sample(log, robot, frame_times(log, fps, 1.0, 0.0))
     lines = [str(line) for line in log.motions]
-    return film_cameras(frames, lines, scene, robot, TreeLinks(robot), fps)[0]
+    return film_cameras(frames, lines, scene, robot, fps)[0]
 
 
 def drawn(job: FilmJob, workers: int | None = None) -> Generator[Image, None, None]:
@@ -205,7 +204,7 @@ def encoded(path: Path, fps: float) -> Iterator[Append]:
 
     Raises:
         RuntimeError: the encoder failed.
-        BadInput: ``path`` can't be written.
+        BadInput, OSError: ``path`` can't be written (``domain.files.write_fault``).
     """
     check_writable(path, _ENDING)  # ffmpeg would not say why
     with written_whole(path, _ENDING) as partial:
@@ -213,6 +212,8 @@ def encoded(path: Path, fps: float) -> Iterator[Append]:
             with contextlib.closing(_writer(partial, fps)) as writer:
                 yield writer.append_data
         except OSError as error:  # imageio's way of saying that ffmpeg has ended
+            with open(partial, "ab") as probe:  # a full disk says so itself
+                probe.write(bytes(1 << 16))
             # Beneath the first line stands ffmpeg's whole command.
             what = next(iter(str(error).splitlines()), "") or type(error).__name__
             raise RuntimeError(f"the encoder failed: {what}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import tempfile
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,18 +17,10 @@ from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import Tree, read_tree
 from galley.viz.render.meshes import Mesh, box_mesh, cylinder_mesh, joined, sphere_mesh
 from galley.viz.render.obj_reader import parse_obj, read_obj
-from galley.worlds.engines.urdf import write_textured_box
+from galley.worlds.engines.urdf import moves, write_textured_box
 
 logger = logging.getLogger(__name__)
 _GREY = (0.7, 0.7, 0.7)
-
-
-@dataclass(frozen=True)
-class _Link:
-    """A robot link: the frame of the tree that it is fixed to, and X_FL."""
-
-    frame: int
-    X_FL: Array
 
 
 class SceneMeshes:
@@ -42,8 +34,8 @@ class SceneMeshes:
     def __init__(self, scene: Scene, robot: RobotModel) -> None:
         self._scene = scene
         self._tree: Tree = read_tree(robot.urdf, robot.joints)
-        resting = [body for body in scene.bodies if not _moves(scene, body.name)]
-        moving = [body for body in scene.bodies if _moves(scene, body.name)]
+        resting = [body for body in scene.bodies if not moves(scene, body)]
+        moving = [body for body in scene.bodies if moves(scene, body)]
         links = _link_meshes(robot.urdf)
         start = np.zeros(len(scene.joints))
         # What never moves is one body: there is nothing to tell apart.
@@ -54,7 +46,7 @@ class SceneMeshes:
         ]
         self.still = 1
         self._moving = tuple(body.name for body in moving)
-        self._links = tuple(_Link(*self._tree.link(name)) for name in links)
+        self._links = tuple(self._tree.link(name) for name in links)
         self.meshes: tuple[Mesh, ...] = (
             joined(base),
             *(joined([shape_mesh(shape) for shape in body.shapes]) for body in moving),
@@ -69,14 +61,10 @@ class SceneMeshes:
             [
                 np.eye(4),
                 *(self._scene.body_pose(name, scene_q) for name in self._moving),
-                *(X_WF[link.frame] @ link.X_FL for link in self._links),
+                *(X_WF[frame] @ X_FL for frame, X_FL in self._links),
                 *(from_pose7(pose) for pose in items),
             ]
         )
-
-
-def _moves(scene: Scene, body: str) -> bool:
-    return any(scene.body(name).joint is not None for name in scene.chain(body))
 
 
 def shape_mesh(shape: Shape) -> Mesh:
@@ -86,17 +74,19 @@ def shape_mesh(shape: Shape) -> Mesh:
         with tempfile.TemporaryDirectory(prefix="galley-box-") as folder:
             path = write_textured_box(Path(folder), "box", shape.size, shape.texture)
             mesh, own = parse_obj(path)
-    elif shape.kind == "box":
-        mesh = box_mesh(shape.size)
-    elif shape.kind == "cylinder":
-        mesh = cylinder_mesh(float(shape.size[0]), float(shape.size[1]))
-    elif shape.kind == "sphere":
-        mesh = sphere_mesh(float(shape.size[0]))
-    else:
-        assert shape.mesh is not None
-        mesh, own = read_obj(shape.mesh)
+    elif shape.mesh is not None:
+        mesh, own = read_obj(as_obj(shape.mesh))
         mesh = mesh.placed(np.eye(4), shape.size[0])
+    else:
+        mesh = _simple(shape.kind, shape.size)
     return (mesh if own else mesh.painted(shape.color)).placed(shape.X_BS)
+
+
+def _simple(kind: str, size: Sequence[float] | Array) -> Mesh:
+    """A box of ``size`` (3,), a cylinder of radius and length, or a sphere of a radius, metres."""
+    if kind == "box":
+        return box_mesh(size)
+    return sphere_mesh(size[0]) if kind == "sphere" else cylinder_mesh(size[0], size[1])
 
 
 def _link_meshes(urdf: str) -> dict[str, Mesh]:
@@ -128,12 +118,9 @@ def _visual(visual: ET.Element, colors: dict[str, tuple[float, ...]]) -> Mesh | 
     if element is None:
         return None
     own, scale = False, [1.0, 1.0, 1.0]
-    if element.tag == "box":
-        mesh = box_mesh(_numbers(element.get("size", "")))
-    elif element.tag == "cylinder":
-        mesh = cylinder_mesh(float(element.get("radius", "")), float(element.get("length", "")))
-    elif element.tag == "sphere":
-        mesh = sphere_mesh(float(element.get("radius", "")))
+    if element.tag != "mesh":
+        size = (element.get(name, "") for name in ("size", "radius", "length"))
+        mesh = _simple(element.tag, _numbers(" ".join(size)))
     else:
         path = Path(element.get("filename", "").removeprefix("file://"))
         if path.suffix.lower() not in (".obj", ".stl"):

@@ -1,10 +1,12 @@
-"""A labelled picture of a scene: what its file describes, and what its PDDL objects stand for.
+"""Labelled pictures of a scene: what its file describes, and how a run in it ended.
 
-Left, the room as the robot's side sees it; right, from above without what hangs over the worktops.
+``draw_scene``: left, the room as the robot's side sees it; right, from above without what hangs
+over the worktops. ``draw_end``: where robot, drawers and items came to be, from both sides.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +16,12 @@ from PIL import ImageDraw
 
 from galley.domain.files import written_whole
 from galley.domain.frames import Array, to_pose7
+from galley.domain.log import Log
 from galley.domain.scene.model import WORLD, Scene
 from galley.robots.model import RobotModel
 from galley.viz.render.renderer import Renderer
-from galley.viz.render.sightlines import furniture_boxes, sight
 from galley.viz.render.tags import Color, Tag, draw_tags
-from galley.viz.render.view import Camera
+from galley.viz.render.view import Camera, furniture_boxes, sight
 
 _ITEM: Color = (255, 206, 84)
 _REGION: Color = (88, 214, 141)
@@ -27,6 +29,9 @@ _STANCES: tuple[Color, ...] = ((93, 173, 226), (236, 112, 99), (187, 143, 206), 
 _ROBOT: Color = (245, 130, 49)
 _HANDLE: Color = (220, 120, 220)
 _OVERHEAD = 0.35  # m: what begins this far over the highest region hides it from above
+_WIDTH, _HEIGHT = 960, 720  # of each of the two views of an end
+_TURN, _ELEVATION = np.radians(38.0), np.radians(38.0)  # of those views
+_NEAREST = 1.3  # m from the items
 
 
 def draw_scene(
@@ -51,21 +56,81 @@ def draw_scene(
     overview = _view(scene, robot, _overview(scene), left, height)
     low = _without_overhead(scene)
     above = _view(low, robot, _from_above(low), width - left, height)
-    sheet = PilImage.new("RGB", (width, height), (255, 255, 255))
-    sheet.paste(overview, (0, 0))
-    sheet.paste(above, (left, 0))
+    sheet = _beside(overview, above)
     ImageDraw.Draw(sheet).line((left, 0, left, height), fill=(255, 255, 255), width=4)
     with written_whole(path) as partial:
         sheet.save(partial, format="PNG")
+
+
+def draw_end(scene: Scene, robot: RobotModel, states: Path, path: Path) -> None:
+    """Write a picture of a run's last state as PNG; of the start where nothing was executed.
+
+    Args:
+        scene, robot: what it ran on.
+        states: the run's log, if there is one.
+        path: of the picture; it appears whole or not at all.
+
+    Raises:
+        BadInput: ``path`` can't be written, or the log can't be read.
+    """
+    if states.is_file():
+        log = Log.load(states)
+        q, scene_q, items = log.q[-1], log.scene_q[-1], log.items[-1]
+    else:
+        q, scene_q, items = scene.robot.q, _start(scene), _items(scene)
+    drawer, views = Renderer(scene, robot, _WIDTH, _HEIGHT), []
+    for camera in _from_both_sides(scene, items[:, :3]):
+        view = PilImage.fromarray(drawer.still(q, scene_q, items, camera))
+        named = [(each.label, at[:3], _ITEM) for each, at in zip(scene.items, items, strict=True)]
+        draw_tags(view, _in_sight(named, camera, _WIDTH, _HEIGHT), 13)
+        views.append(view)
+    with written_whole(path) as partial:
+        _beside(*views).save(partial, format="PNG")
+
+
+def _beside(left: PilImage.Image, right: PilImage.Image) -> PilImage.Image:
+    """Two views of one height on one sheet."""
+    sheet = PilImage.new("RGB", (left.width + right.width, left.height))
+    sheet.paste(left, (0, 0))
+    sheet.paste(right, (left.width, 0))
+    return sheet
+
+
+def _from_both_sides(scene: Scene, items: Array) -> tuple[Camera, Camera]:
+    """From the left and from the right of where the robot came from, on all items (k, 3)."""
+    if not len(items):
+        items = np.array([[0.0, 0.0, 1.0]])
+    low, high = items.min(axis=0), items.max(axis=0)
+    middle = 0.5 * (low + high)
+    heading = _heading(scene, middle)
+    # The whole spread within the view's smaller angle, with air around it.
+    distance = _NEAREST + 1.3 * float(np.linalg.norm(high - low))
+    left, right = (
+        Camera(middle + distance * _away(heading + turn, _ELEVATION), middle)
+        for turn in (_TURN, -_TURN)
+    )
+    return left, right
+
+
+def _heading(scene: Scene, place: Array) -> float:
+    """Where the robot's start lies as seen from a place (3,), rad about the vertical."""
+    back = scene.robot.q[:2] - place[:2]
+    return float(np.arctan2(back[1], back[0])) if np.linalg.norm(back) > 0.1 else 0.0
+
+
+def _away(heading: float, elevation: float) -> Array:
+    """The unit vector (3,) towards a heading and an elevation, rad."""
+    flat = np.cos(elevation)
+    return np.array([flat * np.cos(heading), flat * np.sin(heading), np.sin(elevation)])
 
 
 def _view(
     scene: Scene, robot: RobotModel, camera: Camera, width: int, height: int
 ) -> PilImage.Image:
     camera = _fitted(camera, _extent(scene), width, height)
-    items = np.array([to_pose7(item.X_WI) for item in scene.items]).reshape(-1, 7)
     drawer = Renderer(scene, robot, width, height)
-    picture = PilImage.fromarray(drawer.still(scene.robot.q, _start(scene), items, camera))
+    at = (scene.robot.q, _start(scene), _items(scene))
+    picture = PilImage.fromarray(drawer.still(*at, camera))
     _outline(picture, scene, camera)
     draw_tags(picture, _tags(scene, camera, width, height), max(11, round(height / 56)))
     return picture
@@ -73,6 +138,10 @@ def _view(
 
 def _start(scene: Scene) -> Array:
     return np.array([joint.start for joint in scene.joints], dtype=np.float64)
+
+
+def _items(scene: Scene) -> Array:
+    return np.array([to_pose7(item.X_WI) for item in scene.items]).reshape(-1, 7)
 
 
 def _rectangles(scene: Scene) -> list[tuple[str, Array, Color]]:
@@ -120,17 +189,12 @@ def _overview(scene: Scene) -> Camera:
     goals = [corners.mean(axis=0) + above for _, corners, c in areas if c == _REGION]
     goals += [item.X_WI[:3, 3] for item in scene.items]
     work = np.mean(goals, axis=0) if goals else middle
-    back = scene.robot.q[:2] - work[:2]
-    heading = np.arctan2(back[1], back[0]) if np.linalg.norm(back) > 0.1 else 0.0
+    heading = _heading(scene, work)
     boxes = furniture_boxes(scene, _start(scene))
     best, camera = -np.inf, None
     for turn in np.radians((35.0, -35.0, 50.0, -50.0, 20.0, -20.0)):
         for elevation in np.radians((32.0, 42.0)):
-            flat = np.cos(elevation)
-            away = np.array(
-                [flat * np.cos(heading + turn), flat * np.sin(heading + turn), np.sin(elevation)]
-            )
-            eye = middle + 5.0 * away
+            eye = middle + 5.0 * _away(heading + turn, elevation)
             seen = sum(float(sight(eye[None], goal, boxes, np.zeros((0, 3)))[0]) for goal in goals)
             if seen > best:
                 best, camera = seen, Camera(eye, middle)
@@ -168,13 +232,7 @@ def _without_overhead(scene: Scene) -> Scene:
     high = set()
     for body in scene.bodies:
         X_WB = scene.body_pose(body.name, start)
-        lows = []
-        for shape in body.shapes:
-            if shape.kind == "mesh":
-                lows.append((X_WB @ shape.X_BS)[2, 3])
-                continue
-            X = X_WB @ shape.X_BS
-            lows.append(X[2, 3] - float(np.abs(X[2, :3]) @ shape.half_extents))
+        lows = [shape.bounds(X_WB)[0][2] for shape in body.shapes]
         if lows and min(lows) > limit:
             high.add(body.name)
     kept = tuple(b for b in scene.bodies if not high & set(scene.chain(b.name)))
@@ -223,12 +281,22 @@ def _tags(scene: Scene, camera: Camera, width: int, height: int) -> list[Tag]:
         named.append((f"handle {handle.name}", X[:3, :3] @ handle.point + X[:3, 3], _HANDLE))
     x, y, _ = scene.robot.q[:3]
     named.append((f"robot {scene.robot.name}", np.array([x, y, 0.42]), _ROBOT))
-    pixels, depth = camera.project(np.array([p for _, p, _ in named]), width, height)
-    tags = []
-    for (text, _, color), pixel, d in zip(named, pixels, depth, strict=True):
-        if d > 0 and (pixel > 0).all() and (pixel < (width, height)).all():
-            owners = objects.get(text.split()[-1], [])
-            extra = [o for o in owners if o != text.split()[-1]]
-            label = f"{', '.join(extra)}: {text}" if extra else text
-            tags.append(Tag(label, (float(pixel[0]), float(pixel[1])), color))
-    return tags
+    labelled = []
+    for text, point, color in named:
+        name = text.split()[-1]
+        extra = [owner for owner in objects.get(name, []) if owner != name]
+        labelled.append((f"{', '.join(extra)}: {text}" if extra else text, point, color))
+    return _in_sight(labelled, camera, width, height)
+
+
+def _in_sight(
+    named: Sequence[tuple[str, Array, Color]], camera: Camera, width: int, height: int
+) -> list[Tag]:
+    """Tags for names at points (3,) of the world, of those that lie in the picture."""
+    points = np.array([point for _, point, _ in named]).reshape(-1, 3)
+    pixels, depth = camera.project(points, width, height)
+    return [
+        Tag(text, (float(pixel[0]), float(pixel[1])), color)
+        for (text, _, color), pixel, d in zip(named, pixels, depth, strict=True)
+        if d > 0 and (pixel > 0).all() and (pixel < (width, height)).all()
+    ]

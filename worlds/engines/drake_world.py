@@ -11,16 +11,10 @@ import logging
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
-from pydrake.geometry import (
-    CollisionFilterDeclaration,
-    FrameId,
-    GeometrySet,
-    QueryObject,
-)
+from pydrake.geometry import CollisionFilterDeclaration, FrameId, GeometrySet, QueryObject
 from pydrake.math import RigidTransform, RotationMatrix
 from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
@@ -128,14 +122,10 @@ class DrakeWorld:
 
     def set_state(self, state: State) -> None:
         """Put everything where ``state`` says."""
-        self._positions[self._robot_at] = state.q
-        self._positions[self._scene_at] = state.scene_q
-        self.plant.SetPositions(self.context, self._positions)
-        X_WH = self.hand_pose()
-        for index, at in enumerate(self._item_at):
-            pose = to_pose7(item_pose(self.scene, state, index, X_WH))
-            self._positions[at] = pose[_XYZW_TO_WXYZ]
-        self.plant.SetPositions(self.context, self._positions)
+        self.set_robot(state.q)
+        X_WH = self.link_pose(self.robot.palm)
+        poses = (item_pose(self.scene, state, k, X_WH) for k in range(len(self._item_at)))
+        self.set_arrays(state.q, state.scene_q, np.array([to_pose7(X) for X in poses]))
 
     def set_arrays(self, q: Array, scene_q: Array, items: Array) -> None:
         """Put everything where a log's row says.
@@ -156,33 +146,12 @@ class DrakeWorld:
         self._positions[self._robot_at] = q
         self.plant.SetPositions(self.context, self._positions)
 
-    def link_pose(self, link: str) -> Array:
-        """X_WL (4, 4) of a robot link's URDF frame."""
-        return self._pose(link, self._robot_model)
-
-    def body_link_pose(self, body: str) -> Array:
-        """X_WL (4, 4) of a furniture body's link frame (see ``worlds.engines.urdf.link_frame``)."""
-        return self._pose(body, self._furniture_model)
-
-    def hand_pose(self) -> Array:
-        """X_WH (4, 4) of the hand."""
-        return self._pose(self.robot.palm, self._robot_model)
-
-    def item_world_pose(self, index: int) -> Array:
-        """X_WI (4, 4) of an item as it is now."""
-        name = self.scene.items[index].name
-        return self._pose(name, self._item_models[index])
-
-    def _pose(self, body: str, model: ModelInstanceIndex) -> Array:
-        X_WB = self.plant.GetBodyByName(body, model).EvalPoseInWorld(self.context)
-        return np.array(X_WB.GetAsMatrix4(), dtype=np.float64)
+    def link_pose(self, name: str) -> Array:
+        """X_WL (4, 4), as ``PyBulletWorld.link_pose``."""
+        X_WL = self.plant.GetBodyByName(name).EvalPoseInWorld(self.context)
+        return np.array(X_WL.GetAsMatrix4(), dtype=np.float64)
 
     # -- queries --------------------------------------------------------------------------------
-
-    def query_object(self) -> QueryObject:
-        """Drake's geometry queries, at the state that was set last."""
-        query: QueryObject = self.scene_graph.get_query_output_port().Eval(self._graph_context)
-        return query
 
     def contacts(
         self, within: float = 0.0, allowed: frozenset[Pair] = frozenset()
@@ -192,7 +161,7 @@ class DrakeWorld:
         Robot against all and itself, items against all and each other; furniture is not checked
         against itself (drawers run in their slots).
         """
-        query = self.query_object()
+        query: QueryObject = self.scene_graph.get_query_output_port().Eval(self._graph_context)
         found: dict[Pair, float] = {}
         if within > 0.0:
             near = query.ComputeSignedDistancePairwiseClosestPoints(max_distance=within)
@@ -213,12 +182,7 @@ class DrakeWorld:
     def __enter__(self) -> DrakeWorld:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,16 +95,15 @@ def load_bullet_scene(
     scene: Scene,
     robot: RobotModel,
     folder: Path,
-    self_collision: bool = False,
-    apart: bool = False,
+    dynamic: bool = False,
 ) -> BulletScene:
     """Load furniture (one multibody), robot (one multibody) and items into a client.
 
     Args:
         folder: for the files that PyBullet reads; may go when this returns.
-        self_collision: whether the robot's links collide with each other, allowed pairs aside.
-        apart: load what never moves as bodies of their own: dynamics then takes half of the time,
-            for in Bullet every contact with a multibody goes through all of its joints.
+        dynamic: the robot's links collide with each other, allowed pairs aside; and what never
+            moves is loaded as bodies of their own: dynamics then takes half of the time, for in
+            Bullet every contact with a multibody goes through all of its joints.
     """
     flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_IGNORE_VISUAL_SHAPES
     flags |= pb.URDF_USE_IMPLICIT_CYLINDER  # else a polygon with a margin of 1 mm all round
@@ -117,12 +115,12 @@ def load_bullet_scene(
             pb.loadURDF(str(path), useFixedBase=fixed, flags=flags | more, physicsClientId=client)
         )
 
-    own = pb.URDF_USE_SELF_COLLISION if self_collision else 0
-    furniture_id = load("furniture", furniture_urdf(scene, folder, moving_only=apart), True)
+    own = pb.URDF_USE_SELF_COLLISION if dynamic else 0
+    furniture_id = load("furniture", furniture_urdf(scene, folder, moving_only=dynamic), True)
     standing = {
         load(f"standing_{body.name}", standing_urdf(body, folder), True): body.name
         for body in scene.bodies
-        if apart and not moves(scene, body)
+        if dynamic and not moves(scene, body)
     }
     robot_id = load("robot", robot.urdf, True, own)
     item_ids = tuple(
@@ -145,7 +143,14 @@ def load_bullet_scene(
         _joints(client, furniture_id, tuple(joint.name for joint in scene.joints)),
         tuple(_mass_frame(client, body) for body in item_ids),
     )
-    if self_collision:
+    shapes = {body.name: body.shapes for body in scene.bodies}
+    shapes |= {item.name: item.shapes for item in scene.items}
+    for name, parts in shapes.items():
+        if any(part.collision and part.kind == "mesh" for part in parts):
+            # Or Bullet grows the hull by 1 mm: an item would stand, and count as touching, so far
+            # from what is under it.
+            pb.changeDynamics(*loaded.body(name), collisionMargin=0.0, physicsClientId=client)
+    if dynamic:
         filter_self_collisions(client, robot_id, robot, loaded)
     return loaded
 
@@ -215,7 +220,6 @@ class PyBulletWorld:
         body = pb.loadURDF(
             str(folder / "robot.urdf"), useFixedBase=True, flags=flags, physicsClientId=client
         )
-        pb.setPhysicsEngineParameter(contactBreakingThreshold=1e-6, physicsClientId=client)
         filter_self_collisions(client, body, self.robot, self.loaded)
         self._self_id = body
 
@@ -245,21 +249,18 @@ class PyBulletWorld:
         self._active = None
         self.loaded.set_item(index, X_WI)
 
-    def link_pose(self, link: str) -> Array:
-        """X_WL (4, 4) of a robot link's URDF frame."""
-        return self.loaded.link_pose(self.robot_id, self.loaded.link(self.robot_id, link))
+    def link_pose(self, name: str) -> Array:
+        """X_WL (4, 4) of a robot link or an item as it is now, or of a piece of furniture.
 
-    def body_link_pose(self, body: str) -> Array:
-        """X_WL (4, 4) of a furniture body's link frame (see ``worlds.engines.urdf.link_frame``)."""
-        return self.loaded.link_pose(self.furniture_id, self.loaded.link(self.furniture_id, body))
+        That has its link frame (see ``worlds.engines.urdf.link_frame``).
+        """
+        if name in self.scene.item_index:
+            return self.loaded.item_pose(self.scene.item_index[name])
+        return self.loaded.link_pose(*self.loaded.body(name))
 
     def hand_pose(self) -> Array:
         """X_WH (4, 4) of the hand."""
         return self.loaded.link_pose(self.robot_id, self.hand_link)
-
-    def item_world_pose(self, index: int) -> Array:
-        """X_WI (4, 4) of an item as it is now."""
-        return self.loaded.item_pose(index)
 
     # -- contacts -------------------------------------------------------------------------------
 
@@ -298,6 +299,8 @@ class PyBulletWorld:
         pb.resetJointStatesMultiDof(
             body, self.loaded.robot_joints, [[v] for v in q], physicsClientId=client
         )
+        # Bullet has one such number for all clients of a process, and physics wants another.
+        pb.setPhysicsEngineParameter(contactBreakingThreshold=1e-6, physicsClientId=client)
         pb.performCollisionDetection(physicsClientId=client)
         for point in pb.getContactPoints(body, body, physicsClientId=client):
             key = pair(self._names[self.robot_id, point[3]], self._names[self.robot_id, point[4]])
@@ -320,12 +323,7 @@ class PyBulletWorld:
     def __enter__(self) -> PyBulletWorld:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

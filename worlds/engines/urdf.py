@@ -4,8 +4,9 @@ All furniture is one multibody on the world: one link a body, one joint a scene 
 frame L is axis-parallel to the world; it sits in the joint's pivot for a revolute joint and in
 the world's origin otherwise (at zero joints), so that joint values mean the same in every world.
 
-A box with a picture is written as OBJ + MTL, which both read. The picture holds the six faces in a
-grid of three columns and two rows, each filling its cell::
+A mesh is written as the OBJ of its convex hull: what both make of it, in a form that both read,
+under a name of plain letters. A box with a picture is written as OBJ + MTL. The picture holds the
+six faces in a grid of three columns and two rows, each filling its cell::
 
     front (+x) | back (-x)  | top (+z)
     left (+y)  | right (-y) | bottom (-z)
@@ -20,6 +21,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from galley.domain.frames import Array, inverse, rpy, transform
+from galley.domain.meshes import hull_triangles
 from galley.domain.scene.model import WORLD, Body, Item, Scene, Shape
 
 FURNITURE = "furniture"
@@ -115,7 +117,7 @@ def _link(
     robot: ET.Element, name: str, shapes: tuple[Shape, ...], X_LB: Array, mass: float, folder: Path
 ) -> None:
     link = ET.SubElement(robot, "link", name=name)
-    _inertial(link, shapes, X_LB, mass)
+    add_inertial(link, shapes, X_LB, mass)
     for k, shape in enumerate(shapes):
         X_LS = X_LB @ shape.X_BS
         visual = ET.SubElement(link, "visual", name=f"{name}_{k}")
@@ -125,7 +127,7 @@ def _link(
             path = write_textured_box(folder, f"{name}_{k}", shape.size, shape.texture)
             ET.SubElement(geometry, "mesh", filename=str(path))
         else:
-            _geometry(geometry, shape)
+            _geometry(geometry, shape, folder / f"{name}_{k}_hull.obj")
             # Colours are named after their value: Drake wants a name to mean one colour only.
             color = "_".join(f"{round(255 * c):02x}" for c in shape.color)
             material = ET.SubElement(visual, "material", name=f"color_{color}")
@@ -133,10 +135,11 @@ def _link(
         if shape.collision:
             collision = ET.SubElement(link, "collision", name=f"{name}_{k}_collision")
             _origin(collision, X_LS)
-            _geometry(ET.SubElement(collision, "geometry"), shape)
+            _geometry(ET.SubElement(collision, "geometry"), shape, folder / f"{name}_{k}_hull.obj")
 
 
-def _geometry(geometry: ET.Element, shape: Shape) -> None:
+def _geometry(geometry: ET.Element, shape: Shape, file: Path) -> None:
+    """The element for a shape; of a mesh, its hull is written into ``file``."""
     if shape.kind == "box":
         ET.SubElement(geometry, "box", size=_words(shape.size))
     elif shape.kind == "cylinder":
@@ -145,19 +148,28 @@ def _geometry(geometry: ET.Element, shape: Shape) -> None:
     elif shape.kind == "sphere":
         ET.SubElement(geometry, "sphere", radius=_number(shape.size[0]))
     else:
-        scale = _words(np.full(3, shape.size[0]))
-        ET.SubElement(geometry, "mesh", filename=str(shape.mesh), scale=scale)
+        assert shape.points is not None
+        triangles = hull_triangles(shape.points)
+        a, b, c = shape.points[triangles].transpose(1, 0, 2)
+        normals = np.cross(b - a, c - a)
+        normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
+        lines = [f"v {_words(point)}" for point in shape.points]
+        lines += [f"vn {_words(normal)}" for normal in normals]
+        for k, corners in enumerate((triangles + 1).tolist(), 1):
+            lines.append("f " + " ".join(f"{corner}//{k}" for corner in corners))
+        file.write_text("\n".join(lines) + "\n")
+        ET.SubElement(geometry, "mesh", filename=str(file))
 
 
-def _inertial(link: ET.Element, shapes: tuple[Shape, ...], X_LB: Array, mass: float) -> None:
+def add_inertial(link: ET.Element, shapes: tuple[Shape, ...], X_LB: Array, mass: float) -> None:
     """Mass spread evenly over the shapes' volumes; each counts as its bounding box."""
-    solid = [s for s in shapes if s.collision and s.kind != "mesh"]
-    if not solid:  # a mesh alone: a ball of 5 cm radius stands in for its inertia
+    solid = [s for s in shapes if s.collision]
+    if not solid:  # nothing can touch it: a ball of 5 cm radius will do
         centre, I_C = np.zeros(3), np.eye(3) * (0.4 * mass * 0.05**2)
     else:
         volumes = np.array([np.prod(2.0 * s.half_extents) for s in solid])
         masses = mass * volumes / volumes.sum()
-        poses = [X_LB @ s.X_BS for s in solid]
+        poses = [X_LB @ s.X_BS @ transform(None, s.middle) for s in solid]
         centre = sum(m * X[:3, 3] for m, X in zip(masses, poses, strict=True)) / mass
         I_C = np.zeros((3, 3))
         for m, X, shape in zip(masses, poses, solid, strict=True):

@@ -17,7 +17,7 @@ from galley.domain.pddl.formula import (
 )
 from galley.domain.pddl.model import Type
 from galley.domain.pddl.reader import read_domain, read_problem, read_task
-from galley.domain.pddl.sexpr import Atom, SList, parse_sexprs
+from galley.domain.pddl.syntax import Atom, SList, parse_sexprs
 from galley.domain.shipped import KITCHEN
 
 DOMAIN = """\

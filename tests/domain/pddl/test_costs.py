@@ -6,6 +6,7 @@ from galley.domain.errors import BadInput
 from galley.domain.pddl.formula import Fact, FunctionTerm, Literal, Variable
 from galley.domain.pddl.model import Function
 from galley.domain.pddl.reader import read_task
+from galley.tests.domain.pddl.places import place_of
 
 DOMAIN = """\
 (define (domain d)
@@ -36,12 +37,6 @@ def read(tmp_path):
         return read_task(tmp_path / "d.pddl", tmp_path / "p.pddl")
 
     return run
-
-
-def place_of(text, marked):
-    start = text.index(marked.replace("@", "")) + marked.index("@")
-    before = text[:start]
-    return before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1
 
 
 def test_costs_and_values_are_data(read):

@@ -4,6 +4,7 @@ import pytest
 
 from galley.domain.errors import BadInput
 from galley.domain.pddl.reader import read_domain
+from galley.tests.domain.pddl.places import place_of
 
 DOMAIN = """\
 (define (domain d)
@@ -28,13 +29,6 @@ def faults(tmp_path):
         return caught.value.errors
 
     return run
-
-
-def place_of(text, marked):
-    """Line and column of the character after ``@`` in ``marked``, whose text occurs in ``text``."""
-    start = text.index(marked.replace("@", "")) + marked.index("@")
-    before = text[:start]
-    return before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1
 
 
 PRE = "(and (at ?i ?a) (not (= ?a ?b)))"

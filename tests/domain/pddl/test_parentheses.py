@@ -3,7 +3,8 @@
 import pytest
 
 from galley.domain.errors import BadInput
-from galley.domain.pddl.sexpr import MAX_DEPTH, parse_sexprs
+from galley.domain.pddl.syntax import MAX_DEPTH, parse_sexprs
+from galley.tests.domain.pddl.places import place_of
 
 DOMAIN = """\
 (define (domain d)
@@ -42,12 +43,6 @@ def fault_of(text):
         parse_sexprs(text, "f")
     (fault,) = caught.value.errors
     return fault
-
-
-def place_of(text, marked):
-    start = text.index(marked.replace("@", "")) + marked.index("@")
-    before = text[:start]
-    return before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1
 
 
 # What loses its last ')', and the '(' to be blamed.

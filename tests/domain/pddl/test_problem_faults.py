@@ -4,6 +4,7 @@ import pytest
 
 from galley.domain.errors import BadInput
 from galley.domain.pddl.reader import read_domain, read_problem, read_task
+from galley.tests.domain.pddl.places import place_of
 
 DOMAIN = """\
 (define (domain d)
@@ -50,13 +51,6 @@ def task_faults(tmp_path):
         return [(each.file[-6], each.line, each.what) for each in caught.value.errors]
 
     return run
-
-
-def place_of(text, marked):
-    """Line and column of the character after ``@`` in ``marked``, whose text occurs in ``text``."""
-    start = text.index(marked.replace("@", "")) + marked.index("@")
-    before = text[:start]
-    return before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1
 
 
 GOAL = "(and (at crate den) (not (lit hall)))"

@@ -135,9 +135,9 @@ def test_files_are_looked_for_beside_the_file_that_names_them(folder, small_text
     far.mkdir()
     (far / "tip.obj").write_text(tetrahedron)
     (far / "base.yaml").write_text(
-        small_text.replace("{box: [0.05, 0.06, 0.10]}", "{mesh: tip.obj}").replace(
-            "    mass: 0.3", "    mass: 0.3\n    size: [0.1, 0.1, 0.1]"
-        )
+        small_text.replace(
+            "{box: [0.05, 0.06, 0.10]}", "{mesh: tip.obj, xyz: [-0.05, -0.05, -0.05]}"
+        ).replace("    mass: 0.3", "    mass: 0.3\n    size: [0.1, 0.1, 0.1]")
     )
     child = "galley_scene: 1\nextends: far/base.yaml\n"
     (folder / "near.yaml").write_text(child)
@@ -273,7 +273,8 @@ def test_faults_of_the_base_are_its_own(folder, small_text):
     ("base", "words"),
     [
         ("", "base.yaml:1: is empty"),
-        ("- 1\n", "base.yaml:1: expected a mapping of keys to values, got a list"),
+        ("- 1\n", "base.yaml:1: needs the key 'galley_scene'"),
+        ("a: *s3cret\n", "base.yaml:1:4: not valid YAML"),
         ("a: [1\nb: 2\n", "base.yaml:2:2: not valid YAML"),
         ("name: x\n", "base.yaml:1: needs the key 'galley_scene'"),
         ("galley_scene: 3\nnonsense: 1\n", "base.yaml:1: galley_scene: this version"),
@@ -288,6 +289,7 @@ def test_a_base_that_is_no_scene(base, words, folder):
     (folder / "base.yaml").write_text(base)
     found = faults(folder / "child.yaml")
     assert any(f.startswith(f"{folder}/{words}") for f in found), found
+    assert "s3cret" not in "".join(found), "what it holds is nobody's business"
 
 
 def test_a_base_may_be_incomplete_but_the_whole_may_not(folder, small_text):

@@ -391,3 +391,64 @@ def test_files_that_can_not_be_read(tmp_path):
         with pytest.raises(BadInput, match=words) as caught:
             load_scene(path)
         assert caught.value.errors[0].file == str(path)
+
+
+# --- what no plan could mend
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "marker", "what"),
+    [
+        (  # within the wall; the base is 0.63 m wide, 0.3 m of room is none
+            "  cabinet: {x: [0.7, 1.3], y: [-1.0, 1.0]}",
+            "  cabinet: {x: [0.9, 1.1], y: [-0.1, 0.1], heading: [3.0, 3.3]}",
+            "  cabinet: {x: [0.9",
+            "stances.cabinet: the base can't stand anywhere in it: wall leaves it no room",
+        ),
+        (
+            "  away: {x: [1.0, 2.0]",
+            "  away: {x: [5.0, 6.0]",
+            "  away: {x: [5",
+            "stances.away: lies outside the base's limits, x from -0.5 to 2.4 and y from -1.608",
+        ),
+        (
+            "limits: [0, 0.4]",
+            "limits: [0, 0]",
+            "  slide: {",
+            "joints.slide.limits: must be wider than 0, got [0, 0]",
+        ),
+        (
+            "limits: [0, 0.4]",
+            "limits: [0, 0.003]",
+            "  slide: {",
+            "joints.slide.limits: 'slide' can't be opened: it moves by 0.003 at most and counts",
+        ),
+        (
+            "{box: [0.05, 0.06, 0.10]}",
+            "{box: [0.05, 0.06, 0.0001]}",
+            "    shapes:\n      - {box: [0.05",
+            "items.block.shapes: 50 x 60 x 0.1 mm is too small: every side must be at least 1 mm",
+        ),
+        (
+            "      - {box: [0.05, 0.06, 0.10]}\n",
+            "      - {box: [0.05, 0.06, 0.10]}\n" * 3000,
+            "    shapes:\n      - {box: [0.05",
+            "items.block.shapes: has 3000 shapes, at most 1000 are taken in one body",
+        ),
+    ],
+)
+def test_a_scene_that_can_not_work_is_seen_on_loading(old, new, marker, what, small_text, tmp_path):
+    wall = "  wall:\n    shapes:\n      - {extents: [[0.7, 1.3], [-1, 1], [0, 2]]}\n  cabinet:\n"
+    text = small_text.replace("  cabinet:\n    shapes", wall + "    shapes", 1)
+    text = text.replace("cabinet: {x: [0.7, 1.3]", "cabinet: {x: [1.2, 2.3]")
+    old = old.replace("cabinet: {x: [0.7, 1.3]", "cabinet: {x: [1.2, 2.3]")
+    file = tmp_path / "scene.yaml"
+    file.write_text(text)
+    load_scene(file)  # behind the wall there is room
+    assert old in text
+    text = text.replace(old, new)
+    file.write_text(text)
+    with pytest.raises(BadInput) as caught:
+        load_scene(file)
+    line = text[: text.index(marker)].count("\n") + 1
+    assert str(caught.value.errors[0]).startswith(f"{file}:{line}: {what}")

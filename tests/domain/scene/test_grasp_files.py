@@ -48,9 +48,8 @@ def test_a_file_is_looked_for_beside_the_scene_that_names_it(small_text, tmp_pat
         (None, ["scene.yaml:{}: items.block.grasps: {}/block.yaml: no such file"]),
         ("", ["block.yaml:1: is empty"]),
         ("top: {width: 0.05}\n", ["block.yaml:1: expected a list, got a mapping"]),
-        ("- 3\n", ["block.yaml:1: [0]: expected a mapping of keys to values, got '3'"]),
-        ("- [\n", ["block.yaml:2:1: not valid YAML: while parsing a flow node expected the node "
-                   "content, but found '<stream end>'"]),
+        ("- s3cret\n", ["block.yaml:1: needs the key 'width'"]),
+        ("- [s3cret\n", ["block.yaml:2:1: not valid YAML"]),
         (
             GRASPS.replace("0.06", "0.09").replace("name: top", "nam: top"),
             [

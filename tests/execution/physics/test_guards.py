@@ -113,8 +113,8 @@ def test_a_guard_feels_what_resists_it_on_the_hand_and_what_it_holds(scene, robo
         scene, robot, standing(scene, robot, BESIDE, GRASP).q, shifted(GRASP, z=-0.01),
         guard=seek(DOWN, 5.0),
     )  # fmt: skip
-    holding = Watch.over(robot, motion, "block", THRESHOLDS)
-    empty = Watch.over(robot, motion, None, THRESHOLDS)
+    holding = Watch(robot, motion, "block", THRESHOLDS)
+    empty = Watch(robot, motion, None, THRESHOLDS)
     up = {("block", "cabinet"): touch([0.0, 0.0, 5.0])}
     assert holding.resisting(up) == 5.0
     assert "5 N" in holding.met(up)
@@ -123,7 +123,7 @@ def test_a_guard_feels_what_resists_it_on_the_hand_and_what_it_holds(scene, robo
     assert not holding.met(weak), "sideways forces don't count"
     pulls = {("block", "cabinet"): touch([0.0, 0.0, -50.0])}
     assert not holding.met(pulls)
-    unguarded = Watch.over(robot, replace(motion, guard=None), "block", THRESHOLDS)
+    unguarded = Watch(robot, replace(motion, guard=None), "block", THRESHOLDS)
     assert not unguarded.met(up)
     assert unguarded.resisting(up) == 0.0
 
@@ -131,11 +131,11 @@ def test_a_guard_feels_what_resists_it_on_the_hand_and_what_it_holds(scene, robo
 def test_the_robot_stops_for_what_it_runs_into_but_not_for_its_own_grip(scene, robot):
     q = standing(scene, robot, BESIDE, GRASP).q
     motion = line(scene, robot, q, shifted(GRASP, z=0.01), allowed=grip("block"))
-    watch = Watch.over(robot, motion, "block", THRESHOLDS)
+    watch = Watch(robot, motion, "block", THRESHOLDS)
     hard, soft = THRESHOLDS.stop_force, 0.99 * THRESHOLDS.stop_force
     squeezed = {pair(FINGERS[0], "block"): touch([0, 0, 0], 3 * hard)}
     assert not watch.bumped(squeezed, True)
-    closing = Watch.over(robot, motion, None, THRESHOLDS)  # before it counts as held
+    closing = Watch(robot, motion, None, THRESHOLDS)  # before it counts as held
     assert not closing.bumped(squeezed, True)
     assert f"{FINGERS[0]} met block" in closing.bumped(squeezed, False)
     elbow = {pair("panda_link4", "cabinet"): touch([0, 0, 0], hard)}
@@ -148,7 +148,7 @@ def test_the_robot_stops_for_what_it_runs_into_but_not_for_its_own_grip(scene, r
     assert not watch.bumped(furniture, True)
     palm = {pair("panda_hand", "drawer"): touch([0, 0, 0], hard)}
     assert "panda_hand met drawer" in watch.bumped(palm, False)
-    empty = Watch.over(robot, replace(motion, allowed=frozenset()), None, THRESHOLDS)
+    empty = Watch(robot, replace(motion, allowed=frozenset()), None, THRESHOLDS)
     assert "block" in empty.bumped(squeezed, False)
 
 

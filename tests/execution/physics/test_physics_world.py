@@ -88,8 +88,7 @@ def push(world, body, link, force, point):
 
 def test_the_jacobian_is_the_derivative_of_the_grasp_centre(scene, robot, opened):
     world, rng, h = opened(scene), np.random.default_rng(3), 1e-6
-    low = np.concatenate([g.lower for g in robot.groups])
-    high = np.concatenate([g.upper for g in robot.groups])
+    low, high = robot.limits
 
     def centre(q):
         X_WH = hand_pose(q, scene.robot.base)

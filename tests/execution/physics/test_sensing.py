@@ -9,7 +9,7 @@ from galley.domain.frames import frozen, inverse, transform
 from galley.domain.scene.model import HAND, WORLD
 from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, initial_state, item_pose
-from galley.execution.physics.stepper import gripped, held_item, seen_state
+from galley.execution.physics.executor import gripped, held_item, seen_state
 from galley.execution.physics.world import PhysicsWorld, Touch
 from galley.motion.thresholds import THRESHOLDS
 from galley.robots.panda.mobile import hand_pose

@@ -25,6 +25,7 @@ def phases(found):
     return [motion.phase for motion in found.motions]
 
 
+@pytest.mark.slow
 def test_an_item_that_was_nudged_before_the_grasp_is_taken_where_it_is(task):
     k, state = task.after("pick sugar", "reach")
     X = item_pose(task.scene, state, task.scene.item_index[SUGAR], np.eye(4))
@@ -149,6 +150,7 @@ def test_an_item_out_of_everyones_reach_is_refused_with_a_distance(task):
     assert 0.0 < found.numbers["shortfall_m"] < 3.9 - 2.4
 
 
+@pytest.mark.slow
 def test_an_item_on_the_floor_beside_the_furniture_is_no_success(task):
     k, state = task.after("navigate burner countertop", "fold")
     found = task.go_on(k, task.moved(state, SUGAR, transform(None, (0.45, -0.9, 0.0875))))
@@ -185,7 +187,7 @@ def test_wherever_the_plan_is_broken_off_it_goes_on(which, request):
         assert not isinstance(found, Failure), f"{action} {phase}: {found}"
         assert len(found.facts) == len(found.plan) + 1
         done = 1 if found.how == RESUMED and found.plan else 0  # need not hold literally
-        problem = replace(found.problem, init=tuple(found.facts[done]))
+        problem = replace(found.task.problem, init=tuple(found.facts[done]))
         verdict = validate_actions(task.domain, problem, found.plan[done:])
         assert verdict.valid, f"{action} {phase}: {verdict.message}"
         assert verdict.states == found.facts[done:]

@@ -23,7 +23,6 @@ import numpy as np
 
 from galley.compiled import jit
 from galley.compiled.jit import bare_kernel
-from galley.motion.planners.compiled_search import Question
 
 EDGES = "galley.worlds.kernel.edges"
 KERNELS = "galley.motion.kernel"
@@ -105,12 +104,12 @@ def table(low, high, k=2, step=0.01):
 
 
 def ask(boxes=WALL, k=2, step=0.01, finer=None, weights=None):
-    """A Question in the unit cube, whose ``finer`` table steps by ``finer``."""
+    """A view of the unit cube, as far as planners look at it; its ``fine`` steps by ``finer``."""
     first = table(*boxes, k, step)
     other = first if finer is None else table(*boxes, k, finer)
-    return Question(
-        first, other, np.zeros(k), np.ones(k), np.ones(k) if weights is None else weights
-    )
+    weights = np.ones(k) if weights is None else weights
+    query = SimpleNamespace(low=np.zeros(k), high=np.ones(k), weights=weights)
+    return SimpleNamespace(group="arm", table=first, fine=SimpleNamespace(table=other), query=query)
 
 
 def least_clearance(path, boxes):

@@ -24,9 +24,9 @@ def stub_world():
         yield
 
 
-def plan(question, seed=0, start=START, goals=GOAL, history=None, **options):
+def plan(view, seed=0, start=START, goals=GOAL, history=None, **options):
     options = SearchOptions(**{"radius": 0.2, **options})
-    return search.plan("arm", question, start, goals, seed, options, history)
+    return search.plan(view, start, goals, seed, options, history)
 
 
 def length(path, weights=1.0):
@@ -149,8 +149,8 @@ def test_seven_joints_and_other_sizes_need_no_new_compilation():
 
 
 def shorten(path, boxes=WALL, seed=0, weights=None, **options):
-    question = ask(boxes, weights=weights)
-    return search.shorten(Path("arm", np.array(path)), question, seed, SearchOptions(**options))
+    view = ask(boxes, weights=weights)
+    return search.shorten(Path("arm", np.array(path)), view, seed, SearchOptions(**options))
 
 
 @pytest.mark.parametrize("weights", [np.ones(2), np.array([1.0, 0.2])])
@@ -235,13 +235,14 @@ def test_a_sampled_path_jumps_a_thin_wall_and_a_proven_one_goes_round_it():
     start, goal = np.array([0.1, 0.3]), np.array([0.9, 0.4])
     sampled = plan(coarse, 0, start, goal)
     assert least_clearance(sampled.waypoints, THIN) < 0.0
-    assert search.prove(sampled, coarse).hit is not None
+    prove = stub.planners().checks.prove_path
+    assert prove(coarse.table, sampled.waypoints.copy(), 0.0)[0] >= 0
     for seed in range(6):
         path = plan(ask(THIN, step=0.15, finer=0.01), seed, start, goal, required=0.02)
         assert least_clearance(path.waypoints, THIN) >= 0.02 - 1e-9
-        proof = search.prove(path, coarse, 0.02)
-        assert proof.hit is None
-        assert proof.states >= len(path) - 1
+        edge, _, states = prove(coarse.table, path.waypoints.copy(), 0.02)
+        assert edge == -1
+        assert states >= len(path) - 1
 
 
 def test_paths_that_cannot_be_proven_are_a_budget_failure_that_says_so():
@@ -262,12 +263,13 @@ def test_ends_that_are_too_near_are_blocked():
 
 
 def test_a_proof_says_where_the_first_doubt_is():
-    path = Path("arm", np.array([[0.1, 0.5], [0.1, 0.1], [0.9, 0.1]]))
-    found = search.prove(path, ask(), 0.05)
-    assert found.hit == pytest.approx(1.0 + (0.40 - 0.1) / 0.8, abs=1e-3)
-    single = Path("arm", np.array([[0.44, 0.5]]))
-    assert search.prove(single, ask(), 0.009).hit is None
-    assert search.prove(single, ask(), 0.011).hit == 0.0
+    prove, table = stub.planners().checks.prove_path, ask().table
+    edge, share, _ = prove(table, np.array([[0.1, 0.5], [0.1, 0.1], [0.9, 0.1]]), 0.05)
+    assert edge == 1
+    assert share == pytest.approx((0.40 - 0.1) / 0.8, abs=1e-3)
+    single = np.array([[0.44, 0.5]])
+    assert prove(table, single, 0.009)[0] == -1
+    assert prove(table, single, 0.011)[:2] == (0, 0.0)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -275,11 +277,11 @@ def test_a_path_is_mended_where_it_is_not_proven(seed):
     """The second edge crosses the wall, the second vertex stands in it."""
     P = stub.planners()
     raw = np.array([[0.1, 0.2], [0.2, 0.6], [0.5, 0.6], [0.8, 0.6], [0.9, 0.2]])
-    question = ask()
-    box = P.rules.Box(question.low, question.high, question.weights)
+    view = ask()
+    box = P.rules.Box(view.query.low, view.query.high, view.query.weights)
     rules = P.rules.Rules(0.2, P.rules.UNBOUNDED, True, 0.01)
     state = P.sampling.seeded(seed, 0)
-    mended, used = P.plan.mend(question.table, box, rules, raw, 3000, state)
+    mended, used = P.plan.mend(view.table, box, rules, raw, 3000, state)
     assert used > 0
     assert least_clearance(mended, WALL) >= 0.01 - 1e-9
     np.testing.assert_array_equal(mended[[0, 1]], raw[[0, 1]])

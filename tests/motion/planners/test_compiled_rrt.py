@@ -21,10 +21,10 @@ def stub_world():
         yield
 
 
-def rrt(question, goals=GOAL, seed=0, region=None, **options):
+def rrt(view, goals=GOAL, seed=0, region=None, **options):
     goals = np.atleast_2d(goals) if len(goals) else np.empty((0, 2))
     options = SearchOptions(**{"radius": 0.1, "iterations": 5000, **options})
-    return search.plan_rrt("arm", question, START, goals, region, seed, options)
+    return search.plan_rrt(view, START, goals, region, seed, options)
 
 
 @pytest.mark.parametrize("seed", range(4))

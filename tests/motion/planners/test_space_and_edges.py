@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from galley.motion.path import Path
-from galley.motion.planners.space import Space, bisection_order, edge_free, joint_space, path_free
+from galley.motion.planners.rrt import Space, bisection_order, edge_free, joint_space, path_free
 from galley.tests.effort import examples
 
 quick = settings(max_examples=examples(80), deadline=None)

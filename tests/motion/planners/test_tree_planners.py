@@ -7,8 +7,7 @@ from galley.bench.motion_python import RRTConnect, shortcut
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import rotation_about, transform
 from galley.motion.path import Path
-from galley.motion.planners.rrt import RRT, EndRegion
-from galley.motion.planners.space import Space
+from galley.motion.planners.rrt import RRT, EndRegion, Space
 
 START, GOAL = np.array([0.1, 0.5]), np.array([0.9, 0.5])
 NO_GOALS = np.empty((0, 2))

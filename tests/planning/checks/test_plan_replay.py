@@ -270,3 +270,14 @@ def test_plan_file_faults(tmp_path, text, line, column, what):
 def test_empty_plan_file(tmp_path):
     (tmp_path / "plan.txt").write_text("; nothing to do\n")
     assert read_plan(tmp_path / "plan.txt") == ()
+
+
+def test_without_pddlgym_the_replay_says_that_it_is_missing(monkeypatch):
+    """As on Python 3.12 and later, where its Pillow has no wheels."""
+    monkeypatch.setitem(sys.modules, "pddlgym", None)
+    domain = read_domain(KITCHEN / "kitchen.pddl")
+    problem = read_problem(KITCHEN / "task.pddl", domain)
+    outcome = replay(domain, problem, ())
+    assert outcome.status is ReplayStatus.MISSING
+    assert outcome.steps == 0
+    assert "needs Pillow below 10" in outcome.message

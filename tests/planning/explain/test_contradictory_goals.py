@@ -12,7 +12,7 @@ from galley.domain.errors import BadInput
 from galley.domain.failure import FailureKind
 from galley.domain.pddl.formula import Fact
 from galley.planning import Limits, ground, plans, search
-from galley.planning.explain.contradiction import explain_contradiction
+from galley.planning.explain.conflicts import explain_contradiction
 from galley.planning.states.mutex import mutex_groups
 from galley.tests.planning.reference import Reference, action, facts_of
 

@@ -4,14 +4,12 @@ from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import perf_counter
 
 import pytest
 
 import galley.domain
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.pddl.reader import read_domain, read_problem
 from galley.planning import Limits, Plan
 from galley.planning.limits import Meter
 from galley.planning.searches.astar import astar, numba_installed
@@ -21,7 +19,7 @@ from galley.planning.searches.relaxed import RelaxedPlans, RelaxedTask
 from galley.planning.searches.uniform_cost import UniformCost, whole_costs
 from galley.planning.states.space import state_space
 from galley.planning.task import ground
-from galley.tests.planning.random_tasks import ADL, STRIPS, make
+from galley.tests.planning.random_tasks import ADL, STRIPS, make, task_of
 from galley.tests.planning.reference import Reference, mask_of
 
 needs_numba = pytest.mark.skipif(not numba_installed(), reason="needs numba")
@@ -244,15 +242,6 @@ def test_parts_of_an_action_share_its_cost():
     assert LandmarkCut(RelaxedTask(space), [1]).estimate(space.init) == 1
 
 
-def task_of(domain_text, problem_text):
-    with TemporaryDirectory() as folder:
-        paths = Path(folder, "d.pddl"), Path(folder, "p.pddl")
-        for path, text in zip(paths, (domain_text, problem_text), strict=True):
-            path.write_text(text)
-        domain = read_domain(paths[0])
-        return ground(domain, read_problem(paths[1], domain))
-
-
 def relaxed_holds(condition, true, false):
     return (
         condition.pre & true == condition.pre
@@ -266,7 +255,7 @@ def test_relaxed_plans_are_plans_of_the_relaxed_task():
     for seed in SEEDS:
         task, reference = case(seed)
         space = state_space(task)
-        heuristic = RelaxedPlans(RelaxedTask(space), [1] * len(space.operators))
+        heuristic = RelaxedPlans(RelaxedTask(space))
         for state, packed in packed_states(task, reference, space):
             found = heuristic.plan(packed)
             if found is None:

@@ -3,17 +3,15 @@
 from functools import cache
 from itertools import islice, pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import perf_counter, sleep
 
 import pytest
 
 import galley.domain
 from galley.domain.failure import FailureKind
-from galley.domain.pddl.reader import read_domain, read_problem
 from galley.planning import Limits, plans
 from galley.planning.task import ground
-from galley.tests.planning.random_tasks import ADL, STRIPS, make
+from galley.tests.planning.random_tasks import ADL, STRIPS, make, task_of
 from galley.tests.planning.reference import Reference, TooMany
 
 SEEDS = range(150)
@@ -74,6 +72,7 @@ def test_all_plans_up_to_a_cost():
     assert free > 10
 
 
+@pytest.mark.slow
 def test_it_ends_when_there_are_no_more():
     ended = 0
     for seed in SEEDS:
@@ -143,15 +142,6 @@ def test_the_same_every_time():
 
 
 # --- tasks made by hand --------------------------------------------------------------------------
-
-
-def task_of(domain_text, problem_text):
-    with TemporaryDirectory() as folder:
-        paths = Path(folder, "d.pddl"), Path(folder, "p.pddl")
-        for path, text in zip(paths, (domain_text, problem_text), strict=True):
-            path.write_text(text)
-        domain = read_domain(paths[0])
-        return ground(domain, read_problem(paths[1], domain))
 
 
 SWITCHES = """(define (domain switches)

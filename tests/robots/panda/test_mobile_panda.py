@@ -28,8 +28,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def configurations(model):
-    lower = np.concatenate([group.lower for group in model.groups])
-    upper = np.concatenate([group.upper for group in model.groups])
+    lower, upper = model.limits
     return np.random.default_rng(0).uniform(lower, upper, (500, model.size))
 
 

@@ -10,12 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
+from galley.domain.meshes import hull
 from galley.robots.iiwa import iiwa
-from galley.robots.meshes import hull
 from galley.robots.panda.models import panda_arm
-from galley.robots.spheres import store as covering_store
-from galley.robots.spheres.covering import cover, needed_radii
-from galley.robots.spheres.store import as_text, covering_of, digest, from_text
+from galley.robots.spheres import covering as covering_store
+from galley.robots.spheres.covering import (
+    as_text,
+    cover,
+    covering_of,
+    digest,
+    from_text,
+    needed_radii,
+)
 from galley.robots.urdf_reader import link_shapes
 
 CUBE = np.array(list(itertools.product((-0.1, 0.1), repeat=3)))

@@ -9,8 +9,9 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.state import initial_state
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, Workbench
-from galley.skills.impossible.free_travel import first_contact, free_travel, polyhedron, separation
+from galley.skills.impossible.free_travel import free_travel
 from galley.skills.placing.placements import exposed
+from galley.skills.solving.polyhedra import first_contact, polyhedron, separation
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 TOUCH = 0.002  # m, Bullet's margins, and the prism within a cylinder

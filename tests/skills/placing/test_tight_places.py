@@ -17,7 +17,7 @@ from galley.skills.manipulation.contacts import picks, places
 from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.manipulation import Stroke
 from galley.skills.manipulation.reach import solve
-from galley.skills.solving.build import Builder
+from galley.skills.solving.step import Builder
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 WALLS = """\

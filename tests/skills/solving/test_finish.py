@@ -12,6 +12,7 @@ from galley.motion.audit import audit
 from galley.motion.effects import after
 from galley.motion.motion import FREE, Motion, Record
 from galley.motion.path import Path
+from galley.motion.planners.rrt import joint_space
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.solving.finish import finish, finish_all
 from galley.skills.solving.free_motion import free_motion
@@ -38,7 +39,7 @@ def test_in_pybullet_the_seeds_rrt_plans_for_every_group(kitchen, world, group):
     bench, motion = refined(kitchen, world, group, checker="pybullet", optimize="smooth")
     assert motion.record.planner == "rrt"
     np.testing.assert_allclose(motion.path.end, GOALS[group], atol=1e-9)
-    steps = np.diff(motion.path.waypoints, axis=0) * bench.space(group).weights
+    steps = np.diff(motion.path.waypoints, axis=0) * joint_space(bench.robot, group).weights
     assert np.linalg.norm(steps, axis=1)[:-1].max() <= 0.3 + 1e-9  # the last may join the region
     # The kernel planned nothing of it: it proves that the path touches nothing.
     proof = prove(

@@ -8,8 +8,7 @@ from galley.robots import RobotModel
 from galley.viz.film.camera import film_cameras
 from galley.viz.film.frames import frame_times, sample
 from galley.viz.render.renderer import changed_window
-from galley.viz.render.sightlines import furniture_boxes, segment_distance, sight
-from galley.viz.render.view import Camera
+from galley.viz.render.view import Camera, furniture_boxes, segment_distance, sight
 from galley.worlds.engines.drake_world import DrakeWorld
 
 NO_LINKS = np.zeros((0, 3))
@@ -58,7 +57,7 @@ def test_the_cameraman_is_smooth_keeps_clear_and_sees_the_hand(
     frames = sample(log, robot, frame_times(log, fps))
     lines = [str(line) for line in log.motions]
     with DrakeWorld(scene, robot) as world:
-        cameras = film_cameras(frames, lines, scene, robot, world, fps)
+        cameras = film_cameras(frames, lines, scene, robot, fps)
         assert len(cameras) == len(frames.time)
         eyes = np.array([camera.position for camera in cameras])
         assert np.linalg.norm(np.diff(eyes, axis=0), axis=1).max() * fps < 4.0  # m/s
@@ -68,7 +67,7 @@ def test_the_cameraman_is_smooth_keeps_clear_and_sees_the_hand(
             room = furniture_boxes(scene, frames.scene_q[k])
             assert room.distance(eyes[k][None])[0] > 0.14
             world.set_robot(frames.q[k])
-            X_WH = world.hand_pose()
+            X_WH = world.link_pose(robot.palm)
             hand = X_WH[:3, :3] @ robot.p_HT + X_WH[:3, 3]
             pixels, depth = cameras[k].project(hand[None], 1280, 720)
             assert depth[0] > 0

@@ -96,6 +96,7 @@ def test_a_worker_that_fails_is_reported(log: Log, scene: Scene, robot: RobotMod
         list(drawn(job, 1))
 
 
+@pytest.mark.slow
 def test_a_run_that_blew_up_ends_in_an_error(
     log: Log, scene: Scene, robot: RobotModel, tmp_path: Path
 ) -> None:

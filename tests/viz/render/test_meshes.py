@@ -114,8 +114,7 @@ def test_bodies_are_where_drake_has_them(
 ) -> None:
     rng = np.random.default_rng(0)
     meshes, links = SceneMeshes(scene, robot), TreeLinks(robot)
-    lower = np.concatenate([group.lower for group in robot.groups])
-    upper = np.concatenate([group.upper for group in robot.groups])
+    lower, upper = robot.limits
     with DrakeWorld(scene, robot) as world:
         for _ in range(5):
             q = rng.uniform(lower, upper)
@@ -133,9 +132,13 @@ def test_bodies_are_where_drake_has_them(
             poses = meshes.poses(q, scene_q, moved)
             assert len(poses) == len(meshes.meshes)
             for index in range(len(items)):
-                expected = world.item_world_pose(index)
+                expected = world.link_pose(world.scene.items[index].name)
                 np.testing.assert_allclose(
                     poses[len(poses) - len(items) + index], expected, atol=1e-6
                 )
-            hand = [k for k, X in enumerate(poses) if np.allclose(X, world.hand_pose(), atol=1e-6)]
+            hand = [
+                k
+                for k, X in enumerate(poses)
+                if np.allclose(X, world.link_pose(robot.palm), atol=1e-6)
+            ]
             assert hand  # among them

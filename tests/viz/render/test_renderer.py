@@ -15,8 +15,7 @@ from galley.domain.frames import rotation_z, to_pose7, transform
 from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
 from galley.tests.viz.render.drake_pictures import CAMERAS, SIZE, kitchen_state
-from galley.viz.render.occlusion import openness
-from galley.viz.render.renderer import Renderer
+from galley.viz.render.renderer import Renderer, openness
 from galley.viz.render.view import Camera
 
 WIDTH, HEIGHT = 320, 240

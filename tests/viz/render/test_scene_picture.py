@@ -27,6 +27,7 @@ def test_labels_do_not_cover_each_other() -> None:
             assert apart.any()
 
 
+@pytest.mark.slow
 def test_a_scene_picture_has_two_labelled_views(
     scene: Scene, robot: RobotModel, tmp_path: Path
 ) -> None:

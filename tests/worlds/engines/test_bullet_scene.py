@@ -110,7 +110,7 @@ def test_the_collision_world_puts_an_item_in_its_own_frame(world_with_mallet, fa
     k = world.scene.item_index["mallet"]
     X_WI = transform(Rotation.from_rotvec([0.4, -0.9, 0.7]).as_matrix(), FREE)
     world.set_item(k, X_WI)
-    np.testing.assert_allclose(world.item_world_pose(k), X_WI, atol=1e-7)
+    np.testing.assert_allclose(world.link_pose(world.scene.items[k].name), X_WI, atol=1e-7)
     middles, normals = faces()
     p_WQ = X_WI[:3, :3] @ (middles[face] + 0.015 * normals[face]) + X_WI[:3, 3]
     found = distance_to_ball(world.client, world.item_ids[k], p_WQ, 0.005)
@@ -143,7 +143,7 @@ def test_names_belong_to_the_links_they_are_found_under(scene, loaded):
 def apart(kitchen, robot, tmp_path):
     client = pb.connect(pb.DIRECT)
     with quiet():
-        yield load_bullet_scene(client, kitchen, robot, tmp_path, apart=True)
+        yield load_bullet_scene(client, kitchen, robot, tmp_path, dynamic=True)
     pb.disconnect(client)
 
 

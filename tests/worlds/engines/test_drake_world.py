@@ -37,8 +37,7 @@ def worlds(scene: Scene, robot: RobotModel) -> Iterator[Worlds]:
 
 
 def random_state(scene: Scene, robot: RobotModel, rng: np.random.Generator) -> State:
-    lower = np.concatenate([group.lower for group in robot.groups])
-    upper = np.concatenate([group.upper for group in robot.groups])
+    lower, upper = robot.limits
     scene_q = rng.uniform([j.lower for j in scene.joints], [j.upper for j in scene.joints])
     return initial_state(scene).with_robot(rng.uniform(lower, upper)).with_scene(scene_q)
 
@@ -56,9 +55,9 @@ def test_links_and_furniture_stand_in_the_same_places(
             error = np.abs(drake.link_pose(link) - bullet.link_pose(link)).max()
             assert error < 1e-6, link
         for body in scene.bodies:
-            error = np.abs(drake.body_link_pose(body.name) - bullet.body_link_pose(body.name)).max()
+            error = np.abs(drake.link_pose(body.name) - bullet.link_pose(body.name)).max()
             assert error < 1e-6, body.name
-        np.testing.assert_allclose(drake.hand_pose(), bullet.hand_pose(), atol=1e-6)
+        np.testing.assert_allclose(drake.link_pose(robot.palm), bullet.hand_pose(), atol=1e-6)
 
 
 def test_figures_measured_by_hand(scene: Scene, worlds: Worlds) -> None:
@@ -69,16 +68,16 @@ def test_figures_measured_by_hand(scene: Scene, worlds: Worlds) -> None:
     scene_q[scene.joint_index["dagger_door_right_joint"]] = np.pi / 2
     for world in worlds:
         world.set_state(state.with_scene(np.minimum(scene_q, [j.upper for j in scene.joints])))
-        X = world.body_link_pose("indigo_drawer_handle_top")
+        X = world.link_pose("indigo_drawer_handle_top")
         np.testing.assert_allclose(
             (X @ [0.300, 1.211, 0.8215, 1])[:3], [0.600, 1.211, 0.8215], atol=1e-6
         )
         # Hinge at (-0.01, 0.832); the far edge at y = 1.213 comes out to x = -0.01 + 0.381.
-        X = world.body_link_pose("dagger_door_right")
+        X = world.link_pose("dagger_door_right")
         far = (X @ [0.0, 1.213 - 0.832, 0.0, 1])[:2]
         np.testing.assert_allclose(far, [0.371, 0.832], atol=1e-3)
         np.testing.assert_allclose(
-            world.item_world_pose(0)[:3, 3], [0.065, 0.625, 1.0085], atol=1e-6
+            world.link_pose(world.scene.items[0].name)[:3, 3], [0.065, 0.625, 1.0085], atol=1e-6
         )
 
 
@@ -125,12 +124,14 @@ def test_rows_of_a_log_mean_the_same_as_states(
     drake, _ = worlds
     state = random_state(scene, robot, np.random.default_rng(3))
     drake.set_state(state)
-    hand, item = drake.hand_pose(), drake.item_world_pose(1)
-    poses = np.array([to_pose7(drake.item_world_pose(k)) for k in range(len(scene.items))])
+    hand, item = drake.link_pose(robot.palm), drake.link_pose(drake.scene.items[1].name)
+    poses = np.array(
+        [to_pose7(drake.link_pose(drake.scene.items[k].name)) for k in range(len(scene.items))]
+    )
     drake.set_state(initial_state(scene))
     drake.set_arrays(state.q, state.scene_q, poses)
-    np.testing.assert_allclose(drake.hand_pose(), hand, atol=1e-12)
-    np.testing.assert_allclose(drake.item_world_pose(1), item, atol=1e-12)
+    np.testing.assert_allclose(drake.link_pose(robot.palm), hand, atol=1e-12)
+    np.testing.assert_allclose(drake.link_pose(drake.scene.items[1].name), item, atol=1e-12)
 
 
 def test_the_folder_lives_as_long_as_the_world(scene: Scene, robot: RobotModel) -> None:

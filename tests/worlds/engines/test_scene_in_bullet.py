@@ -124,7 +124,7 @@ def test_every_body_follows_its_joints_as_the_scene_says(kitchen, world):
         world.set_scene(scene_q)
         for body in kitchen.bodies:
             X_LB = inverse(link_frame(kitchen, body)) @ body.X_WB0
-            measured = world.body_link_pose(body.name) @ X_LB
+            measured = world.link_pose(body.name) @ X_LB
             np.testing.assert_allclose(measured, kitchen.body_pose(body.name, scene_q), atol=1e-6)
 
 

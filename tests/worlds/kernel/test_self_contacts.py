@@ -61,8 +61,7 @@ def alone(robot, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def random_configurations(robot):
-    lower = np.concatenate([g.lower for g in robot.groups])
-    upper = np.concatenate([g.upper for g in robot.groups])
+    lower, upper = robot.limits
     return np.random.default_rng(5).uniform(lower, upper, (150, robot.size))
 
 

@@ -1,44 +1,41 @@
-"""Proof that something is in the way: a stated grid without a solution, that has one without it.
+"""What a stated grid has to say: whether any of its points is a solution.
 
 The grid is over where the base stands, the value of joint 7 and all arm configurations for it, for
-every manipulation listed. It proves nothing of what lies between its points; it says so. At each
-point the planner's own tests are made in the planner's own order: arm configurations, the contact,
-the lines. A hand in collision at a contact is so wherever the base stands: it is looked at once.
+every manipulation listed. It proves nothing of what lies between its points: it is evidence for
+"don't know", and never ground for a refusal. At each point the planner's own tests are made in the
+planner's own order: arm configurations, the contact, the lines. A hand in collision at a contact is
+so wherever the base stands: it is looked at once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations, islice
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, inverse, wrap
-from galley.domain.scene.model import HAND, Handle, Stance
+from galley.domain.frames import Array, inverse, transform, wrap
+from galley.domain.scene.model import Handle, Stance
 from galley.domain.state import State
 from galley.reachability.arm import configurations, follow, reachable_bases
 from galley.robots.panda.ik import A7, D1, DF, LIMITS
 from galley.robots.panda.kinematics import X_FH, stretch
-from galley.skills.manipulation.contacts import operations, picks, supports
-from galley.skills.manipulation.grasps import CLEARANCE, grasps_at
+from galley.skills.manipulation.contacts import operations, picking
+from galley.skills.manipulation.grasps import CLEARANCE, grasps_at, leaning
+from galley.skills.manipulation.hand import around, in_the_way, standing
 from galley.skills.manipulation.lines import Tally, run_through, touched, whole
-from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke, handle_grasps
-from galley.skills.solving.build import folded
+from galley.skills.manipulation.manipulation import Manipulation, handle_grasps
 from galley.skills.solving.proof import CONTACT_MARGIN, grip
-from galley.skills.solving.workbench import OPEN, Workbench, without
+from galley.skills.solving.step import folded
+from galley.skills.solving.workbench import OPEN, Workbench
 from galley.worlds.checker import MARGIN
 
-Listed = Callable[[Workbench, State], Sequence[Manipulation]]
-"""All manipulations of one kind in a State: every grasp of an item, every way to take a handle."""
-
-_SINGLES = 6  # things removed one at a time, those first that are in the way most often
-_PAIRED = 4  # things removed two at a time
-_ITEMS = 12  # items removed all together; of more only those that are in the way
+_NAMED = 3  # things named that are in the way most often
 _LOOKS = 24  # of the configurations in collision that are asked what they touch, a manipulation
 _BATCH = 48  # base poses whose configurations are checked at a time
 _INSET = 0.01  # rad, off the limits of joint 7
@@ -88,73 +85,49 @@ class Grid:
         }
 
 
-def exhaustive(
+def tried(
     bench: Workbench,
     state: State,
-    contacts: Listed,
-    stance: Stance,
+    ways: Sequence[Manipulation],
+    stances: Sequence[Stance],
     what: str,
     grid: Grid | None = None,
 ) -> Failure | None:
-    """Why ``what`` can't be done from anywhere in a stance set, proven on a grid; else None.
-
-    ``BLOCKED``: the grid has no solution, and one without the things named (all of them).
-    ``UNREACHABLE``: the arm reaches no contact from any of its points. None: it has a solution, or
-    nothing can be said.
+    """That a grid has no solution, as an honest "don't know"; None where it has one.
 
     Args:
-        contacts: all the ways to do it, which is what the proof is about.
-        what: is done, for the message: ``pick the sugar box``.
+        ways: all the ways to do it that are tried.
+        stances: sets of where the base may stand.
+        what: is done, for the message: ``take the sugar box``.
     """
     grid = Grid() if grid is None else grid
-    ways = contacts(bench, state)
-    found = search_grid(bench, state, ways, stance, grid)
-    if found.solved or not found.complete or not ways:
-        return None
-    told: dict[str, Any] = {
-        "kind": "exhaustive-grid",
-        "stance": stance.name,
-        "grid": {**grid.as_json(), **found.counts()},
-        "ways": [way.name for way in ways],
-        "solutions": 0,
-    }
-    if not found.kinematic:
-        return Failure(
-            FailureKind.UNREACHABLE,
-            f"the arm can't {what} from any of {found.bases} base poses in stance set "
-            f"'{stance.name}'",
-            (),
-            {"bases": float(found.bases), "ways": float(len(ways))},
-            told,
-        )
-
-    def frees(names: tuple[str, ...]) -> bool:
-        return search_grid(*cleared(bench, state, ways, names), stance, grid).solved
-
-    names = _culprits(bench, _removable(bench, state, ways), found.blockers, frees)
-    if names is None:
-        return None
-    verb = "is" if len(names) == 1 else "are"
-    return Failure(
-        FailureKind.BLOCKED,
-        f"{' and '.join(names)} {verb} in the way: can't {what} from any of {found.bases} base "
-        f"poses, but could without",
-        names,
-        {"bases": float(found.bases), "kinematic": float(found.kinematic)},
-        {**told, "without": list(names), "solutions_without": 1},
-    )
+    evidence: list[dict[str, Any]] = []
+    blockers: Counter[str] = Counter()
+    for stance in stances:
+        found = search_grid(bench, state, ways, stance, grid)
+        if found.solved:
+            return None
+        blockers.update(found.blockers)
+        told = {"kind": "grid", "stance": stance.name, "grid": grid.as_json()}
+        evidence.append({**told, **found.counts(), "complete": found.complete})
+    pairs = sum(each["pairs"] for each in evidence)
+    message = f"can't {what}: none of {pairs:,} grasp and stance pairs tried gets there"
+    names = tuple(name for name, _ in blockers.most_common(_NAMED))
+    if names:
+        message += f" (most often in the way: {', '.join(names)})"
+    numbers = {"pairs": float(pairs)}
+    return Failure(FailureKind.BUDGET, message, names, numbers, evidence=tuple(evidence))
 
 
 def every_pick(bench: Workbench, state: State, index: int) -> list[Manipulation]:
     """Each grasp of an item that stands, with the fingers fully and narrowly open; by name."""
-    count = len(grasps_at(bench.scene, state, index))
-    found = list(islice(picks(bench, state, index, np.random.default_rng(0)), count))
-    ways = []
-    for way in sorted(found, key=lambda way: way.name):
-        half = next(step.opening for step in way.steps if isinstance(step, Stroke))
-        for opening in sorted({OPEN, min(OPEN, half + CLEARANCE)}, reverse=True):
-            ways.append(replace(way, opening=opening))
-    return ways
+    taken = picking(bench, state, index)
+    grasps = (*grasps_at(bench.scene, state, index), *leaning(bench.scene, state, index))
+    return [
+        taken(grasp, opening)
+        for grasp in grasps
+        for opening in sorted({OPEN, min(OPEN, grasp.width / 2.0 + CLEARANCE)}, reverse=True)
+    ]
 
 
 def every_operation(
@@ -166,74 +139,13 @@ def every_operation(
     return list(islice(operations(bench, state, handle, value, np.random.default_rng(0)), count))
 
 
-def _culprits(
-    bench: Workbench,
-    removable: Sequence[str],
-    blockers: Counter[str],
-    frees: Callable[[tuple[str, ...]], bool],
-) -> tuple[str, ...] | None:
-    """Things without which there is a solution; None where none are found.
-
-    One at a time, items first and the most frequent first; then two; then all items together, less
-    those that are not needed for it: so none of them can be left out.
-    """
-    items = [name for name in removable if name in bench.scene.item_index]
-    names = [name for name in blockers if name in removable]
-    names.sort(key=lambda name: (name not in items, -blockers[name], name))
-    for group in (*((name,) for name in names[:_SINGLES]), *combinations(names[:_PAIRED], 2)):
-        if frees(group):
-            return group
-    # What is hit only where others are gone is none of the blockers yet.
-    items = items if len(items) <= _ITEMS else [name for name in names if name in items]
-    if len(items) < 2 or not frees(tuple(items)):
-        return None
-    for name in sorted(items, key=lambda name: blockers[name]):
-        rest = tuple(other for other in items if other != name)
-        if frees(rest):
-            items = list(rest)
-    return tuple(items)
-
-
-def _removable(bench: Workbench, state: State, ways: Sequence[Manipulation]) -> list[str]:
-    """What can be thought away: all but what the hand touches or holds, carriers and the floor."""
-    scene = bench.scene
-    needed = {body.parent for body in scene.bodies}
-    for k, item in enumerate(scene.items):
-        if state.items[k].parent == HAND:
-            needed.add(item.name)
-        else:
-            needed.update((state.items[k].parent, *supports(bench, state, k)))
-    for way in ways:
-        for step in way.steps:
-            needed.update(name for pair in step.allowed for name in pair)
-    low = bench.kernel.constant_pairs("base")  # what the base drives over
-    needed.update(name for pair in low for name in pair)
-    names = [item.name for item in scene.items] + [body.name for body in scene.bodies]
-    return [name for name in names if name not in needed]
-
-
-def cleared(
-    bench: Workbench, state: State, ways: Sequence[Manipulation], names: Sequence[str]
-) -> tuple[Workbench, State, list[Manipulation]]:
-    """The same manipulations in a world without some items and bodies."""
-    index = bench.scene.item_index
-    items = [index[name] for name in names if name in index]
-    bodies = [name for name in names if name not in index]
-    found = []
-    for way in ways:
-        steps = (
-            replace(step, state=without(step.state, items)) if isinstance(step, Line) else step
-            for step in way.steps
-        )
-        found.append(replace(way, steps=tuple(steps)))
-    return bench.without(bodies) if bodies else bench, without(state, items), found
-
-
 @dataclass
 class Outcome:
     """What a grid holds.
 
     Attributes:
+        pairs: of a grasp and a base pose, looked at.
+        without_room: ways in which the hand alone overlaps something, wherever the base stands.
         bases: base poses in the grid. free: those where the robot finds room, the arm folded.
         kinematic: pairs of a manipulation and a base pose from which the arm reaches its contact.
         in_collision: arm configurations at contacts that touch what they must not.
@@ -243,6 +155,8 @@ class Outcome:
         blockers: what is in the way, how often.
     """
 
+    pairs: int = 0
+    without_room: int = 0
     bases: int = 0
     free: int = 0
     kinematic: int = 0
@@ -254,7 +168,7 @@ class Outcome:
 
     def counts(self) -> dict[str, int]:
         """The figures for a certificate."""
-        names = ("bases", "free", "kinematic", "in_collision", "followed")
+        names = ("pairs", "without_room", "bases", "free", "kinematic", "in_collision", "followed")
         return {name: int(getattr(self, name)) for name in names}
 
 
@@ -274,7 +188,15 @@ def search_grid(
     found.free = int(free.sum())
     q7 = np.linspace(LIMITS.lower[6] + _INSET, LIMITS.upper[6] - _INSET, grid.joint7)
     tally = Tally()
-    for way in ways:
+    seen: set[bytes] = set()
+    for way, hit in zip(ways, _overlapped(bench, state, ways), strict=True):
+        if way.contact.tobytes() not in seen:
+            seen.add(way.contact.tobytes())
+            found.pairs += len(bases)
+        if hit is not None:
+            found.without_room += 1
+            found.blockers[hit] += len(bases)
+            continue
         near = np.flatnonzero(_in_ring(bench, way, bases))
         reached = near[reachable_bases(way.contact, bases[near], spec, q7)] if len(near) else near
         found.kinematic += len(reached)
@@ -326,6 +248,23 @@ def _try(
         if run_through(bench, way, bases[owner[k]], arms[k], tally) is not None:
             found.solved = True
             return
+
+
+def _overlapped(bench: Workbench, state: State, ways: Sequence[Manipulation]) -> list[str | None]:
+    """For each manipulation something that the hand overlaps in contact; None for nothing."""
+    X_HT = transform(None, bench.robot.p_HT)
+    found: list[str | None] = [None] * len(ways)
+    for opening in sorted({way.opening for way in ways}):
+        rows = [k for k, way in enumerate(ways) if way.opening == opening]
+        touched = next(
+            n for p in ways[rows[0]].first.allowed for n in p if n not in bench.robot.links
+        )
+        X_WT = np.array([ways[k].contact @ X_HT for k in rows])
+        others = standing(bench, state, (), around(bench.robot, X_WT[:, :3, 3]))
+        names = in_the_way(bench.robot, others, touched, X_WT, opening)
+        for k, name in zip(rows, names, strict=True):
+            found[k] = name
+    return found
 
 
 def _hand_hits(bench: Workbench, way: Manipulation, base: Array, q7: Array) -> set[str]:

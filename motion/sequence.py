@@ -1,0 +1,65 @@
+"""Motions one after another: each must fit the robot, and begin where the one before it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from galley.domain.frames import Array
+from galley.domain.scene.model import Scene
+from galley.domain.state import State
+from galley.motion.effects import effects
+from galley.motion.motion import Motion
+from galley.robots.model import RobotModel
+
+_GAP = 1e-3  # m or rad between a motion's start and where the one before it ended
+
+
+def states_along(
+    scene: Scene, robot: RobotModel, motions: Sequence[Motion], state: State
+) -> tuple[State, ...]:
+    """Where each motion begins when they run one after another from ``state``.
+
+    What is attached is in the hand by then.
+
+    Raises:
+        ValueError: one does not fit: its group or its joints, numbers that are not finite, what it
+            moves along, its trajectory beside its path, or where it begins; with its index.
+    """
+    found = []
+    known = {"item": scene.item_index, "joint": scene.joint_index}
+    for k, motion in enumerate(motions):
+        for attachment in motion.attachments:
+            if attachment.name not in known.get(attachment.kind, {}):
+                what = f"motion {k} moves '{attachment.name}', which {scene.source} does not have"
+                raise ValueError(what)
+    for k, motion in enumerate(motions):
+        path, trajectory = motion.path, motion.trajectory
+        try:
+            size, where = robot.group(motion.group).size, robot.slice(motion.group)
+        except KeyError as error:
+            raise ValueError(f"motion {k}: {error.args[0]}") from None
+        for what, joints in (
+            ("waypoints", path.waypoints.shape[1]),
+            ("a trajectory", trajectory.coefficients.shape[2]),
+        ):
+            if joints != size:
+                group = f"'{motion.group}' has {size}"
+                raise ValueError(f"motion {k} has {what} of {joints} joints, {group}")
+        if not np.isfinite(path.waypoints).all():
+            raise ValueError(f"motion {k} has waypoints that are not finite")
+        if not _near(trajectory.start, path.start) or not _near(trajectory.end, path.end):
+            raise ValueError(f"motion {k}: its trajectory does not follow its waypoints")
+        if not _near(trajectory.start, state.q[where]):
+            raise ValueError(
+                f"motion {k} does not begin where the robot is by then in {scene.source}"
+            )
+        model = effects(scene, robot, motion, state)
+        found.append(model.state)
+        state = model.at(path.end)
+    return tuple(found)
+
+
+def _near(a: Array, b: Array) -> bool:
+    return bool(np.abs(a - b).max() <= _GAP)

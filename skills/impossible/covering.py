@@ -1,0 +1,261 @@
+"""Proof that no grasp of a continuous family is possible: the hand alone, cell by cell.
+
+A cell is a range of turns, leans and grasp centres of one ``Fan``. It is ruled out as a whole where
+the wrist is out of the arm's reach from all stances, or where a part of the hand, in the middle of
+the cell, overlaps something deeper than any of its points can move within the cell. Cells that are
+not ruled out are halved. One whose middle is in reach and overlaps nothing ends the proof.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.frames import Array, inverse, transform
+from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.domain.scene.model import Binding, Stance
+from galley.domain.state import State, item_pose
+from galley.reachability.stances import wrist_shortfall
+from galley.robots.panda.ik import DF
+from galley.robots.panda.kinematics import X_FH
+from galley.skills.manipulation.contacts import supports
+from galley.skills.manipulation.grasps import Fan, fans
+from galley.skills.manipulation.hand import Part, around, hand_parts, overlaps, standing
+from galley.skills.solving.workbench import Workbench
+
+CELLS = 8_000  # looked at before the answer is "not proven"
+_BATCH = 256  # cells looked at together
+_FINEST = 0.0005  # m that the hand moves within a cell that is not halved any more
+_LEAN = np.pi / 3  # rad, how far the hand may lean either way that takes a handle
+_UNTURNED = np.diag([-1.0, 1.0, -1.0])  # R_FT of a grasp that leans by 0
+
+
+@dataclass(frozen=True)
+class Family:
+    """Grasps of one fan that are to be ruled out.
+
+    Attributes:
+        fan: the grasps. X_WO: pose (4, 4) of what they hold.
+        moves: what the hand must be able to do with it, as displacements (4, 4) in the world: each
+            grasp must be possible after each of them. The first is none.
+        carried: names of what moves along.
+    """
+
+    fan: Fan
+    X_WO: Array
+    moves: tuple[Array, ...] = (np.eye(4),)
+    carried: frozenset[str] = frozenset()
+
+    def as_json(self) -> dict[str, Any]:
+        """The ranges, for a certificate."""
+        return {
+            "closing": (self.X_WO[:3, :3] @ self.fan.R_IF[:, 1]).tolist(),
+            "width_m": self.fan.width,
+            "lean_rad": list(self.fan.lean),
+            "turn_rad": [0.0, self.fan.turn],
+            "centre_within_m": list(self.fan.half),
+        }
+
+
+def every_grasp(bench: Workbench, state: State, index: int) -> list[Family]:
+    """All grasps of an item as it stands or lies: its fans, or each grasp of a list of its own."""
+    item, X_WI = bench.scene.items[index], item_pose(bench.scene, state, index, np.eye(4))
+    listed = [
+        Family(
+            Fan(g.X_IT[:3, :3] @ _UNTURNED, (0.0, 0.0), (0.0, 0.0), 0.0, g.width),
+            X_WI @ transform(None, g.X_IT[:3, 3]),
+        )
+        for g in item.grasps
+    ]
+    return listed or [Family(fan, X_WI) for fan in fans(item, X_WI)]
+
+
+def every_hold(bench: Workbench, state: State, binding: Binding, value: float) -> list[Family]:
+    """All ways to hold a handle within its span and to bring its joint to ``value`` (m or rad)."""
+    assert binding.handle is not None
+    scene = bench.scene
+    handle = scene.handle(binding.handle)
+    joint = scene.joint(handle.joint)
+    start = float(state.scene_q[scene.joint_index[joint.name]])
+    X_WO = scene.body_pose(handle.body, state.scene_q) @ transform(None, handle.point)
+    moves = tuple(joint.motion(share * (value - start)) for share in (0.0, 0.5, 1.0))
+    carried = frozenset(scene.moved_by(joint.name))
+    found = []
+    for way in (1.0, -1.0):
+        y, z = way * handle.closing, -handle.approach
+        R = np.stack([np.cross(y, z), y, z], axis=1)
+        fan = Fan(R, (handle.span, 0.0), (-_LEAN, _LEAN), 0.0, handle.thickness)
+        found.append(Family(fan, X_WO, moves, carried))
+    return found
+
+
+def covered(
+    bench: Workbench,
+    state: State,
+    families: Sequence[Family],
+    stances: Sequence[Stance],
+    what: str,
+    item: str | None = None,
+) -> Failure | None:
+    """Why no grasp of the families is possible from anywhere in the stance sets; None: no proof.
+
+    ``UNREACHABLE``: the wrist stays out of reach. ``BLOCKED``: what the hand overlaps is named.
+
+    Args:
+        what: is done, for the message: ``take the sugar``.
+        item: the name of what is held, if it is an item. Only the fingers may touch it.
+    """
+    if not families or not stances:
+        return None
+    proof = _Proof(bench, state, tuple(stances), item)
+    if not all(proof.rules_out(family) for family in families):
+        return None
+    names = tuple(proof.causes)
+    told = {
+        "kind": "covering",
+        "stances": [stance.name for stance in stances],
+        "family": [family.as_json() for family in families],
+        "cells": proof.cells,
+        "ruled_out": {"out of reach": proof.far, **proof.causes},
+    }
+    cells = f"{proof.cells:,} cells"
+    if not names:
+        return Failure(
+            FailureKind.UNREACHABLE,
+            f"the arm is too short to {what}: the wrist of every grasp stays at least "
+            f"{proof.shortfall:.2f} m out of reach (shown for all in {cells})",
+            () if item is None else (item,),
+            {"shortfall_m": proof.shortfall, "cells": float(proof.cells)},
+            told,
+        )
+    least = {item, *(() if item is None else supports(bench, state, bench.scene.item_index[item]))}
+    blockers = tuple(name for name in names if name not in least) or names
+    verb = "is" if len(blockers) == 1 else "are"
+    return Failure(
+        FailureKind.BLOCKED,
+        f"{' and '.join(blockers)} {verb} in the way: the hand has no room to {what}, however it "
+        f"turns and leans (shown for all grasps in {cells})",
+        blockers,
+        {"cells": float(proof.cells)},
+        told,
+    )
+
+
+@dataclass
+class _Proof:
+    """What has been ruled out so far.
+
+    Attributes:
+        cells: looked at. far: of these out of reach. causes: what ruled out the others.
+        shortfall: m, the least by which one of those was out of reach.
+    """
+
+    bench: Workbench
+    state: State
+    stances: tuple[Stance, ...]
+    item: str | None
+    cells: int = 0
+    far: int = 0
+    shortfall: float = np.inf
+    causes: Counter[str] = field(default_factory=Counter)
+
+    def rules_out(self, family: Family) -> bool:
+        """Whether no grasp of the family is possible."""
+        fan = family.fan
+        parts = hand_parts(self.bench.robot, fan.width / 2.0)
+        still = self._about(family)
+        low = np.array([0.0, fan.lean[0], -fan.half[0], -fan.half[1]])
+        high = np.array([fan.turn, fan.lean[1], *fan.half])
+        rows = np.array([[low + high, high - low]]) / 2.0  # middles and half sizes (n, 2, 4)
+        while len(rows):
+            batch, rows = rows[-_BATCH:], rows[:-_BATCH]
+            self.cells += len(batch)
+            left = self._left(family, parts, still, batch)
+            if left is None or self.cells > CELLS:
+                return False
+            rows = np.concatenate([rows, left])
+        return True
+
+    def _about(self, family: Family) -> list[Part]:
+        """What stands near enough; the item and what it stands on first: they say least."""
+        at = np.array([(move @ family.X_WO)[:3, 3] for move in family.moves])
+        reach = np.array([[-1.0], [1.0]]) * float(np.hypot(*family.fan.half))
+        about = around(self.bench.robot, at) + reach
+        found = standing(self.bench, self.state, family.carried, about)
+        index = self.bench.scene.item_index
+        under = () if self.item is None else supports(self.bench, self.state, index[self.item])
+        return sorted(found, key=lambda p: (p.name != self.item, p.name not in under))
+
+    def _left(
+        self, family: Family, parts: Sequence[Part], still: Sequence[Part], cells: Array
+    ) -> Array | None:
+        """The halves of the cells (n, 2, 4) that aren't ruled out; None where one never will be."""
+        fan, middle, half = family.fan, cells[:, 0], cells[:, 1]
+        X_WT = family.X_WO @ fan.poses(middle)
+        # Farthest from the axis about which the fan turns.
+        out = np.abs(middle[:, 2]) + half[:, 2]
+        slide = np.stack([half[:, 2], half[:, 3]], axis=1)
+        open_, beaten = np.ones(len(cells), dtype=bool), np.zeros(len(cells), dtype=bool)
+
+        def travel(far: float, from_axis: float) -> Array:
+            """How far (n, 4) a point may move within each cell, by its coordinates."""
+            return np.column_stack([(out + far) * half[:, 0], from_axis * half[:, 1], slide])
+
+        def total(moved: Array) -> Array:
+            return moved[:, 0] + moved[:, 1] + np.hypot(moved[:, 2], moved[:, 3])
+
+        for move in family.moves:
+            p_WC, length = self._wrist(move @ X_WT)
+            short = np.min([wrist_shortfall(p_WC, s, self._spec) for s in self.stances], axis=0)
+            spare = short - total(travel(length, length))
+            gone = open_ & (spare > 0.0)
+            if gone.any():
+                self.shortfall = min(self.shortfall, float(spare[gone].min()))
+                self.far += int(gone.sum())
+                open_ &= ~gone
+            beaten |= short > 0.0
+        for other in still:
+            for part in parts:
+                if other.name == self.item and part.name in self.bench.robot.fingers:
+                    continue
+                for move in family.moves:
+                    where = np.flatnonzero(open_)
+                    deep = overlaps(part, move @ X_WT[where], other)
+                    beaten[where] |= deep > 0.0
+                    gone = where[deep > total(travel(*part.far))[where]]
+                    if len(gone):
+                        self.causes[other.name] += len(gone)
+                        open_[gone] = False
+        if (open_ & ~beaten).any():
+            return None
+        longest = max(part.far[0] for part in parts), max(part.far[1] for part in parts)
+        moved = travel(*longest)[open_]
+        if len(moved) and (total(moved) < _FINEST).any():
+            return None
+        return _halved(cells[open_], moved.argmax(axis=1))
+
+    @property
+    def _spec(self) -> MobileBaseSpec:
+        return self.bench.scene.robot.base
+
+    def _wrist(self, X_WT: Array) -> tuple[Array, float]:
+        """The point C (n, 3) about which the wrist lies on a circle, and its way (m) from T."""
+        X_TF = inverse(X_FH @ transform(None, self.bench.robot.p_HT))
+        p_TC = X_TF[:3, 3] - DF * X_TF[:3, 2]
+        return X_WT[:, :3, :3] @ p_TC + X_WT[:, :3, 3], float(np.linalg.norm(p_TC))
+
+
+def _halved(cells: Array, along: NDArray[np.int64]) -> Array:
+    """Each of the cells (n, 2, 4) cut in two along one of its coordinates: (2 n, 2, 4)."""
+    rows = np.arange(len(cells))
+    half = cells[:, 1].copy()
+    half[rows, along] /= 2.0
+    shift = np.zeros_like(half)
+    shift[rows, along] = half[rows, along]
+    return np.concatenate([np.stack([cells[:, 0] + s * shift, half], axis=1) for s in (-1.0, 1.0)])

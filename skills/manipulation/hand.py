@@ -1,0 +1,190 @@
+"""The hand alone, whatever arm carries it: how deep it overlaps what stands, at many poses at once.
+
+The fingers, the palm and the arm's last link are convex polyhedra within those, and so are the
+things that stand.
+So an overlap found is one, by at least that depth; where none is found there may be one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array, inverse, transform
+from galley.domain.meshes import hull
+from galley.domain.scene.model import HAND
+from galley.domain.state import State, item_pose
+from galley.robots.model import RobotModel
+from galley.robots.urdf_reader import link_shapes, read_tree
+from galley.skills.manipulation.grasps import OPENING
+from galley.skills.solving.polyhedra import Polyhedron, of_hull, polyhedron, unposed
+from galley.skills.solving.workbench import Workbench
+from galley.worlds.solids import of_link_shape
+
+_CORNERS = 40  # a body with more is a polyhedron of fewer, within it
+_ROOM = 4_000_000  # numbers in one intermediate array
+_WAYS = np.array([way for way in product((-1, 0, 1), repeat=3) if any(way)], dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A convex piece of the hand, or of what stands.
+
+    Attributes:
+        name: of the link, body or item.
+        solid: in the grasp frame T of the hand, or in the world.
+        centre: (3,), of a ball around it. radius: of that ball, metres.
+        far: how far (m) its points lie at most from the origin, and from the y axis.
+    """
+
+    name: str
+    solid: Polyhedron
+    centre: Array
+    radius: float
+    far: tuple[float, float]
+
+
+def _part(name: str, solid: Polyhedron) -> Part:
+    if len(solid.vertices) > _CORNERS and len(solid.normals) > _CORNERS:
+        v = solid.vertices
+        solid = of_hull(hull(v[np.unique((v @ _WAYS.T).argmax(axis=0))]))
+    v = solid.vertices
+    centre = 0.5 * (v.min(axis=0) + v.max(axis=0))
+    radius = float(np.linalg.norm(v - centre, axis=1).max())
+    far = float(np.linalg.norm(v, axis=1).max()), float(np.hypot(v[:, 0], v[:, 2]).max())
+    return Part(name, solid, centre, radius, far)
+
+
+def hand_parts(robot: RobotModel, opening: float) -> tuple[Part, ...]:
+    """The fingers, each ``opening`` (m) from the middle, the palm and the links rigid with it.
+
+    In the grasp frame T.
+    """
+    q = np.zeros(robot.size)
+    q[robot.slice("fingers")] = opening
+    p_HT = tuple(float(v) for v in robot.p_HT)
+    return _hand(robot.urdf, robot.joints, robot.palm, robot.fingers, p_HT, tuple(q))
+
+
+@lru_cache(maxsize=64)
+def _hand(
+    urdf: str,
+    joints: tuple[str, ...],
+    palm: str,
+    fingers: tuple[str, ...],
+    p_HT: tuple[float, ...],
+    q: tuple[float, ...],
+) -> tuple[Part, ...]:
+    tree, at = read_tree(urdf, joints), np.array(q)
+    X_TW = inverse(tree.link_pose(palm, at) @ transform(None, p_HT))
+    found = []
+    carrier = tree.link(palm)[0]
+    for shape in link_shapes(urdf):
+        if shape.link in fingers or tree.link(shape.link)[0] == carrier:
+            solid = of_link_shape(shape, X_TW @ tree.link_pose(shape.link, at) @ shape.X_LS)
+            found.append(_part(shape.link, unposed(solid).moved(solid.X)))
+    return tuple(found)
+
+
+def standing(
+    bench: Workbench, state: State, but: Collection[str] = (), about: Array | None = None
+) -> list[Part]:
+    """What stands in a State, in the world: furniture and items that are not in the hand.
+
+    Args:
+        but: names of bodies and items that are left out.
+        about: lowest and highest corner (2, 3) of a box; what lies outside is left out.
+    """
+    scene, found = bench.scene, []
+    things = [(b.name, b.shapes, scene.body_pose(b.name, state.scene_q)) for b in scene.bodies]
+    for k, item in enumerate(scene.items):
+        if state.items[k].parent != HAND:
+            things.append((item.name, item.shapes, item_pose(scene, state, k, np.eye(4))))
+    for name, shapes, X_WB in things:
+        for shape in shapes:
+            if name in but or not shape.collision:
+                continue
+            if about is not None and shape.kind != "mesh":
+                low, high = shape.bounds(X_WB)
+                if (low > about[1]).any() or (high < about[0]).any():
+                    continue
+            found.append(_part(name, polyhedron(shape).moved(X_WB)))
+    return found
+
+
+def overlaps(part: Part, X_WT: Array, other: Part) -> Array:
+    """How deep (m) a part of the hand at poses X_WT (n, 4, 4) overlaps another: (n,).
+
+    The least distance that either must be pushed to be apart; 0 where they are apart.
+    """
+    found = np.zeros(len(X_WT))
+    low, high = other.solid.box
+    at = X_WT[:, :3, :3] @ part.centre + X_WT[:, :3, 3]
+    near = np.flatnonzero(np.linalg.norm(at - np.clip(at, low, high), axis=1) < part.radius)
+    a, b = part.solid, other.solid
+    size = len(a.edges) * len(b.edges) + len(a.normals) + len(b.normals)
+    step = max(1, _ROOM // (size * (len(a.vertices) + len(b.vertices))))
+    for begin in range(0, len(near), step):
+        rows = near[begin : begin + step]
+        found[rows] = _depths(a, X_WT[rows], b)
+    return found
+
+
+def _depths(a: Polyhedron, X: Array, b: Polyhedron) -> Array:
+    """Of two polyhedra, ``a`` at poses X (n, 4, 4): all in the frame of ``a``."""
+    R = X[:, :3, :3]
+    shift = np.einsum("ni,nij->nj", X[:, :3, 3], R)
+    vertices = (b.vertices @ R - shift[:, None]).transpose(0, 2, 1)
+
+    def least(axes: Array, rows: NDArray[np.int64]) -> Array:
+        """The least overlap along some axes (n, m, 3)."""
+        on_a, on_b = axes @ a.vertices.T, axes @ vertices[rows]
+        ahead, behind = on_a.max(axis=2) - on_b.min(axis=2), on_b.max(axis=2) - on_a.min(axis=2)
+        return np.asarray(np.minimum(ahead, behind).min(axis=1))
+
+    everyone = np.arange(len(X))
+    own = np.broadcast_to(a.normals, (len(X), *a.normals.shape))
+    found = least(np.concatenate([own, b.normals @ R], axis=1), everyone)
+    rows = np.flatnonzero(found > 0.0)  # most are told apart by a face
+    if len(rows):
+        crossed = np.cross(a.edges[None, :, None], (b.edges @ R[rows])[:, None])
+        crossed = crossed.reshape(len(rows), -1, 3)
+        length = np.linalg.norm(crossed, axis=2, keepdims=True)
+        # Parallel edges give no direction; a face's normal stands for them.
+        axes = np.where(length < 1e-6, a.normals[0], crossed / np.maximum(length, 1e-12))
+        found[rows] = np.minimum(found[rows], least(axes, rows))
+    return np.maximum(0.0, found)
+
+
+def in_the_way(
+    robot: RobotModel, others: Sequence[Part], touched: str, X_WT: Array, opening: float
+) -> list[str | None]:
+    """For each of the hand's poses X_WT (n, 4, 4): something that it overlaps; None for nothing.
+
+    The fingers may touch the body or item named ``touched``, nothing else may.
+
+    Args:
+        others: what stands, as ``standing`` gives it.
+    """
+    found: list[str | None] = [None] * len(X_WT)
+    free = np.arange(len(X_WT))
+    for other in others:
+        for part in hand_parts(robot, opening):
+            if other.name == touched and part.name in robot.fingers:
+                continue
+            hit = overlaps(part, X_WT[free], other) > 0.0
+            for k in free[hit]:
+                found[k] = other.name
+            free = free[~hit]
+    return found
+
+
+def around(robot: RobotModel, p_WT: Array) -> Array:
+    """A box (2, 3) that holds every hand with its grasp centre at one of the points (n, 3)."""
+    reach = max(part.far[0] for part in hand_parts(robot, 0.5 * OPENING))
+    return np.array([p_WT.min(axis=0) - reach, p_WT.max(axis=0) + reach])

@@ -1,0 +1,194 @@
+"""Files that are no logs, or hardly: refused in one line that names file and column, and soon."""
+
+import json
+import shutil
+import time
+
+import numpy as np
+import pytest
+
+from galley.cli import main
+from galley.domain.log import Log
+from galley.tests.effort import quick_first
+from galley.tests.validation.mutations import part
+
+
+@pytest.fixture(scope="module")
+def columns(good, tmp_path_factory):
+    """Of a few motions."""
+    file = tmp_path_factory.mktemp("short") / "states.npz"
+    part(good, 0, 3).save(file)
+    with np.load(file) as data:
+        return {name: data[name] for name in data.files}
+
+
+@pytest.fixture
+def folder(run_folder, tmp_path, columns):
+    """A run's folder, its log cut short."""
+    shutil.copytree(run_folder, tmp_path / "run")
+    np.savez_compressed(tmp_path / "run" / "states.npz", **columns)
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def check(folder, columns, capsys):
+    """``check(**columns)``: exit status and stderr of a run in whose log these are replaced."""
+
+    def run(**changed):
+        left = {k: v for k, v in (columns | changed).items() if v is not None}
+        np.savez_compressed(folder / "states.npz", **left)
+        status = main(["check", str(folder)])
+        return status, capsys.readouterr().err
+
+    return run
+
+
+def refused(answer, *words):
+    status, err = answer
+    assert status == 2
+    assert "Traceback" not in err
+    assert len(err.strip().splitlines()) <= 3
+    assert "states.npz" in err
+    for word in words:
+        assert word in err
+
+
+@pytest.mark.parametrize("name", quick_first(6, sorted(Log.__dataclass_fields__)))
+def test_a_column_of_another_type_shape_or_none_is_named(check, columns, name):
+    good = columns[name]
+    text = good.dtype.kind == "U"
+    strange = [
+        None,
+        np.ones(good.shape) if text else np.full(good.shape, "x"),
+        np.asarray(good)[None],
+        np.full(good.shape, 1j),
+        np.array([{}], dtype=object),
+    ]
+    if not text:
+        strange.append(np.full(good.shape, True))
+    for values in strange:
+        refused(check(**{name: values}), name)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("q", lambda q: q[:, :-1]),
+        ("q", lambda q: q[:-1]),
+        ("items", lambda items: items[:, :1]),
+        ("velocity", lambda velocity: np.zeros((0, 12))),
+        ("ends", lambda ends: ends[:-1]),
+        ("contact_pair", lambda pair: pair[:-1]),
+        ("contact_pair", lambda pair: pair + 10**6),
+        ("contact_step", lambda step: step - 1),
+        ("held", lambda held: held + 50),
+        ("motion", lambda motion: motion - 10**12),
+        ("declared", lambda rows: np.array([["-1", "a", "b"]])),
+        ("names", lambda names: names[:0]),
+        ("period", lambda period: np.array(1e-300)),
+        ("period", lambda period: np.array(-1.0)),
+    ],
+)
+def test_a_column_that_does_not_fit_is_named(check, columns, name, change):
+    answer = check(**{name: change(columns[name])})
+    refused(answer)
+    assert name in answer[1] or name in ("declared", "names")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("q", 1e7),
+        ("q", 3e5),
+        ("scene_q", -3e5),
+        ("items", 3e5),
+        ("items", np.inf),
+        ("velocity", -1e300),
+    ],
+)
+def test_one_number_out_of_this_world_costs_no_time(check, columns, name, value):
+    values = columns[name].copy()
+    values.reshape(len(values), -1)[100, 0] = value
+    began = time.process_time()
+    status, err = check(**{name: values})
+    assert time.process_time() - began < 20.0
+    assert status in (1, 2)
+    if not abs(value) < 1e6:
+        refused((status, err), name)
+
+
+def test_a_small_file_that_unpacks_to_far_more_is_refused(check, columns):
+    refused(check(torque=np.zeros((800_000, 12))), "unpacks to")
+
+
+@pytest.mark.parametrize("depth", quick_first(1, [900, 100, 100_000]))
+@pytest.mark.parametrize(
+    "strange",
+    [
+        {"scene": "HERE"},
+        {"inputs": "HERE"},
+        {"execution": {"facts": "HERE"}},
+        {"execution": None, "plan": "HERE"},
+        {"execution": None, "plan": ["TEXT"]},
+    ],
+    ids=lambda strange: "-".join(strange),
+)
+@pytest.mark.parametrize("more", [(), ("--scene", "kitchen.yaml")], ids=["own", "given"])
+def test_a_report_nested_deeply_is_refused(folder, kitchen_folder, capsys, strange, depth, more):
+    report = json.loads((folder / "report.json").read_text())
+    text = json.dumps({**report, **strange})
+    text = text.replace('"HERE"', "[" * depth + "]" * depth)
+    text = text.replace("TEXT", "(" * depth + ")" * depth)
+    (folder / "report.json").write_text(text)
+    given = [str(kitchen_folder / word) if word.endswith("yaml") else word for word in more]
+    status = main(["check", str(folder), *given])
+    err = capsys.readouterr().err
+    assert "Traceback" not in err
+    if more and "scene" in strange and depth < 100_000:
+        assert status == 1, "the scene that is given takes its place"
+    else:
+        assert status == 2
+        assert "report.json" in err
+
+
+TRAJECTORY = ("group", "phase", "action_index", "attachment", "allowed", "store_version")
+
+
+@pytest.mark.parametrize(
+    "name", quick_first(4, ["3_breaks", "3_coefficients", "3_waypoints", *TRAJECTORY])
+)
+def test_a_strange_column_of_trajectories_is_named(run_folder, tmp_path, capsys, name):
+    folder = tmp_path / "run"
+    shutil.copytree(run_folder, folder)
+    with np.load(folder / "trajectories.npz") as data:
+        columns = {key: data[key] for key in data.files}
+    good = columns[name]
+    text = good.dtype.kind == "U"
+    strange = [
+        np.ones(good.shape) if text else np.full(good.shape, "x"),
+        good[None],
+        good[..., None],
+    ]
+    strange += [np.full(good.shape, 1j), np.array([{}], dtype=object)]
+    strange += [good[:-1]] if good.ndim else []
+    strange += [] if text else [np.full(good.shape, 10**12)]
+    for values in strange:
+        np.savez_compressed(folder / "trajectories.npz", **{**columns, name: values})
+        status = main(["trajectory", str(folder), "--motion", "3", "--no-torques"])
+        err = capsys.readouterr().err
+        if status == 0:  # fewer rows that may touch, say
+            assert values.dtype.kind == good.dtype.kind
+            continue
+        assert status == 2
+        assert "Traceback" not in err
+        assert "trajectories.npz" in err
+
+
+@pytest.mark.parametrize("plan", ["x", {"a": 1}, 3, pytest.param(["x", ["y"]])])
+def test_a_plan_that_is_none_is_refused(run_folder, tmp_path, capsys, plan):
+    folder = tmp_path / "run"
+    shutil.copytree(run_folder, folder)
+    report = json.loads((folder / "report.json").read_text())
+    (folder / "report.json").write_text(json.dumps({**report, "plan": plan}))
+    assert main(["trajectory", str(folder), "--motion", "3", "--no-torques"]) == 2
+    assert "'plan'" in capsys.readouterr().err

@@ -1,4 +1,0 @@
-"""Plots.
-
-- ``comparison``: those of ``galley compare``; ``file``: figures as PNG files
-"""
