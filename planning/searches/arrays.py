@@ -103,7 +103,8 @@ class _SeenStates:
     def masked(self, mask: int) -> list[int]:
         """What ``mask`` leaves of the states, each once."""
         parts = [_distinct(run & np.uint64(mask)) for run in self.runs]
-        return _distinct(np.concatenate(parts)).tolist()  # type: ignore[no-any-return]
+        found: list[int] = _distinct(np.concatenate(parts)).tolist()
+        return found
 
     def unseen(self, states: States) -> States:
         """Those of ``states``, which are sorted, that have not been seen."""
@@ -177,7 +178,8 @@ class Arrays:
         if self.goal is None:
             return []
         states = np.asarray(layer, dtype=np.uint64)
-        return states[_passing(self.goal, states)].tolist()  # type: ignore[no-any-return]
+        found: list[int] = states[_passing(self.goal, states)].tolist()
+        return found
 
     def generated(self) -> int:
         """States stored."""

@@ -53,7 +53,7 @@ class StateSpace:
         writer.line(1, "for s in states:")
         writer.tree(2, self.moves)
         writer.line(2, "pass")
-        return _compiled(writer.lines, "expand")  # type: ignore[no-any-return]
+        return _compiled(writer.lines, "expand")
 
     @cached_property
     def successors(self) -> Callable[[int], list[tuple[int, int]]]:
@@ -67,19 +67,19 @@ class StateSpace:
         writer.line(1, "add = found.append")
         writer.tree(1, self.moves)
         writer.line(1, "return found")
-        return _compiled(writer.lines, "successors")  # type: ignore[no-any-return]
+        return _compiled(writer.lines, "successors")
 
     @cached_property
     def is_goal(self) -> Callable[[int], bool]:
         """Whether a state is a goal state."""
         lines = [f"def is_goal(s): return {self._goal_expression()}"]
-        return _compiled(lines, "is_goal")  # type: ignore[no-any-return]
+        return _compiled(lines, "is_goal")
 
     @cached_property
     def goals_among(self) -> Callable[[Iterable[int]], list[int]]:
         """Those of some states that are goal states."""
         lines = [f"def goals(states): return [s for s in states if {self._goal_expression()}]"]
-        return _compiled(lines, "goals")  # type: ignore[no-any-return]
+        return _compiled(lines, "goals")
 
     def _goal_expression(self) -> str:
         return "False" if self.goal is None else _expression(self.goal) or "True"
@@ -181,9 +181,9 @@ def split(moves: Sequence[Move], field: int) -> tuple[dict[int, list[Move]], lis
     return branches, others
 
 
-def _compiled(lines: list[str], name: str) -> Any:
+def _compiled(lines: list[str], name: str) -> Callable[..., Any]:
     # Only numbers go into the source: no name from a file ever does.
-    scope: dict[str, Any] = {}
+    scope: dict[str, Callable[..., Any]] = {}
     exec(compile("\n".join(lines), f"<galley {name}>", "exec"), scope)
     return scope[name]
 

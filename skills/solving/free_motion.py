@@ -7,6 +7,7 @@ is proven by ``proof``.
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from dataclasses import replace
 
 import numpy as np
@@ -87,7 +88,7 @@ def free_motion(
     return Motion(action_index, phase, group, path, trajectory, held, allowed, record=record)
 
 
-class Finder:
+class Finder(ABC):
     """Searches one joint group's space in one State, its edges ``finer`` than the space's."""
 
     def __init__(
@@ -102,25 +103,25 @@ class Finder:
         self.allowed = grip(bench, state)
         self.prepare(finer)
 
+    @abstractmethod
     def prepare(self, finer: float) -> None:
         """What the searches need."""
-        raise NotImplementedError
 
+    @abstractmethod
     def search(self, start: Array, goals: Array) -> tuple[Path | Failure, str]:
         """A raw path from start (k,) to one of goals (m, k), and the name of the planner."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
         """The seed's RRT, into the region or, with None, to one of goals (m, k)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def shortcut(self, path: Path) -> Path:
         """A path with the same ends, never longer."""
-        raise NotImplementedError
 
+    @abstractmethod
     def free(self, path: Path) -> bool:
         """Whether the path's sampled states are free."""
-        raise NotImplementedError
 
     def by_region(self, start: Array, goals: Array) -> Path | Failure:
         """The RRT's path about the hand's pose at the first goal, and to one of goals (m, k).

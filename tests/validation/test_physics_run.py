@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from galley.domain.log import Log
 from galley.tests.validation.mutations import FAMILIES, changed, kinds, part, words
 from galley.tests.validation.test_mutated_logs import mutate
 from galley.validation import validate_run
@@ -14,20 +13,15 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def whole(physics_run):
-    return Log.load(physics_run.folder / "states.npz")
-
-
-@pytest.fixture(scope="module")
-def carried(whole):
-    names = [str(m) for m in whole.motions]
+def carried(forced):
+    names = [str(m) for m in forced.motions]
     first = next(k for k, name in enumerate(names) if name.startswith("(pick sugar"))
     last = max(k for k, name in enumerate(names) if name.startswith("(place sugar"))
-    return part(whole, first, last)
+    return part(forced, first, last)
 
 
-def test_a_run_under_physics_passes_and_reaches_its_goal(kitchen, whole, goal):
-    found = validate_run(kitchen, whole, goal)
+def test_a_run_under_physics_passes_and_reaches_its_goal(kitchen, forced, goal):
+    found = validate_run(kitchen, forced, goal)
     assert found.passed, words(found)
     assert found.goal_reached
     assert found.torques == "recorded"

@@ -267,7 +267,7 @@ def _of(fan, grasp):
 
 @settings(max_examples=examples(200), deadline=None)
 @given(
-    side=st.floats(0.0765, 0.0795),
+    side=st.floats(0.0765, 0.079),
     other=st.floats(0.079, 0.2),
     high=st.floats(0.04, 0.2),
     x=st.booleans(),
