@@ -14,7 +14,6 @@ from typing import Any
 from numba import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
-from numba.core.dispatcher import Dispatcher
 from numba.core.types.functions import BaseFunction
 
 
@@ -55,14 +54,15 @@ class _Whole(JITCodeLibrary):  # type: ignore[misc]
         module.data_layout = self._codegen._data_layout
 
     def finalize(self) -> None:
+        entry: Any = self
         found: dict[Any, None] = {}
-        rest = list(self._linking_libraries)
+        rest = list(entry._linking_libraries)
         while rest:
             library = rest.pop()
             if library not in found:
                 found[library] = None
                 rest += library._linking_libraries
-        self._linking_libraries = list(found)
+        entry._linking_libraries = list(found)
         super().finalize()
 
     def _optimize_final_module(self) -> None:
@@ -75,7 +75,8 @@ class _Whole(JITCodeLibrary):  # type: ignore[misc]
 _BUILTIN = ("_operator", "builtins", "math")
 _PLAIN = (types.Number, types.Boolean, types.Array)
 _known: dict[Any, Any] = {}  # result types of operators and functions of numbers and arrays
-_resolve = BaseFunction.get_call_type
+_Function: Any = BaseFunction
+_resolve = _Function.get_call_type
 
 
 def _remembered(function: Any, context: Any, args: Any, kws: Any) -> Any:
@@ -99,11 +100,11 @@ class _Pipeline(Compiler):  # type: ignore[misc]
         return super().define_pipelines()
 
     def _compile_core(self) -> Any:
-        before, BaseFunction.get_call_type = BaseFunction.get_call_type, _remembered
+        before, _Function.get_call_type = _Function.get_call_type, _remembered
         try:
             return super()._compile_core()
         finally:
-            BaseFunction.get_call_type = before
+            _Function.get_call_type = before
 
 
 class PartPipeline(_Pipeline):
@@ -118,7 +119,7 @@ class WholePipeline(_Pipeline):
     kind = _Whole
 
 
-def seen_as(entry: Dispatcher, part: Dispatcher) -> None:
+def seen_as(entry: Any, part: Any) -> None:
     """Have compiled code that calls ``entry`` take in ``part``, the same function.
 
     For plain integers: by itself Numba would compile it anew for each that is written out in a

@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from galley.compiled.jit import digest
+
 # Compiles what forward and inverse kinematics need, and prints numbers that come of it.
 _SCRIPT = """
 import hashlib
@@ -25,9 +27,9 @@ print("numbers", len(found), hashlib.sha256(found.tobytes()).hexdigest())
 """
 
 
-def started(folder):
+def started(folder, script=_SCRIPT):
     return subprocess.Popen(
-        [sys.executable, "-c", _SCRIPT],
+        [sys.executable, "-c", script],
         env=os.environ | {"NUMBA_CACHE_DIR": str(folder)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -97,12 +99,15 @@ def test_where_nothing_can_be_written_it_compiles_in_memory_and_says_so(tmp_path
 
 
 def test_a_child_that_fails_is_made_up_for(tmp_path, compiled):
-    """The folder is there but holds a file where Numba wants a folder."""
-    from galley.compiled import jit
+    broken = "from galley.compiled import build; build._CHILD = 'raise MemoryError(1)'"
+    out, said = ended(started(tmp_path, broken + _SCRIPT))
+    assert "compiling in memory, in this process only: MemoryError: 1" in said
+    assert int(out[0].split()[-1]) > 0
+    assert out[1] == compiled[1][0][0][1]
 
-    place = tmp_path / f"galley-{jit.digest()}"
-    place.mkdir()
-    (place / "robots.panda.ik_kernel").write_text("")
+
+def test_something_in_the_lock_s_place_is_made_up_for(tmp_path, compiled):
+    (tmp_path / f"galley-{digest()}" / "lock").mkdir(parents=True)
     out, said = ended(started(tmp_path))
-    assert any("compiling in memory" in line for line in said)
+    assert any("in memory" in line and "lock" in line for line in said)
     assert out[1] == compiled[1][0][0][1]
