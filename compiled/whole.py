@@ -9,6 +9,7 @@ process has loaded.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from numba import types
@@ -28,6 +29,24 @@ class _NoEnvironment:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._codegen, name)
+
+
+def _callers_first(library: Any) -> Iterator[Any]:
+    """A library and all that it links, each before what it links itself.
+
+    LLVM leaves out a function that nothing refers to when its module is linked.
+    """
+    seen, finished = set(), []
+
+    def visit(library: Any) -> None:
+        seen.add(library)
+        for each in library._linking_libraries:
+            if each not in seen:
+                visit(each)
+        finished.append(library)
+
+    visit(library)
+    return reversed(finished)
 
 
 class _Part(JITCodeLibrary):  # type: ignore[misc]
@@ -55,14 +74,7 @@ class _Whole(JITCodeLibrary):  # type: ignore[misc]
 
     def finalize(self) -> None:
         entry: Any = self
-        found: dict[Any, None] = {}
-        rest = list(entry._linking_libraries)
-        while rest:
-            library = rest.pop()
-            if library not in found:
-                found[library] = None
-                rest += library._linking_libraries
-        entry._linking_libraries = list(found)
+        entry._linking_libraries = list(_callers_first(self))[1:]
         super().finalize()
 
     def _optimize_final_module(self) -> None:
