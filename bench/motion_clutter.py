@@ -14,7 +14,7 @@ from galley.domain.failure import Failure
 from galley.domain.frames import Array, frozen, transform
 from galley.domain.scene.model import WORLD, Body, Scene, Shape
 from galley.domain.state import State, initial_state
-from galley.motion.planners.rrt import edge_free
+from galley.motion.planners.rrt import edge_free, joint_space
 from galley.robots.model import RobotModel
 from galley.skills.solving.workbench import Workbench
 from galley.worlds.engines.pybullet_world import PyBulletWorld
@@ -69,12 +69,12 @@ def clutter_queries(scene: Scene, robot: RobotModel, count: int, seed: int = 0) 
     with PyBulletWorld(whole, robot) as world:
         bench = Workbench(whole, robot, world)
         state = initial_state(whole)
-        space, free = bench.space("arm"), bench.free(state, "arm")
+        space, free = joint_space(bench.robot, "arm"), bench.free(state, "arm")
         while len(found) < count:
-            ends = [space.sample(rng) for _ in range(2)]
+            ends = np.array([space.sample(rng) for _ in range(2)])
             if not (free(ends[0]) and free(ends[1])) or edge_free(space, free, *ends):
                 continue
-            path = RRTConnect(iterations=_BUDGET).plan(space, free, *ends, rng)
+            path = RRTConnect(iterations=_BUDGET).plan(space, free, ends[0], ends[1:], rng)
             if not isinstance(path, Failure):
                 start, goal = frozen(ends[0]), frozen(ends[1])
                 found.append(

@@ -35,7 +35,7 @@ from galley.domain.frames import Array, frozen, inverse
 from galley.domain.scene.model import Scene, Stance
 from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, State, initial_state
-from galley.motion.planners.rrt import edge_free
+from galley.motion.planners.rrt import edge_free, joint_space
 from galley.reachability.arm import configurations, joint7_values
 from galley.reachability.stances import sample_stances
 from galley.robots.model import RobotModel
@@ -152,7 +152,7 @@ def _draw(
             options = rng.permutation(options[np.lexsort(options.round(6).T)])[:8]
         q = np.concatenate([base, bench.tucked, state.q[10:]])
         state = state.with_robot(q)
-        space, free = bench.space("arm"), bench.free(state, "arm", grip(bench, state))
+        space, free = joint_space(bench.robot, "arm"), bench.free(state, "arm", grip(bench, state))
         tucked = free(bench.tucked)
         if not tucked and state.held is None:
             continue  # no room for the base
@@ -185,7 +185,7 @@ def _sampled(
 ) -> Array | None:
     """A random free configuration; ``outside``: the hand in front of the furniture."""
     for _ in range(50):
-        arm = bench.space("arm").sample(rng)
+        arm = joint_space(bench.robot, "arm").sample(rng)
         if outside:
             q = np.concatenate([state.q[:3], arm, state.q[10:]])
             if hand_pose(q, bench.scene.robot.base)[0, 3] < _OUTSIDE:

@@ -30,6 +30,7 @@ from galley.domain.state import State, initial_state
 from galley.motion.path import Path
 from galley.motion.planners.compiled_search import SearchOptions
 from galley.motion.planners.planning import search
+from galley.motion.planners.rrt import joint_space
 from galley.reachability.arm import configurations, joint7_values
 from galley.reachability.stances import sample_stances
 from galley.robots.model import RobotModel
@@ -148,7 +149,7 @@ def _straight(bench: Workbench, kind: str, k: int, number: int, seed: int) -> Ca
     poses = None if draw is None else draw(bench, resting, rng)
     while True:
         base, state = rng.uniform(NEAR.lower, NEAR.upper), resting
-        ends = np.array([bench.space("arm").sample(rng) for _ in range(20)])
+        ends = np.array([joint_space(bench.robot, "arm").sample(rng) for _ in range(20)])
         if poses is not None:
             X_WH, state = next(poses)
             found = sample_stances(X_WH @ inverse(X_FH), NEAR, bench.scene.robot.base, 1, rng)
@@ -160,7 +161,7 @@ def _straight(bench: Workbench, kind: str, k: int, number: int, seed: int) -> Ca
             # In an order of their own, whatever the solver's is.
             ends = rng.permutation(ends[np.lexsort(ends.round(6).T)])[:8]
         # From the folded arm or from anywhere, in turns.
-        start = bench.tucked if number % 2 == 0 else bench.space("arm").sample(rng)
+        start = bench.tucked if number % 2 == 0 else joint_space(bench.robot, "arm").sample(rng)
         q = np.concatenate([base, start, state.q[10:]])
         for end in _ends(bench, state.with_robot(q), start, ends):
             name = f"straight-{kind}-{number}"

@@ -36,7 +36,8 @@ def _callers_first(library: Any) -> Iterator[Any]:
 
     LLVM leaves out a function that nothing refers to when its module is linked.
     """
-    seen, finished = set(), []
+    seen: set[Any] = set()
+    finished: list[Any] = []
 
     def visit(library: Any) -> None:
         seen.add(library)
