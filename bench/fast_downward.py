@@ -24,7 +24,7 @@ from itertools import count, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pddl_writer import TOTAL_COST, write_pddl
+from pddl_writer import write_pddl
 from planning_runs import Bench, Result
 from planning_tasks import Case
 
@@ -45,7 +45,14 @@ from galley.domain.pddl.formula import (
     Variable,
     When,
 )
-from galley.domain.pddl.model import ActionSchema, Domain, Function, Predicate, Problem
+from galley.domain.pddl.model import (
+    TOTAL_COST,
+    ActionSchema,
+    Domain,
+    Function,
+    Predicate,
+    Problem,
+)
 from galley.planning import Validation, read_plan, validate_actions
 from galley.planning.checks.semantics import Binding, instantiate
 

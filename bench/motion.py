@@ -94,8 +94,9 @@ def race_all(quick: bool, limit: float) -> Section:
     try:
         runs = race(found, queries, judge, limit)
     finally:
-        for each in (*found, judge):
+        for each in found:
             each.close()
+        judge.close()
     summaries = {name: show(runs, (name,), limit) for name in SETS}
     wrong = objections(runs)
     if wrong:

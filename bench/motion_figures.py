@@ -32,8 +32,9 @@ def growth(
         chosen = [each for each in found if each.name != OMPL_OURS]
         judge = Judge(among, robot)
         runs = race(chosen, queries, judge, limit)
-        for each in (*found, judge):
+        for each in found:
             each.close()
+        judge.close()
         raw[str(count)] = {each.name: _summary(runs, each.name, limit) for each in chosen}
     names = list(next(iter(raw.values())))
     rows = [[name, *(shown(raw[count][name]["median_ms"]) for count in raw)] for name in names]

@@ -28,6 +28,13 @@ _STATES = 16
 _REPEATS = 9
 
 
+SPEEDS = (
+    *("edges", "edges_scene", "edges_open", "edges_alone", "batch", "single", "bullet"),
+    *("batch_free", "single_free", "bullet_free"),
+)
+"""Fields of ``Figures``, in the order in which they are measured."""
+
+
 @dataclass(frozen=True)
 class Figures:
     """What was measured, on one core, by the processor time of one thread.
@@ -105,7 +112,8 @@ def measure(scene: Scene, robot: RobotModel, queries: Sequence[Query], quick: bo
     finally:
         os.sched_setaffinity(0, cores)
     here = [float(each) for each in np.median(rates, axis=0)]
-    return Figures(*here[:2], *empty, *here[2:], tallies, own)
+    speeds = dict(zip(SPEEDS, [*here[:2], *empty, *here[2:]], strict=True))
+    return Figures(**speeds, tallies=tallies, own=own)
 
 
 def random_arms(robot: RobotModel, count: int, rng: np.random.Generator) -> Array:

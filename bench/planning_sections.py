@@ -12,7 +12,8 @@ from planning_runs import Bench, geometric_mean, outcome, ratio, shown, table, w
 from planning_tasks import Case, blocks, gripper, kitchen, logistics
 
 from galley.domain.pddl.reader import read_domain, read_problem
-from galley.planning.checks.validation import GroundAction, validate_actions
+from galley.planning.checks.validation import validate_actions
+from galley.planning.operators import GroundAction
 
 # Tasks of the PDDLGym collection that pyperplan and Fast Downward read, from the smallest to those
 # that take pyperplan seconds.

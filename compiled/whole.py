@@ -9,7 +9,6 @@ process has loaded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from numba import types
@@ -31,7 +30,7 @@ class _NoEnvironment:
         return getattr(self._codegen, name)
 
 
-def _callers_first(library: Any) -> Iterator[Any]:
+def _callers_first(library: Any) -> list[Any]:
     """A library and all that it links, each before what it links itself.
 
     LLVM leaves out a function that nothing refers to when its module is linked.
@@ -47,7 +46,7 @@ def _callers_first(library: Any) -> Iterator[Any]:
         finished.append(library)
 
     visit(library)
-    return reversed(finished)
+    return finished[::-1]
 
 
 class _Part(JITCodeLibrary):  # type: ignore[misc]
@@ -75,7 +74,7 @@ class _Whole(JITCodeLibrary):  # type: ignore[misc]
 
     def finalize(self) -> None:
         entry: Any = self
-        entry._linking_libraries = list(_callers_first(self))[1:]
+        entry._linking_libraries = _callers_first(self)[1:]
         super().finalize()
 
     def _optimize_final_module(self) -> None:
