@@ -88,6 +88,7 @@ def test_a_kill_while_it_compiles_leaves_nothing_in_the_way(tmp_path, compiled):
     assert not torn.exists()
 
 
+@pytest.mark.slow
 def test_where_nothing_can_be_written_it_compiles_in_memory_and_says_so(tmp_path, compiled):
     (tmp_path / "file").write_text("")
     out, said = ended(started(tmp_path / "file" / "below"))
@@ -106,6 +107,7 @@ def test_a_child_that_fails_is_made_up_for(tmp_path, compiled):
     assert out[1] == compiled[1][0][0][1]
 
 
+@pytest.mark.slow
 def test_something_in_the_lock_s_place_is_made_up_for(tmp_path, compiled):
     (tmp_path / f"galley-{digest()}" / "lock").mkdir(parents=True)
     out, said = ended(started(tmp_path))
