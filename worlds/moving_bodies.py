@@ -147,7 +147,7 @@ def _checked(
     attached_bodies: tuple[AttachedBody, ...],
     spheres: int,
 ) -> NDArray[np.uint8]:
-    """Attached bodies against all parts but those they ignore; not against others on the same frame."""
+    """Attached bodies against all parts but those they ignore and those on the same frame."""
     known = len(model.names)
     checked = np.zeros((len(names), len(names)), dtype=np.uint8)
     checked[:known, :known] = model.checked
