@@ -31,13 +31,13 @@ from galley.domain.scene.model import Binding, Scene
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.domain.state import State, initial_state
-from galley.execution.disturbance.faults import Faults, parse_fault
+from galley.execution.disturbance.faults import InjectedFaults, parse_fault
 from galley.execution.disturbance.noise import Noise, stream
 from galley.execution.executor import Executor
 from galley.execution.kinematic import KinematicExecutor
-from galley.execution.loop import Course, Loop
+from galley.execution.monitor import ExecutionMonitor, MotionPlan
 from galley.execution.physics.executor import PhysicsExecutor
-from galley.execution.recovery.going_on import Continuation, UnderWay, go_on
+from galley.execution.recovery.replanning import InterruptedPlan, RecoveryPlan, replan
 from galley.motion.audit import audit
 from galley.motion.motion import FREE, Motion
 from galley.motion.thresholds import THRESHOLDS
@@ -46,8 +46,8 @@ from galley.planning import GroundAction, replay, validate_actions
 from galley.results.report import Report
 from galley.results.run_folder import check_destination, digests, run_folder
 from galley.robots.panda.models import mobile_panda
-from galley.skills import SKILLS, Settings, Skill, Workbench, skill_set
-from galley.skills.solving.finish import finish_all
+from galley.skills import SKILLS, PlanningContext, Settings, Skill, skill_set
+from galley.skills.solving.optimize import optimize_trajectories
 from galley.tamp.binding import bind, check_init, check_skills
 from galley.tamp.goal import GoalJudge
 from galley.tamp.search import Search, Solution
@@ -165,7 +165,7 @@ class _Run:
     problem: Problem
     bindings: Mapping[str, Binding]
     skills: Mapping[str, Skill]
-    faults: Faults | None
+    faults: InjectedFaults | None
     world: PyBulletWorld
     report: Report
     folder: Path
@@ -194,7 +194,7 @@ class _Run:
         if self.options.execute == "none":
             self.report.status = "success"
             return None
-        log, failed = self._execute(Course(found.plan, motions, start, self.facts))
+        log, failed = self._execute(MotionPlan(found.plan, motions, start, self.facts))
         failed = self._judge(log, failed)
         self.report.write(self.folder)
         if self.options.video:
@@ -215,9 +215,9 @@ class _Run:
             optimize=options.optimize,
             l1=options.arrival == "l1",
         )
-        self.bench = Workbench(self.scene, self.world.robot, self.world, settings)
+        self.context = PlanningContext(self.scene, self.world.robot, self.world, settings)
         search = Search(
-            self.bench,
+            self.context,
             self.domain,
             self.problem,
             self.bindings,
@@ -265,7 +265,7 @@ class _Run:
 
     def _finish(self, motions: tuple[Motion, ...], start: State) -> tuple[Motion, ...] | Failure:
         """The final trajectories of motions that begin in ``start``, looked at in Drake."""
-        finished = finish_all(self.bench, motions, start)
+        finished = optimize_trajectories(self.context, motions, start)
         spent = sum(motion.record.optimization_ms for motion in finished) / 1e3
         timing = self.report.timing_s
         timing["optimization"] = timing.get("optimization", 0.0) + spent
@@ -285,7 +285,7 @@ class _Run:
                 )
         return audited
 
-    def _execute(self, course: Course) -> tuple[Log, Failure | None]:
+    def _execute(self, course: MotionPlan) -> tuple[Log, Failure | None]:
         """Run the motions, planning anew where the world is not as planned; keeps the log."""
         options, report = self.options, self.report
         self.listener.stage(f"execution ({options.execute})")
@@ -294,8 +294,8 @@ class _Run:
         try:
             executor = self._executor()
             limits = replace(THRESHOLDS, recoveries=options.recoveries)
-            robot, calls = self.world.robot, (self._go_on, self._finish, self._missing)
-            loop = Loop(executor, self.scene, robot, limits, *calls, self.listener)
+            robot, calls = self.world.robot, (self._replan, self._finish, self._missing)
+            loop = ExecutionMonitor(executor, self.scene, robot, limits, *calls, self.listener)
             try:
                 failed = loop.run(course)
             finally:
@@ -332,12 +332,12 @@ class _Run:
             return FileExecutor(kinematic, scene, robot, self.folder / ROBOT_FILES)
         return kinematic
 
-    def _go_on(self, broken: UnderWay, state: State, number: int) -> Continuation | Failure:
+    def _replan(self, broken: InterruptedPlan, state: State, number: int) -> RecoveryPlan | Failure:
         """How to reach the goal from what is seen."""
         began = time.perf_counter()
         try:
-            return go_on(
-                self.bench,
+            return replan(
+                self.context,
                 self.domain,
                 self.problem,
                 self.bindings,

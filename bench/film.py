@@ -37,7 +37,7 @@ from galley.robots.panda.models import mobile_panda
 from galley.viz.film.camera import film_cameras
 from galley.viz.film.frames import frame_times, sample
 from galley.viz.film.video import CHUNK, film
-from galley.viz.render.meshes import Mesh
+from galley.viz.render.meshes import VisualMesh
 from galley.viz.render.renderer import BACKGROUND, changed_window
 from galley.viz.render.scene_meshes import SceneMeshes
 from galley.viz.render.view import Camera, Image
@@ -119,7 +119,7 @@ class DrakePeer:
         self._poses = np.zeros((0, 4, 4))
         self._picture: Image = np.zeros((height, width, 3), dtype=np.uint8)
 
-    def _add(self, frame: object, mesh: Mesh, path: Path) -> None:
+    def _add(self, frame: object, mesh: VisualMesh, path: Path) -> None:
         """Register a geometry for each colour and texture of a mesh."""
         from PIL import Image as PilImage
         from pydrake import geometry
@@ -189,7 +189,7 @@ class DrakePeer:
         return self._picture
 
 
-def simplified(mesh: Mesh) -> Mesh:
+def simplified(mesh: VisualMesh) -> VisualMesh:
     """A large mesh with about ``_LARGE`` triangles, each in the colour of the nearest old one."""
     if len(mesh.triangles) <= _LARGE:
         return mesh
@@ -209,7 +209,7 @@ def simplified(mesh: Mesh) -> Mesh:
     near = cKDTree(np.hstack([mesh.points, 0.01 * mesh.normals]))
     loose = corners.reshape(-1, 3).astype(np.float64)
     _, at = near.query(np.hstack([loose, 0.01 * np.repeat(flat, 3, axis=0)]))
-    return Mesh(
+    return VisualMesh(
         loose,
         mesh.normals[at],
         np.zeros((len(loose), 2)),

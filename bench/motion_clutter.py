@@ -16,7 +16,7 @@ from galley.domain.scene.model import WORLD, Body, Scene, Shape
 from galley.domain.state import State, initial_state
 from galley.motion.planners.rrt import edge_free, joint_space
 from galley.robots.model import RobotModel
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 BOXES = 10
@@ -67,7 +67,7 @@ def clutter_queries(scene: Scene, robot: RobotModel, count: int, seed: int = 0) 
     rng = np.random.default_rng([seed, 2])
     found: list[Query] = []
     with PyBulletWorld(whole, robot) as world:
-        bench = Workbench(whole, robot, world)
+        bench = PlanningContext(whole, robot, world)
         state = initial_state(whole)
         space, free = joint_space(bench.robot, "arm"), bench.free(state, "arm")
         while len(found) < count:

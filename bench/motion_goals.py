@@ -13,7 +13,7 @@ from galley.domain.state import Placement, State
 from galley.skills.manipulation.contacts import operations, picks, places
 from galley.skills.manipulation.grasps import grasps_of, item_in_hand
 from galley.skills.manipulation.manipulation import shifted
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
 
 Goals = Iterator[tuple[Array, State]]
 """Hand poses X_WH (4, 4), each with the world in which the hand is brought there."""
@@ -23,21 +23,21 @@ OPENING = 0.30  # m, as far as the task pulls it
 _ABOVE_FLOOR = 0.012  # m between a held item and the floor of the drawer
 
 
-def burners(bench: Workbench, state: State, rng: np.random.Generator) -> Goals:
+def burners(bench: PlanningContext, state: State, rng: np.random.Generator) -> Goals:
     """In front of a grasp of an item on the stove, withdrawn by the length of the approach."""
     while True:
         index = int(rng.integers(len(bench.scene.items)))
         yield next(picks(bench, state, index, rng)).steps[0].poses[0], state
 
 
-def handle(bench: Workbench, state: State, rng: np.random.Generator) -> Goals:
+def handle(bench: PlanningContext, state: State, rng: np.random.Generator) -> Goals:
     """In front of the drawer's handle."""
     bar = bench.scene.handle("indigo_drawer_handle_top")
     while True:
         yield next(operations(bench, state, bar, OPENING, rng)).steps[0].poses[0], state
 
 
-def counters(bench: Workbench, state: State, rng: np.random.Generator) -> Goals:
+def counters(bench: PlanningContext, state: State, rng: np.random.Generator) -> Goals:
     """The fingertips 3 to 15 cm above a counter, the hand leaning by up to 30 degrees."""
     while True:
         box = bench.scene.region(str(rng.choice(["hitman_top", "indigo_top"]))).boxes[0]
@@ -45,7 +45,7 @@ def counters(bench: Workbench, state: State, rng: np.random.Generator) -> Goals:
         yield _pointing_down(bench, p, rng, np.pi / 6), state
 
 
-def carries(bench: Workbench, state: State, rng: np.random.Generator) -> Goals:
+def carries(bench: PlanningContext, state: State, rng: np.random.Generator) -> Goals:
     """A held item 5 cm above a place on a counter or on the burners."""
     while True:
         held = _holding(bench, state, int(rng.integers(len(bench.scene.items))), rng)
@@ -53,7 +53,7 @@ def carries(bench: Workbench, state: State, rng: np.random.Generator) -> Goals:
         yield next(places(bench, held, bench.scene.region(name), rng)).steps[0].poses[0], held
 
 
-def drawer(bench: Workbench, state: State, rng: np.random.Generator) -> Goals:
+def drawer(bench: PlanningContext, state: State, rng: np.random.Generator) -> Goals:
     """Fingertips deep in the open drawer, or the can just above its floor, in turns."""
     scene = bench.scene
     scene_q = state.scene_q.copy()
@@ -70,18 +70,18 @@ def drawer(bench: Workbench, state: State, rng: np.random.Generator) -> Goals:
         yield shifted(X_WH, np.array([0.0, 0.0, _ABOVE_FLOOR])), held
 
 
-def hood(bench: Workbench, state: State, rng: np.random.Generator) -> Goals:
+def hood(bench: PlanningContext, state: State, rng: np.random.Generator) -> Goals:
     """Between the hood and the stove, over the back burners; every third time with an item."""
     return _reaching_in(bench, state, rng, ((-0.28, 0.08, 0.97), (-0.05, 0.75, 1.40)))
 
 
-def cabinet(bench: Workbench, state: State, rng: np.random.Generator) -> Goals:
+def cabinet(bench: PlanningContext, state: State, rng: np.random.Generator) -> Goals:
     """Between the left counter and the wall cabinet above; every third time with an item."""
     return _reaching_in(bench, state, rng, ((-0.28, 0.88, 0.98), (-0.06, 1.55, 1.36)))
 
 
 def _reaching_in(
-    bench: Workbench,
+    bench: PlanningContext,
     state: State,
     rng: np.random.Generator,
     box: tuple[tuple[float, float, float], tuple[float, float, float]],
@@ -104,18 +104,20 @@ def _reaching_in(
         yield _hand(bench, R, rng.uniform(*box)), world
 
 
-def _pointing_down(bench: Workbench, p_WT: Array, rng: np.random.Generator, lean: float) -> Array:
+def _pointing_down(
+    bench: PlanningContext, p_WT: Array, rng: np.random.Generator, lean: float
+) -> Array:
     axis = rotation_z(rng.uniform(-np.pi, np.pi)) @ np.array([1.0, 0.0, 0.0])
     down = np.diag([1.0, -1.0, -1.0])
     R = rotation_about(axis, rng.uniform(0.0, lean)) @ rotation_z(rng.uniform(-np.pi, np.pi))
     return _hand(bench, R @ down, p_WT)
 
 
-def _hand(bench: Workbench, R_WH: Array, p_WT: Array) -> Array:
+def _hand(bench: PlanningContext, R_WH: Array, p_WT: Array) -> Array:
     return transform(R_WH, p_WT) @ transform(None, -bench.robot.p_HT)
 
 
-def _holding(bench: Workbench, state: State, index: int, rng: np.random.Generator) -> State:
+def _holding(bench: PlanningContext, state: State, index: int, rng: np.random.Generator) -> State:
     """The world with an item in the hand, by any of its grasps."""
     grasps = grasps_of(bench.scene.items[index])
     grasp = grasps[int(rng.integers(len(grasps)))]

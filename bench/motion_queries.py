@@ -42,8 +42,8 @@ from galley.robots.model import RobotModel
 from galley.robots.panda.kinematics import X_FH
 from galley.robots.panda.mobile import hand_pose
 from galley.robots.panda.models import mobile_panda
-from galley.skills.solving.proof import grip
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
+from galley.skills.solving.proof import holding_contact_pairs
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 KITCHEN = Path(galley.__file__).parent / "domain" / "kitchen" / "kitchen.yaml"
@@ -53,7 +53,7 @@ _NEAR = Stance("near the furniture", frozen([0.45, -1.6, -np.pi]), frozen([1.5, 
 _BUDGET = 6000  # iterations of the planner that shows a query to be solvable: four times the usual
 _OUTSIDE = 0.35  # m, x of the hand before it reaches in
 _FAR = 1.5  # rad between the ends of a query, at least
-Draw = Callable[[Workbench, State, np.random.Generator], Iterator[tuple[Array, State]]]
+Draw = Callable[[PlanningContext, State, np.random.Generator], Iterator[tuple[Array, State]]]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def kitchen_queries(
         queries = tuple(_read(entry) for entry in stored)
     else:
         with PyBulletWorld(scene, robot) as world:
-            queries = tuple(_drawn(Workbench(scene, robot, world), seed, quick))
+            queries = tuple(_drawn(PlanningContext(scene, robot, world), seed, quick))
         (some if quick else kept).write_text(json.dumps([_written(each) for each in queries]))
     return tuple(each for each in queries if _in_quick(each)) if quick else queries
 
@@ -103,7 +103,7 @@ def _in_quick(query: Query) -> bool:
     return int(number) < {"random": 4, "carry": 4}.get(kind, 2 if query.set == KITCHEN_SET else 3)
 
 
-def _drawn(bench: Workbench, seed: int, quick: bool) -> Iterator[Query]:
+def _drawn(bench: PlanningContext, seed: int, quick: bool) -> Iterator[Query]:
     kinds: list[tuple[str, str, int, int, Draw | None]] = [
         (KITCHEN_SET, "burners", 7, 2, goals.burners),
         (KITCHEN_SET, "counters", 7, 2, goals.counters),
@@ -122,7 +122,7 @@ def _drawn(bench: Workbench, seed: int, quick: bool) -> Iterator[Query]:
 
 
 def _draw(
-    bench: Workbench,
+    bench: PlanningContext,
     set_: str,
     name: str,
     draw: Draw | None,
@@ -152,7 +152,10 @@ def _draw(
             options = rng.permutation(options[np.lexsort(options.round(6).T)])[:8]
         q = np.concatenate([base, bench.tucked, state.q[10:]])
         state = state.with_robot(q)
-        space, free = joint_space(bench.robot, "arm"), bench.free(state, "arm", grip(bench, state))
+        space, free = (
+            joint_space(bench.robot, "arm"),
+            bench.free(state, "arm", holding_contact_pairs(bench, state)),
+        )
         tucked = free(bench.tucked)
         if not tucked and state.held is None:
             continue  # no room for the base
@@ -177,7 +180,7 @@ def _draw(
 
 
 def _sampled(
-    bench: Workbench,
+    bench: PlanningContext,
     state: State,
     free: Callable[[Array], bool],
     rng: np.random.Generator,

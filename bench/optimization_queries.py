@@ -35,8 +35,8 @@ from galley.reachability.arm import configurations, joint7_values
 from galley.reachability.stances import sample_stances
 from galley.robots.model import RobotModel
 from galley.robots.panda.kinematics import X_FH
-from galley.skills.solving.proof import grip
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
+from galley.skills.solving.proof import holding_contact_pairs
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.view import View
 
@@ -87,7 +87,7 @@ class Case:
 def arm_cases(scene: Scene, robot: RobotModel, seed: int = 0, quick: bool = False) -> list[Case]:
     """All 60 queries of the arm, or 12 of them."""
     with PyBulletWorld(scene, robot) as world:
-        bench = Workbench(scene, robot, world)
+        bench = PlanningContext(scene, robot, world)
         blocked = [
             case
             for query in kitchen_queries(scene, robot, seed, quick)
@@ -110,7 +110,7 @@ def base_cases(scene: Scene, robot: RobotModel, seed: int = 0, quick: bool = Fal
     found = []
     note("drawing motions of the base")
     with PyBulletWorld(scene, robot) as world:
-        bench = Workbench(scene, robot, world)
+        bench = PlanningContext(scene, robot, world)
         for number in range(3 if quick else 10):
             rng = np.random.default_rng([seed, 200, number])
             case = None
@@ -125,7 +125,7 @@ def _in_turns(cases: list[Case]) -> list[Case]:
     return sorted(cases, key=lambda case: int(case.name.rpartition("-")[2]))
 
 
-def _case(bench: Workbench, query: Query, group: str = "arm", seed: int = 0) -> Case | None:
+def _case(bench: PlanningContext, query: Query, group: str = "arm", seed: int = 0) -> Case | None:
     """With the planner's proven path at its default options, or None where it finds none."""
     view = bench.kernel.view(query.state, group)
     options = SearchOptions(required=0.5 * float(view.query.margins[0]))
@@ -133,7 +133,7 @@ def _case(bench: Workbench, query: Query, group: str = "arm", seed: int = 0) -> 
     return None if isinstance(path, Failure) else Case(query, group, view, path)
 
 
-def _blocked(bench: Workbench, query: Query) -> Case | None:
+def _blocked(bench: PlanningContext, query: Query) -> Case | None:
     case = _case(bench, replace(query, set=BLOCKED))
     if case is None:
         return None
@@ -142,7 +142,7 @@ def _blocked(bench: Workbench, query: Query) -> Case | None:
     return None if free or len(case.path) == 2 else case
 
 
-def _straight(bench: Workbench, kind: str, k: int, number: int, seed: int) -> Case:
+def _straight(bench: PlanningContext, kind: str, k: int, number: int, seed: int) -> Case:
     """A query of some kind whose straight line the planner can prove."""
     rng = np.random.default_rng([seed, 100 + k, number])
     draw, resting = _DRAWS[kind], initial_state(bench.scene)
@@ -171,16 +171,18 @@ def _straight(bench: Workbench, kind: str, k: int, number: int, seed: int) -> Ca
                 return case
 
 
-def _ends(bench: Workbench, state: State, start: Array, ends: Array) -> Iterator[Array]:
+def _ends(bench: PlanningContext, state: State, start: Array, ends: Array) -> Iterator[Array]:
     """Those of the configurations ``ends`` (m, 7) that are free and far enough, if the start is."""
-    free = bench.free(state, "arm", grip(bench, state))  # the whole robot: is there room to stand?
+    free = bench.free(
+        state, "arm", holding_contact_pairs(bench, state)
+    )  # the whole robot: is there room to stand?
     if free(start):
         for end in ends:
             if np.linalg.norm(end - start) >= _FAR and free(end):
                 yield end
 
 
-def _across(bench: Workbench, number: int, rng: np.random.Generator) -> Case | None:
+def _across(bench: PlanningContext, number: int, rng: np.random.Generator) -> Case | None:
     """Between two places where the tucked robot fits, in different parts of the kitchen."""
     group, state = bench.robot.group("base"), initial_state(bench.scene)
     if number % 3 == 2:

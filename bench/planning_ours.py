@@ -8,7 +8,7 @@ from typing import Any
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.reader import read_domain, read_problem
-from galley.planning import Limits, Task, ground, plans, search
+from galley.planning import SearchLimits, Task, ground, plans, search
 
 
 def grounded(domain: Path, problem: Path) -> Task:
@@ -19,7 +19,7 @@ def grounded(domain: Path, problem: Path) -> Task:
 
 def solve(task: Task, method: str, seconds: float) -> dict[str, Any]:
     """A search's outcome in the words of the benchmark."""
-    found = search(task, method, limits=Limits(seconds=seconds))
+    found = search(task, method, limits=SearchLimits(seconds=seconds))
     if isinstance(found, Failure):
         status = "time" if found.kind is FailureKind.BUDGET else "unsolvable"
         return {"status": status, "expanded": found.numbers.get("expanded"), "cost": None}

@@ -16,8 +16,8 @@ from galley.domain.shipped import KITCHEN
 from galley.domain.state import initial_state
 from galley.motion.effects import after
 from galley.robots.panda.models import mobile_panda
-from galley.skills import SKILLS, Settings, Workbench
-from galley.skills.solving.finish import finish
+from galley.skills import SKILLS, PlanningContext, Settings
+from galley.skills.solving.optimize import optimize_trajectory
 from galley.tamp.binding import bind
 from galley.tamp.search import Search, Solution
 from galley.worlds.engines.pybullet_world import PyBulletWorld
@@ -101,7 +101,7 @@ def _plan(job: Job) -> Row:
     problem = read_problem(job.problem, domain)
     bindings, start = bind(scene, domain, problem), initial_state(scene)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
-        bench = Workbench(scene, world.robot, world, Settings(seed=job.seed))
+        bench = PlanningContext(scene, world.robot, world, Settings(seed=job.seed))
         began = perf_counter()
         search = Search(bench, domain, problem, bindings, SKILLS, start)
         found = search.solve()
@@ -127,7 +127,7 @@ def _plan(job: Job) -> Row:
 
 
 def _finish(
-    bench: Workbench, found: Solution | Failure, began: float
+    bench: PlanningContext, found: Solution | Failure, began: float
 ) -> tuple[float | None, float | None]:
     """Seconds since ``began`` until the first motion that moves was finished, and until all."""
     if isinstance(found, Failure):
@@ -135,7 +135,7 @@ def _finish(
     first_s: float | None = None
     state = found.refined.states[0]
     for motion in found.refined.motions:
-        finished = finish(bench, motion, state)
+        finished = optimize_trajectory(bench, motion, state)
         if first_s is None and finished.trajectory.duration > 0.0:
             first_s = perf_counter() - began
         state = after(bench.scene, bench.robot, motion, state)

@@ -23,7 +23,7 @@ from tamp_runs import SOLVED, Job, Row
 from galley import engine
 from galley.scenarios import Scenario, find
 from galley.scenarios.outcome import Job as ScenarioJob
-from galley.scenarios.outcome import Outcome, outcome_of
+from galley.scenarios.outcome import ScenarioResult, outcome_of
 from galley.sweeps import Lost, sweep
 
 SOLVE_S, SMOOTH_S, FIRST_S, REFUSAL_S = 0.5, 3.0, 1.0, 1.0
@@ -62,7 +62,7 @@ def default_task(how: Plan) -> Section:
     """a. The default task: success of whole runs, and seconds of planning in one process."""
     (scenario,) = [each for each in find() if each.name == _DEFAULT]
     runs = _run([ScenarioJob(scenario, seed) for seed in range(how.seeds)], how)
-    good = [run for run in runs if isinstance(run, Outcome) and run.right]
+    good = [run for run in runs if isinstance(run, ScenarioResult) and run.right]
     rows = _planned([Job(seed=seed, finished=True) for seed in range(how.seeds)])
     for run in runs:
         if run not in good:
@@ -98,7 +98,7 @@ def suite(how: Plan) -> Section:
     runs = _run(jobs, how)
     right: Counter[str] = Counter()
     for job, run in zip(jobs, runs, strict=True):
-        if isinstance(run, Outcome) and run.right:
+        if isinstance(run, ScenarioResult) and run.right:
             right[job.scenario.name] += 1
         else:
             why = run.why if isinstance(run, Lost) else f"{'; '.join(run.wrong)} {run.message}"
@@ -197,7 +197,7 @@ def workers(how: Plan) -> Section:
     return raw, [Target.at_least("e. same results for any number of workers", 100, share, " %")]
 
 
-def _run(jobs: Sequence[ScenarioJob], how: Plan) -> list[Outcome | Lost]:
+def _run(jobs: Sequence[ScenarioJob], how: Plan) -> list[ScenarioResult | Lost]:
     """Whole runs of the engine, without film, several at a time."""
     note(f"{len(jobs)} whole runs")
     return sweep(outcome_of, jobs, how.jobs, how.engine, _counter(len(jobs)))
@@ -262,5 +262,5 @@ def _top(values: dict[str, float]) -> float | None:
     return max(values.values(), default=None)
 
 
-def _raw(run: Outcome | Lost) -> dict[str, Any]:
+def _raw(run: ScenarioResult | Lost) -> dict[str, Any]:
     return asdict(run)

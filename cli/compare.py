@@ -16,7 +16,7 @@ from galley.cli.progress import Printer
 if TYPE_CHECKING:
     from galley.comparison.measures import Measured
     from galley.comparison.methods import Attempt
-    from galley.comparison.summary import MethodSummary, Result
+    from galley.comparison.summary import MethodResult, MethodSummary
 
 _STOPS = "RRTs, shortcut and shortest stop at every corner of their paths. Solve times are warm."
 _COLUMNS = {"rrt": "RRT", "rrt-pybullet": "RRT in\nPyBullet", "time-optimal": "time-\noptimal"}
@@ -81,10 +81,12 @@ def command(arguments: argparse.Namespace) -> int:
         raise argparse.ArgumentTypeError(f"argument --query: {error}") from None
     if arguments.distance is not None and kind != "seed":
         raise argparse.ArgumentTypeError("argument --distance: belongs to --query seed")
-    from galley.comparison.runner import Options, run
+    from galley.comparison.runner import ComparisonOptions, run
     from galley.domain.failure import Failure
 
-    options = Options(**given(arguments, Options) | {"query": kind, "count": number})
+    options = ComparisonOptions(
+        **given(arguments, ComparisonOptions) | {"query": kind, "count": number}
+    )
     listener = _Listener()
     try:
         outcome = run(options, listener)
@@ -102,7 +104,9 @@ def command(arguments: argparse.Namespace) -> int:
 class _Listener(Printer):
     """Also prints the tables of a comparison."""
 
-    def results(self, results: tuple[Result, ...], summaries: tuple[MethodSummary, ...]) -> None:
+    def results(
+        self, results: tuple[MethodResult, ...], summaries: tuple[MethodSummary, ...]
+    ) -> None:
         """See ``Listener``."""
         self.close()
         if len(results) == 1:
@@ -140,7 +144,7 @@ def _table(methods: Iterable[str]) -> Table:
     return table
 
 
-def _one(result: Result) -> Table:
+def _one(result: MethodResult) -> Table:
     from galley.comparison.measures import CAP
     from galley.comparison.summary import figures
 
@@ -158,7 +162,7 @@ def _one(result: Result) -> Table:
     return table
 
 
-def _remarks(result: Result) -> Iterable[str]:
+def _remarks(result: MethodResult) -> Iterable[str]:
     """What does not fit into the table: collisions, stand-ins, reasons."""
     from galley.comparison.methods import TITLES
 

@@ -121,7 +121,7 @@ def command(arguments: argparse.Namespace) -> int:
             command="disturb",
             printer=Printer(),
             function=carry_out,
-            outcome=Result,
+            outcome=TrialResult,
             jobs=todo,
             names=[f"{t.series} {t.amount}, seed {t.seed}" for t in todo],
             settings=[settings] * len(todo),
@@ -154,7 +154,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Result:
+class TrialResult:
     """How a trial ended. Plain data: it can be pickled and written as JSON.
 
     Attributes:
@@ -226,7 +226,7 @@ def trials(
     return found
 
 
-def carry_out(trial: Trial) -> Result:
+def carry_out(trial: Trial) -> TrialResult:
     """Run a trial in a folder that is thrown away."""
     from galley.engine import run
 
@@ -234,7 +234,7 @@ def carry_out(trial: Trial) -> Result:
     with tempfile.TemporaryDirectory(prefix="galley-disturb-") as folder:
         options = replace(trial.options, out=Path(folder) / "run")
         report = run(options, Listener()).report
-    return Result(
+    return TrialResult(
         trial.series,
         trial.amount,
         trial.seed,
@@ -281,10 +281,10 @@ def wilson(count: Count, z: float = 1.96) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def counted(results: Sequence[Result | Lost]) -> Count:
+def counted(results: Sequence[TrialResult | Lost]) -> Count:
     """Of these runs, without those in which the fault did not strike; a lost one is no success."""
     struck = [result for result in results if isinstance(result, Lost) or result.struck]
-    good = [result for result in struck if isinstance(result, Result) and result.success]
+    good = [result for result in struck if isinstance(result, TrialResult) and result.success]
     recovered = sum(result.recoveries > 0 for result in good)
     return Count(len(struck), len(good), recovered, len(results) - len(struck))
 
@@ -293,7 +293,7 @@ def counted(results: Sequence[Result | Lost]) -> Count:
 
 
 @dataclass
-class _Disturbed(Study[Trial, Result]):
+class _Disturbed(Study[Trial, TrialResult]):
     """The runs of one command.
 
     Attributes:
@@ -316,7 +316,7 @@ class _Disturbed(Study[Trial, Result]):
         """See ``cli.study``."""
         return f"{runs} runs under physics, {workers} at a time"
 
-    def line(self, job: Trial, result: Result | Lost) -> Text:
+    def line(self, job: Trial, result: TrialResult | Lost) -> Text:
         """See ``cli.study``."""
         how = f" {job.amount:g}" if job.amount else ""
         return Text.assemble(f"{job.series}{how}, seed {job.seed}: ", *_words(result))
@@ -337,7 +337,7 @@ class _Disturbed(Study[Trial, Result]):
 
     def _counts(self) -> dict[tuple[str, float], Count]:
         """For each series and amount of which a run has ended."""
-        found: dict[tuple[str, float], list[Result | Lost]] = {}
+        found: dict[tuple[str, float], list[TrialResult | Lost]] = {}
         for job, result in self.results():
             found.setdefault((job.series, job.amount), []).append(result)
         return {series: counted(results) for series, results in found.items()}
@@ -411,7 +411,7 @@ def _figures(series: str, amount: float | None, count: Count) -> Mapping[str, An
     }
 
 
-def _words(result: Result | Lost) -> list[tuple[str, str]]:
+def _words(result: TrialResult | Lost) -> list[tuple[str, str]]:
     """How a run ended, in coloured words."""
     if isinstance(result, Lost):
         return [("lost", "red"), (f": {result.why}", "")]

@@ -14,7 +14,7 @@ from galley.cli.arguments import count, plural, positive
 from galley.domain.failure import Failure, FailureKind
 
 if TYPE_CHECKING:
-    from galley.planning import Limits, Plan, Task
+    from galley.planning import Plan, SearchLimits, Task
 
 _SILENT_S = 2.0  # a search says how far it is once it takes longer
 _SHARE_OF_MEMORY = 0.8  # of what the machine has free, unless a limit is given
@@ -79,7 +79,7 @@ def command(arguments: argparse.Namespace) -> int:
     from galley.domain.pddl.reader import read_task
     from galley.planning import (
         LimitReached,
-        Limits,
+        SearchLimits,
         ground,
         search,
     )
@@ -88,7 +88,7 @@ def command(arguments: argparse.Namespace) -> int:
     domain, problem = read_task(arguments.domain, arguments.problem)
     read = time.perf_counter()
     progress = _Progress()
-    limits = Limits(
+    limits = SearchLimits(
         nodes=arguments.node_limit,
         seconds=arguments.time_limit,
         memory_mib=arguments.memory_limit or _memory_mib(),
@@ -138,7 +138,7 @@ def command(arguments: argparse.Namespace) -> int:
 def _top_k(
     task: Task,
     arguments: argparse.Namespace,
-    limits: Limits,
+    limits: SearchLimits,
     figures: dict[str, Any],
     progress: _Progress,
 ) -> int:

@@ -19,7 +19,7 @@ from galley.sweeps import Lost, digest
 
 if TYPE_CHECKING:
     from galley.scenarios import Scenario
-    from galley.scenarios.outcome import Job, Outcome
+    from galley.scenarios.outcome import Job, ScenarioResult
 
 SUMMARY, LINES = "scenarios.json", "scenarios.jsonl"
 SCHEMA_VERSION = 2
@@ -90,7 +90,7 @@ def command(arguments: argparse.Namespace) -> int:
     from galley.cli.progress import Printer
     from galley.domain.files import check_writable
     from galley.scenarios import check, find
-    from galley.scenarios.outcome import Job, Outcome, outcome_of
+    from galley.scenarios.outcome import Job, ScenarioResult, outcome_of
 
     scenarios = _chosen(find(arguments.path), arguments.only)
     printer = Printer()
@@ -121,7 +121,7 @@ def command(arguments: argparse.Namespace) -> int:
             command="scenarios",
             printer=printer,
             function=outcome_of,
-            outcome=Outcome,
+            outcome=ScenarioResult,
             jobs=jobs,
             names=[_name(job) for job in jobs],
             settings=[settings[job.scenario.name] for job in jobs],
@@ -158,7 +158,7 @@ def _folder(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Path, bool
 
 
 @dataclass
-class _Suite(Study["Job", "Outcome"]):
+class _Suite(Study["Job", "ScenarioResult"]):
     """The runs of one command.
 
     Attributes:
@@ -181,13 +181,13 @@ class _Suite(Study["Job", "Outcome"]):
         how = f" by {workers} at a time ({where})" if workers > 1 else ""
         return f"{runs} run{'s' if runs != 1 else ''}{how}"
 
-    def line(self, job: Job, result: Outcome | Lost) -> Text:
+    def line(self, job: Job, result: ScenarioResult | Lost) -> Text:
         """See ``cli.study``."""
         if isinstance(result, Lost):
             return Text(f"{_name(job)}: lost: {result.why}")
         return Text.assemble(f"{_name(job)}: ", _verdict(result.right), f", {_got(result)}")
 
-    def ended(self, job: Job, result: Outcome | Lost, anew: bool = True) -> None:
+    def ended(self, job: Job, result: ScenarioResult | Lost, anew: bool = True) -> None:
         """Draw the final state."""
         if not self.pictures or isinstance(result, Lost) or result.status == "bad-input":
             return
@@ -255,7 +255,7 @@ def _name(job: Job) -> str:
     return f"{job.scenario.name}, seed {job.seed}"
 
 
-def _is_right(result: Outcome | Lost) -> bool:
+def _is_right(result: ScenarioResult | Lost) -> bool:
     return not isinstance(result, Lost) and result.right
 
 
@@ -263,11 +263,11 @@ def _verdict(right: bool) -> Text:
     return Text("right", "green") if right else Text("wrong", "red")
 
 
-def _got(outcome: Outcome) -> str:
+def _got(outcome: ScenarioResult) -> str:
     return f"{outcome.status} {outcome.kind}" if outcome.status == "refused" else outcome.status
 
 
-def _reasons(results: list[tuple[Job, Outcome | Lost]]) -> list[Text]:
+def _reasons(results: list[tuple[Job, ScenarioResult | Lost]]) -> list[Text]:
     """Why runs are not as expected, and the sentences of failures; the same for all seeds once."""
     seeds: dict[tuple[str, str, str], list[int]] = {}
     for job, result in results:
@@ -280,7 +280,7 @@ def _reasons(results: list[tuple[Job, Outcome | Lost]]) -> list[Text]:
     return lines
 
 
-def _sentences(result: Outcome | Lost) -> list[tuple[str, str]]:
+def _sentences(result: ScenarioResult | Lost) -> list[tuple[str, str]]:
     if isinstance(result, Lost):
         return [(text, "red") for text in (result.why, *_where(result))]
     said = [(result.message, "")] if result.message else []

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.comparison.methods import Attempt
-from galley.comparison.queries import Query, arm_view, hand_poses
+from galley.comparison.queries import ArmQuery, arm_view, hand_poses
 from galley.domain.frames import Array
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios
 from galley.robots.model import JointGroup
@@ -114,7 +114,7 @@ class Measured:
 
 
 def measure(
-    kernel: SceneKernel, world: PyBulletWorld, query: Query, attempt: Attempt
+    kernel: SceneKernel, world: PyBulletWorld, query: ArmQuery, attempt: Attempt
 ) -> Measured | None:
     """Figures of an attempt; None if it has no trajectory."""
     trajectory = attempt.trajectory
@@ -163,7 +163,7 @@ def ratios(trajectory: Trajectory, group: JointGroup, times: Array) -> tuple[flo
 def look_for_collisions(
     kernel: SceneKernel,
     world: PyBulletWorld,
-    query: Query,
+    query: ArmQuery,
     trajectory: Trajectory,
     times: Array,
     Q: Array,
@@ -196,7 +196,7 @@ def spread(Q: Array, step: float) -> NDArray[np.int64]:
     return np.unique(np.minimum(rows, len(Q) - 1)).astype(np.int64)
 
 
-def _kernel_hit(kernel: SceneKernel, query: Query, times: Array, Q: Array) -> Hit | None:
+def _kernel_hit(kernel: SceneKernel, query: ArmQuery, times: Array, Q: Array) -> Hit | None:
     view = arm_view(kernel, query.state, 0.0)
     for k in np.nonzero(~view.free_many(Q))[0]:
         deep = [c for c in view.contacts(Q[k], 0.0) if c.distance < 0.0]
@@ -205,7 +205,7 @@ def _kernel_hit(kernel: SceneKernel, query: Query, times: Array, Q: Array) -> Hi
     return None
 
 
-def _bullet_hit(world: PyBulletWorld, query: Query, times: Array, Q: Array) -> Hit | None:
+def _bullet_hit(world: PyBulletWorld, query: ArmQuery, times: Array, Q: Array) -> Hit | None:
     allowed = held_pairs(world.scene, world.robot, query.state)
     checker = world.checker(query.state, allowed, margin=0.0)
     where, q = world.robot.slice("arm"), query.state.q.copy()

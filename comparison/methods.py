@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from galley.comparison.queries import Query, arm_view
+from galley.comparison.queries import ArmQuery, arm_view
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.motion.path import Path
@@ -77,7 +77,7 @@ class Attempt:
 def solve(
     kernel: SceneKernel,
     world: PyBulletWorld,
-    query: Query,
+    query: ArmQuery,
     seed: int = 0,
     iterations: int = ITERATIONS,
     in_pybullet: int = IN_PYBULLET,
@@ -153,7 +153,7 @@ def _optimized(method: str, found: Optimized | Failure) -> Attempt:
 
 
 def _rrt(
-    view: View, query: Query, start: Array, seed: int, options: SearchOptions
+    view: View, query: ArmQuery, start: Array, seed: int, options: SearchOptions
 ) -> Path | Failure:
     """The seed's RRT, proven; begun anew, on a finer grid, where its path can't be proven."""
     found: Path | Failure
@@ -178,7 +178,7 @@ def _rrt(
 
 
 def _rrt_in_pybullet(
-    world: PyBulletWorld, query: Query, start: Array, rng: np.random.Generator, iterations: int
+    world: PyBulletWorld, query: ArmQuery, start: Array, rng: np.random.Generator, iterations: int
 ) -> Path | Failure:
     """The seed's RRT in Python, on PyBullet's collision checks at sampled states alone."""
     checker = world.checker(query.state, held_pairs(world.scene, world.robot, query.state))

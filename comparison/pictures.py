@@ -14,7 +14,7 @@ import numpy as np
 
 from galley.comparison.measures import Measured
 from galley.comparison.methods import TITLES, Attempt
-from galley.comparison.summary import MethodSummary, Result, figures, is_good, summarize
+from galley.comparison.summary import MethodResult, MethodSummary, figures, is_good, summarize
 from galley.domain.frames import Array, inverse
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
@@ -26,7 +26,7 @@ from galley.robots.panda.mobile import link0_pose
 from galley.viz.figures import figure_file
 from galley.viz.film.side_by_side import Take, film_side_by_side
 from galley.viz.film.video import film, viewpoint
-from galley.viz.render.view import Boxes, furniture_boxes
+from galley.viz.render.view import Occluders, furniture_boxes
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
@@ -80,7 +80,7 @@ _Row = tuple[Attempt, Measured]
 # -- one query -------------------------------------------------------------------------------------
 
 
-def draw_query(path: Path, result: Result, scene: Scene, robot: RobotModel) -> None:
+def draw_query(path: Path, result: MethodResult, scene: Scene, robot: RobotModel) -> None:
     """The figure of one query, of every method that has a trajectory, as a PNG file.
 
     Raises:
@@ -170,7 +170,7 @@ def _joint(
         right.set_xlabel("time, s")
 
 
-def _hands(axes: Any, rows: Sequence[_Row], furniture: Boxes, foot: Array) -> None:
+def _hands(axes: Any, rows: Sequence[_Row], furniture: Occluders, foot: Array) -> None:
     points = np.concatenate([measured.curve.hand for _, measured in rows])
     name, a, b, _ = best_view(points)
     shown = np.concatenate([points[:, [a, b]], foot[None, [a, b]]])
@@ -228,7 +228,7 @@ def best_view(points: Array) -> tuple[str, int, int, int]:
     return max(_VIEWS, key=lambda view: size[view[1]] * size[view[2]])
 
 
-def outlines(boxes: Boxes, a: int, b: int) -> list[tuple[Array, Array]]:
+def outlines(boxes: Occluders, a: int, b: int) -> list[tuple[Array, Array]]:
     """Lower and upper corners (2,) of each box, seen along the third axis."""
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
     found = []
@@ -258,7 +258,7 @@ def _rectangle(corner: Array, size: Array) -> Any:
 # -- many queries ----------------------------------------------------------------------------------
 
 
-def draw_distributions(path: Path, results: Sequence[Result]) -> None:
+def draw_distributions(path: Path, results: Sequence[MethodResult]) -> None:
     """The figure of many queries, as a PNG file: a panel for each figure of merit, over those
     queries for which a method is good, and the success rates.
 
@@ -341,7 +341,7 @@ def _name(axes: Any, methods: Sequence[str]) -> None:
 def film_query(
     folder: Path,
     world: PyBulletWorld,
-    result: Result,
+    result: MethodResult,
     pair: tuple[Attempt, Attempt],
     qp: Attempt | None,
     *,
@@ -388,7 +388,7 @@ def film_query(
         )
 
 
-def _words(result: Result, attempt: Attempt) -> tuple[str, str, str]:
+def _words(result: MethodResult, attempt: Attempt) -> tuple[str, str, str]:
     """What a film says of an attempt: title, note and warning."""
     _, measured = result.row(attempt.method)
     assert measured is not None
@@ -396,7 +396,7 @@ def _words(result: Result, attempt: Attempt) -> tuple[str, str, str]:
     return title_of(attempt), f"path {measured.joint_length:.2f} rad", warning
 
 
-def record(world: PyBulletWorld, result: Result, attempt: Attempt) -> Log:
+def record(world: PyBulletWorld, result: MethodResult, attempt: Attempt) -> Log:
     """Run a trajectory kinematically and keep the log, for its film."""
     trajectory, state = attempt.trajectory, result.query.state
     assert trajectory is not None

@@ -68,7 +68,7 @@ _PROOF = SearchOptions(iterations=6000, shortcuts=0, rounds=2, required=0.5 * MA
 
 
 @dataclass(frozen=True)
-class Query:
+class ArmQuery:
     """What every method is asked.
 
     Attributes:
@@ -106,7 +106,9 @@ def hand_poses(spec: MobileBaseSpec, base: Array, Q: Array) -> Array:
     return np.asarray(link0_pose(base, spec) @ forward(Q) @ X_FH)
 
 
-def seed_query(kernel: SceneKernel, distance: float = DISTANCE, seed: int = 0) -> Query | Failure:
+def seed_query(
+    kernel: SceneKernel, distance: float = DISTANCE, seed: int = 0
+) -> ArmQuery | Failure:
     """The seed's query; the goal is the nearest to ``distance`` (m) that is free, if farther.
 
     The region lies so that even its near side is ``distance`` away from where the grasp centre
@@ -141,7 +143,7 @@ def seed_query(kernel: SceneKernel, distance: float = DISTANCE, seed: int = 0) -
             region = EndRegion(tool, transform(None, p), REGION, None)
             away = distance + REGION + float(extra)
             about = f"turn round: the hand {away:.2f} m further along x, past its own base"
-            return Query("seed", state, goals, region, about)
+            return ArmQuery("seed", state, goals, region, about)
     return Failure(
         FailureKind.BUDGET,
         f"no collision-free goal with the hand {distance:.2f} m or more along x, on the other side "
@@ -150,7 +152,7 @@ def seed_query(kernel: SceneKernel, distance: float = DISTANCE, seed: int = 0) -
     )
 
 
-def random_queries(kernel: SceneKernel, count: int, seed: int = 0) -> Iterator[Query | Failure]:
+def random_queries(kernel: SceneKernel, count: int, seed: int = 0) -> Iterator[ArmQuery | Failure]:
     """``count`` queries, each from random numbers of its own: the first n are those of n.
 
     Yields:
@@ -161,7 +163,7 @@ def random_queries(kernel: SceneKernel, count: int, seed: int = 0) -> Iterator[Q
         yield _random_query(kernel, number, rng)
 
 
-def _random_query(kernel: SceneKernel, number: int, rng: np.random.Generator) -> Query | Failure:
+def _random_query(kernel: SceneKernel, number: int, rng: np.random.Generator) -> ArmQuery | Failure:
     carries = number % _CARRY_EVERY == _CARRY_EVERY - 1
     blocked = number % _BLOCKED_EVERY == 0
     for turn in range(_TRIES):
@@ -178,7 +180,7 @@ def _random_query(kernel: SceneKernel, number: int, rng: np.random.Generator) ->
 
 def _draw(
     kernel: SceneKernel, number: int, carries: bool, blocked: bool, rng: np.random.Generator
-) -> Query | None:
+) -> ArmQuery | None:
     scene, robot = kernel.scene, kernel.robot
     state, p_work, where = _placed(scene, rng)
     if carries and scene.items:
@@ -209,7 +211,9 @@ def _draw(
     if isinstance(path, Failure):
         return None
     held = f", {scene.items[state.held].name} in the hand" if state.held is not None else ""
-    return Query(f"random-{number + 1}", state, frozen(arms[goal][None]), None, f"at {where}{held}")
+    return ArmQuery(
+        f"random-{number + 1}", state, frozen(arms[goal][None]), None, f"at {where}{held}"
+    )
 
 
 def _placed(scene: Scene, rng: np.random.Generator) -> tuple[State, Array, str]:
@@ -311,7 +315,7 @@ def read_query(path: Path) -> QueryFile:
     return QueryFile(reader, root, fields, scene)
 
 
-def resolve(file: QueryFile, kernel: SceneKernel) -> Query | Failure:
+def resolve(file: QueryFile, kernel: SceneKernel) -> ArmQuery | Failure:
     """The query in its scene.
 
     Returns:
@@ -344,12 +348,12 @@ def resolve(file: QueryFile, kernel: SceneKernel) -> Query | Failure:
     return _query(file, kernel, chosen, goals)
 
 
-def _query(file: QueryFile, kernel: SceneKernel, state: State, goals: Array) -> Query | Failure:
+def _query(file: QueryFile, kernel: SceneKernel, state: State, goals: Array) -> ArmQuery | Failure:
     view = arm_view(kernel, state)
     free = view.free_many(goals)
     if free.any():
         name = Path(file.reader.path).stem
-        return Query(name, state, frozen(goals[free]), None, f"as {file.reader.path} says")
+        return ArmQuery(name, state, frozen(goals[free]), None, f"as {file.reader.path} says")
     failed = [f for f in (in_collision(view, q, "the goal") for q in goals) if f is not None]
     if not failed:
         return Failure(FailureKind.BLOCKED, "the goal is at the margin of a collision")

@@ -15,7 +15,7 @@ from galley.comparison.measures import measure
 from galley.comparison.methods import Attempt, solve
 from galley.comparison.queries import (
     DISTANCE,
-    Query,
+    ArmQuery,
     random_queries,
     read_query,
     resolve,
@@ -23,7 +23,7 @@ from galley.comparison.queries import (
 )
 from galley.comparison.summary import (
     SCHEMA_VERSION,
-    Result,
+    MethodResult,
     best,
     fault,
     qp,
@@ -53,7 +53,7 @@ SEED, RANDOM = "seed", "random"
 
 
 @dataclass(frozen=True)
-class Options:
+class ComparisonOptions:
     """What ``galley compare`` is asked to do.
 
     Attributes:
@@ -74,7 +74,7 @@ class Options:
 
 
 @dataclass
-class Outcome:
+class ComparisonResult:
     """What came of it.
 
     Attributes:
@@ -83,11 +83,11 @@ class Outcome:
     """
 
     folder: Path = Path()
-    results: list[Result] = field(default_factory=list)
+    results: list[MethodResult] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
 
-def run(options: Options, listener: Listener) -> Outcome | Failure:
+def run(options: ComparisonOptions, listener: Listener) -> ComparisonResult | Failure:
     """All methods on all queries.
 
     Returns:
@@ -108,12 +108,12 @@ def run(options: Options, listener: Listener) -> Outcome | Failure:
         ensure(KERNEL, PLANNERS, REACH, KINEMATICS, TIMING, say=listener.stage)
         kernel = SceneKernel(scene, world.robot)
         if file is not None:
-            queries: Iterator[Query | Failure] = iter((resolve(file, kernel),))
+            queries: Iterator[ArmQuery | Failure] = iter((resolve(file, kernel),))
         elif options.query == RANDOM:
             queries = random_queries(kernel, options.count, options.seed)
         else:
             queries = iter((seed_query(kernel, options.distance, options.seed),))
-        outcome = Outcome()
+        outcome = ComparisonResult()
         for first in queries:
             if not isinstance(first, Failure):
                 break
@@ -130,15 +130,15 @@ def run(options: Options, listener: Listener) -> Outcome | Failure:
 class _Comparison:
     """One comparison's parts; each method is a stage and leaves its results in the folder."""
 
-    options: Options
+    options: ComparisonOptions
     scene: Scene
     kernel: SceneKernel
     world: PyBulletWorld
     folder: Path
     listener: Listener
-    outcome: Outcome
+    outcome: ComparisonResult
 
-    def go(self, first: Query, others: Iterator[Query | Failure]) -> None:
+    def go(self, first: ArmQuery, others: Iterator[ArmQuery | Failure]) -> None:
         """All stages in order; what is done is written before the next begins."""
         results = self.outcome.results
         try:
@@ -153,7 +153,7 @@ class _Comparison:
         if self.options.video:
             self._film(shown)
 
-    def _solve(self, first: Query, others: Iterator[Query | Failure]) -> None:
+    def _solve(self, first: ArmQuery, others: Iterator[ArmQuery | Failure]) -> None:
         options, results = self.options, self.outcome.results
         self.listener.stage(f"solving: {first.about}")
         # Compiled code is loaded now, so that times are warm.
@@ -165,7 +165,7 @@ class _Comparison:
             else:
                 attempts = solve(self.kernel, self.world, query, options.seed)
                 rows = tuple((a, measure(self.kernel, self.world, query, a)) for a in attempts)
-                results.append(Result(query, rows))
+                results.append(MethodResult(query, rows))
                 found = fault(results[-1])
                 if found:
                     self.outcome.faults.append(found)
@@ -191,13 +191,13 @@ class _Comparison:
             told["distance_m"] = options.distance
         write_whole(self.folder / MARKER, json.dumps(told, indent=1) + "\n")
 
-    def _save_waypoints(self, result: Result) -> None:
+    def _save_waypoints(self, result: MethodResult) -> None:
         """``trajectory_rrt.npy``, ``_qp`` and ``_opt``: waypoints (n, 7), rad."""
         for name, attempt in (("rrt", raw(result)), ("qp", qp(result)), ("opt", best(result))):
             if attempt is not None:
                 save_waypoints(self.folder / f"trajectory_{name}.npy", attempt)
 
-    def _figure(self, shown: Result) -> None:
+    def _figure(self, shown: MethodResult) -> None:
         from galley.comparison.pictures import draw_distributions, draw_query
 
         self.listener.stage("drawing compare.png")
@@ -206,7 +206,7 @@ class _Comparison:
         if len(results) > 1:
             draw_distributions(self.folder / "distributions.png", results)
 
-    def _film(self, result: Result) -> None:
+    def _film(self, result: MethodResult) -> None:
         from galley.comparison.pictures import film_query
 
         one, other = raw(result), best(result)

@@ -13,7 +13,7 @@ import numpy as np
 
 from galley.comparison.measures import Collisions, Measured
 from galley.comparison.methods import DEFAULT, METHODS, Attempt
-from galley.comparison.queries import Query
+from galley.comparison.queries import ArmQuery
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 
@@ -33,14 +33,14 @@ FIGURES = (
 
 
 @dataclass(frozen=True)
-class Result:
+class MethodResult:
     """One query, all methods.
 
     Attributes:
         rows: for each method its attempt and what was measured of it, None without a trajectory.
     """
 
-    query: Query
+    query: ArmQuery
     rows: tuple[tuple[Attempt, Measured | None], ...]
 
     def row(self, method: str) -> tuple[Attempt, Measured | None]:
@@ -104,12 +104,12 @@ def is_good(measured: Measured | None) -> bool:
     return measured is not None and measured.verdict.free and measured.within_limits
 
 
-def summarize(results: Sequence[Result]) -> tuple[MethodSummary, ...]:
+def summarize(results: Sequence[MethodResult]) -> tuple[MethodSummary, ...]:
     """For each of METHODS."""
     return tuple(_summary(method, results) for method in METHODS)
 
 
-def _summary(method: str, results: Sequence[Result]) -> MethodSummary:
+def _summary(method: str, results: Sequence[MethodResult]) -> MethodSummary:
     rows = [result.row(method) for result in results]
     found = [(a, m) for a, m in rows if m is not None]
     good = [(a, m) for a, m in found if is_good(m)]
@@ -144,19 +144,19 @@ def tail_percent(name: str) -> int:
     return 5 if name == "min_clearance_m" else 95
 
 
-def raw(result: Result) -> Attempt | None:
+def raw(result: MethodResult) -> Attempt | None:
     """The RRT's attempt, if it has a trajectory."""
     attempt, measured = result.row("rrt")
     return None if measured is None else attempt
 
 
-def qp(result: Result) -> Attempt | None:
+def qp(result: MethodResult) -> Attempt | None:
     """The attempt of the seed's quadratic program, if it has a trajectory."""
     attempt, measured = result.row("shortest")
     return None if measured is None else attempt
 
 
-def best(result: Result) -> Attempt | None:
+def best(result: MethodResult) -> Attempt | None:
     """The default method's attempt, or that of the next best method that has one."""
     for method in (DEFAULT, *_SUBSTITUTES):
         attempt, measured = result.row(method)
@@ -165,13 +165,13 @@ def best(result: Result) -> Attempt | None:
     return None
 
 
-def to_show(results: Sequence[Result]) -> Result:
+def to_show(results: Sequence[MethodResult]) -> MethodResult:
     """The result that is drawn and filmed: the first that has both, or else the first."""
     both = (r for r in results if raw(r) is not None and best(r) is not None)
     return next(both, results[0])
 
 
-def fault(result: Result) -> str:
+def fault(result: MethodResult) -> str:
     """What is not as expected: the default method must be free and within the limits."""
     attempt, measured = result.row(DEFAULT)
     if is_good(measured):
@@ -185,7 +185,7 @@ def fault(result: Result) -> str:
     return f"{what} exceeds the limits, by a factor of {max(measured.peaks):.4f}"
 
 
-def result_record(result: Result, scene: Scene, robot: RobotModel) -> dict[str, Any]:
+def result_record(result: MethodResult, scene: Scene, robot: RobotModel) -> dict[str, Any]:
     """One query with all its rows."""
     state = result.query.state
     return {

@@ -49,7 +49,7 @@ def _callers_first(library: Any) -> list[Any]:
     return finished[::-1]
 
 
-class _Part(JITCodeLibrary):  # type: ignore[misc]
+class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
     """A function's code as it was translated, for others to take in."""
 
     @property
@@ -66,7 +66,7 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]
         return 0
 
 
-class _Whole(JITCodeLibrary):  # type: ignore[misc]
+class _WholeLibrary(JITCodeLibrary):  # type: ignore[misc]
     """An entry's code, with that of all that it calls."""
 
     def _optimize_functions(self, module: Any) -> None:
@@ -122,13 +122,13 @@ class _Pipeline(Compiler):  # type: ignore[misc]
 class PartPipeline(_Pipeline):
     """Compiles a function for compiled code that calls it."""
 
-    kind = _Part
+    kind = _PartLibrary
 
 
 class WholePipeline(_Pipeline):
     """Compiles a function for Python, or for calls by its address."""
 
-    kind = _Whole
+    kind = _WholeLibrary
 
 
 def seen_as(entry: Any, part: Any) -> None:

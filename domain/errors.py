@@ -14,7 +14,7 @@ _LONG = 80
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 
 
-class Place(NamedTuple):
+class SourceLocation(NamedTuple):
     """Where something is written: the file as it is named in messages, and the 1-based line."""
 
     file: str

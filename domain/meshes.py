@@ -23,7 +23,7 @@ _LOOKED_AT = 20_000  # places on a mesh at which its depth below its hull is mea
 
 
 @dataclass(frozen=True)
-class Mesh:
+class CollisionMesh:
     """Triangles: points (n, 3) as they stand in the file, indices (t, 3) of each one's corners."""
 
     points: Array
@@ -106,7 +106,7 @@ def hull_triangles(corners: Array) -> NDArray[np.int64]:
     return triangles
 
 
-def hollow(mesh: Mesh, scale: float, around: Hull) -> float:
+def hollow(mesh: CollisionMesh, scale: float, around: Hull) -> float:
     """How far (m) the surface of a mesh, scaled, lies within its hull at most: 0 if it is convex.
 
     Measured at its points and in the middle of its triangles; of a large mesh at some of those.
@@ -130,7 +130,7 @@ def mesh_points(path: Path) -> Array:
     return read_mesh(path).points
 
 
-def read_mesh(path: Path) -> Mesh:
+def read_mesh(path: Path) -> CollisionMesh:
     """What an OBJ or STL file holds; polygons are cut into fans of triangles.
 
     Raises:
@@ -148,7 +148,7 @@ def read_mesh(path: Path) -> Mesh:
     return mesh
 
 
-def _read_obj(name: str, data: bytes) -> Mesh:
+def _read_obj(name: str, data: bytes) -> CollisionMesh:
     points: list[list[float]] = []
     triangles: list[tuple[int, int, int]] = []
     faces: list[int] = []  # the line of each triangle
@@ -176,10 +176,10 @@ def _read_obj(name: str, data: bytes) -> Mesh:
     if len(beyond) and points:
         what = f"a face needs 3 or more of the {len(points)} vertices"
         raise ValueError(f"{name}:{faces[beyond[0]]}: {what}")
-    return Mesh(np.array(points, dtype=np.float64).reshape(-1, 3), found)
+    return CollisionMesh(np.array(points, dtype=np.float64).reshape(-1, 3), found)
 
 
-def _read_stl(name: str, data: bytes) -> Mesh:
+def _read_stl(name: str, data: bytes) -> CollisionMesh:
     """A binary file's length tells it from text, its header doesn't. Equal corners become one."""
     rows: ArrayLike
     if len(data) >= 84 and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little"):
@@ -196,4 +196,4 @@ def _read_stl(name: str, data: bytes) -> Mesh:
     if len(rows) % 3:
         raise ValueError(f"{name} is no STL file: a triangle needs three corners")
     points, corner = np.unique(np.asarray(rows, np.float64), axis=0, return_inverse=True)
-    return Mesh(points, corner.reshape(-1, 3).astype(np.int64))
+    return CollisionMesh(points, corner.reshape(-1, 3).astype(np.int64))

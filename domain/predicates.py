@@ -24,7 +24,7 @@ SPOT_TURN = float(np.radians(5.0))  # rad, of its yaw from the spot's
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PredicateVerdict:
     """Whether a predicate holds, and the figure that decided it, in words."""
 
     holds: bool
@@ -37,16 +37,16 @@ def corners(item: Item) -> Array:
     return signs * item.size / 2.0
 
 
-def on(scene: Scene, state: State, item_name: str, region: Region, X_WH: Array) -> Verdict:
+def on(scene: Scene, state: State, item_name: str, region: Region, X_WH: Array) -> PredicateVerdict:
     """Stands on the region: gap, centre over it, upright. Being at rest is the log's to tell."""
     index = scene.item_index[item_name]
     if state.held == index:
-        return Verdict(False, f"{item_name} is in the hand")
+        return PredicateVerdict(False, f"{item_name} is in the hand")
     X_WB = scene.body_pose(region.body, state.scene_q)
     X_BI = inverse(X_WB) @ item_pose(scene, state, index, X_WH)
     tilt = float(np.arccos(np.clip(X_BI[2, 2], -1.0, 1.0)))
     if tilt > TILT:
-        return Verdict(False, f"{item_name} is tilted by {np.degrees(tilt):.1f} degrees")
+        return PredicateVerdict(False, f"{item_name} is tilted by {np.degrees(tilt):.1f} degrees")
     bottom = float((X_BI[:3, :3] @ corners(scene.item(item_name)).T + X_BI[:3, 3:4])[2].min())
     gaps = []
     for lower, upper in region.boxes:
@@ -54,20 +54,20 @@ def on(scene: Scene, state: State, item_name: str, region: Region, X_WH: Array) 
         if inside:
             gaps.append(bottom - float(lower[2]))
     if not gaps:
-        return Verdict(False, f"the centre of {item_name} is not over {region.name}")
+        return PredicateVerdict(False, f"the centre of {item_name} is not over {region.name}")
     gap = min(gaps, key=abs)
     above = round(1e3 * gap, 1) + 0.0  # no "-0.0"
     words = f"{item_name} stands {above:.1f} mm above {region.name}"
-    return Verdict(abs(gap) <= GAP, words)
+    return PredicateVerdict(abs(gap) <= GAP, words)
 
 
 def inside(
     scene: Scene, state: State, item_name: str, region: Region, joint: str | None, X_WH: Array
-) -> Verdict:
+) -> PredicateVerdict:
     """Its box lies within the inner volume; and the drawer (``joint``, if given) is closed."""
     index = scene.item_index[item_name]
     if state.held == index:
-        return Verdict(False, f"{item_name} is in the hand")
+        return PredicateVerdict(False, f"{item_name} is in the hand")
     X_BI = inverse(scene.body_pose(region.body, state.scene_q)) @ item_pose(
         scene, state, index, X_WH
     )
@@ -76,18 +76,22 @@ def inside(
     # A thing that stands on the drawer's floor may rest within the same gap as on a surface.
     excess = float(max((lower - p_BC).max(), (p_BC - upper).max()))
     if excess > GAP:
-        return Verdict(False, f"{item_name} sticks out of {region.name} by {1e3 * excess:.1f} mm")
+        return PredicateVerdict(
+            False, f"{item_name} sticks out of {region.name} by {1e3 * excess:.1f} mm"
+        )
     if joint is not None:
         opening = float(state.scene_q[scene.joint_index[joint]])
         if abs(opening) > CLOSED:
-            return Verdict(False, f"{joint} is open by {1e3 * opening:.1f} mm")
-        return Verdict(True, f"{item_name} is inside, {joint} open by {1e3 * opening:.1f} mm")
-    return Verdict(True, f"{item_name} is inside {region.name}")
+            return PredicateVerdict(False, f"{joint} is open by {1e3 * opening:.1f} mm")
+        return PredicateVerdict(
+            True, f"{item_name} is inside, {joint} open by {1e3 * opening:.1f} mm"
+        )
+    return PredicateVerdict(True, f"{item_name} is inside {region.name}")
 
 
 def at_spot(
     scene: Scene, state: State, item_name: str, region: Region, spot: Spot, X_WH: Array
-) -> Verdict:
+) -> PredicateVerdict:
     """Its centre is over the spot, and it is turned as the spot says (modulo one turn).
 
     An item's yaw is that of its x axis, seen from above; one whose x axis is vertical has none.
@@ -98,33 +102,35 @@ def at_spot(
     away = float(np.linalg.norm(X_BI[:2, 3] - spot.xy))
     words = f"{item_name} is {1e3 * away:.1f} mm from its spot in {region.name}"
     if spot.yaw is None:
-        return Verdict(away <= SPOT_RADIUS, words)
+        return PredicateVerdict(away <= SPOT_RADIUS, words)
     if float(np.hypot(X_BI[0, 0], X_BI[1, 0])) < 1e-6:
-        return Verdict(False, f"{words}, and its x axis is vertical, so that it has no yaw")
+        return PredicateVerdict(
+            False, f"{words}, and its x axis is vertical, so that it has no yaw"
+        )
     off = abs(float(np.arctan2(X_BI[1, 0], X_BI[0, 0])) - spot.yaw) % (2.0 * np.pi)
     off = min(off, 2.0 * np.pi - off)
     words += f", turned {np.degrees(off):.1f} degrees from its yaw"
-    return Verdict(away <= SPOT_RADIUS and off <= SPOT_TURN, words)
+    return PredicateVerdict(away <= SPOT_RADIUS and off <= SPOT_TURN, words)
 
 
-def opened(scene: Scene, state: State, joint: str) -> Verdict:
+def opened(scene: Scene, state: State, joint: str) -> PredicateVerdict:
     """The scene joint is further from zero than what counts as closed."""
     k = scene.joint_index[joint]
     value = float(state.scene_q[k])
     figure = f"{value:.3f} rad" if scene.joints[k].kind == "revolute" else f"{1e3 * value:.1f} mm"
-    return Verdict(abs(value) > CLOSED, f"{joint} is open by {figure}")
+    return PredicateVerdict(abs(value) > CLOSED, f"{joint} is open by {figure}")
 
 
-def near(stance: Stance, base: Array) -> Verdict:
+def near(stance: Stance, base: Array) -> PredicateVerdict:
     """The base pose (x, y, heading) lies in the furniture's stance set."""
     x, y, heading = (float(v) for v in base[:3])
     where = f"the base stands at ({x:.2f}, {y:.2f}, {heading:.2f})"
-    return Verdict(stance.contains(np.asarray(base[:3])), where)
+    return PredicateVerdict(stance.contains(np.asarray(base[:3])), where)
 
 
 def fact_holds(
     scene: Scene, state: State, name: str, bindings: tuple[Binding, ...], X_WH: Array
-) -> Verdict | None:
+) -> PredicateVerdict | None:
     """Whether a PDDL fact holds in the geometry; None for a fact that has no geometric meaning.
 
     ``bindings`` are those of the fact's arguments, in order.
@@ -136,25 +142,27 @@ def fact_holds(
         return _at_place(scene, state, name, bindings[0], bindings[1], X_WH)
     if name == "opened" and kinds == ("furniture",):
         if bindings[0].handle is None:
-            return Verdict(False, f"{bindings[0].object} has no handle to open it by")
+            return PredicateVerdict(False, f"{bindings[0].object} has no handle to open it by")
         return opened(scene, state, scene.handle(bindings[0].handle).joint)
     if name == "grasp" and kinds == ("item",):
         held = state.held == scene.item_index[bindings[0].target]
-        return Verdict(held, f"{bindings[0].target} is {'' if held else 'not '}in the hand")
+        return PredicateVerdict(
+            held, f"{bindings[0].target} is {'' if held else 'not '}in the hand"
+        )
     return None
 
 
 def _at_place(
     scene: Scene, state: State, name: str, thing: Binding, place: Binding, X_WH: Array
-) -> Verdict:
+) -> PredicateVerdict:
     """``on``, ``in`` or ``inside`` of an item and a piece of furniture."""
     if place.region is None:
-        return Verdict(False, f"{place.object} has no region to put things")
+        return PredicateVerdict(False, f"{place.object} has no region to put things")
     region = scene.region(place.region)
     if name == "on" and region.kind != "surface":
-        return Verdict(False, f"{place.object} has no surface, only an inside")
+        return PredicateVerdict(False, f"{place.object} has no surface, only an inside")
     if name == "in" and region.kind != "volume":
-        return Verdict(False, f"{place.object} has no inside, only a surface")
+        return PredicateVerdict(False, f"{place.object} has no inside, only a surface")
     if name == "inside":
         joint = scene.handle(place.handle).joint if place.handle else None
         return inside(scene, state, thing.target, region, joint, X_WH)
@@ -165,7 +173,7 @@ def _at_place(
     if not verdict.holds or place.spot is None:
         return verdict
     exact = at_spot(scene, state, thing.target, region, place.spot, X_WH)
-    return exact if not exact.holds else Verdict(True, f"{verdict.why}; {exact.why}")
+    return exact if not exact.holds else PredicateVerdict(True, f"{verdict.why}; {exact.why}")
 
 
 def state_facts(
@@ -174,7 +182,7 @@ def state_facts(
     predicates: Mapping[str, int],
     bindings: Mapping[str, Binding],
     X_WH: Array,
-) -> dict[Fact, Verdict]:
+) -> dict[Fact, PredicateVerdict]:
     """What the geometry says of every fact that can be made of some predicates and objects.
 
     Args:

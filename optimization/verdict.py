@@ -17,7 +17,7 @@ _REST = 1e-6  # share of the limits of velocity and acceleration that counts as 
 
 
 @dataclass(frozen=True)
-class Verdict:
+class TrajectoryVerdict:
     """What is known of a trajectory.
 
     Attributes:
@@ -45,7 +45,7 @@ def judge(
     group: JointGroup,
     scale: float = 1.0,
     required: float | None = None,
-) -> Verdict:
+) -> TrajectoryVerdict:
     """Everything that is asked of a trajectory: exact bounds, and a proof between samples too.
 
     Args:
@@ -62,7 +62,7 @@ def judge(
         unproven = view.curve_unproven(trajectory.breaks, trajectory.coefficients, wanted)
         if unproven is not None:
             reason = f"after {unproven:.3f} s it can't be proven to keep {1e3 * wanted:.1f} mm"
-    return Verdict(reason, unproven)
+    return TrajectoryVerdict(reason, unproven)
 
 
 def _out_of_limits(trajectory: Trajectory, group: JointGroup, ratios: list[float]) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from galley.planning.checks.validation import read_plan as read_plan
     from galley.planning.checks.validation import validate_actions as validate_actions
     from galley.planning.limits import LimitReached as LimitReached
-    from galley.planning.limits import Limits as Limits
+    from galley.planning.limits import SearchLimits as SearchLimits
     from galley.planning.operators import GroundAction as GroundAction
     from galley.planning.operators import Plan as Plan
     from galley.planning.searches.methods import search as search
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # for the parts that it doesn't need.
 _HOMES = {
     "replay": "checks.gym_replay",
-    **dict.fromkeys(("LimitReached", "Limits"), "limits"),
+    **dict.fromkeys(("LimitReached", "SearchLimits"), "limits"),
     **dict.fromkeys(("GroundAction", "Plan"), "operators"),
     "search": "searches.methods",
     "plans": "searches.top_k",

@@ -17,7 +17,7 @@ _WORD_S = 0.5  # between two reports of progress
 
 
 @dataclass(frozen=True)
-class Limits:
+class SearchLimits:
     """When a search gives up, and who hears how far it is; None is no limit.
 
     Attributes:
@@ -44,7 +44,7 @@ class Limits:
 class Meter:
     """Holds one search against its limits, from now on; ``nodes`` is ``sys.maxsize`` for none."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: SearchLimits) -> None:
         self.limits = limits
         self.began = perf_counter() - limits.spent
         self.nodes = sys.maxsize if limits.nodes is None else limits.nodes
@@ -122,7 +122,7 @@ class LimitReached(RuntimeError):
 class Allowance:
     """Holds grounding against limits: combinations of objects are counted, whatever for."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: SearchLimits) -> None:
         self._meter = Meter(limits)
         self._spent = 0
         self._next_look = _LOOK_EVERY

@@ -23,7 +23,7 @@ from galley.domain.pddl.formula import EQUALITY, Fact, Formula, Literal
 from galley.domain.pddl.model import Domain, Problem
 from galley.planning.grounding.relaxation import Fixpoint, Reach, impossible_parts
 from galley.planning.grounding.schemas import FactCondition, Instance, conjunction
-from galley.planning.limits import Allowance, Limits
+from galley.planning.limits import Allowance, SearchLimits
 from galley.planning.operators import (
     NEVER,
     Condition,
@@ -34,7 +34,7 @@ from galley.planning.operators import (
 )
 
 
-def ground(domain: Domain, problem: Problem, limits: Limits | None = None) -> Task:
+def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None) -> Task:
     """The ground task of a problem.
 
     Args:
@@ -51,7 +51,7 @@ def ground(domain: Domain, problem: Problem, limits: Limits | None = None) -> Ta
         LimitReached: there are too many combinations of objects, or a limit is reached.
     """
     with paused_collection():
-        fixpoint = Fixpoint(domain, problem, Allowance(limits or Limits()))
+        fixpoint = Fixpoint(domain, problem, Allowance(limits or SearchLimits()))
         reach = fixpoint.reach()
         wishes = tuple((each, conjunction((each,), {}, fixpoint.objects)) for each in problem.goal)
         facts = _facts_with_bits(reach, problem.goal)

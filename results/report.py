@@ -20,8 +20,8 @@ from galley.results.run_folder import REPORT, folder_digests
 from galley.validation.verdict import Verdict
 
 if TYPE_CHECKING:  # it needs the planners, and whoever only reads reports does not
-    from galley.execution.disturbance.faults import Faults
-    from galley.execution.loop import Loop
+    from galley.execution.disturbance.faults import InjectedFaults
+    from galley.execution.monitor import ExecutionMonitor
     from galley.tamp.search import Search
 
 SCHEMA_VERSION = 2
@@ -84,7 +84,7 @@ class Report:
         self.failure = failure
         self.status = "failed"
 
-    def executed(self, loop: Loop, faults: Faults | None) -> None:
+    def executed(self, loop: ExecutionMonitor, faults: InjectedFaults | None) -> None:
         """Record how execution went."""
         planned = iter(self.later)
         self.recoveries = []

@@ -24,7 +24,7 @@ from galley.domain.frames import Array, frozen
 from galley.robots.files import cache_folder, keep
 from galley.robots.model import RobotModel
 from galley.robots.spheres.covering import VERSION, Covering, covering_of
-from galley.robots.urdf_reader import Ints, LinkShape, Tree, link_shapes, read_tree
+from galley.robots.urdf_reader import Ints, JointTree, LinkShape, link_shapes, read_tree
 
 Arrays = Mapping[str, Any]
 _ROUNDED = 1e-5  # m
@@ -68,7 +68,7 @@ class CollisionModel:
         carries: (n + 1, n) whether a joint moves a frame.
     """
 
-    tree: Tree
+    tree: JointTree
     names: tuple[str, ...]
     part_frame: Ints
     part_ball: Array
@@ -159,7 +159,7 @@ def _robot_digest(urdf: str, joints: tuple[str, ...], excess: tuple[tuple[str, f
     return found.hexdigest()[:20]
 
 
-def _covered(urdf: str, tree: Tree, excess: dict[str, float]) -> Arrays:
+def _covered(urdf: str, tree: JointTree, excess: dict[str, float]) -> Arrays:
     """The spheres of all links that have meshes, by the names that CollisionModel gives them."""
     meshes: dict[str, list[LinkShape]] = {}
     for shape in link_shapes(urdf):
@@ -245,7 +245,7 @@ def _around(balls: Array) -> Array:
 
 
 def _checked(
-    names: tuple[str, ...], tree: Tree, allowed: frozenset[tuple[str, str]]
+    names: tuple[str, ...], tree: JointTree, allowed: frozenset[tuple[str, str]]
 ) -> NDArray[np.bool_]:
     found = np.zeros((len(names), len(names)), dtype=bool)
     for i, a in enumerate(names):
@@ -256,7 +256,7 @@ def _checked(
     return found
 
 
-def _carries(tree: Tree) -> NDArray[np.bool_]:
+def _carries(tree: JointTree) -> NDArray[np.bool_]:
     n = len(tree.joints)
     found = np.zeros((n + 1, n), dtype=bool)
     for j in range(n):

@@ -19,7 +19,7 @@ from galley.domain.frames import Array, frozen, inverse, rpy
 from galley.domain.meshes import Hull, hull
 from galley.robots.meshes import as_obj
 from galley.robots.model import InverseKinematics, JointGroup, RobotModel
-from galley.robots.urdf_reader import LinkShape, Tree, joined_link, link_shapes, read_tree
+from galley.robots.urdf_reader import JointTree, LinkShape, joined_link, link_shapes, read_tree
 
 SAMPLES = 200
 """Random configurations in which links are looked at for overlap."""
@@ -313,7 +313,7 @@ def hull_of(shape: LinkShape) -> Hull:
     return hull(shape.size[0] * np.vstack([*rings, [[0, 0, -1], [0, 0, 1]]]))
 
 
-def _adjacent(tree: Tree, i: int, j: int) -> bool:
+def _adjacent(tree: JointTree, i: int, j: int) -> bool:
     """Whether two frames are the same, or one joint apart."""
     if i == j:
         return True

@@ -27,7 +27,7 @@ _MOVES = ("revolute", "continuous", "prismatic")
 
 
 @dataclass(frozen=True)
-class Tree:
+class JointTree:
     """Joints in the order of q, and the links on their frames.
 
     Attributes:
@@ -82,7 +82,7 @@ class Tree:
         return np.asarray(self.poses(q)[frame] @ X_FL)
 
 
-def read_tree(urdf: str, joints: tuple[str, ...]) -> Tree:
+def read_tree(urdf: str, joints: tuple[str, ...]) -> JointTree:
     """The tree of a URDF's text for a choice of joints, in the order of q.
 
     Raises:
@@ -133,7 +133,7 @@ def read_tree(urdf: str, joints: tuple[str, ...]) -> Tree:
     X_FL = np.array([X for _, X in found])
     for array in (parent, prismatic, frame):
         array.setflags(write=False)
-    return Tree(
+    return JointTree(
         joints,
         parent,
         frozen(X_PJ),

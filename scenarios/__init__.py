@@ -3,7 +3,7 @@
 ```
 scenario      a YAML file                  -> Scenario               BadInput with its place
               Expectation, report          -> why it is wrong, if it is
-outcome       Scenario, seed               -> Outcome                one run of the engine
+outcome       Scenario, seed               -> ScenarioResult           one run of the engine
 ```
 """
 

@@ -38,7 +38,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ScenarioResult:
     """What a run of a scenario came to. Plain data: it can be pickled and written as JSON.
 
     Attributes:
@@ -95,7 +95,7 @@ class _Ear(Listener):
         self.lessons.append(text)
 
 
-def outcome_of(job: Job) -> Outcome:
+def outcome_of(job: Job) -> ScenarioResult:
     """Run one scenario through the engine and judge what comes of it.
 
     Bad input is an outcome too, with the faults as its message: the other runs of a sweep go on.
@@ -109,7 +109,7 @@ def outcome_of(job: Job) -> Outcome:
             report = run(_options(job, folder), ear).report
             scene = load_scene(scenario.scene)
         except BadInput as error:
-            return Outcome(
+            return ScenarioResult(
                 **known,
                 status="bad-input",
                 kind="bad-input",
@@ -124,7 +124,7 @@ def outcome_of(job: Job) -> Outcome:
     planning_s = float(timing["task"] + timing["motion"])
     judged = report.validation.goal_facts if report.validation is not None else ()
     limit = expect.within_s
-    return Outcome(
+    return ScenarioResult(
         **known,
         status=told["status"],
         kind=failure.get("kind", ""),

@@ -19,7 +19,7 @@ from galley.skills.navigate import Navigate
 from galley.skills.pick import Pick, TakeOut
 from galley.skills.place import Place, PutIn
 from galley.skills.skill import BoundAction, Skill
-from galley.skills.solving.workbench import Settings, Workbench
+from galley.skills.solving.context import PlanningContext, Settings
 from galley.skills.stow import Stow
 from galley.skills.symbolic import AtPlace
 
@@ -48,4 +48,4 @@ def skill_set(own: Mapping[str, Skill] = MappingProxyType({})) -> dict[str, Skil
 
 SKILLS = skill_set()
 
-__all__ = ["SKILLS", "BoundAction", "Settings", "Skill", "Workbench", "skill_set"]
+__all__ = ["SKILLS", "BoundAction", "PlanningContext", "Settings", "Skill", "skill_set"]

@@ -18,8 +18,8 @@ from galley.skills.impossible.refusals import handle_out_of_reach, no_such_regio
 from galley.skills.manipulation.contacts import operations
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.skill import BoundAction, Role, Skill, stance_of
-from galley.skills.solving.step import Step, carry_out
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
+from galley.skills.solving.step import SkillStep, carry_out
 
 NEEDED = 0.10  # m (or rad), a drawer that opens less can't be reached into
 _SPARE = 0.005  # m (or rad), left before what stops a drawer
@@ -31,12 +31,12 @@ class _Handled(Skill):
     parameters: ClassVar[tuple[str, ...]] = ("furniture", "hand")
 
     @abstractmethod
-    def _value(self, bench: Workbench, drawer: Binding, state: State) -> float | Failure:
+    def _value(self, context: PlanningContext, drawer: Binding, state: State) -> float | Failure:
         """Where (m or rad) the drawer is brought, or why it can't be."""
 
     def refine(
         self,
-        bench: Workbench,
+        context: PlanningContext,
         action: BoundAction,
         upcoming: tuple[BoundAction, ...],
         state: State,
@@ -44,28 +44,28 @@ class _Handled(Skill):
     ) -> tuple[Motion, ...] | Failure:
         """See ``Skill.refine``."""
         drawer = action.bindings[0]
-        value = self._value(bench, drawer, state)
+        value = self._value(context, drawer, state)
         if isinstance(value, Failure):
             return value
-        handle = handle_of(bench, drawer)
-        if stands_at(bench, handle, state, value):
+        handle = handle_of(context, drawer)
+        if stands_at(context, handle, state, value):
             return ()
-        if self.role.opens is not None and makes_do(bench, handle, state, rng):
+        if self.role.opens is not None and makes_do(context, handle, state, rng):
             return ()
-        step = Step(lambda s, r: operations(bench, s, handle, value, r), drawer)
-        return carry_out(bench, action, (step,), state, rng)
+        step = SkillStep(lambda s, r: operations(context, s, handle, value, r), drawer)
+        return carry_out(context, action, (step,), state, rng)
 
     def first_contacts(
-        self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
+        self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """Pulls or pushes at the handle."""
         drawer = action.bindings[0]
-        value = self._value(bench, drawer, state)
+        value = self._value(context, drawer, state)
         if isinstance(value, Failure):
             return iter(())
-        return operations(bench, state, handle_of(bench, drawer), value, rng)
+        return operations(context, state, handle_of(context, drawer), value, rng)
 
-    def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
+    def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """However far the drawer is open, where the hand is empty."""
         return state.held is None and action.bindings[0].handle is not None
 
@@ -75,12 +75,14 @@ class Open(_Handled):
 
     role: ClassVar[Role] = Role(opens=0)
 
-    def _value(self, bench: Workbench, drawer: Binding, state: State) -> float | Failure:
-        return opening_of(bench, drawer, state)
+    def _value(self, context: PlanningContext, drawer: Binding, state: State) -> float | Failure:
+        return opening_of(context, drawer, state)
 
-    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
+    def impossible(
+        self, context: PlanningContext, action: BoundAction, state: State
+    ) -> Failure | None:
         """There must be a handle in reach, and no furniture in the drawer's way."""
-        return cannot_open(bench, action.bindings[0], state)
+        return cannot_open(context, action.bindings[0], state)
 
 
 class Close(_Handled):
@@ -88,60 +90,64 @@ class Close(_Handled):
 
     role: ClassVar[Role] = Role(closes=0)
 
-    def _value(self, bench: Workbench, drawer: Binding, state: State) -> float | Failure:
-        failed = cannot_close(bench, drawer, state)
+    def _value(self, context: PlanningContext, drawer: Binding, state: State) -> float | Failure:
+        failed = cannot_close(context, drawer, state)
         return 0.0 if failed is None else failed
 
     def first_contacts(
-        self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
+        self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """Pushes at the handle, whatever may stop the drawer: ``refine`` tells that best."""
-        return operations(bench, state, handle_of(bench, action.bindings[0]), 0.0, rng)
+        return operations(context, state, handle_of(context, action.bindings[0]), 0.0, rng)
 
-    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
+    def impossible(
+        self, context: PlanningContext, action: BoundAction, state: State
+    ) -> Failure | None:
         """There must be a handle in reach."""
-        return _handle_missing_or_far(bench, action.bindings[0])
+        return _handle_missing_or_far(context, action.bindings[0])
 
 
-def handle_of(bench: Workbench, drawer: Binding) -> Handle:
+def handle_of(context: PlanningContext, drawer: Binding) -> Handle:
     """The handle of a piece of furniture that has one."""
     assert drawer.handle is not None, "impossible() has refused this already"
-    return bench.scene.handle(drawer.handle)
+    return context.scene.handle(drawer.handle)
 
 
-def stands_at(bench: Workbench, handle: Handle, state: State, value: float) -> bool:
+def stands_at(context: PlanningContext, handle: Handle, state: State, value: float) -> bool:
     """Whether the handle's joint is at a value (m or rad) already, as near as counts as closed."""
-    now = float(state.scene_q[bench.scene.joint_index[handle.joint]])
+    now = float(state.scene_q[context.scene.joint_index[handle.joint]])
     return abs(now - value) <= CLOSED
 
 
-def half_open(bench: Workbench, handle: Handle, state: State) -> bool:
+def half_open(context: PlanningContext, handle: Handle, state: State) -> bool:
     """Whether the handle's joint is open far enough to be reached into at all."""
-    return float(state.scene_q[bench.scene.joint_index[handle.joint]]) >= NEEDED
+    return float(state.scene_q[context.scene.joint_index[handle.joint]]) >= NEEDED
 
 
-def makes_do(bench: Workbench, handle: Handle, state: State, rng: np.random.Generator) -> bool:
+def makes_do(
+    context: PlanningContext, handle: Handle, state: State, rng: np.random.Generator
+) -> bool:
     """Whether a half open drawer is taken for open: it may be stuck.
 
     In one of two tries, once a run has been planned anew before: then it has been pulled again.
     """
-    again = bench.recovery > 1 and half_open(bench, handle, state)
+    again = context.recovery > 1 and half_open(context, handle, state)
     return again and bool(rng.random() < 0.5)
 
 
-def wanted(bench: Workbench, drawer: Binding) -> float:
+def wanted(context: PlanningContext, drawer: Binding) -> float:
     """How far (m or rad) the drawer is opened where nothing is in its way."""
-    return min(drawer.opening, bench.scene.joint(handle_of(bench, drawer).joint).upper)
+    return min(drawer.opening, context.scene.joint(handle_of(context, drawer).joint).upper)
 
 
-def opening_of(bench: Workbench, drawer: Binding, state: State) -> float | Failure:
+def opening_of(context: PlanningContext, drawer: Binding, state: State) -> float | Failure:
     """How far (m or rad) the drawer can be opened in ``state``, or what doesn't let it.
 
     Furniture and items that stand there stop it alike; the Failure names what does.
     """
-    handle, most = handle_of(bench, drawer), wanted(bench, drawer)
+    handle, most = handle_of(context, drawer), wanted(context, drawer)
     least = min(NEEDED, most)
-    free, blocker = free_travel(bench, state, handle.joint, True, most + _SPARE)
+    free, blocker = free_travel(context, state, handle.joint, True, most + _SPARE)
     if blocker is None:
         return most
     opening = min(most, free - _SPARE)
@@ -150,40 +156,40 @@ def opening_of(bench: Workbench, drawer: Binding, state: State) -> float | Failu
     return opening
 
 
-def cannot_open(bench: Workbench, drawer: Binding, state: State) -> Failure | None:
+def cannot_open(context: PlanningContext, drawer: Binding, state: State) -> Failure | None:
     """A certified Failure if the drawer can't be opened wherever the items stand, else None.
 
     Only what never moves counts of ``state``.
     """
-    failed = _handle_missing_or_far(bench, drawer)
+    failed = _handle_missing_or_far(context, drawer)
     if failed is not None:
         return failed
-    handle = handle_of(bench, drawer)
-    joints = [bench.scene.body(name).joint for name in bench.scene.chain(handle.body)]
+    handle = handle_of(context, drawer)
+    joints = [context.scene.body(name).joint for name in context.scene.chain(handle.body)]
     if any(joint not in (None, handle.joint) for joint in joints):
         return None  # it rides on another drawer or door: nothing holds wherever that is
-    least = min(NEEDED, wanted(bench, drawer))
+    least = min(NEEDED, wanted(context, drawer))
     scene_q = np.array(state.scene_q)
-    scene_q[bench.scene.joint_index[handle.joint]] = 0.0
+    scene_q[context.scene.joint_index[handle.joint]] = 0.0
     shut = state.with_scene(scene_q)
-    free, blocker = free_travel(bench, shut, handle.joint, False, least + _SPARE)
+    free, blocker = free_travel(context, shut, handle.joint, False, least + _SPARE)
     return None if blocker is None else _blocked(drawer, handle, free, blocker, least + _SPARE)
 
 
-def cannot_close(bench: Workbench, drawer: Binding, state: State) -> Failure | None:
+def cannot_close(context: PlanningContext, drawer: Binding, state: State) -> Failure | None:
     """A Failure if something stops the drawer on its way shut as ``state`` has it, else None."""
-    handle = handle_of(bench, drawer)
-    now = float(state.scene_q[bench.scene.joint_index[handle.joint]])
-    left, blocker = free_travel(bench, state, handle.joint, True, 0.0)
+    handle = handle_of(context, drawer)
+    now = float(state.scene_q[context.scene.joint_index[handle.joint]])
+    left, blocker = free_travel(context, state, handle.joint, True, 0.0)
     if blocker is None or abs(left) <= CLOSED:
         return None
     return _blocked(drawer, handle, now - left, blocker, now, "closes")
 
 
-def _handle_missing_or_far(bench: Workbench, drawer: Binding) -> Failure | None:
+def _handle_missing_or_far(context: PlanningContext, drawer: Binding) -> Failure | None:
     if drawer.handle is None:
         return no_such_region(drawer.object, "handle to open or close it by")
-    return handle_out_of_reach(bench, handle_of(bench, drawer), stance_of(bench, drawer))
+    return handle_out_of_reach(context, handle_of(context, drawer), stance_of(context, drawer))
 
 
 def _blocked(

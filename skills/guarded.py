@@ -24,7 +24,7 @@ from galley.motion.sequence import states_along
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.skill import BoundAction, Skill
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
 
 _EXPECTED = {
     "refine": "a tuple of Motions, or a Failure",
@@ -135,7 +135,7 @@ class GuardedSkill(Skill):
 
     def refine(
         self,
-        bench: Workbench,
+        context: PlanningContext,
         action: BoundAction,
         upcoming: tuple[BoundAction, ...],
         state: State,
@@ -143,7 +143,7 @@ class GuardedSkill(Skill):
     ) -> tuple[Motion, ...] | Failure:
         """The user's Motions, which fit one another, robot and scene; or Failure."""
         with self._guarded("refine"):
-            found = self.own.refine(bench, action, upcoming, state, rng)
+            found = self.own.refine(context, action, upcoming, state, rng)
         if isinstance(found, Failure):
             self._check_failure("refine", found)
             return found
@@ -154,17 +154,17 @@ class GuardedSkill(Skill):
             if fault is not None:
                 self._refuse("refine", f"returned, at {k} of its tuple, {fault}")
         try:
-            states_along(bench.scene, bench.robot, found, state)
+            states_along(context.scene, context.robot, found, state)
         except ValueError as error:
             self._refuse("refine", f"returned motions that don't fit: {error}")
         return found
 
     def first_contacts(
-        self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
+        self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """The user's, one at a time."""
         with self._guarded("first_contacts"):
-            each = iter(self.own.first_contacts(bench, action, state, rng))
+            each = iter(self.own.first_contacts(context, action, state, rng))
         while True:
             with self._guarded("first_contacts"):
                 found = next(each, None)
@@ -174,18 +174,20 @@ class GuardedSkill(Skill):
                 self._refuse("first_contacts", f"gave {described(found)}")
             yield found
 
-    def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
+    def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """The user's answer."""
         with self._guarded("resumes"):
-            found = self.own.resumes(bench, action, state)
+            found = self.own.resumes(context, action, state)
         if not isinstance(found, bool | np.bool_):
             self._refuse("resumes", f"returned {described(found)}")
         return bool(found)
 
-    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
+    def impossible(
+        self, context: PlanningContext, action: BoundAction, state: State
+    ) -> Failure | None:
         """The user's answer."""
         with self._guarded("impossible"):
-            found = self.own.impossible(bench, action, state)
+            found = self.own.impossible(context, action, state)
         if isinstance(found, Failure):
             self._check_failure("impossible", found)
         elif found is not None:

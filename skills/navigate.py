@@ -19,9 +19,9 @@ from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.manipulation.reach import stances
 from galley.skills.skill import BoundAction, LooksAhead, stance_of
-from galley.skills.solving.proof import grip
-from galley.skills.solving.step import Builder, folded, here
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
+from galley.skills.solving.proof import holding_contact_pairs
+from galley.skills.solving.step import Builder, folded, from_current_stance
 
 _GOALS = 2  # drives tried with different stances
 _STAY = 30  # contacts tried from where the base stands, before it drives elsewhere
@@ -35,20 +35,20 @@ class Navigate(LooksAhead):
 
     def refine(
         self,
-        bench: Workbench,
+        context: PlanningContext,
         action: BoundAction,
         upcoming: tuple[BoundAction, ...],
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
         """See ``Skill.refine``."""
-        stance = stance_of(bench, action.bindings[1])
+        stance = stance_of(context, action.bindings[1])
         tally = Tally()
-        if self._stays(bench, action.bindings[1], upcoming, state, rng):
+        if self._stays(context, action.bindings[1], upcoming, state, rng):
             return ()
         failed: Failure | None = None
-        for k, goal in enumerate(self._goals(bench, stance, upcoming, state, rng, tally)):
-            builder = Builder(bench, state, action.index, rng)
+        for k, goal in enumerate(self._goals(context, stance, upcoming, state, rng, tally)):
+            builder = Builder(context, state, action.index, rng)
             failed = builder.move_base(goal, "")
             if failed is None:
                 return tuple(builder.motions)
@@ -57,53 +57,56 @@ class Navigate(LooksAhead):
         if failed is not None:
             return failed
         after = f" to {upcoming[0]}" if upcoming else ""
-        return self._why(bench, upcoming, state) or tally.failure(
+        return self._why(context, upcoming, state) or tally.failure(
             f"stand at '{stance.name}'{after}"
         )
 
-    def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
+    def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """A drive may begin anywhere."""
         return True
 
     def _goals(
         self,
-        bench: Workbench,
+        context: PlanningContext,
         stance: Stance,
         upcoming: tuple[BoundAction, ...],
         state: State,
         rng: np.random.Generator,
         tally: Tally,
     ) -> Iterator[Array]:
-        arms = folded(bench, state)
+        arms = folded(context, state)
         if len(arms) == 0:
             tally.reasons["the folded arm is in collision"] += 1
             return
-        contacts = self._next(bench, upcoming, state, rng)
+        contacts = self._next(context, upcoming, state, rng)
         if contacts is None:  # nothing to do there: anywhere in the stance set that is free
-            yield from _anywhere(bench, stance, arms[0], state, rng, tally)
+            yield from _anywhere(context, stance, arms[0], state, rng, tally)
             return
-        for reached in stances(bench, contacts, stance, arms[0], state, rng, tally):
+        for reached in stances(context, contacts, stance, arms[0], state, rng, tally):
             yield reached.base
 
     def _stays(
         self,
-        bench: Workbench,
+        context: PlanningContext,
         place: Binding,
         upcoming: tuple[BoundAction, ...],
         state: State,
         rng: np.random.Generator,
     ) -> bool:
         """Whether the base stands right already: a short search for the next contact."""
-        if not stance_of(bench, place).contains(state.q[bench.robot.slice("base")]):
+        if not stance_of(context, place).contains(state.q[context.robot.slice("base")]):
             return False
-        contacts = self._next(bench, upcoming, state, rng)
+        contacts = self._next(context, upcoming, state, rng)
         if contacts is None:
             return True
-        return next(here(bench, contacts, place, state, rng, Tally(), _STAY), None) is not None
+        return (
+            next(from_current_stance(context, contacts, place, state, rng, Tally(), _STAY), None)
+            is not None
+        )
 
     def _next(
         self,
-        bench: Workbench,
+        context: PlanningContext,
         upcoming: tuple[BoundAction, ...],
         state: State,
         rng: np.random.Generator,
@@ -116,7 +119,7 @@ class Navigate(LooksAhead):
             skill = self.skills.get(action.name)
             if skill is None or skill is self:
                 return None
-            contacts = skill.first_contacts(bench, action, state, rng)
+            contacts = skill.first_contacts(context, action, state, rng)
             first = next(contacts, None)
             if first is not None:
                 return chain((first,), contacts)
@@ -126,7 +129,7 @@ class Navigate(LooksAhead):
 
     def _why(
         self,
-        bench: Workbench,
+        context: PlanningContext,
         upcoming: tuple[BoundAction, ...],
         state: State,
     ) -> Failure | None:
@@ -134,21 +137,24 @@ class Navigate(LooksAhead):
         skill = self.skills.get(upcoming[0].name) if upcoming else None
         if skill is None:
             return None
-        return out_of_reach_as_found(bench, state, upcoming[0], skill)
+        return out_of_reach_as_found(context, state, upcoming[0], skill)
 
 
 def _anywhere(
-    bench: Workbench,
+    context: PlanningContext,
     stance: Stance,
     arm: Array,
     state: State,
     rng: np.random.Generator,
     tally: Tally,
 ) -> Iterator[Array]:
-    checker, group = bench.checker(state, grip(bench, state)), bench.robot.group("base")
+    checker, group = (
+        context.checker(state, holding_contact_pairs(context, state)),
+        context.robot.group("base"),
+    )
     low = np.maximum(stance.lower, group.lower)[:2]
     high = np.minimum(stance.upper, group.upper)[:2]
-    while tally.tried < bench.settings.placements and (low <= high).all():
+    while tally.tried < context.settings.placements and (low <= high).all():
         tally.tried += 1
         base = np.array([*rng.uniform(low, high), sample_heading(stance, rng)])
         if checker.free(np.concatenate([base, arm, state.q[10:]])):

@@ -14,8 +14,8 @@ from galley.skills.impossible.refusals import cannot_take, no_such_region
 from galley.skills.manipulation.contacts import picks
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.skill import BoundAction, LooksAhead, Role, region_of
-from galley.skills.solving.step import Step, carry_out, serves
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
+from galley.skills.solving.step import SkillStep, carry_out, serves
 
 
 class Pick(LooksAhead):
@@ -26,46 +26,50 @@ class Pick(LooksAhead):
 
     def refine(
         self,
-        bench: Workbench,
+        context: PlanningContext,
         action: BoundAction,
         upcoming: tuple[BoundAction, ...],
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
         """See ``Skill.refine``."""
-        index = bench.scene.item_index[action.bindings[0].target]
+        index = context.scene.item_index[action.bindings[0].target]
         if state.held == index:
             return ()
-        step = Step(
-            lambda s, r: picks(bench, s, index, r),
+        step = SkillStep(
+            lambda s, r: picks(context, s, index, r),
             action.bindings[1],
-            accepts=serves(bench, upcoming, self.skills, index),
+            accepts=serves(context, upcoming, self.skills, index),
         )
-        return carry_out(bench, action, (step,), state, rng)
+        return carry_out(context, action, (step,), state, rng)
 
     def first_contacts(
-        self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
+        self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """Grasps of the item."""
-        index = bench.scene.item_index[action.bindings[0].target]
-        return iter(()) if state.held == index else picks(bench, state, index, rng)
+        index = context.scene.item_index[action.bindings[0].target]
+        return iter(()) if state.held == index else picks(context, state, index, rng)
 
-    def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
+    def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """The item is in the hand already: nothing is left to do."""
-        return state.held == bench.scene.item_index[action.bindings[0].target]
+        return state.held == context.scene.item_index[action.bindings[0].target]
 
-    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
+    def impossible(
+        self, context: PlanningContext, action: BoundAction, state: State
+    ) -> Failure | None:
         """The hand must open wide enough for the item, and hold its weight."""
-        index = bench.scene.item_index[action.bindings[0].target]
-        return cannot_take(bench.scene, state, index)
+        index = context.scene.item_index[action.bindings[0].target]
+        return cannot_take(context.scene, state, index)
 
 
 class TakeOut(Pick):
     """Takes an item out of a drawer that is open."""
 
-    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
+    def impossible(
+        self, context: PlanningContext, action: BoundAction, state: State
+    ) -> Failure | None:
         """The furniture must have an inside, and the hand open wide enough for the item."""
-        region = region_of(bench, action.bindings[1])
+        region = region_of(context, action.bindings[1])
         if region is None or region.kind != "volume":
             return no_such_region(action.bindings[1].object, "inside to take things out of")
-        return super().impossible(bench, action, state)
+        return super().impossible(context, action, state)

@@ -16,8 +16,8 @@ from galley.skills.impossible.refusals import fits, no_such_region, region_out_o
 from galley.skills.manipulation.contacts import places
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.skill import BoundAction, LooksAhead, Role, region_of, stance_of
-from galley.skills.solving.step import Contacts, Step, carry_out, put_later
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
+from galley.skills.solving.step import Contacts, SkillStep, carry_out, put_later
 
 
 class Place(LooksAhead):
@@ -31,49 +31,51 @@ class Place(LooksAhead):
 
     def refine(
         self,
-        bench: Workbench,
+        context: PlanningContext,
         action: BoundAction,
         upcoming: tuple[BoundAction, ...],
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
         """See ``Skill.refine``."""
-        if self.resumes(bench, action, state):
+        if self.resumes(context, action, state):
             return ()
-        step = Step(self._contacts(bench, action, upcoming), action.bindings[1])
-        return carry_out(bench, action, (step,), state, rng)
+        step = SkillStep(self._contacts(context, action, upcoming), action.bindings[1])
+        return carry_out(context, action, (step,), state, rng)
 
     def first_contacts(
-        self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
+        self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """Placements of the held item."""
-        if self.resumes(bench, action, state):
+        if self.resumes(context, action, state):
             return iter(())
-        return self._contacts(bench, action, ())(state, rng)
+        return self._contacts(context, action, ())(state, rng)
 
-    def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
+    def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """The item stands there already: nothing is left to do."""
         thing, furniture = action.bindings[:2]
-        return lies(bench, self.fact, thing, furniture, state)
+        return lies(context, self.fact, thing, furniture, state)
 
     def _contacts(
-        self, bench: Workbench, action: BoundAction, upcoming: tuple[BoundAction, ...]
+        self, context: PlanningContext, action: BoundAction, upcoming: tuple[BoundAction, ...]
     ) -> Contacts:
         thing, furniture = action.bindings[:2]
-        region = region_of(bench, furniture)
+        region = region_of(context, furniture)
         assert region is not None, "impossible() has refused this already"
-        later = put_later(bench, upcoming, self.skills, region.name, thing.target)
-        return lambda s, r: places(bench, s, region, r, later, furniture.spot)
+        later = put_later(context, upcoming, self.skills, region.name, thing.target)
+        return lambda s, r: places(context, s, region, r, later, furniture.spot)
 
-    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
+    def impossible(
+        self, context: PlanningContext, action: BoundAction, state: State
+    ) -> Failure | None:
         """There must be such a region, the item must fit into it, and the arm reach it."""
         thing, furniture = action.bindings[:2]
-        region = region_of(bench, furniture)
+        region = region_of(context, furniture)
         if region is None or region.kind != self.kind:
             return no_such_region(furniture.object, self.missing)
-        item = bench.scene.item(thing.target)
+        item = context.scene.item(thing.target)
         return fits(item, region) or region_out_of_reach(
-            bench, item, region, stance_of(bench, furniture), state
+            context, item, region, stance_of(context, furniture), state
         )
 
 
@@ -85,9 +87,11 @@ class PutIn(Place):
     missing: ClassVar[str] = "inside to put things in"
 
 
-def lies(bench: Workbench, fact: str, thing: Binding, furniture: Binding, state: State) -> bool:
+def lies(
+    context: PlanningContext, fact: str, thing: Binding, furniture: Binding, state: State
+) -> bool:
     """Whether an item is ``on`` or ``in`` furniture, out of the hand; at its spot, if any."""
     if state.held is not None:
         return False
-    verdict = fact_holds(bench.scene, state, fact, (thing, furniture), np.eye(4))
+    verdict = fact_holds(context.scene, state, fact, (thing, furniture), np.eye(4))
     return verdict is not None and verdict.holds

@@ -15,7 +15,7 @@ from galley.domain.scene.model import Binding, Region, Stance
 from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.manipulation.manipulation import Manipulation
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Skill(ABC):
     @abstractmethod
     def refine(
         self,
-        bench: Workbench,
+        context: PlanningContext,
         action: BoundAction,
         upcoming: tuple[BoundAction, ...],
         state: State,
@@ -93,12 +93,12 @@ class Skill(ABC):
         """
 
     def first_contacts(
-        self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
+        self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """What the action would do first with the hand: decides where to stand. May be empty."""
         return iter(())
 
-    def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
+    def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """Whether ``refine`` carries on from ``state`` with an action that was interrupted in it.
 
         Asked where things did not go as planned in the middle of the action, so that what it needs
@@ -107,7 +107,9 @@ class Skill(ABC):
         """
         return False
 
-    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
+    def impossible(
+        self, context: PlanningContext, action: BoundAction, state: State
+    ) -> Failure | None:
         """A certified Failure that holds from wherever the action is tried and needs no search.
 
         ``state`` is the task's start. What could change before the action comes (other items, an
@@ -123,11 +125,11 @@ class LooksAhead(Skill):
         self.skills = skills
 
 
-def stance_of(bench: Workbench, place: Binding) -> Stance:
+def stance_of(context: PlanningContext, place: Binding) -> Stance:
     """The stance set of a piece of furniture."""
-    return bench.scene.stance(place.target)
+    return context.scene.stance(place.target)
 
 
-def region_of(bench: Workbench, place: Binding) -> Region | None:
+def region_of(context: PlanningContext, place: Binding) -> Region | None:
     """Where things are put on or in a piece of furniture."""
-    return bench.scene.region(place.region) if place.region else None
+    return context.scene.region(place.region) if place.region else None

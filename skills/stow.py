@@ -31,8 +31,8 @@ from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.place import lies
 from galley.skills.placing.placements import Later
 from galley.skills.skill import BoundAction, LooksAhead, Role, region_of, stance_of
-from galley.skills.solving.step import Step, carry_out, put_later, reachable
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
+from galley.skills.solving.step import SkillStep, carry_out, put_later, reachable
 
 _HALF_OPEN = 50_000  # its own stream, to see whether a half open drawer will do
 
@@ -45,7 +45,7 @@ class Stow(LooksAhead):
 
     def refine(
         self,
-        bench: Workbench,
+        context: PlanningContext,
         action: BoundAction,
         upcoming: tuple[BoundAction, ...],
         state: State,
@@ -54,101 +54,107 @@ class Stow(LooksAhead):
         """See ``Skill.refine``."""
         thing, furniture = action.bindings[:2]
         opening = 0.0
-        if furniture.handle is not None and not lies(bench, "in", thing, furniture, state):
-            found = opening_of(bench, furniture, state)
+        if furniture.handle is not None and not lies(context, "in", thing, furniture, state):
+            found = opening_of(context, furniture, state)
             if isinstance(found, Failure):
                 return found.within("open drawer")
             opening = found
-        later = put_later(bench, upcoming, self.skills, furniture.region, thing.target)
-        steps = self._steps(bench, thing, furniture, opening, later, state, rng)
-        return carry_out(bench, action, steps, state, rng)
+        later = put_later(context, upcoming, self.skills, furniture.region, thing.target)
+        steps = self._steps(context, thing, furniture, opening, later, state, rng)
+        return carry_out(context, action, steps, state, rng)
 
     def _steps(
         self,
-        bench: Workbench,
+        context: PlanningContext,
         thing: Binding,
         furniture: Binding,
         opening: float,
         later: Sequence[Later],
         state: State,
         rng: np.random.Generator,
-    ) -> Iterator[Step]:
-        scene, spot = bench.scene, furniture.spot
+    ) -> Iterator[SkillStep]:
+        scene, spot = context.scene, furniture.spot
         index = scene.item_index[thing.target]
-        inner = region_of(bench, furniture)
+        inner = region_of(context, furniture)
         assert inner is not None
-        put_in = Step(lambda s, r: places(bench, s, inner, r, later, spot), furniture, "put in")
-        lies_in = lies(bench, "in", thing, furniture, state)
+        put_in = SkillStep(
+            lambda s, r: places(context, s, inner, r, later, spot), furniture, "put in"
+        )
+        lies_in = lies(context, "in", thing, furniture, state)
         if furniture.handle is None:  # an open box: nothing to open
             if not lies_in:
                 yield put_in
             return
         assert furniture.staging is not None
-        handle = handle_of(bench, furniture)
+        handle = handle_of(context, furniture)
         staging = scene.region(furniture.staging)
-        close = Step(lambda s, r: operations(bench, s, handle, 0.0, r), furniture, "close drawer")
+        close = SkillStep(
+            lambda s, r: operations(context, s, handle, 0.0, r), furniture, "close drawer"
+        )
         if lies_in:
-            if not stands_at(bench, handle, state, 0.0):
+            if not stands_at(context, handle, state, 0.0):
                 yield close
             return
 
         def serves(s: State, r: np.random.Generator) -> bool:
-            return reachable(bench, put_in.contacts(s, r), furniture, s, r)
+            return reachable(context, put_in.contacts(s, r), furniture, s, r)
 
         # Open already: no need of the hand for that. Where it stands half open, less may do.
-        fits_now = stands_at(bench, handle, state, opening)
-        fits_now = fits_now or makes_do(bench, handle, state, rng)
-        if not fits_now and state.held == index and half_open(bench, handle, state):
-            fits_now = serves(state, bench.rng(_HALF_OPEN))
+        fits_now = stands_at(context, handle, state, opening)
+        fits_now = fits_now or makes_do(context, handle, state, rng)
+        if not fits_now and state.held == index and half_open(context, handle, state):
+            fits_now = serves(state, context.rng(_HALF_OPEN))
         if not fits_now:
             if state.held == index:
-                yield Step(lambda s, r: places(bench, s, staging, r), furniture, "put down")
-            yield Step(
-                lambda s, r: operations(bench, s, handle, opening, r), furniture, "open drawer"
+                yield SkillStep(lambda s, r: places(context, s, staging, r), furniture, "put down")
+            yield SkillStep(
+                lambda s, r: operations(context, s, handle, opening, r), furniture, "open drawer"
             )
         if not fits_now or state.held != index:
-            yield Step(lambda s, r: picks(bench, s, index, r), furniture, "pick up", serves)
+            yield SkillStep(lambda s, r: picks(context, s, index, r), furniture, "pick up", serves)
         yield put_in
         yield close
 
     def first_contacts(
-        self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
+        self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """Of the first step."""
         thing, furniture = action.bindings[:2]
-        opening = wanted(bench, furniture) if furniture.handle is not None else 0.0
-        first = next(self._steps(bench, thing, furniture, opening, (), state, rng), None)
+        opening = wanted(context, furniture) if furniture.handle is not None else 0.0
+        first = next(self._steps(context, thing, furniture, opening, (), state, rng), None)
         return iter(()) if first is None else first.contacts(state, rng)
 
-    def resumes(self, bench: Workbench, action: BoundAction, state: State) -> bool:
+    def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """With the item in the hand, beside the drawer where it was put down, or in it."""
         thing, furniture = action.bindings[:2]
-        index = bench.scene.item_index[thing.target]
+        index = context.scene.item_index[thing.target]
         if state.held is not None:
             return state.held == index
-        if lies(bench, "in", thing, furniture, state):
+        if lies(context, "in", thing, furniture, state):
             return True
         if furniture.staging is None:
             return False
-        staging = bench.scene.region(furniture.staging)
-        return on(bench.scene, state, thing.target, staging, np.eye(4)).holds
+        staging = context.scene.region(furniture.staging)
+        return on(context.scene, state, thing.target, staging, np.eye(4)).holds
 
-    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
+    def impossible(
+        self, context: PlanningContext, action: BoundAction, state: State
+    ) -> Failure | None:
         """There must be a volume that the item fits into, and a place to put it meanwhile.
 
         And the arm must reach the drawer, which must open.
         """
         thing, furniture = action.bindings[:2]
-        region = region_of(bench, furniture)
+        region = region_of(context, furniture)
         if region is None or region.kind != "volume":
             return no_such_region(furniture.object, "inside to stow things in")
-        item = bench.scene.item(thing.target)
+        item = context.scene.item(thing.target)
         failed = fits(item, region)
         if failed is None and furniture.handle is not None:
             if furniture.staging is None:
                 return no_such_region(furniture.object, "staging surface beside its drawer")
-            failed = fits(item, bench.scene.region(furniture.staging))
-            failed = failed or cannot_open(bench, furniture, state)
+            failed = fits(item, context.scene.region(furniture.staging))
+            failed = failed or cannot_open(context, furniture, state)
         return failed or region_out_of_reach(
-            bench, item, region, stance_of(bench, furniture), state
+            context, item, region, stance_of(context, furniture), state
         )

@@ -13,7 +13,7 @@ from galley.motion.motion import Motion
 from galley.robots.panda.mobile import hand_pose
 from galley.skills.impossible.refusals import no_such_region
 from galley.skills.skill import BoundAction, Role, Skill, region_of
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
 
 
 class AtPlace(Skill):
@@ -24,7 +24,7 @@ class AtPlace(Skill):
 
     def refine(
         self,
-        bench: Workbench,
+        context: PlanningContext,
         action: BoundAction,
         upcoming: tuple[BoundAction, ...],
         state: State,
@@ -32,9 +32,9 @@ class AtPlace(Skill):
     ) -> tuple[Motion, ...] | Failure:
         """See ``Skill.refine``: no Motions, or what does not hold."""
         thing, furniture = action.bindings[:2]
-        X_WH = hand_pose(state.q, bench.scene.robot.base)
+        X_WH = hand_pose(state.q, context.scene.robot.base)
         for name, bindings in (("on", (thing, furniture)), ("near", (furniture,))):
-            verdict = fact_holds(bench.scene, state, name, bindings, X_WH)
+            verdict = fact_holds(context.scene, state, name, bindings, X_WH)
             if verdict is not None and not verdict.holds:
                 fact = " ".join([name, *(binding.object for binding in bindings)])
                 return Failure(
@@ -45,10 +45,12 @@ class AtPlace(Skill):
                 )
         return ()
 
-    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
+    def impossible(
+        self, context: PlanningContext, action: BoundAction, state: State
+    ) -> Failure | None:
         """There must be a surface for the item to stand on."""
         furniture = action.bindings[1]
-        region = region_of(bench, furniture)
+        region = region_of(context, furniture)
         if region is None or region.kind != "surface":
             return no_such_region(furniture.object, "surface for things to stand on")
         return None

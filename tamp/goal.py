@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from galley.domain.pddl.formula import EQUALITY, Fact, Formula, Literal
 from galley.domain.pddl.model import Domain, Problem
-from galley.domain.predicates import Verdict, fact_holds
+from galley.domain.predicates import PredicateVerdict, fact_holds
 from galley.domain.scene.model import Binding, Scene
 from galley.domain.state import State
 from galley.planning import Semantics
@@ -34,16 +34,16 @@ class GoalJudge:
     state: State
     symbolic: Collection[Fact]
 
-    def verdict(self, formula: Formula) -> Verdict:
+    def verdict(self, formula: Formula) -> PredicateVerdict:
         """Whether one part of the goal holds, and how that is seen."""
         seen = _Seen(self)
         holds = Semantics(self.domain, self.problem).holds(formula, {}, seen)
         whys = seen.whys
         if isinstance(formula, Literal) and formula.predicate == EQUALITY:
             whys = {formula.fact: "the names of objects say so"}
-        return Verdict(holds, "; ".join(dict.fromkeys(whys.values())))
+        return PredicateVerdict(holds, "; ".join(dict.fromkeys(whys.values())))
 
-    def fact(self, fact: Fact) -> Verdict:
+    def fact(self, fact: Fact) -> PredicateVerdict:
         """Whether a fact holds."""
         X_WH = hand_pose(self.state.q, self.scene.robot.base)
         bindings = tuple(self.bindings[name] for name in fact.args)
@@ -51,7 +51,7 @@ class GoalJudge:
         if verdict is not None:
             return verdict
         why = "has no geometric meaning; as the validated plan says"
-        return Verdict(fact in self.symbolic, why)
+        return PredicateVerdict(fact in self.symbolic, why)
 
 
 @dataclass

@@ -14,19 +14,19 @@ from galley.domain.state import State
 from galley.motion.effects import after
 from galley.motion.motion import Motion
 from galley.skills.skill import BoundAction, Skill
-from galley.skills.solving.workbench import Workbench
-from galley.tamp.feedback.lessons import Lesson
+from galley.skills.solving.context import PlanningContext
+from galley.tamp.feedback.constraints import LearnedConstraint
 
 REFINEMENTS = 60  # of single actions beyond one for each, before the whole plan is given up
 
 Progress = Callable[[BoundAction, str], None]
 """Called with an action and what happens to it: ``start``, ``done`` or why it is tried again."""
 
-Advice = tuple[Lesson, ...] | int | None
+Advice = tuple[LearnedConstraint, ...] | int | None
 """What to do where an action is stuck: lessons that end the plan, an earlier action to do anew, or
 nothing better than the one before it."""
 
-Adviser = Callable[["Refinement", Failure], Advice]
+Analyzer = Callable[["Refinement", Failure], Advice]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Refined:
 class Learned:
     """A plan that ended because it can't work: what was learned from it."""
 
-    lessons: tuple[Lesson, ...]
+    lessons: tuple[LearnedConstraint, ...]
 
 
 def _no_advice(refinement: Refinement, failure: Failure) -> Advice:
@@ -66,7 +66,7 @@ class Refinement:
     none depends on what other plans were tried meanwhile.
 
     Attributes:
-        bench: scene, robot, settings.
+        context: scene, robot, settings.
         plan: the actions. skills: by name.
         start: the State before the first action.
         progress, adviser: see there.
@@ -77,12 +77,12 @@ class Refinement:
             counts as ``budget``.
     """
 
-    bench: Workbench
+    context: PlanningContext
     plan: tuple[BoundAction, ...]
     skills: Mapping[str, Skill]
     start: State
     progress: Progress = lambda action, event: None
-    adviser: Adviser = _no_advice
+    adviser: Analyzer = _no_advice
     states: list[State] = field(init=False)
     attempts: int = 0
     worst: Failure | None = None
@@ -130,7 +130,7 @@ class Refinement:
         """
         end = min(self.attempts + refinements, self.budget)
         while self.at < len(self.plan):
-            if self._tries[self.at] >= self.bench.settings.attempts:
+            if self._tries[self.at] >= self.context.settings.attempts:
                 over = self._go_back()
                 if over is not None:
                     return over
@@ -155,11 +155,13 @@ class Refinement:
         k = self.at
         action, state = self.plan[k], self.states[-1]
         self.progress(action, "start")
-        rng = self.bench.rng(self.stream_names[k], self._streams[k])
+        rng = self.context.rng(self.stream_names[k], self._streams[k])
         self._tries[k] += 1
         self._streams[k] += 1
         self.attempts += 1
-        found = self.skills[action.name].refine(self.bench, action, self.plan[k + 1 :], state, rng)
+        found = self.skills[action.name].refine(
+            self.context, action, self.plan[k + 1 :], state, rng
+        )
         if isinstance(found, Failure):
             failed = found.within(str(action))
             self.progress(action, str(found))
@@ -168,7 +170,7 @@ class Refinement:
             return failed
         self.progress(action, "done")
         for motion in found:
-            state = after(self.bench.scene, self.bench.robot, motion, state)
+            state = after(self.context.scene, self.context.robot, motion, state)
         self._motions.append(found)
         self.states.append(state)
         return None

@@ -18,13 +18,18 @@ from galley.domain.listener import Listener
 from galley.domain.pddl.model import Domain, Problem
 from galley.domain.scene.model import Binding
 from galley.domain.state import State
-from galley.planning import GroundAction, Limits, Plan, Task, ground, plans, search
-from galley.skills import BoundAction, Skill, Workbench
+from galley.planning import GroundAction, Plan, SearchLimits, Task, ground, plans, search
+from galley.skills import BoundAction, PlanningContext, Skill
 from galley.tamp.binding import ajar, bind_plan, standing
-from galley.tamp.feedback.advice import Adviser
-from galley.tamp.feedback.lessons import Key, Lesson, Lessons, augmented
+from galley.tamp.feedback.constraints import (
+    Key,
+    LearnedConstraint,
+    LearnedConstraints,
+    constrained_task,
+)
+from galley.tamp.feedback.failure_analysis import FailureAnalyzer
 from galley.tamp.refine import Learned, Refined, Refinement
-from galley.tamp.refusal.foresight import Foresight
+from galley.tamp.refusal.feasibility import FeasibilityCheck
 from galley.tamp.refusal.proofs import Prover, core, refusal
 
 FEWEST = 20_000  # states searched for a plan with fewest actions, before any plan will do
@@ -71,7 +76,7 @@ class Skeletons(Iterator[tuple[GroundAction, ...]]):
             return
         seen = {_content(first.actions)}
         yield first.actions
-        further = plans(self.task, Limits(nodes=MORE if self._nodes is None else self._nodes))
+        further = plans(self.task, SearchLimits(nodes=MORE if self._nodes is None else self._nodes))
         reordered: list[tuple[GroundAction, ...]] = []
         for plan in further:
             content = _content(plan.actions)
@@ -94,9 +99,9 @@ def shortest(task: Task, nodes: int | None = None) -> Plan | Failure:
         task: the ground task.
         nodes: states that each search may expand; None: as many as are worth while.
     """
-    plan = search(task, "bfs", Limits(nodes=FEWEST if nodes is None else nodes))
+    plan = search(task, "bfs", SearchLimits(nodes=FEWEST if nodes is None else nodes))
     if isinstance(plan, Failure) and plan.kind is FailureKind.BUDGET:
-        return search(task, "gbfs", Limits(nodes=ANY if nodes is None else nodes))
+        return search(task, "gbfs", SearchLimits(nodes=ANY if nodes is None else nodes))
     return plan
 
 
@@ -145,7 +150,7 @@ class Search:
     """One search; what it learned can be read afterwards.
 
     Attributes:
-        bench: scene, robot, world, settings.
+        context: scene, robot, world, settings.
         domain, problem: the user's.
         bindings: what the problem's objects are in the scene.
         skills: by the names of actions.
@@ -158,7 +163,7 @@ class Search:
         skeletons: how many were refined. refinements: of single actions in all.
     """
 
-    bench: Workbench
+    context: PlanningContext
     domain: Domain
     problem: Problem
     bindings: Mapping[str, Binding]
@@ -166,8 +171,8 @@ class Search:
     start: State
     listener: Listener = field(default_factory=Listener)
     node_limit: int | None = None
-    lessons: Lessons = field(default_factory=Lessons)
-    told: list[Lesson] = field(default_factory=list)
+    lessons: LearnedConstraints = field(default_factory=LearnedConstraints)
+    told: list[LearnedConstraint] = field(default_factory=list)
     latest: tuple[GroundAction, ...] = ()
     task_s: float = 0.0
     skeletons: int = 0
@@ -176,16 +181,18 @@ class Search:
     def solve(self) -> Solution | Failure:
         """A plan and its motions; or why there is none, or none was found."""
         clock = time.perf_counter()
-        there = standing(self.bench.scene, self.start, self.bindings)
-        open_now = ajar(self.bench.scene, self.start, self.bindings)
-        self._seen = augmented(self.domain, self.problem, self.skills, there, open_now)
-        self._adviser = Adviser(self.bench, self._seen, self.bindings, self.skills)
-        self._foresight = Foresight(self.bench, self._seen, self.bindings, self.skills, self.start)
+        there = standing(self.context.scene, self.start, self.bindings)
+        open_now = ajar(self.context.scene, self.start, self.bindings)
+        self._seen = constrained_task(self.domain, self.problem, self.skills, there, open_now)
+        self._adviser = FailureAnalyzer(self.context, self._seen, self.bindings, self.skills)
+        self._foresight = FeasibilityCheck(
+            self.context, self._seen, self.bindings, self.skills, self.start
+        )
         refused = self._foresight.of_goal()
         if refused is not None:
             self.task_s += time.perf_counter() - clock
             return refused
-        self._prover = Prover(self.bench, self.bindings, self.skills, self.start)
+        self._prover = Prover(self.context, self.bindings, self.skills, self.start)
         self._tried: list[Failure] = []  # what grids said where nothing could be proven
         self._given_up: set[Key] = set()  # suspicions that leave no plan: tried around from now on
         self._active: list[_Active] = []
@@ -235,7 +242,9 @@ class Search:
         def progress(action: BoundAction, event: str) -> None:
             self.listener.action(action.index, total, str(action), event)
 
-        refinement = Refinement(self.bench, bound, self.skills, self.start, progress, self._adviser)
+        refinement = Refinement(
+            self.context, bound, self.skills, self.start, progress, self._adviser
+        )
         self._known[plan] = _Active(plan, refinement)
         self._active.append(self._known[plan])
         return None
@@ -300,7 +309,9 @@ class Search:
                 self._worst = each.refinement.worst
         return None
 
-    def _learn(self, lessons: list[Lesson], plan: tuple[GroundAction, ...] = ()) -> list[Lesson]:
+    def _learn(
+        self, lessons: list[LearnedConstraint], plan: tuple[GroundAction, ...] = ()
+    ) -> list[LearnedConstraint]:
         """Take lessons in; skeletons that they rule out are dropped. Returns the new ones.
 
         Told are facts, and those of the actions ruled out that ``plan`` has.

@@ -171,8 +171,8 @@ def default_run(kitchen, shared_world) -> Run:
     from galley.domain.pddl.reader import read_domain, read_problem
     from galley.execution.kinematic import KinematicExecutor, execute_all
     from galley.planning import ground, search
-    from galley.skills import SKILLS, Settings, Workbench
-    from galley.skills.solving.finish import finish_all
+    from galley.skills import SKILLS, PlanningContext, Settings
+    from galley.skills.solving.optimize import optimize_trajectories
     from galley.tamp.binding import bind, bind_plan
     from galley.tamp.refine import Refined
     from galley.tests.refining import refine
@@ -182,10 +182,10 @@ def default_run(kitchen, shared_world) -> Run:
     actions = search(ground(domain, problem)).actions
     plan = bind_plan(actions, bind(kitchen, domain, problem))
     start = initial_state(kitchen)
-    bench = Workbench(kitchen, shared_world.robot, shared_world, Settings(seed=2))
-    refined = refine(bench, plan, start, SKILLS)
+    context = PlanningContext(kitchen, shared_world.robot, shared_world, Settings(seed=2))
+    refined = refine(context, plan, start, SKILLS)
     assert isinstance(refined, Refined), str(refined)
-    refined = replace(refined, motions=finish_all(bench, refined.motions, start))
+    refined = replace(refined, motions=optimize_trajectories(context, refined.motions, start))
     names = tuple(f"{plan[m.action_index]} | {m.phase}" for m in refined.motions)
     executor = KinematicExecutor(shared_world, start)
     log = execute_all(executor, refined.motions, names)

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.state import State
-from galley.skills import BoundAction, Skill, Workbench
+from galley.skills import BoundAction, PlanningContext, Skill
 from galley.tamp.refine import Progress, Refined, Refinement
 
 
 def refine(
-    bench: Workbench,
+    context: PlanningContext,
     plan: tuple[BoundAction, ...],
     state: State,
     skills: Mapping[str, Skill],
@@ -30,10 +30,10 @@ def refine(
                 f"no skill carries out the action '{action.name}'; there are {known}",
                 (action.name,),
             )
-        failed = skills[action.name].impossible(bench, action, state)
+        failed = skills[action.name].impossible(context, action, state)
         if failed is not None:
             return failed.within(str(action))
-    refinement = Refinement(bench, plan, skills, state, progress)
+    refinement = Refinement(context, plan, skills, state, progress)
     found = refinement.advance(refinement.budget)
     assert isinstance(found, Refined | Failure)  # no adviser: no lessons; and all of the budget
     return found

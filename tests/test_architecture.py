@@ -132,7 +132,7 @@ def test_executors_and_disturbances_know_nothing_of_plans():
     wrong = []
     for path in sources():
         name = module_name(path)
-        deciding = ("galley.execution.loop", "galley.execution.recovery")
+        deciding = ("galley.execution.monitor", "galley.execution.recovery")
         if top(name) != "execution" or name.startswith(deciding):
             continue
         for wanted, line in imports(path):

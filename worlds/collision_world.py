@@ -18,8 +18,8 @@ from galley.domain.frames import Array, frozen
 from galley.robots.collision_model import CollisionModel, collision_model
 from galley.robots.model import RobotModel
 from galley.worlds.checker import MARGIN, Contact, Pair
-from galley.worlds.kernel.arrays import ROUNDING, Obstacles, Query
-from galley.worlds.movers import Movers, Rider, SceneJoint, movers
+from galley.worlds.kernel.arrays import ROUNDING, CollisionQuery, Obstacles
+from galley.worlds.moving_bodies import AttachedBody, MovingBodies, SceneJoint, moving_bodies
 from galley.worlds.solids import Solid, half_extents, row12, table
 from galley.worlds.view import LANES, View
 
@@ -104,7 +104,7 @@ class CollisionWorld:
         obstacles: solids by name, or tables made of them before.
         q: values of all joints (n,) for those that a query doesn't move; the middle of their
             ranges where omitted (0 where that is within them).
-        riders: what moves with the robot.
+        attached_bodies: what moves with the robot.
         joint: a scene joint that moves along.
         margin: metres that everything must keep, unless a query says otherwise.
         hidden: names of obstacles that are left out.
@@ -113,7 +113,7 @@ class CollisionWorld:
     robot: RobotModel
     obstacles: Mapping[str, Solid | Sequence[Solid]] | Bodies
     q: Array | None = None
-    riders: tuple[Rider, ...] = ()
+    attached_bodies: tuple[AttachedBody, ...] = ()
     joint: SceneJoint | None = None
     margin: float = MARGIN
     hidden: frozenset[str] = frozenset()
@@ -156,12 +156,15 @@ class CollisionWorld:
         frame, X_FP = self.model.tree.link(self.robot.palm)
         placed = tuple(replace(s, X=frozen(X_FP @ s.X)) for s in own)
         touching = frozenset(self.robot.fingers if fingers else ())
-        return replace(self, riders=(*self.riders, Rider(name, frame, placed, touching)))
+        return replace(
+            self,
+            attached_bodies=(*self.attached_bodies, AttachedBody(name, frame, placed, touching)),
+        )
 
     @cached_property
-    def movers(self) -> Movers:
-        """The robot and its riders as the kernel's tables."""
-        return movers(self.model, self.riders, self.joint)
+    def moving_bodies(self) -> MovingBodies:
+        """The robot and its attached_bodies as the kernel's tables."""
+        return moving_bodies(self.model, self.attached_bodies, self.joint)
 
     def view(
         self,
@@ -200,30 +203,34 @@ class CollisionWorld:
         moving, limits = self._moving(group)
         if self.joint is not None and len(values) == self.robot.size:
             values = np.append(values, 0.0)
-        movers, obstacles, shown = self.movers, self.bodies.arrays, self._shown
+        moving_bodies, obstacles, shown = self.moving_bodies, self.bodies.arrays, self._shown
         allowed, checked = self._touching(pairs)
         margin = self.margin if margin is None else margin
-        n, k, P = len(values), len(moving), len(movers.names)
-        S, m, pairs_most = len(movers.robot.part_frame), len(movers.part), movers.pairs
-        most_clusters = int(np.diff(movers.robot.part_cluster).max(initial=1))
-        most_spheres = int(np.diff(movers.robot.cluster_sphere).max(initial=1))
+        n, k, P = len(values), len(moving), len(moving_bodies.names)
+        S, m, pairs_most = (
+            len(moving_bodies.robot.part_frame),
+            len(moving_bodies.part),
+            moving_bodies.pairs,
+        )
+        most_clusters = int(np.diff(moving_bodies.robot.part_cluster).max(initial=1))
+        most_spheres = int(np.diff(moving_bodies.robot.cluster_sphere).max(initial=1))
         sizes = (n, 12 * (n + 1), 3 * S, 3 * m, 1, 1, 1, 3 * (most_clusters + most_spheres) + 1)
         layout = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64) * LANES
         bounds = np.full((6, LANES * max(1, -(-len(shown) // LANES))), 1e6, dtype=np.float32)
         bounds[:3, : len(shown)] = obstacles.low[shown].T
         bounds[3:, : len(shown)] = obstacles.high[shown].T
         still = np.zeros((m, 20), dtype=np.float32)
-        still[:, 19] = movers.part >= movers.own
-        query = Query(
+        still[:, 19] = moving_bodies.part >= moving_bodies.own
+        query = CollisionQuery(
             q=np.array(values, dtype=np.float64),
             moving=moving,
             low=limits[0],
             high=limits[1],
             weights=limits[2],
             step=limits[3],
-            parent=movers.parent,
-            fixed=movers.fixed,
-            prismatic=movers.prismatic,
+            parent=moving_bodies.parent,
+            fixed=moving_bodies.fixed,
+            prismatic=moving_bodies.prismatic,
             tool=self._tool,
             margins=np.array([margin + ROUNDING, _SELF_MARGIN, 1.0], dtype=np.float32),
             joints=np.empty(n, dtype=np.int64),
@@ -232,11 +239,11 @@ class CollisionWorld:
             obstacles=shown,
             bounds=bounds,
             allowed=allowed,
-            solids=movers.solids,
-            solid_part=movers.part,
-            solid_frame=movers.frame,
-            solid_pose=movers.pose,
-            solid_ball=movers.ball,
+            solids=moving_bodies.solids,
+            solid_part=moving_bodies.part,
+            solid_frame=moving_bodies.frame,
+            solid_pose=moving_bodies.pose,
+            solid_ball=moving_bodies.ball,
             solid_still=still,
             sphere_pairs=np.empty((pairs_most, 2), dtype=np.int64),
             mixed_pairs=np.empty((pairs_most, 2), dtype=np.int64),
@@ -256,15 +263,26 @@ class CollisionWorld:
         )
         counts = np.empty(6, dtype=np.int64)
         ensure(KERNEL)
-        table = pack(movers.robot, obstacles, query, functions())
-        prepare_query(table, movers.every, movers.carries, movers.span, checked, counts)
+        table = pack(moving_bodies.robot, obstacles, query, functions())
+        prepare_query(
+            table, moving_bodies.every, moving_bodies.carries, moving_bodies.span, checked, counts
+        )
         # What was listed may be shorter than the room for it.
         query = query._replace(
             **{name: getattr(query, name)[: counts[row]] for name, row in _LISTED.items()}
         )
         for name, row in _LISTED.items():
             table[ROW[name], 1] = counts[row]
-        return View(group, moving, movers, self.bodies.names, movers.robot, obstacles, query, table)
+        return View(
+            group,
+            moving,
+            moving_bodies,
+            self.bodies.names,
+            moving_bodies.robot,
+            obstacles,
+            query,
+            table,
+        )
 
     def _moving(self, group: str) -> tuple[NDArray[np.int64], Array]:
         """The joints of a group, a scene joint last: positions (k,), and (4, k) of limits.
@@ -298,19 +316,19 @@ class CollisionWorld:
     def _touching(self, pairs: frozenset[Pair]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
         """(P, B) whether a part may touch a body; (P, P) whether two parts must not."""
         parts: dict[str, list[int]] = {}
-        for k, name in enumerate(self.movers.names):
+        for k, name in enumerate(self.moving_bodies.names):
             parts.setdefault(name, []).append(k)
         index = self.bodies.index
-        allowed = np.zeros((len(self.movers.names), max(1, len(index))), dtype=np.uint8)
-        checked = np.array(self.movers.checked)
+        allowed = np.zeros((len(self.moving_bodies.names), max(1, len(index))), dtype=np.uint8)
+        checked = np.array(self.moving_bodies.checked)
         for one, two in pairs:
             for a, b in ((one, two), (two, one)):
                 if a in parts and b in index:
                     allowed[parts[a], index[b]] = 1
                 for i in parts.get(a, ()):
                     checked[i, parts.get(b, [])] = 0
-        for rider in self.riders:
-            allowed[parts[rider.name], [index[b] for b in rider.passes if b in index]] = 1
+        for body in self.attached_bodies:
+            allowed[parts[body.name], [index[b] for b in body.passes if b in index]] = 1
         return allowed, checked
 
     @cached_property

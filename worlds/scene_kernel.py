@@ -23,7 +23,7 @@ from galley.worlds.checker import MARGIN, Contact, Pair, pairs
 from galley.worlds.collision_world import Bodies, CollisionWorld
 from galley.worlds.engines.urdf import moves
 from galley.worlds.kernel.arrays import Obstacles
-from galley.worlds.movers import Rider, SceneJoint
+from galley.worlds.moving_bodies import AttachedBody, SceneJoint
 from galley.worlds.solids import Solid, half_extents, of_shape, row12, table
 from galley.worlds.view import View
 
@@ -94,14 +94,14 @@ class SceneKernel:
 
         Made of rounded poses, so that it depends on nothing but its key.
         """
-        rounded, key = self._told(state)
+        rounded, key = self._canonical_state(state)
 
         def make() -> CollisionWorld:
             return self._make(State(state.q, rounded.scene_q, rounded.items), driven)
 
         return _kept(self._worlds, (key, driven), make)
 
-    def _told(self, state: State) -> tuple[State, object]:
+    def _canonical_state(self, state: State) -> tuple[State, object]:
         """A State with its poses rounded, and what tells it from others but for the robot's joints.
 
         Kept for the same arrays, which a State never changes.
@@ -206,18 +206,20 @@ class SceneKernel:
             high.astype(np.float32),
             self._owner,
         )
-        riders, hidden = self._riders(state, driven)
+        attached_bodies, hidden = self._attached_bodies(state, driven)
         joint = None if driven is None else scene_joint(scene, driven, state.scene_q)
         return CollisionWorld(
             self.robot,
             Bodies(self.names, obstacles),
             q=state.q,
-            riders=riders,
+            attached_bodies=attached_bodies,
             joint=joint,
             hidden=hidden,
         )
 
-    def _riders(self, state: State, driven: str | None) -> tuple[tuple[Rider, ...], frozenset[str]]:
+    def _attached_bodies(
+        self, state: State, driven: str | None
+    ) -> tuple[tuple[AttachedBody, ...], frozenset[str]]:
         scene, fingers = self.scene, frozenset(self.robot.fingers)
         found = []
         moved = scene.moved_by(driven) if driven is not None else ()
@@ -230,7 +232,9 @@ class SceneKernel:
             placed = state.items[k]
             if placed.parent == HAND:
                 X = self._X_FP @ placed.X_PI
-                found.append(Rider(item.name, self._palm, self._placed(item.name, X), fingers))
+                found.append(
+                    AttachedBody(item.name, self._palm, self._placed(item.name, X), fingers)
+                )
             elif placed.parent != WORLD and placed.parent in moved:
                 X = scene.body_pose(placed.parent, scene_q) @ placed.X_PI
                 found.append(self._on_joint(item.name, X, driven, scene_q, frozenset()))
@@ -241,10 +245,10 @@ class SceneKernel:
 
     def _on_joint(
         self, name: str, X_W: Array, driven: str | None, scene_q: Array, passes: frozenset[str]
-    ) -> Rider:
+    ) -> AttachedBody:
         assert driven is not None
         X_JW = np.linalg.inv(scene_joint(self.scene, driven, scene_q).X_WJ)
-        return Rider(name, -1, self._placed(name, X_JW @ X_W), passes=passes)
+        return AttachedBody(name, -1, self._placed(name, X_JW @ X_W), passes=passes)
 
     def _placed(self, name: str, X: Array) -> tuple[Solid, ...]:
         return tuple(replace(s, X=frozen(X @ s.X)) for s in self._own[name])

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from galley.domain.frames import Array
 from galley.worlds.checker import Contact, Pair, pair
-from galley.worlds.kernel.arrays import ROUNDING, Obstacles, Query, Robot
-from galley.worlds.movers import Movers
+from galley.worlds.kernel.arrays import ROUNDING, CollisionQuery, Obstacles, Robot
+from galley.worlds.moving_bodies import MovingBodies
 
 LANES = 16
 
@@ -41,18 +41,18 @@ class View:
     Attributes:
         group: name of the joint group, ``base+arm`` for two.
         moving: positions in q of its joints (k,).
-        movers: what moves. bodies: names of what stands still.
+        moving_bodies: what moves. bodies: names of what stands still.
         robot, obstacles, query: the kernel's arrays.
         table: their addresses, which is what compiled planners are handed.
     """
 
     group: str
     moving: NDArray[np.int64]
-    movers: Movers
+    moving_bodies: MovingBodies
     bodies: tuple[str, ...]
     robot: Robot
     obstacles: Obstacles
-    query: Query
+    query: CollisionQuery
     table: NDArray[np.int64]
 
     @cached_property
@@ -182,7 +182,11 @@ class View:
         from galley.worlds.kernel.contacts import DISTANCE, REQUIRED, ROW, WAY, nearby
         from galley.worlds.kernel.separation import WITNESS_SCRATCH
 
-        every, carries, room = self.movers.every, self.movers.carries, np.empty(WITNESS_SCRATCH)
+        every, carries, room = (
+            self.moving_bodies.every,
+            self.moving_bodies.carries,
+            np.empty(WITNESS_SCRATCH),
+        )
         size = 32 * len(rows) + 64
         while True:
             out = np.empty((size, WAY + len(self.moving)))
@@ -210,16 +214,16 @@ class View:
         margin = float(query.margins[0]) if within is None else within
         full = np.array(query.q)
         full[self.moving] = _row(q, len(self.moving))
-        P, B = len(self.movers.names), len(self.bodies)
+        P, B = len(self.moving_bodies.names), len(self.bodies)
         cap = max(margin, float(query.margins[1])) + 1e-3
         scene = np.empty((P, max(B, 1)))
         between = np.empty((P, P))
-        distances_at(self.table, self.movers.every, full, cap, scene, between)
+        distances_at(self.table, self.moving_bodies.every, full, cap, scene, between)
         found: dict[Pair, float] = {}
-        names = self.movers.names
+        names = self.moving_bodies.names
         for i, j in zip(*np.nonzero(scene[:, :B] < margin), strict=True):
             _enter(found, names[i], self.bodies[j], float(scene[i, j]))
-        own = self.movers.own
+        own = self.moving_bodies.own
         limits = np.full((P, P), float(query.margins[1]))
         limits[own:] = limits[:, own:] = margin  # what rides keeps the full margin
         for i, j in zip(*np.nonzero(between < limits), strict=True):

@@ -13,7 +13,7 @@ from galley.domain.frames import Array, inverse, rotation_z, transform
 from galley.domain.scene.model import Region
 from galley.domain.state import State
 from galley.motion.motion import Attachment, Motion
-from galley.skills import BoundAction, Skill, Workbench
+from galley.skills import BoundAction, PlanningContext, Skill
 from galley.skills.impossible.refusals import no_such_region
 from galley.skills.manipulation.manipulation import (
     CARRY_SPEED,
@@ -24,7 +24,7 @@ from galley.skills.manipulation.manipulation import (
 )
 from galley.skills.placing.footprints import Footprint
 from galley.skills.skill import Role, region_of
-from galley.skills.solving.step import Step, carry_out
+from galley.skills.solving.step import SkillStep, carry_out
 from galley.worlds.checker import pairs
 
 HEIGHT = 0.001  # m between the tool and the surface
@@ -41,50 +41,54 @@ class Wipe(Skill):
 
     def refine(
         self,
-        bench: Workbench,
+        context: PlanningContext,
         action: BoundAction,
         upcoming: tuple[BoundAction, ...],
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
         """Sweeps all parts, unless something stands on the surface."""
-        region = region_of(bench, action.bindings[1])
+        region = region_of(context, action.bindings[1])
         assert region is not None, "impossible() has refused this already"
-        occupied = standing_on(bench, state, region)
+        occupied = standing_on(context, state, region)
         if occupied is not None:
             return occupied
         steps = []
         tiles = parts(region)
         for k, tile in enumerate(tiles):
             name = f"wipe part {k + 1} of {len(tiles)}"
-            steps.append(Step(partial(sweeps, bench, region, tile), action.bindings[1], name))
-        return carry_out(bench, action, steps, state, rng)
+            steps.append(
+                SkillStep(partial(sweeps, context, region, tile), action.bindings[1], name)
+            )
+        return carry_out(context, action, steps, state, rng)
 
     def first_contacts(
-        self, bench: Workbench, action: BoundAction, state: State, rng: np.random.Generator
+        self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """The sweeps of the first part, so that ``navigate`` knows where to stand."""
-        region = region_of(bench, action.bindings[1])
+        region = region_of(context, action.bindings[1])
         assert region is not None, "impossible() has refused this already"
-        return sweeps(bench, region, parts(region)[0], state, rng)
+        return sweeps(context, region, parts(region)[0], state, rng)
 
-    def impossible(self, bench: Workbench, action: BoundAction, state: State) -> Failure | None:
+    def impossible(
+        self, context: PlanningContext, action: BoundAction, state: State
+    ) -> Failure | None:
         """There must be a surface."""
-        region = region_of(bench, action.bindings[1])
+        region = region_of(context, action.bindings[1])
         if region is None or region.kind != "surface":
             return no_such_region(action.bindings[1].object, "surface to wipe")
         return None
 
 
 def sweeps(
-    bench: Workbench, region: Region, tile: Array, state: State, rng: np.random.Generator
+    context: PlanningContext, region: Region, tile: Array, state: State, rng: np.random.Generator
 ) -> Iterator[Manipulation]:
     """Ways to sweep a part (2, 3) of a region with the held item: lower, rows, lift."""
-    scene, index = bench.scene, state.held
+    scene, index = context.scene, state.held
     assert index is not None, "wiping needs a tool in the hand"
     tool, X_IH = scene.items[index], inverse(state.items[index].X_PI)
     X_WB = scene.body_pose(region.body, state.scene_q)
-    allowed = pairs(bench.robot.fingers, (tool.name,)) | pairs((tool.name,), (region.body,))
+    allowed = pairs(context.robot.fingers, (tool.name,)) | pairs((tool.name,), (region.body,))
     held = (Attachment("item", tool.name),)
     z = tile[0, 2] + tool.size[2] / 2 + HEIGHT
 
@@ -105,7 +109,7 @@ def sweeps(
                 *(line("wipe", a, b) for a, b in pairwise(hands)),
                 line("lift", hands[-1], shifted(hands[-1], up)),
             ),
-            float(state.q[bench.robot.slice("fingers")][0]),
+            float(state.q[context.robot.slice("fingers")][0]),
         )
 
 
@@ -142,9 +146,9 @@ def parts(region: Region) -> list[Array]:
     return found
 
 
-def standing_on(bench: Workbench, state: State, region: Region) -> Failure | None:
+def standing_on(context: PlanningContext, state: State, region: Region) -> Failure | None:
     """A Failure that names what stands on the region, and where; None if it is clear."""
-    scene = bench.scene
+    scene = context.scene
     found = [Footprint.from_item(scene, state, k, region) for k in range(len(scene.items))]
     outlines = {f.name: f.outline.tolist() for f in found if f is not None}
     if not outlines:

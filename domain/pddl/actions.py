@@ -26,10 +26,10 @@ from galley.domain.pddl.syntax import (
     CONNECTIVES,
     Atom,
     Definition,
-    Faults,
     Node,
     Section,
     SList,
+    SyntaxFaults,
     read_name,
     short,
 )
@@ -54,7 +54,7 @@ class Scope:
     objects: Mapping[str, tuple[str, ...]]
     variables: Mapping[str, tuple[str, ...]]
     place: str
-    faults: Faults
+    faults: SyntaxFaults
     loose: bool = False
     _fits: dict[tuple[tuple[str, ...], tuple[str, ...]], bool] = field(
         default_factory=dict, compare=False
@@ -288,7 +288,7 @@ def is_total_cost(node: Node) -> bool:
     return node.text == TOTAL_COST
 
 
-def check_amount(number: float, where: Node, faults: Faults) -> bool:
+def check_amount(number: float, where: Node, faults: SyntaxFaults) -> bool:
     """Notes a cost that plans can't be measured by."""
     if 0 <= number < math.inf:
         return True
@@ -322,7 +322,9 @@ _REFUSED_KEYS = {
 }
 
 
-def read_actions(parts: Definition, domain: Domain, faults: Faults) -> tuple[ActionSchema, ...]:
+def read_actions(
+    parts: Definition, domain: Domain, faults: SyntaxFaults
+) -> tuple[ActionSchema, ...]:
     """The actions of a domain whose types, constants, predicates and functions are known."""
     actions: dict[str, ActionSchema] = {}
     constants = object_types(domain.constants)
@@ -342,7 +344,7 @@ def read_actions(parts: Definition, domain: Domain, faults: Faults) -> tuple[Act
 
 
 def _read_action(
-    section: Section, domain: Domain, constants: Mapping[str, tuple[str, ...]], faults: Faults
+    section: Section, domain: Domain, constants: Mapping[str, tuple[str, ...]], faults: SyntaxFaults
 ) -> ActionSchema | None:
     if not section.body:
         faults.add(section.node, "an action needs a name")
@@ -366,7 +368,9 @@ def _read_action(
     return ActionSchema(name, parameters, pre, effect, cost, line=title.line, column=title.column)
 
 
-def _read_parameters(node: Node, domain: Domain, faults: Faults) -> tuple[Variable, ...] | None:
+def _read_parameters(
+    node: Node, domain: Domain, faults: SyntaxFaults
+) -> tuple[Variable, ...] | None:
     if not isinstance(node, SList):
         what = f"expected a list of parameters such as (?x - object), got '{short(node)}'"
         faults.add(node, what)
@@ -374,7 +378,7 @@ def _read_parameters(node: Node, domain: Domain, faults: Faults) -> tuple[Variab
     return read_variables(node.items, domain, faults)
 
 
-def _read_fields(nodes: Sequence[Node], faults: Faults) -> dict[str, Node]:
+def _read_fields(nodes: Sequence[Node], faults: SyntaxFaults) -> dict[str, Node]:
     """The ``:key value`` pairs of an action, in any order."""
     fields: dict[str, Node] = {}
     index = 0

@@ -17,9 +17,9 @@ from galley.domain.pddl.syntax import (
     NAME,
     RESERVED,
     Atom,
-    Faults,
     Node,
     SList,
+    SyntaxFaults,
     read_name,
     short,
 )
@@ -91,7 +91,7 @@ class _Typed(NamedTuple):
 
 
 def _read_typed_list(
-    nodes: Sequence[Node], role: str, faults: Faults, *, variables: bool = False
+    nodes: Sequence[Node], role: str, faults: SyntaxFaults, *, variables: bool = False
 ) -> list[_Typed]:
     """A typed list: one entry a name, in order.
 
@@ -128,7 +128,7 @@ def _read_typed_list(
     return entries + [_Typed(atom, ()) for atom in waiting]
 
 
-def _apart(nodes: Sequence[Node], faults: Faults, variables: bool) -> Sequence[Node]:
+def _apart(nodes: Sequence[Node], faults: SyntaxFaults, variables: bool) -> Sequence[Node]:
     """The list as it was meant where a dash lacks a space: ``?x -t``, ``?x- t``.
 
     So the slip gives one message, and what uses the variable none.
@@ -158,7 +158,7 @@ def _apart(nodes: Sequence[Node], faults: Faults, variables: bool) -> Sequence[N
     return result
 
 
-def _read_types(node: Node, faults: Faults) -> tuple[tuple[Atom, ...], bool]:
+def _read_types(node: Node, faults: SyntaxFaults) -> tuple[tuple[Atom, ...], bool]:
     either = isinstance(node, SList) and node.head == "either"
     if isinstance(node, SList) and either:
         choices = node.items[1:]
@@ -170,7 +170,9 @@ def _read_types(node: Node, faults: Faults) -> tuple[tuple[Atom, ...], bool]:
     return tuple(each for each in named if isinstance(each, Atom)), either
 
 
-def _known_types(typed: _Typed, types: Collection[str] | None, faults: Faults) -> tuple[str, ...]:
+def _known_types(
+    typed: _Typed, types: Collection[str] | None, faults: SyntaxFaults
+) -> tuple[str, ...]:
     """The types of an entry (``object`` by default), after noting those that are not declared.
 
     Empty where none is known; checks then let the entry pass, so one slip gives one message.
@@ -189,7 +191,7 @@ def _known_types(typed: _Typed, types: Collection[str] | None, faults: Faults) -
 def read_variables(
     nodes: Sequence[Node],
     domain: Domain,
-    faults: Faults,
+    faults: SyntaxFaults,
     *,
     named: bool = True,
     loose: bool = False,
@@ -217,7 +219,7 @@ def read_variables(
     return tuple(found)
 
 
-def read_requirements(nodes: Sequence[Node], faults: Faults) -> tuple[str, ...]:
+def read_requirements(nodes: Sequence[Node], faults: SyntaxFaults) -> tuple[str, ...]:
     """The supported requirements that are declared; others are noted."""
     found = []
     for node in nodes:
@@ -232,7 +234,7 @@ def read_requirements(nodes: Sequence[Node], faults: Faults) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def read_types(nodes: Sequence[Node], faults: Faults) -> tuple[Type, ...]:
+def read_types(nodes: Sequence[Node], faults: SyntaxFaults) -> tuple[Type, ...]:
     """The declared types; a type may come twice to lie under two others."""
     entries = _read_typed_list(nodes, "a type", faults)
     names = {entry.atom.text for entry in entries}
@@ -256,7 +258,7 @@ def read_types(nodes: Sequence[Node], faults: Faults) -> tuple[Type, ...]:
     return tuple(Type(name, above) for name, above in parents.items())
 
 
-def _parents(entry: _Typed, names: set[str], faults: Faults) -> tuple[str, ...]:
+def _parents(entry: _Typed, names: set[str], faults: SyntaxFaults) -> tuple[str, ...]:
     """The types above an entry; none after noting a fault.
 
     Benchmarks name types that are declared nowhere else (settlers: ``place vehicle - store``).
@@ -278,7 +280,7 @@ def _parents(entry: _Typed, names: set[str], faults: Faults) -> tuple[str, ...]:
 
 
 def _note_cycles(
-    entries: Sequence[_Typed], parents: Mapping[str, tuple[str, ...]], faults: Faults
+    entries: Sequence[_Typed], parents: Mapping[str, tuple[str, ...]], faults: SyntaxFaults
 ) -> set[str]:
     """Notes the types that lie under themselves, or too deep; the types that lie in or under such.
 
@@ -324,7 +326,7 @@ def read_objects(
     nodes: Sequence[Node],
     domain: Domain,
     constants: Sequence[Object],
-    faults: Faults,
+    faults: SyntaxFaults,
     *,
     loose: bool = False,
 ) -> tuple[Object, ...]:
@@ -362,7 +364,9 @@ def read_objects(
     return tuple(objects.values())
 
 
-def read_predicates(nodes: Sequence[Node], domain: Domain, faults: Faults) -> tuple[Predicate, ...]:
+def read_predicates(
+    nodes: Sequence[Node], domain: Domain, faults: SyntaxFaults
+) -> tuple[Predicate, ...]:
     """The declared predicates."""
     found: dict[str, Predicate] = {}
     lines: dict[str, int] = {}
@@ -388,7 +392,9 @@ def read_predicates(nodes: Sequence[Node], domain: Domain, faults: Faults) -> tu
     return tuple(found.values())
 
 
-def read_functions(nodes: Sequence[Node], domain: Domain, faults: Faults) -> tuple[Function, ...]:
+def read_functions(
+    nodes: Sequence[Node], domain: Domain, faults: SyntaxFaults
+) -> tuple[Function, ...]:
     """The declared functions, ``(f ?x - t) (g) - number``; a type other than number is refused."""
     found: dict[str, Function] = {}
     index = 0
@@ -412,7 +418,7 @@ def read_functions(nodes: Sequence[Node], domain: Domain, faults: Faults) -> tup
     return tuple(found.values())
 
 
-def _read_function(node: Node, domain: Domain, faults: Faults) -> Function | None:
+def _read_function(node: Node, domain: Domain, faults: SyntaxFaults) -> Function | None:
     if not isinstance(node, SList) or not node.items:
         faults.add(node, f"expected a function such as (name ?x - type), got '{short(node)}'")
         return None

@@ -36,10 +36,10 @@ from galley.domain.pddl.syntax import (
     CONNECTIVES,
     Atom,
     Definition,
-    Faults,
     Node,
     Section,
     SList,
+    SyntaxFaults,
     read_definition,
     read_name,
     short,
@@ -105,7 +105,7 @@ def read_domain(path: str | Path) -> Domain:
     Raises:
         BadInput: every fault of the file, with line and column.
     """
-    faults = Faults(str(path))
+    faults = SyntaxFaults(str(path))
     parts = read_definition(path, "domain", _DOMAIN_SECTIONS, _DOMAIN_REFUSED, faults)
     requirements = read_requirements(parts.body(":requirements"), faults)
     domain = Domain(parts.name, faults.file, requirements)
@@ -130,7 +130,7 @@ def read_problem(path: str | Path, domain: Domain) -> Problem:
 
 
 def _read_problem(path: str | Path, domain: Domain, *, loose: bool) -> Problem:
-    faults = Faults(str(path))
+    faults = SyntaxFaults(str(path))
     parts = read_definition(path, "problem", _PROBLEM_SECTIONS, _PROBLEM_REFUSED, faults)
     read_requirements(parts.body(":requirements"), faults)
     _check_domain_name(parts, domain, faults, loose)
@@ -155,7 +155,9 @@ def _read_problem(path: str | Path, domain: Domain, *, loose: bool) -> Problem:
     )
 
 
-def _check_domain_name(parts: Definition, domain: Domain, faults: Faults, loose: bool) -> None:
+def _check_domain_name(
+    parts: Definition, domain: Domain, faults: SyntaxFaults, loose: bool
+) -> None:
     section = parts.one(":domain")
     if section is None:
         name = "NAME" if loose else domain.name
@@ -302,7 +304,7 @@ def _read_goal(parts: Definition, scope: Scope) -> tuple[Formula, ...]:
     return goal
 
 
-def _check_contradiction(goal: Iterable[Formula], faults: Faults) -> None:
+def _check_contradiction(goal: Iterable[Formula], faults: SyntaxFaults) -> None:
     """Notes where a goal asks for a fact and its negation."""
     signs: dict[Fact, Literal] = {}
     for literal in goal:
@@ -314,7 +316,7 @@ def _check_contradiction(goal: Iterable[Formula], faults: Faults) -> None:
 
 
 def _note_contradiction(
-    later: Literal, one: Literal, other: Literal, who: str, faults: Faults
+    later: Literal, one: Literal, other: Literal, who: str, faults: SyntaxFaults
 ) -> None:
     first = other if later is one else one
     where = Atom(later.predicate, later.line, later.column)

@@ -266,7 +266,7 @@ MAX_REPORTED = 100
 _SHORT = 40
 
 
-class Faults:
+class SyntaxFaults:
     """Notes of what is wrong with a file: a reader adds to it and goes on, to find the rest."""
 
     def __init__(self, file: str) -> None:
@@ -374,7 +374,7 @@ def read_definition(
     kind: str,
     known: tuple[str, ...],
     refused: Mapping[str, str],
-    faults: Faults,
+    faults: SyntaxFaults,
 ) -> Definition:
     """Takes a file apart into its sections.
 
@@ -424,7 +424,7 @@ def _read(path: str | Path) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _read_header(define: SList, kind: str, shape: str, faults: Faults) -> str:
+def _read_header(define: SList, kind: str, shape: str, faults: SyntaxFaults) -> str:
     header: Node = define.items[1] if len(define.items) > 1 else define
     if isinstance(header, SList) and header.head in ("domain", "problem") and header.head != kind:
         what = f"this file is a {header.head}, expected a {kind}"
@@ -439,7 +439,7 @@ def _read_section(
     before: Mapping[str, Section],
     known: tuple[str, ...],
     refused: Mapping[str, str],
-    faults: Faults,
+    faults: SyntaxFaults,
 ) -> Section | None:
     if not isinstance(node, SList) or not node.head.startswith(":"):
         faults.add(node, f"expected a section such as ({known[0]} ...), got '{short(node)}'")
@@ -465,7 +465,7 @@ def _closest_section(keyword: str, known: tuple[str, ...]) -> str:
     return closest(keyword, known) or ""
 
 
-def read_name(node: Node, role: str, faults: Faults) -> str | None:
+def read_name(node: Node, role: str, faults: SyntaxFaults) -> str | None:
     """The name that ``node`` is, or None after noting why it is not one."""
     if isinstance(node, Atom) and NAME.fullmatch(node.text):
         return node.text

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from galley.domain.errors import InputError, Place
+from galley.domain.errors import InputError, SourceLocation
 from galley.domain.frames import Array, inverse, rotation_about, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
 
@@ -343,7 +343,7 @@ class Scene:
     items: tuple[Item, ...]
     stances: tuple[Stance, ...]
     bindings: tuple[Binding, ...]
-    places: Mapping[str, Place]
+    places: Mapping[str, SourceLocation]
 
     def fault(self, key: str, what: str) -> InputError:
         """A fault of the value at the dotted ``key``, with the file and line where it is written.

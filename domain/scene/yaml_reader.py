@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from galley.domain.errors import BadInput, InputError, Place, did_you_mean
+from galley.domain.errors import BadInput, InputError, SourceLocation, did_you_mean
 from galley.domain.files import read_text
 from galley.domain.frames import Array
 
@@ -36,7 +36,7 @@ class Reader:
     def __init__(self, path: str | Path, errors: list[InputError] | None = None) -> None:
         self.path = Path(path)
         self.errors: list[InputError] = [] if errors is None else errors
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, SourceLocation] = {}
 
     def root(self, marks: tuple[str, ...] = ()) -> Entry:
         """The document's root.
@@ -71,7 +71,7 @@ class Reader:
             raise BadInput.one(self.path, f"needs the key '{marks[0]}'", 1)
         return Entry(self, node, "")
 
-    def fault(self, key: str, what: str, place: Place | None = None) -> None:
+    def fault(self, key: str, what: str, place: SourceLocation | None = None) -> None:
         """Record a fault of the value at ``key``; once, however often the value is read.
 
         ``place`` is where it stands, if not where ``key`` was first met.
@@ -262,8 +262,8 @@ def is_null(node: yaml.Node) -> bool:
     return isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null"
 
 
-def _place(node: yaml.Node) -> Place:
-    return Place(str(node.start_mark.name), int(node.start_mark.line) + 1)
+def _place(node: yaml.Node) -> SourceLocation:
+    return SourceLocation(str(node.start_mark.name), int(node.start_mark.line) + 1)
 
 
 def _kind(node: yaml.Node) -> str:

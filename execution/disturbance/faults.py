@@ -17,7 +17,7 @@ from galley.domain.scene.model import Item, Scene
 from galley.execution.disturbance.fault import IN_VAIN, Fault, parse_specs
 from galley.execution.disturbance.noise import stream
 from galley.execution.disturbance.standing import (
-    Boxes,
+    BoxSet,
     boxes_of,
     collides,
     displaced,
@@ -205,7 +205,7 @@ class Topple(_OnItsWay):
         return clear and stands(world.scene, world.scene_q(), item, X_WI, on, solids)
 
 
-def _others(world: PhysicsWorld, index: int) -> Boxes:
+def _others(world: PhysicsWorld, index: int) -> BoxSet:
     """The boxes of all items but one, as they are now."""
     rest = [k for k in range(len(world.item_ids)) if k != index]
     return boxes_of([world.scene.items[k] for k in rest], [world.item_pose(k) for k in rest])
@@ -413,7 +413,7 @@ class PushBase(Fault):
         half = np.array([base.size[0], base.size[1], base.size[2] - base.ground_gap]) / 2.0
         middle = 0.5 * (base.size[2] + base.ground_gap)
         X = transform(rotation_z(float(there[2])), (there[0], there[1], middle))
-        chassis = Boxes(X[None], half[None] + [[self.SPARE, self.SPARE, 0.0]])
+        chassis = BoxSet(X[None], half[None] + [[self.SPARE, self.SPARE, 0.0]])
         return bool((overlaps(chassis, furniture(world.scene, world.scene_q())) < 0.0).all())
 
 
@@ -475,7 +475,7 @@ FAULTS: Mapping[str, type[Fault]] = MappingProxyType(
 )
 
 
-class Faults:
+class InjectedFaults:
     """Several faults as one, for an executor that knows one.
 
     Attributes:
@@ -517,7 +517,7 @@ class Faults:
         )
 
 
-def parse_fault(text: str, scene: Scene, seed: int) -> Faults:
+def parse_fault(text: str, scene: Scene, seed: int) -> InjectedFaults:
     """The faults that a text asks for: ``nudge:sugar_box``, ``topple,stuck:drawer@2``.
 
     Args:
@@ -533,4 +533,4 @@ def parse_fault(text: str, scene: Scene, seed: int) -> Faults:
     for k, spec in enumerate(specs):
         rng: np.random.Generator = stream(seed, f"fault {k} {spec}")
         found.append(FAULTS[spec.kind](spec, scene, rng))
-    return Faults(tuple(found))
+    return InjectedFaults(tuple(found))

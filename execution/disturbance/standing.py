@@ -19,7 +19,7 @@ LEVEL = 0.005  # m between an item's lowest corners and the top of what carries 
 
 
 @dataclass(frozen=True)
-class Boxes:
+class BoxSet:
     """Oriented boxes.
 
     Attributes:
@@ -29,12 +29,12 @@ class Boxes:
     X: Array
     half: Array
 
-    def joined(self, other: Boxes) -> Boxes:
+    def joined(self, other: BoxSet) -> BoxSet:
         """These and those of ``other``."""
-        return Boxes(np.concatenate([self.X, other.X]), np.concatenate([self.half, other.half]))
+        return BoxSet(np.concatenate([self.X, other.X]), np.concatenate([self.half, other.half]))
 
 
-def furniture(scene: Scene, scene_q: Array) -> Boxes:
+def furniture(scene: Scene, scene_q: Array) -> BoxSet:
     """A box around every shape that can be touched, for scene joint values (nj,)."""
     poses, halves = [np.empty((0, 4, 4))], [np.empty((0, 3))]
     for body in scene.bodies:
@@ -44,16 +44,16 @@ def furniture(scene: Scene, scene_q: Array) -> Boxes:
                 X_BC, half = _bounds(shape)
                 poses.append((X_WB @ X_BC)[None])
                 halves.append(half[None])
-    return Boxes(np.concatenate(poses), np.concatenate(halves))
+    return BoxSet(np.concatenate(poses), np.concatenate(halves))
 
 
-def boxes_of(items: Sequence[Item], poses: Sequence[Array]) -> Boxes:
+def boxes_of(items: Sequence[Item], poses: Sequence[Array]) -> BoxSet:
     """The bounding boxes of items at their poses X_WI (4, 4)."""
     sizes = np.array([item.size / 2.0 for item in items]).reshape(-1, 3)
-    return Boxes(np.array(poses).reshape(-1, 4, 4), sizes)
+    return BoxSet(np.array(poses).reshape(-1, 4, 4), sizes)
 
 
-def overlaps(box: Boxes, others: Boxes) -> Array:
+def overlaps(box: BoxSet, others: BoxSet) -> Array:
     """How deep (n,) one box overlaps each of n others, metres; negative: the gap, at least.
 
     Separating axes: 3 + 3 face normals and 9 products of edges (Gottschalk, Lin and Manocha,
@@ -80,7 +80,7 @@ def displaced(X_WI: Array, way: Array, turn: float = 0.0) -> Array:
     return transform(rotation_z(turn) @ X_WI[:3, :3], X_WI[:3, 3] + np.array([*way, 0.0]))
 
 
-def collides(item: Item, before: Array, now: Array, others: Boxes) -> bool:
+def collides(item: Item, before: Array, now: Array, others: BoxSet) -> bool:
     """Whether an item moved from ``before`` to ``now`` overlaps something deeper than it did."""
     if not len(others.X):
         return False
@@ -91,7 +91,7 @@ def collides(item: Item, before: Array, now: Array, others: Boxes) -> bool:
     return bool((deep > limit).any())
 
 
-def carried(item: Item, X_WI: Array, supports: Boxes) -> Array:
+def carried(item: Item, X_WI: Array, supports: BoxSet) -> Array:
     """Which of n boxes each of the item's lowest corners, and the middle between them, stand on.
 
     Returns:
@@ -118,7 +118,7 @@ def carried(item: Item, X_WI: Array, supports: Boxes) -> Array:
 
 
 def stands(
-    scene: Scene, scene_q: Array, item: Item, before: Array, now: Array, solids: Boxes
+    scene: Scene, scene_q: Array, item: Item, before: Array, now: Array, solids: BoxSet
 ) -> bool:
     """Whether an item moved from ``before`` to ``now`` is carried by as many corners as it was,
     and its centre is over every region that it was over."""
@@ -134,8 +134,8 @@ def fits(
     item: Item,
     before: Array,
     now: Array,
-    solids: Boxes,
-    around: Boxes,
+    solids: BoxSet,
+    around: BoxSet,
 ) -> bool:
     """Whether an item moved from ``before`` to ``now`` stands, and is clear of ``around``."""
     return stands(scene, scene_q, item, before, now, solids) and not collides(

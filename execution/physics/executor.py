@@ -27,7 +27,7 @@ CLOSING_SPEED = 0.05  # m/s of each finger while it looks for something to press
 FINER = 4  # steps for one while the fingers grip: what is held creeps in proportion to the step
 
 
-class Fault(Protocol):
+class FaultInjector(Protocol):
     """Something that goes wrong on purpose (``execution.disturbance.faults``)."""
 
     def begins(self, world: PhysicsWorld, motion: Motion, name: str) -> None:
@@ -55,7 +55,11 @@ class Stepper:
     """
 
     def __init__(
-        self, world: PhysicsWorld, recorder: Recorder, limits: Thresholds, fault: Fault | None
+        self,
+        world: PhysicsWorld,
+        recorder: Recorder,
+        limits: Thresholds,
+        fault: FaultInjector | None,
     ) -> None:
         self.world, self.recorder, self.limits, self.fault = world, recorder, limits, fault
         self.hold = world.q()
@@ -267,7 +271,7 @@ class PhysicsExecutor:
         robot: RobotModel,
         state: State,
         limits: Thresholds = THRESHOLDS,
-        fault: Fault | None = None,
+        fault: FaultInjector | None = None,
         eye: Callable[[State], State] | None = None,
     ) -> None:
         self.world = PhysicsWorld(scene, robot, state)

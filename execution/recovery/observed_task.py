@@ -10,7 +10,7 @@ out (``HandFacts``).
 
 An item that has fallen over stands on nothing; one may lie on the floor, or between two regions. A
 new piece of furniture stands for each such place, so that the task planner can have it picked up
-from there (``FoundPlaces``). Its stance set is a box around all those of the problem: what can't be
+from there (``AdHocPlaces``). Its stance set is a box around all those of the problem: what can't be
 reached from there can't be reached. Nothing can be put there.
 """
 
@@ -31,7 +31,7 @@ from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State, item_pose
 from galley.planning import Semantics
 from galley.robots.panda.mobile import hand_pose
-from galley.skills import BoundAction, Skill, Workbench
+from galley.skills import BoundAction, PlanningContext, Skill
 
 # Predicates with a meaning in metres (see ``domain.predicates``), and how many arguments they take.
 _GEOMETRIC = {"near": 1, "on": 2, "in": 2, "inside": 2, "opened": 1, "grasp": 1}
@@ -51,7 +51,7 @@ class ObservedTask:
 
     problem: Problem
     bindings: Mapping[str, Binding]
-    places: tuple[FoundPlace, ...] = ()
+    places: tuple[AdHocPlace, ...] = ()
     stances: tuple[Stance, ...] = ()
 
     @property
@@ -61,7 +61,7 @@ class ObservedTask:
 
 
 def observed_task(
-    bench: Workbench,
+    context: PlanningContext,
     domain: Domain,
     problem: Problem,
     bindings: Mapping[str, Binding],
@@ -77,13 +77,13 @@ def observed_task(
     still there, else one of ``prefer``, else any that it is near, else a new one.
 
     Args:
-        bench: scene, robot, world.
+        context: scene, robot, world.
         domain, problem: the user's. bindings: of the problem's objects. skills: by action.
         state: as observed.
         symbolic: the facts after the actions that were carried out, by their effects.
         prefer: PDDL names of furniture, the most welcome first.
     """
-    scene = bench.scene
+    scene = context.scene
     names = {
         predicate.name: predicate.arity
         for predicate in domain.predicates
@@ -103,8 +103,8 @@ def observed_task(
     hands = HandFacts(domain, problem, bindings, skills)
     facts = {f for f in hands.corrected(symbolic, held) if f not in judged and _known(problem, f)}
 
-    finder = FoundPlaces(bench, domain, problem, bindings, skills, state)
-    places: list[FoundPlace] = []
+    finder = AdHocPlaces(context, domain, problem, bindings, skills, state)
+    places: list[AdHocPlace] = []
     placed = {fact.args[0] for fact in seen if fact.predicate in PLACING}
     for name, binding in bindings.items():
         if binding.kind == "item" and name not in placed and name != held:
@@ -248,7 +248,7 @@ class HandFacts:
 
 
 @dataclass(frozen=True)
-class FoundPlace:
+class AdHocPlace:
     """A place that the problem has no name for.
 
     Attributes:
@@ -265,23 +265,23 @@ class FoundPlace:
 
 
 @dataclass(frozen=True)
-class FoundPlaces:
+class AdHocPlaces:
     """Finds names for places in one State.
 
     Attributes:
-        bench: scene, robot, settings.
+        context: scene, robot, settings.
         domain, problem: the user's. bindings: of its objects. skills: by action.
         state: as observed.
     """
 
-    bench: Workbench
+    context: PlanningContext
     domain: Domain
     problem: Problem
     bindings: Mapping[str, Binding]
     skills: Mapping[str, Skill]
     state: State
 
-    def of_item(self, thing: Binding) -> FoundPlace | None:
+    def of_item(self, thing: Binding) -> AdHocPlace | None:
         """A place for an item; None where no action of the domain would take it from there."""
         name = self._unused(f"found_{thing.object}")
         place = Binding(name, "furniture", self.anywhere.name)
@@ -290,31 +290,31 @@ class FoundPlaces:
             bound = self._bound(schema, skill, thing, place)
             if bound is None:
                 continue
-            refused = skill.impossible(self.bench, bound, self.state)
+            refused = skill.impossible(self.context, bound, self.state)
             if refused is not None and (refused.certificate or {}).get("kind") == "scene":
                 continue  # it takes things from other places
             names = dict(zip((v.name for v in schema.parameters), bound.bindings, strict=True))
             args = tuple(names[arg].object for arg in literal.args)
             where = ", ".join(f"{v:.2f}" for v in self._at(thing))
             why = f"{thing.object} is at ({where}), where no object of the task is: called {name}"
-            return FoundPlace(place, type_, Fact(literal.predicate, args), why)
+            return AdHocPlace(place, type_, Fact(literal.predicate, args), why)
         return None
 
-    def of_base(self, predicate: str) -> FoundPlace | None:
+    def of_base(self, predicate: str) -> AdHocPlace | None:
         """A place for the base, which stands near nothing that the problem names."""
         declared = self.domain.predicate(predicate)
         if declared is None:
             return None
-        base = self.state.q[self.bench.robot.slice("base")]
+        base = self.state.q[self.context.robot.slice("base")]
         place = Binding(self._unused("found_base"), "furniture", self.anywhere.name)
         why = f"the base stands near nothing at ({base[0]:.2f}, {base[1]:.2f}, {base[2]:.2f})"
         fact = Fact(predicate, (place.object,))
-        return FoundPlace(place, declared.parameters[0].types[0], fact, why)
+        return AdHocPlace(place, declared.parameters[0].types[0], fact, why)
 
     @cached_property
     def anywhere(self) -> Stance:
         """A box around the stance sets of the problem's furniture."""
-        scene = self.bench.scene
+        scene = self.context.scene
         targets = {b.target for b in self.bindings.values() if b.kind == "furniture"}
         stances = [scene.stance(name) for name in sorted(targets)] or list(scene.stances)
         name = "anywhere"
@@ -357,8 +357,8 @@ class FoundPlaces:
 
     def _at(self, thing: Binding) -> Array:
         """p_WI (3,) of an item that is not in the hand."""
-        index = self.bench.scene.item_index[thing.target]
-        X_WI = item_pose(self.bench.scene, self.state, index, np.eye(4))
+        index = self.context.scene.item_index[thing.target]
+        X_WI = item_pose(self.context.scene, self.state, index, np.eye(4))
         return np.asarray(X_WI[:3, 3])
 
     def _unused(self, name: str) -> str:
@@ -367,7 +367,7 @@ class FoundPlaces:
         return name
 
 
-def with_places(problem: Problem, domain: Domain, places: Sequence[FoundPlace]) -> Problem:
+def with_places(problem: Problem, domain: Domain, places: Sequence[AdHocPlace]) -> Problem:
     """The problem with an object for each place; what costs depend on is as dear as elsewhere."""
     if not places:
         return problem

@@ -25,7 +25,7 @@ from galley.motion.kernel.shortcut import shorten
 FOUND, NO_PATH, NOT_PROVEN, START_NOT_PROVEN, GOALS_NOT_PROVEN = range(5)
 
 
-class Outcome(NamedTuple):
+class PlanResult(NamedTuple):
     """What a plan found.
 
     Attributes:
@@ -60,7 +60,7 @@ def plan(
     goals: Array,
     seed: int,
     history: Array,
-) -> Outcome:
+) -> PlanResult:
     """A short path from start (k,) to one of ``goals`` (m, k), all of them free, m at least 1.
 
     Args:
@@ -73,10 +73,10 @@ def plan(
     ends = goals
     if rules.proven:
         if not state_proven(table, start, rules.required):
-            return Outcome(START_NOT_PROVEN, nothing, 0, 0, 0, 0, 0, 0)
+            return PlanResult(START_NOT_PROVEN, nothing, 0, 0, 0, 0, 0, 0)
         ends = _proven_rows(table, goals, rules.required)
         if len(ends) == 0:
-            return Outcome(GOALS_NOT_PROVEN, nothing, 0, 0, 0, 0, 0, 0)
+            return PlanResult(GOALS_NOT_PROVEN, nothing, 0, 0, 0, 0, 0, 0)
     status, used, doubtful, first, second = NO_PATH, 0, 0, 0, 0
     for turn in range(effort.rounds):
         state = seeded(seed, turn)
@@ -90,11 +90,11 @@ def plan(
         if len(path) == 0:
             continue
         if not rules.proven:
-            return Outcome(FOUND, path, used, first, second, turn + 1, 0, 0)
+            return PlanResult(FOUND, path, used, first, second, turn + 1, 0, 0)
         for attempt in range(3):
             edge, _, states = prove_path(asked, path, rules.required)
             if edge < 0:
-                return Outcome(FOUND, path, used, first, second, turn + 1, doubtful, states)
+                return PlanResult(FOUND, path, used, first, second, turn + 1, doubtful, states)
             status = NOT_PROVEN
             doubtful += 1
             if attempt == 2:
@@ -106,7 +106,7 @@ def plan(
                 path = raw
             else:
                 path = shorten(asked, box, rules, path, effort.tries, effort.patience, state)
-    return Outcome(status, nothing, used, first, second, effort.rounds, doubtful, 0)
+    return PlanResult(status, nothing, used, first, second, effort.rounds, doubtful, 0)
 
 
 @kernel

@@ -18,14 +18,22 @@ from galley.motion.kernel.checks import edge_free
 from galley.motion.kernel.polyline import copy, distance, steer
 from galley.motion.kernel.rules import BOX, UNBOUNDED, Box, Rules
 from galley.motion.kernel.sampling import below, sample_box, seeded, uniform
-from galley.motion.kernel.tree import Tree, add, add_roots, branch, empty_tree, nearest, with_room
+from galley.motion.kernel.tree import (
+    SearchTree,
+    add,
+    add_roots,
+    branch,
+    empty_tree,
+    nearest,
+    with_room,
+)
 from galley.worlds.kernel.edges import frame_pose
 
 _ROOM = 256
 _EXACT = 1e-9  # a goal configuration is reached when no joint is off by more
 
 
-class Region(NamedTuple):
+class GoalRegion(NamedTuple):
     """Where a search may end: poses of the hand about a target.
 
     Attributes:
@@ -43,7 +51,7 @@ class Region(NamedTuple):
     l1: bool
 
 
-REGION = types.NamedTuple((boolean, float64[::1], float64, float64, boolean), Region)
+REGION = types.NamedTuple((boolean, float64[::1], float64, float64, boolean), GoalRegion)
 
 
 @entry("i8:2", BOX, "f8:1 f8:2", REGION, "f8 f8 i8 i8")
@@ -53,7 +61,7 @@ def plan_rrt(
     box: Box,
     start: Array,
     goals: Array,
-    region: Region,
+    region: GoalRegion,
     radius: float,
     goal_bias: float,
     iterations: int,
@@ -93,9 +101,9 @@ def _grow(
     table: Any,
     box: Box,
     rules: Rules,
-    tree: Tree,
+    tree: SearchTree,
     goals: Array,
-    region: Region,
+    region: GoalRegion,
     goal_bias: float,
     scratch: Array,
     pose: Array,
@@ -123,7 +131,7 @@ def _grow(
 
 
 @bare_kernel
-def arrive(table: Any, goals: Array, region: Region, q: Array, pose: Array) -> bool:
+def arrive(table: Any, goals: Array, region: GoalRegion, q: Array, pose: Array) -> bool:
     """Whether q (k,) is a goal configuration or its hand in the region; pose (12,) is scratch."""
     for i in range(len(goals)):
         off = 0.0

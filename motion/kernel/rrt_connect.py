@@ -19,7 +19,7 @@ from galley.motion.kernel.polyline import copy, distance, reverse, steer
 from galley.motion.kernel.rules import UNBOUNDED, Box, Rules
 from galley.motion.kernel.sampling import sample
 from galley.motion.kernel.tree import (
-    Tree,
+    SearchTree,
     add,
     add_roots,
     empty_tree,
@@ -116,8 +116,8 @@ def _grow(
     table: Any,
     box: Box,
     rules: Rules,
-    first: Tree,
-    second: Tree,
+    first: SearchTree,
+    second: SearchTree,
     roots: Array,
     goals: Array,
     scratch: Array,
@@ -161,7 +161,7 @@ def _extend(
     table: Any,
     box: Box,
     rules: Rules,
-    tree: Tree,
+    tree: SearchTree,
     ends: Array,
     target: Array,
     q: Array,
@@ -193,8 +193,8 @@ def _reach(
     table: Any,
     box: Box,
     rules: Rules,
-    tree: Tree,
-    other: Tree,
+    tree: SearchTree,
+    other: SearchTree,
     leaf: int,
     q: Array,
 ) -> int:

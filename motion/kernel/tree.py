@@ -21,7 +21,7 @@ _NOWHERE = np.float32(1e15)  # coordinates of places not taken; their squares st
 _FAR = np.float32(1e29)  # less than the square of the distance to a place not taken
 
 
-class Tree(NamedTuple):
+class SearchTree(NamedTuple):
     """Room for ``capacity`` nodes; the first ``size[0]`` of them exist.
 
     Attributes:
@@ -43,10 +43,10 @@ class Tree(NamedTuple):
 
 
 @kernel
-def empty_tree(k: int, capacity: int) -> Tree:
+def empty_tree(k: int, capacity: int) -> SearchTree:
     """A tree without nodes."""
     tiles = np.empty((capacity + LANES - 1) // LANES * LANES * k, np.float32)
-    return Tree(
+    return SearchTree(
         np.empty((capacity, k)),
         tiles,
         np.empty(capacity, np.int64),
@@ -57,7 +57,7 @@ def empty_tree(k: int, capacity: int) -> Tree:
 
 
 @bare_kernel
-def add(tree: Tree, q: Array, weights: Array, parent: int, cost: float) -> int:
+def add(tree: SearchTree, q: Array, weights: Array, parent: int, cost: float) -> int:
     """Append a node and return its index; there must be room for it."""
     i: int = tree.size[0]
     k = len(q)
@@ -76,14 +76,14 @@ def add(tree: Tree, q: Array, weights: Array, parent: int, cost: float) -> int:
 
 
 @bare_kernel
-def add_roots(tree: Tree, roots: Array, weights: Array) -> None:
+def add_roots(tree: SearchTree, roots: Array, weights: Array) -> None:
     """Append the rows of ``roots`` (m, k) as roots."""
     for i in range(len(roots)):
         add(tree, roots[i], weights, -1, 0.0)
 
 
 @bare_kernel
-def _copy_nodes(tree: Tree, larger: Tree) -> None:
+def _copy_nodes(tree: SearchTree, larger: SearchTree) -> None:
     """Nodes are copied number by number: slices of arrays compile to far more code."""
     n, k = tree.size[0], tree.points.shape[1]
     larger.size[0] = n
@@ -96,7 +96,7 @@ def _copy_nodes(tree: Tree, larger: Tree) -> None:
 
 
 @kernel
-def with_room(tree: Tree, wanted: int) -> Tree:
+def with_room(tree: SearchTree, wanted: int) -> SearchTree:
     """The tree itself if ``wanted`` nodes more fit, else a copy with at least twice the room."""
     n = tree.size[0]
     capacity, k = tree.points.shape
@@ -108,7 +108,7 @@ def with_room(tree: Tree, wanted: int) -> Tree:
 
 
 @bare_kernel
-def depth(tree: Tree, leaf: int) -> int:
+def depth(tree: SearchTree, leaf: int) -> int:
     """How many nodes stand on the branch of ``leaf``, root and leaf included."""
     n = 0
     while leaf >= 0:
@@ -118,7 +118,7 @@ def depth(tree: Tree, leaf: int) -> int:
 
 
 @bare_kernel
-def write_branch(tree: Tree, leaf: int, path: Array, root_at: int, step: int) -> None:
+def write_branch(tree: SearchTree, leaf: int, path: Array, root_at: int, step: int) -> None:
     """Write the branch of ``leaf`` into rows of path, its root at ``root_at``.
 
     The nodes after it follow at +1 (``step`` 1) or at -1 (``step`` -1).
@@ -131,7 +131,7 @@ def write_branch(tree: Tree, leaf: int, path: Array, root_at: int, step: int) ->
 
 
 @kernel
-def branch(tree: Tree, leaf: int) -> Array:
+def branch(tree: SearchTree, leaf: int) -> Array:
     """The path (n, k) from the root to ``leaf``."""
     path = np.empty((depth(tree, leaf), tree.points.shape[1]))
     write_branch(tree, leaf, path, 0, 1)
@@ -139,7 +139,7 @@ def branch(tree: Tree, leaf: int) -> Array:
 
 
 @kernel
-def joined_branches(a: Tree, leaf_a: int, b: Tree, leaf_b: int) -> Array:
+def joined_branches(a: SearchTree, leaf_a: int, b: SearchTree, leaf_b: int) -> Array:
     """The path (n, k): root of a, ..., leaf_a = leaf_b, ..., root of b; the meeting counts once."""
     n = depth(a, leaf_a) + depth(b, leaf_b) - 1
     path = np.empty((n, a.points.shape[1]))
@@ -160,7 +160,7 @@ def _squares(tiles: Any, at: int, q: Array, weights: Array) -> Any:
 
 
 @bare_kernel
-def nearest(tree: Tree, q: Array, weights: Array) -> int:
+def nearest(tree: SearchTree, q: Array, weights: Array) -> int:
     """Index of the node nearest to q (k,) by the metric; the tree must not be empty."""
     near, tile = tree.near, len(q) * LANES
     best, group = _FAR, 0
@@ -179,7 +179,7 @@ def nearest(tree: Tree, q: Array, weights: Array) -> int:
 
 
 @bare_kernel
-def nearest_within(tree: Tree, q: Array, weights: Array, limit: float) -> int:
+def nearest_within(tree: SearchTree, q: Array, weights: Array, limit: float) -> int:
     """Like ``nearest``, but only nodes with cost + distance below ``limit``; -1 without any."""
     near, tile, n = tree.near, len(q) * LANES, tree.size[0]
     best, found = _FAR, -1

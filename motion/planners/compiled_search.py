@@ -137,17 +137,17 @@ def plan_rrt(
             view's tool frame; the region's own ``pose`` is not called.
         options: ``radius``, ``iterations`` and ``goal_bias`` are read.
     """
-    from galley.motion.kernel.rrt import Region
+    from galley.motion.kernel.rrt import GoalRegion
     from galley.motion.kernel.rrt import plan_rrt as kernel
 
     options = options or SearchOptions()
     q, ends = _plain(start), _rows(goals, len(start))
     if region is None:
-        where = Region(False, np.zeros(12), 0.0, -1.0, False)
+        where = GoalRegion(False, np.zeros(12), 0.0, -1.0, False)
     else:
         target = np.concatenate([region.target[:3, :3].ravel(), region.target[:3, 3]])
         angle = -1.0 if region.angle is None else float(region.angle)
-        where = Region(True, _plain(target), float(region.radius), angle, bool(region.l1))
+        where = GoalRegion(True, _plain(target), float(region.radius), angle, bool(region.l1))
     path, iterations, nodes = kernel(
         view.table,
         _box(view),

@@ -14,7 +14,7 @@ from galley.domain.errors import did_you_mean
 from galley.domain.files import read_text
 from galley.domain.pddl.formula import Exists, Formula, FunctionTerm
 from galley.domain.pddl.model import ActionSchema, Domain, Problem
-from galley.domain.pddl.syntax import Faults, SList, parse_sexprs, read_name
+from galley.domain.pddl.syntax import SList, SyntaxFaults, parse_sexprs, read_name
 from galley.planning.checks.semantics import Binding, Semantics, State, instantiate, kinds
 from galley.planning.operators import COST_DECIMALS, GroundAction
 
@@ -179,7 +179,7 @@ def read_plan(path: str | Path) -> tuple[GroundAction, ...]:
     Raises:
         BadInput: every fault of the file, with line and column.
     """
-    faults = Faults(str(path))
+    faults = SyntaxFaults(str(path))
     actions: list[GroundAction] = []
     for node in parse_sexprs(read_text(path), faults.file):
         if not isinstance(node, SList):

@@ -194,7 +194,7 @@ def smallest_conflict(violations: Collection[frozenset[int]]) -> tuple[tuple[int
         set may be smaller.
     """
     masks = {sum(1 << wish for wish in each) for each in violations}
-    search = _Search(_minimal(masks))
+    search = _ConflictSearch(_minimal(masks))
     try:
         for size in range(len(masks) + 1):
             found = search.hit(size, 0)
@@ -217,7 +217,7 @@ def _minimal(masks: Collection[int]) -> list[int]:
     return kept
 
 
-class _Search:
+class _ConflictSearch:
     """Depth-first search for a hitting set of bounded size; sizes are tried in ascending order."""
 
     def __init__(self, sets: list[int]) -> None:

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 from galley.domain.failure import Failure
-from galley.planning.limits import Limits, Meter
+from galley.planning.limits import Meter, SearchLimits
 from galley.planning.operators import Plan, plan_of
 from galley.planning.searches.breadth_first import breadth_first
 from galley.planning.searches.uniform_cost import UniformCost, whole_costs
@@ -36,7 +36,7 @@ _BLIND_MOST = 16_000_000  # effort: at most half a gigabyte
 
 
 def astar(
-    task: Task, limits: Limits | None = None, heuristic: Heuristic = "auto"
+    task: Task, limits: SearchLimits | None = None, heuristic: Heuristic = "auto"
 ) -> Plan | Failure:
     """A plan of least cost.
 
@@ -52,7 +52,7 @@ def astar(
     Raises:
         ImportError: ``landmark-cut`` without Numba.
     """
-    limits = limits or Limits()
+    limits = limits or SearchLimits()
     meter = Meter(limits)
     space = state_space(task)
     costs, _ = whole_costs(each.cost for each in space.operators)

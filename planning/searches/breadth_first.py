@@ -13,7 +13,7 @@ from collections import deque
 
 from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_exhausted
-from galley.planning.limits import Limits, Meter
+from galley.planning.limits import Meter, SearchLimits
 from galley.planning.operators import Operator, Plan, plan_of, steps_to
 from galley.planning.task import Task
 
@@ -31,7 +31,7 @@ _ENDS = 32  # goal states that are looked at to choose one
 _Row = tuple[int, int, int, int, int, Operator | None]
 
 
-def breadth_first(task: Task, limits: Limits | None = None) -> Plan | Failure:
+def breadth_first(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
     """A plan of the fewest actions.
 
     The same task always gives the same plan; for what else may come back see ``methods.search``.
@@ -40,7 +40,7 @@ def breadth_first(task: Task, limits: Limits | None = None) -> Plan | Failure:
         task: the ground task; its goal is relaxed-reachable, and does not hold at the start.
         limits: when to give up.
     """
-    meter = Meter(limits or Limits())
+    meter = Meter(limits or SearchLimits())
     found = _search_first_states(task, meter)
     if found is None:
         # From the start again: what was searched so far took no longer than the preparations do.

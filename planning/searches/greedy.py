@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 
 from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_exhausted
-from galley.planning.limits import Limits, Meter
+from galley.planning.limits import Meter, SearchLimits
 from galley.planning.operators import Operator, Plan, plan_of, steps_to
 from galley.planning.searches.breadth_first import breadth_first
 from galley.planning.searches.relaxed import RelaxedPlans, RelaxedTask
@@ -29,7 +29,7 @@ _Entry = tuple[int, int, int, int, int]  # estimate, number, state, state before
 _LONGEST = 1000  # actions of a plan for which this takes well under a second
 
 
-def greedy(task: Task, limits: Limits | None = None) -> Plan | Failure:
+def greedy(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
     """A plan, found with as little search as possible.
 
     The same task always gives the same plan; for what else may come back see ``methods.search``.
@@ -38,7 +38,7 @@ def greedy(task: Task, limits: Limits | None = None) -> Plan | Failure:
         task: the ground task.
         limits: when to give up.
     """
-    meter = Meter(limits or Limits())
+    meter = Meter(limits or SearchLimits())
     space = state_space(task)
     # Actions are counted, not their costs: measured on kitchens with distances, plans found by
     # cost, or by cost plus one, are longer and dearer, and take several times longer to find.

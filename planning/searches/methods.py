@@ -8,7 +8,7 @@ from galley.domain.collection import paused_collection
 from galley.domain.errors import did_you_mean
 from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_at_once
-from galley.planning.limits import Limits
+from galley.planning.limits import SearchLimits
 from galley.planning.operators import Plan
 from galley.planning.task import Task
 
@@ -16,7 +16,7 @@ from galley.planning.task import Task
 METHODS = {"bfs": "breadth_first", "astar": "astar", "gbfs": "greedy"}
 
 
-def search(task: Task, method: str = "bfs", limits: Limits | None = None) -> Plan | Failure:
+def search(task: Task, method: str = "bfs", limits: SearchLimits | None = None) -> Plan | Failure:
     """Looks for a plan.
 
     Args:
@@ -44,4 +44,4 @@ def search(task: Task, method: str = "bfs", limits: Limits | None = None) -> Pla
     name = METHODS[method]
     function = getattr(import_module(f"galley.planning.searches.{name}"), name)
     with paused_collection():
-        return function(task, limits or Limits())  # type: ignore[no-any-return]
+        return function(task, limits or SearchLimits())  # type: ignore[no-any-return]

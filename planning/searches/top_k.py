@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_at_once, explain_exhausted
-from galley.planning.limits import Limits, Meter
+from galley.planning.limits import Meter, SearchLimits
 from galley.planning.operators import Plan, plan_of
 from galley.planning.searches.uniform_cost import whole_costs
 from galley.planning.states.space import StateSpace, state_space
@@ -64,7 +64,7 @@ class PlanIterator(Iterator[Plan]):
             not. None while there may be more.
     """
 
-    def __init__(self, task: Task, limits: Limits, loopless: bool) -> None:
+    def __init__(self, task: Task, limits: SearchLimits, loopless: bool) -> None:
         self.complete = False
         self.failure: Failure | None = None
         self._task = task
@@ -120,7 +120,7 @@ class PlanIterator(Iterator[Plan]):
         )
 
 
-def plans(task: Task, limits: Limits | None = None, *, loopless: bool = True) -> PlanIterator:
+def plans(task: Task, limits: SearchLimits | None = None, *, loopless: bool = True) -> PlanIterator:
     """All plans, the best first: by cost, then by length, then in the order of the operators.
 
     A plan is any sequence of actions that can be executed and ends in a goal state; it may have
@@ -135,7 +135,7 @@ def plans(task: Task, limits: Limits | None = None, *, loopless: bool = True) ->
         loopless: leave out plans that visit a state twice. Without this there are infinitely
             many as soon as actions can be undone.
     """
-    return PlanIterator(task, limits or Limits(), loopless)
+    return PlanIterator(task, limits or SearchLimits(), loopless)
 
 
 class _Enumeration:
@@ -145,7 +145,7 @@ class _Enumeration:
         self.space = space
         self.loopless = loopless
         costs, _ = whole_costs(each.cost for each in space.operators)
-        self.region = Region(space, [each * _ACTION + 1 for each in costs])
+        self.region = PlanSubset(space, [each * _ACTION + 1 for each in costs])
         self.taken = 0  # beginnings of plans looked at
         self._queue: list[_Path] = []
         self._started = False
@@ -170,7 +170,7 @@ class _Enumeration:
             heappush(self._queue, _Path(self.region.to_go[init], (), (init,), None, [], 0))
         parked, self._parked = self._parked, []
         for path in parked:
-            self._go_on(path, self._steps_from(path.states[-1]), 0, taken)
+            self._continue(path, self._steps_from(path.states[-1]), 0, taken)
         return None
 
     def plans(self, meter: Meter) -> Generator[Plan, None, str | None]:
@@ -183,9 +183,9 @@ class _Enumeration:
             path = heappop(self._queue)
             self.taken += 1
             if path.parent is not None:
-                self._go_on(path.parent, path.steps, path.place + 1)
+                self._continue(path.parent, path.steps, path.place + 1)
             state = path.states[-1]
-            self._go_on(path, self._steps_from(state), 0)
+            self._continue(path, self._steps_from(state), 0)
             if not to_go[state]:
                 yield plan_of(
                     [operators[index] for index in path.operators],
@@ -195,7 +195,9 @@ class _Enumeration:
                 )
         return None
 
-    def _go_on(self, path: _Path, steps: list[_Step], place: int, taken: int | None = None) -> None:
+    def _continue(
+        self, path: _Path, steps: list[_Step], place: int, taken: int | None = None
+    ) -> None:
         """Queues ``path`` with the first of ``steps`` from ``place`` on that is worth taking.
 
         Args:
@@ -237,7 +239,7 @@ class _Enumeration:
         return found
 
 
-class Region:
+class PlanSubset:
     """The explored part of a space; it grows on demand.
 
     Attributes:

@@ -22,7 +22,7 @@ from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_exhausted
 from galley.planning.limits import Meter
 from galley.planning.operators import Operator
-from galley.planning.states.packing import ALWAYS, Move, Variable
+from galley.planning.states.packing import ALWAYS, Move, PackedVariable
 from galley.planning.states.space import Layer, StateSpace
 
 if TYPE_CHECKING:  # it needs NumPy, which small searches don't wait for
@@ -35,7 +35,7 @@ _GUESSES = 5000  # states before an action that are tried by their values, not l
 
 
 @dataclass(frozen=True)
-class _Layer:
+class _CostLayer:
     """States of one least cost; those of a later layer of that cost come from it for nothing."""
 
     cost: int
@@ -86,7 +86,7 @@ class UniformCost:
         self._sets: _Sets | None = sets if space.packing.width <= 64 else None  # may be exchanged
         self._frontier: _Sets | Arrays = sets
         self._order = [0]  # a heap of costs under which states wait
-        self._layers: list[_Layer] = []
+        self._layers: list[_CostLayer] = []
         self._taken = 0  # states of the last layer that have been expanded
 
     @property
@@ -142,7 +142,7 @@ class UniformCost:
             if not len(states):
                 continue
             free_step = bool(self._layers) and self._layers[-1].cost == cost
-            self._layers.append(_Layer(cost, states, free_step))
+            self._layers.append(_CostLayer(cost, states, free_step))
             self._taken = 0
             goals = sorted(self._frontier.goals(states))
             if goals:
@@ -313,7 +313,7 @@ class _Sorted:
         return place < len(self.states) and bool(self.states[place] == state)
 
 
-def _fillings(base: int, free: list[Variable]) -> Iterator[int]:
+def _fillings(base: int, free: list[PackedVariable]) -> Iterator[int]:
     values = [list(variable.value_of.values()) for variable in free]
     for chosen in product(*values):
         yield base | sum(chosen)

@@ -23,14 +23,14 @@ _CANDIDATES = 300  # guesses looked at, repairs included
 _COUNTED = -1
 
 
-class _Part(NamedTuple):
+class _InvariantPart(NamedTuple):
     """A predicate whose arguments are parameters of the group (by number), or counted."""
 
     predicate: str
     pattern: tuple[int, ...]
 
 
-_Candidate = frozenset[_Part]
+_Candidate = frozenset[_InvariantPart]
 _Key = tuple[str, ...]  # an object for each parameter of the group
 
 
@@ -120,11 +120,11 @@ class _Invariants:
 
     def _first_guesses(self) -> Iterator[_Candidate]:
         for predicate, arity in self.arity.items():
-            yield frozenset((_Part(predicate, tuple(range(arity))),))
+            yield frozenset((_InvariantPart(predicate, tuple(range(arity))),))
             for counted in range(arity):
                 rest = iter(range(arity))
                 pattern = (_COUNTED if i == counted else next(rest) for i in range(arity))
-                yield frozenset((_Part(predicate, tuple(pattern)),))
+                yield frozenset((_InvariantPart(predicate, tuple(pattern)),))
 
     def _broken(self, candidate: _Candidate) -> tuple[_Key, tuple[Fact, ...]] | None:
         """A group that an operator may make heavier, and the facts it takes away; None: none."""
@@ -150,7 +150,7 @@ class _Invariants:
         for fact in taken:
             if fact.predicate not in predicates:
                 for pattern in _patterns(fact.args, key):
-                    yield candidate | {_Part(fact.predicate, pattern)}
+                    yield candidate | {_InvariantPart(fact.predicate, pattern)}
 
     def groups(self, candidate: _Candidate) -> Iterator[int]:
         """The groups of facts that a guess stands for."""

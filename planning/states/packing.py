@@ -16,7 +16,7 @@ from galley.planning.task import Task
 
 
 @dataclass(frozen=True)
-class Variable:
+class PackedVariable:
     """A variable of a packed state.
 
     Attributes:
@@ -77,7 +77,7 @@ ALWAYS = Test()
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PackedEffect:
     """Part of an effect: where ``test`` holds before the action, ``field`` becomes ``value``."""
 
     test: Test
@@ -97,7 +97,7 @@ class Move:
 
     index: int
     test: Test
-    steps: tuple[Step, ...]
+    steps: tuple[PackedEffect, ...]
 
     def apply(self, state: int) -> int:
         """The state that follows ``state``."""
@@ -183,7 +183,7 @@ class Packing:
             condition = self.test(effect.condition)
             if condition is not None:
                 effects.append((condition, effect.add, effect.delete))
-        steps: list[Step] = []
+        steps: list[PackedEffect] = []
         # Deleting first: adding wins, also over a deletion by another conditional effect.
         for condition, add, delete in effects:
             steps += self._deletions(condition, delete & self.facts, test, add)
@@ -196,10 +196,12 @@ class Packing:
                     field |= own
                     value |= wanted
             if field:
-                steps.append(Step(condition, field, value))
+                steps.append(PackedEffect(condition, field, value))
         return Move(index, test, _merged(steps))
 
-    def _deletions(self, condition: Test, delete: int, before: Test, added: int) -> list[Step]:
+    def _deletions(
+        self, condition: Test, delete: int, before: Test, added: int
+    ) -> list[PackedEffect]:
         """Steps that take facts away, of which ``added`` by the same effect need none."""
         replaced = 0
         for fact in bits_of(added & self.facts):
@@ -221,27 +223,27 @@ class Packing:
                     holds = Test(
                         condition.mask | field, condition.value | value, unequal, condition.any_of
                     )
-                    steps.append(Step(holds, field, 0))
+                    steps.append(PackedEffect(holds, field, 0))
         if gone:
-            steps.insert(0, Step(condition, gone, 0))
+            steps.insert(0, PackedEffect(condition, gone, 0))
         return steps
 
 
-def _merged(steps: list[Step]) -> tuple[Step, ...]:
+def _merged(steps: list[PackedEffect]) -> tuple[PackedEffect, ...]:
     """Consecutive steps of one test as one."""
     if len(steps) < 2:
         return tuple(steps)
-    merged: list[Step] = []
+    merged: list[PackedEffect] = []
     for step in steps:
         if merged and merged[-1].test == step.test:
             last = merged.pop()
             value = last.value & ~step.field | step.value
-            step = Step(step.test, last.field | step.field, value)
+            step = PackedEffect(step.test, last.field | step.field, value)
         merged.append(step)
     return tuple(merged)
 
 
-def _variables(task: Task, facts: int) -> tuple[Variable, ...]:
+def _variables(task: Task, facts: int) -> tuple[PackedVariable, ...]:
     """Covers ``facts`` by mutex groups, largest first; each left over gets a bit of its own."""
     groups = [group & facts for group in mutex_groups(task)]
     chosen: list[int] = []
@@ -263,7 +265,7 @@ def _variables(task: Task, facts: int) -> tuple[Variable, ...]:
         if len(values) == 1 or _may_be_empty(task, group, changes):
             values = [0, *values]
         mask = (1 << (len(values) - 1).bit_length()) - 1
-        variables.append(Variable(tuple(values), shift, mask))
+        variables.append(PackedVariable(tuple(values), shift, mask))
         shift += mask.bit_length()
     return tuple(variables)
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from galley.planning.operators import Operator
-from galley.planning.states.packing import Move, Packing, Test, Variable
+from galley.planning.states.packing import Move, PackedVariable, Packing, Test
 from galley.planning.task import Task
 
 Layer = Sequence[int]  # states: a set's in any order, or a sorted array of 64-bit integers
@@ -147,7 +147,7 @@ def _built(task: Task, prune: bool) -> StateSpace:
 class Decisions:
     """Splits moves by a variable that many of them test."""
 
-    def __init__(self, moves: Sequence[Move], variables: Sequence[Variable]) -> None:
+    def __init__(self, moves: Sequence[Move], variables: Sequence[PackedVariable]) -> None:
         fields = [each.field for each in variables]
         self._tested = {
             move.index: [field for field in fields if move.test.mask & field] for move in moves

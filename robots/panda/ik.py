@@ -54,7 +54,7 @@ DH = (
 
 
 @dataclass(frozen=True)
-class Limits:
+class JointLimits:
     """Limits of the seven joints, each (7,): rad, rad/s, rad/s^2, rad/s^3."""
 
     lower: Array
@@ -64,7 +64,7 @@ class Limits:
     jerk: Array
 
 
-LIMITS = Limits(
+LIMITS = JointLimits(
     lower=frozen([-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973]),
     upper=frozen([2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973]),
     velocity=frozen([2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61]),

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from galley.compiled.build import KINEMATICS, ensure
 from galley.domain.frames import Array, frozen, rotation_z, transform
-from galley.robots.panda.ik import A7, ANGLE_AT_ZERO, D1, DF, FORE, LIMITS, UPPER, Limits
+from galley.robots.panda.ik import A7, ANGLE_AT_ZERO, D1, DF, FORE, LIMITS, UPPER, JointLimits
 
 JOINTS = tuple(f"panda_joint{k}" for k in range(1, 8))
 
@@ -82,7 +82,7 @@ def forward(q: ArrayLike) -> Array:
     return link_frames(q)[..., 8, :, :].copy()
 
 
-def inverse(X: Array, q7: float, limits: Limits = LIMITS) -> Array:
+def inverse(X: Array, q7: float, limits: JointLimits = LIMITS) -> Array:
     """Every configuration that puts the flange at ``X`` with joint 7 at ``q7``.
 
     Args:
@@ -97,7 +97,7 @@ def inverse(X: Array, q7: float, limits: Limits = LIMITS) -> Array:
     return inverse_batch(X, np.array([q7]), limits).q
 
 
-def inverse_batch(X: Array, q7: ArrayLike, limits: Limits = LIMITS) -> Solutions:
+def inverse_batch(X: Array, q7: ArrayLike, limits: JointLimits = LIMITS) -> Solutions:
     """Every configuration for each pose combined with each value of joint 7.
 
     Args:
@@ -114,7 +114,7 @@ def inverse_batch(X: Array, q7: ArrayLike, limits: Limits = LIMITS) -> Solutions
     return Solutions(q, pose, seven, branch)
 
 
-def limit_table(limits: Limits) -> Array:
+def limit_table(limits: JointLimits) -> Array:
     """What the compiled functions compare joints with (7, 6): see ``ik_kernel``.
 
     Raises:
@@ -157,7 +157,7 @@ def _link_frames() -> Callable[[Array], Array]:
     return link_frames
 
 
-def stretch(limits: Limits = LIMITS) -> tuple[float, float]:
+def stretch(limits: JointLimits = LIMITS) -> tuple[float, float]:
     """Least and greatest distance from shoulder S to wrist centre W, metres.
 
     |SW| depends on q4 alone: |SW|^2 = u^2 + f^2 - 2 u f cos(q4 + c), by the law of cosines in the
@@ -171,7 +171,7 @@ def stretch(limits: Limits = LIMITS) -> tuple[float, float]:
     return float(np.sqrt(squares.min())), float(np.sqrt(squares.max()))
 
 
-def reach_shortfall(X: Array, limits: Limits = LIMITS) -> float:
+def reach_shortfall(X: Array, limits: JointLimits = LIMITS) -> float:
     """Lower bound on how far the flange must be moved, without turning it, to be reachable.
 
     Whatever q7 is, the wrist centre lies on a circle of radius 88 mm about the point 107 mm behind

@@ -82,7 +82,7 @@ def cover(hull: Hull, excess: float) -> Covering:
     """
     if not excess > 100.0 * _SLACK:
         raise ValueError(f"an excess of {excess} m is too small to cover anything with spheres")
-    search = _Search(hull, excess)
+    search = _CoveringSearch(hull, excess)
     search.greedy()
     search.spare()
     search.prove()
@@ -131,7 +131,7 @@ def _triangles(hull: Hull) -> Array:
     return np.ascontiguousarray(hull.vertices[ConvexHull(hull.vertices).simplices])
 
 
-class _Search:
+class _CoveringSearch:
     """Centres, the points that they are fitted to, and what is done with them."""
 
     def __init__(self, hull: Hull, excess: float) -> None:

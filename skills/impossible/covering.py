@@ -26,8 +26,8 @@ from galley.robots.panda.ik import DF
 from galley.robots.panda.kinematics import X_FH
 from galley.skills.manipulation.contacts import supports
 from galley.skills.manipulation.grasps import Fan, fans
-from galley.skills.manipulation.hand import Part, around, hand_parts, overlaps, standing
-from galley.skills.solving.workbench import Workbench
+from galley.skills.manipulation.hand import HandPart, around, hand_parts, overlaps, standing
+from galley.skills.solving.context import PlanningContext
 
 CELLS = 8_000  # looked at before the answer is "not proven"
 _BATCH = 256  # cells looked at together
@@ -63,9 +63,9 @@ class Family:
         }
 
 
-def every_grasp(bench: Workbench, state: State, index: int) -> list[Family]:
+def every_grasp(context: PlanningContext, state: State, index: int) -> list[Family]:
     """All grasps of an item as it stands or lies: its fans, or each grasp of a list of its own."""
-    item, X_WI = bench.scene.items[index], item_pose(bench.scene, state, index, np.eye(4))
+    item, X_WI = context.scene.items[index], item_pose(context.scene, state, index, np.eye(4))
     listed = [
         Family(
             Fan(g.X_IT[:3, :3] @ _UNTURNED, (0.0, 0.0), (0.0, 0.0), 0.0, g.width),
@@ -76,10 +76,12 @@ def every_grasp(bench: Workbench, state: State, index: int) -> list[Family]:
     return listed or [Family(fan, X_WI) for fan in fans(item, X_WI)]
 
 
-def every_hold(bench: Workbench, state: State, binding: Binding, value: float) -> list[Family]:
+def every_hold(
+    context: PlanningContext, state: State, binding: Binding, value: float
+) -> list[Family]:
     """All ways to hold a handle within its span and to bring its joint to ``value`` (m or rad)."""
     assert binding.handle is not None
-    scene = bench.scene
+    scene = context.scene
     handle = scene.handle(binding.handle)
     joint = scene.joint(handle.joint)
     start = float(state.scene_q[scene.joint_index[joint.name]])
@@ -96,7 +98,7 @@ def every_hold(bench: Workbench, state: State, binding: Binding, value: float) -
 
 
 def covered(
-    bench: Workbench,
+    context: PlanningContext,
     state: State,
     families: Sequence[Family],
     stances: Sequence[Stance],
@@ -113,7 +115,7 @@ def covered(
     """
     if not families or not stances:
         return None
-    proof = _Proof(bench, state, tuple(stances), item)
+    proof = _Proof(context, state, tuple(stances), item)
     if not all(proof.rules_out(family) for family in families):
         return None
     names = tuple(proof.causes)
@@ -134,7 +136,10 @@ def covered(
             {"shortfall_m": proof.shortfall, "cells": float(proof.cells)},
             told,
         )
-    least = {item, *(() if item is None else supports(bench, state, bench.scene.item_index[item]))}
+    least = {
+        item,
+        *(() if item is None else supports(context, state, context.scene.item_index[item])),
+    }
     blockers = tuple(name for name in names if name not in least) or names
     verb = "is" if len(blockers) == 1 else "are"
     return Failure(
@@ -156,7 +161,7 @@ class _Proof:
         shortfall: m, the least by which one of those was out of reach.
     """
 
-    bench: Workbench
+    context: PlanningContext
     state: State
     stances: tuple[Stance, ...]
     item: str | None
@@ -168,7 +173,7 @@ class _Proof:
     def rules_out(self, family: Family) -> bool:
         """Whether no grasp of the family is possible."""
         fan = family.fan
-        parts = hand_parts(self.bench.robot, fan.width / 2.0)
+        parts = hand_parts(self.context.robot, fan.width / 2.0)
         still = self._about(family)
         low = np.array([0.0, fan.lean[0], -fan.half[0], -fan.half[1]])
         high = np.array([fan.turn, fan.lean[1], *fan.half])
@@ -182,18 +187,18 @@ class _Proof:
             rows = np.concatenate([rows, left])
         return True
 
-    def _about(self, family: Family) -> list[Part]:
+    def _about(self, family: Family) -> list[HandPart]:
         """What stands near enough; the item and what it stands on first: they say least."""
         at = np.array([(move @ family.X_WO)[:3, 3] for move in family.moves])
         reach = np.array([[-1.0], [1.0]]) * float(np.hypot(*family.fan.half))
-        about = around(self.bench.robot, at) + reach
-        found = standing(self.bench, self.state, family.carried, about)
-        index = self.bench.scene.item_index
-        under = () if self.item is None else supports(self.bench, self.state, index[self.item])
+        about = around(self.context.robot, at) + reach
+        found = standing(self.context, self.state, family.carried, about)
+        index = self.context.scene.item_index
+        under = () if self.item is None else supports(self.context, self.state, index[self.item])
         return sorted(found, key=lambda p: (p.name != self.item, p.name not in under))
 
     def _left(
-        self, family: Family, parts: Sequence[Part], still: Sequence[Part], cells: Array
+        self, family: Family, parts: Sequence[HandPart], still: Sequence[HandPart], cells: Array
     ) -> Array | None:
         """The halves of the cells (n, 2, 4) that aren't ruled out; None where one never will be."""
         fan, middle, half = family.fan, cells[:, 0], cells[:, 1]
@@ -222,7 +227,7 @@ class _Proof:
             beaten |= short > 0.0
         for other in still:
             for part in parts:
-                if other.name == self.item and part.name in self.bench.robot.fingers:
+                if other.name == self.item and part.name in self.context.robot.fingers:
                     continue
                 for move in family.moves:
                     where = np.flatnonzero(open_)
@@ -242,11 +247,11 @@ class _Proof:
 
     @property
     def _spec(self) -> MobileBaseSpec:
-        return self.bench.scene.robot.base
+        return self.context.scene.robot.base
 
     def _wrist(self, X_WT: Array) -> tuple[Array, float]:
         """The point C (n, 3) about which the wrist lies on a circle, and its way (m) from T."""
-        X_TF = inverse(X_FH @ transform(None, self.bench.robot.p_HT))
+        X_TF = inverse(X_FH @ transform(None, self.context.robot.p_HT))
         p_TC = X_TF[:3, 3] - DF * X_TF[:3, 2]
         return X_WT[:, :3, :3] @ p_TC + X_WT[:, :3, 3], float(np.linalg.norm(p_TC))
 

@@ -15,8 +15,8 @@ import numpy as np
 from galley.domain.frames import Array, transform
 from galley.domain.scene.model import HAND, Joint, Scene, Shape
 from galley.domain.state import State, item_pose
+from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.polyhedra import Polyhedron, first_contact, polyhedron, separation
-from galley.skills.solving.workbench import Workbench
 
 _SLACK = 0.001  # m, overlaps of furniture in its slot that are passed by
 _DEEPER = 0.005  # m, pieces that overlap at the start are pushed this far to see which way is out
@@ -24,7 +24,7 @@ _STOP = 1e-5  # m, a turning door nearer than this to something has reached it
 
 
 def free_travel(
-    bench: Workbench, state: State, joint: str, include_items: bool, to: float
+    context: PlanningContext, state: State, joint: str, include_items: bool, to: float
 ) -> tuple[float, str | None]:
     """The joint's value (m or rad) at which what it moves first meets something on its way.
 
@@ -42,7 +42,7 @@ def free_travel(
         ``to`` and None if the way is free; else the value at first contact, and the name of the
         body or item met, or of the item in the drawer that meets it.
     """
-    scene = bench.scene
+    scene = context.scene
     moving_joint = scene.joint(joint)
     start = float(state.scene_q[scene.joint_index[joint]])
     moving, still = _parts(scene, state, joint, include_items)
@@ -56,7 +56,7 @@ def free_travel(
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _MovingPart:
     """A shape of a body or item in the world; its polyhedron is made when it is asked for."""
 
     name: str
@@ -76,11 +76,11 @@ class _Part:
 
 def _parts(
     scene: Scene, state: State, joint: str, include_items: bool
-) -> tuple[list[_Part], list[_Part]]:
+) -> tuple[list[_MovingPart], list[_MovingPart]]:
     """What moves with the joint and what stands still."""
     moved = frozenset(scene.moved_by(joint))
-    moving: list[_Part] = []
-    still: list[_Part] = []
+    moving: list[_MovingPart] = []
+    still: list[_MovingPart] = []
     for body in scene.bodies:
         own = body.name in moved
         if own or include_items or not scene.carried(body.name):
@@ -100,17 +100,17 @@ def _parts(
     return moving, still
 
 
-def _solid(name: str, shapes: Iterable[Shape], X: Array) -> list[_Part]:
-    return [_Part(name, shape, X) for shape in shapes if shape.collision]
+def _solid(name: str, shapes: Iterable[Shape], X: Array) -> list[_MovingPart]:
+    return [_MovingPart(name, shape, X) for shape in shapes if shape.collision]
 
 
-def _in_box(parts: list[_Part], low: Array, high: Array) -> list[_Part]:
+def _in_box(parts: list[_MovingPart], low: Array, high: Array) -> list[_MovingPart]:
     """The parts whose boxes overlap one."""
     return [p for p in parts if (p.box[0] <= high).all() and (p.box[1] >= low).all()]
 
 
 def _slides(
-    moving: list[_Part], still: list[_Part], joint: Joint, way: float
+    moving: list[_MovingPart], still: list[_MovingPart], joint: Joint, way: float
 ) -> tuple[float, str | None]:
     """How far (m, signed) the moving parts slide before the first contact, and with what."""
     u = joint.axis * np.sign(way)
@@ -134,7 +134,7 @@ def _deeper(part: Polyhedron, other: Polyhedron, u: Array) -> bool:
 
 
 def _turns(
-    moving: list[_Part], still: list[_Part], joint: Joint, way: float
+    moving: list[_MovingPart], still: list[_MovingPart], joint: Joint, way: float
 ) -> tuple[float, str | None]:
     """How far (rad, signed) the moving parts turn before the first contact, and with what."""
     sign = float(np.sign(way))

@@ -30,9 +30,9 @@ from galley.skills.manipulation.grasps import CLEARANCE, grasps_at, leaning
 from galley.skills.manipulation.hand import around, in_the_way, standing
 from galley.skills.manipulation.lines import Tally, run_through, touched, whole
 from galley.skills.manipulation.manipulation import Manipulation, handle_grasps
-from galley.skills.solving.proof import CONTACT_MARGIN, grip
+from galley.skills.solving.context import OPEN, PlanningContext
+from galley.skills.solving.proof import CONTACT_MARGIN, holding_contact_pairs
 from galley.skills.solving.step import folded
-from galley.skills.solving.workbench import OPEN, Workbench
 from galley.worlds.checker import MARGIN
 
 _NAMED = 3  # things named that are in the way most often
@@ -58,9 +58,9 @@ class Grid:
     joint7: int = 12
     lines: int = 400
 
-    def bases(self, bench: Workbench, stance: Stance) -> Array:
+    def bases(self, context: PlanningContext, stance: Stance) -> Array:
         """Base poses (m, 3) in the stance set and within the base's limits; ends included."""
-        base = bench.scene.robot.base
+        base = context.scene.robot.base
         low = np.maximum(stance.lower[:2], base.lower[:2])
         high = np.minimum(stance.upper[:2], base.upper[:2])
         if (low > high).any():
@@ -86,7 +86,7 @@ class Grid:
 
 
 def tried(
-    bench: Workbench,
+    context: PlanningContext,
     state: State,
     ways: Sequence[Manipulation],
     stances: Sequence[Stance],
@@ -104,7 +104,7 @@ def tried(
     evidence: list[dict[str, Any]] = []
     blockers: Counter[str] = Counter()
     for stance in stances:
-        found = search_grid(bench, state, ways, stance, grid)
+        found = search_grid(context, state, ways, stance, grid)
         if found.solved:
             return None
         blockers.update(found.blockers)
@@ -119,10 +119,10 @@ def tried(
     return Failure(FailureKind.BUDGET, message, names, numbers, evidence=tuple(evidence))
 
 
-def every_pick(bench: Workbench, state: State, index: int) -> list[Manipulation]:
+def every_pick(context: PlanningContext, state: State, index: int) -> list[Manipulation]:
     """Each grasp of an item that stands, with the fingers fully and narrowly open; by name."""
-    taken = picking(bench, state, index)
-    grasps = (*grasps_at(bench.scene, state, index), *leaning(bench.scene, state, index))
+    taken = picking(context, state, index)
+    grasps = (*grasps_at(context.scene, state, index), *leaning(context.scene, state, index))
     return [
         taken(grasp, opening)
         for grasp in grasps
@@ -131,16 +131,16 @@ def every_pick(bench: Workbench, state: State, index: int) -> list[Manipulation]
 
 
 def every_operation(
-    bench: Workbench, state: State, handle: Handle, value: float
+    context: PlanningContext, state: State, handle: Handle, value: float
 ) -> list[Manipulation]:
     """Each way to take a handle and bring its joint to ``value`` (m or rad)."""
-    X_WB = bench.scene.body_pose(handle.body, state.scene_q)
-    count = len(handle_grasps(X_WB, handle, bench.robot.p_HT))
-    return list(islice(operations(bench, state, handle, value, np.random.default_rng(0)), count))
+    X_WB = context.scene.body_pose(handle.body, state.scene_q)
+    count = len(handle_grasps(X_WB, handle, context.robot.p_HT))
+    return list(islice(operations(context, state, handle, value, np.random.default_rng(0)), count))
 
 
 @dataclass
-class Outcome:
+class GridResult:
     """What a grid holds.
 
     Attributes:
@@ -173,23 +173,23 @@ class Outcome:
 
 
 def search_grid(
-    bench: Workbench, state: State, ways: Sequence[Manipulation], stance: Stance, grid: Grid
-) -> Outcome:
+    context: PlanningContext, state: State, ways: Sequence[Manipulation], stance: Stance, grid: Grid
+) -> GridResult:
     """Every manipulation from every base pose of the grid; ends at the first solution."""
-    bases = grid.bases(bench, stance)
-    found = Outcome(bases=len(bases))
-    robot, spec = bench.robot, bench.scene.robot.base
-    checker = bench.checker(state, grip(bench, state))
-    arms = folded(bench, state)  # the arm as it is when the base arrives
+    bases = grid.bases(context, stance)
+    found = GridResult(bases=len(bases))
+    robot, spec = context.robot, context.scene.robot.base
+    checker = context.checker(state, holding_contact_pairs(context, state))
+    arms = folded(context, state)  # the arm as it is when the base arrives
     Q = np.repeat(state.q[None], len(bases), axis=0)
     Q[:, robot.slice("base")] = bases
-    Q[:, robot.slice("arm")] = arms[0] if len(arms) else bench.tucked
+    Q[:, robot.slice("arm")] = arms[0] if len(arms) else context.tucked
     free = checker.free_many(Q) if len(bases) else np.zeros(0, dtype=bool)
     found.free = int(free.sum())
     q7 = np.linspace(LIMITS.lower[6] + _INSET, LIMITS.upper[6] - _INSET, grid.joint7)
     tally = Tally()
     seen: set[bytes] = set()
-    for way, hit in zip(ways, _overlapped(bench, state, ways), strict=True):
+    for way, hit in zip(ways, _overlapped(context, state, ways), strict=True):
         if way.contact.tobytes() not in seen:
             seen.add(way.contact.tobytes())
             found.pairs += len(bases)
@@ -197,22 +197,22 @@ def search_grid(
             found.without_room += 1
             found.blockers[hit] += len(bases)
             continue
-        near = np.flatnonzero(_in_ring(bench, way, bases))
+        near = np.flatnonzero(_in_ring(context, way, bases))
         reached = near[reachable_bases(way.contact, bases[near], spec, q7)] if len(near) else near
         found.kinematic += len(reached)
         usable = reached[free[reached]]
         for k in _spread(reached[~free[reached]], _LOOKS if not len(usable) else 4):
-            found.blockers.update(touched(bench, checker.contacts(Q[k])[:1]))
+            found.blockers.update(touched(context, checker.contacts(Q[k])[:1]))
         if not len(usable):
             continue
-        hits = _hand_hits(bench, way, bases[usable[0]], q7)
+        hits = _hand_hits(context, way, bases[usable[0]], q7)
         if hits:
             found.blockers.update(dict.fromkeys(sorted(hits), len(usable)))
             found.in_collision += len(usable)
             continue
         for begin in range(0, len(usable), _BATCH):
             batch = bases[usable[begin : begin + _BATCH]]
-            _try(bench, way, batch, q7, grid.lines, tally, found)
+            _try(context, way, batch, q7, grid.lines, tally, found)
             if found.solved or not found.complete:
                 return found
     found.blockers.update(tally.bodies())
@@ -220,62 +220,64 @@ def search_grid(
 
 
 def _try(
-    bench: Workbench,
+    context: PlanningContext,
     way: Manipulation,
     bases: Array,
     q7: Array,
     lines: int,
     tally: Tally,
-    found: Outcome,
+    found: GridResult,
 ) -> None:
     """One manipulation from some base poses (m, 3), until it can be run from one of them."""
-    spec, line = bench.scene.robot.base, way.first
+    spec, line = context.scene.robot.base, way.first
     each = [configurations(way.contact, base, spec, q7) for base in bases]
     arms, owner = np.concatenate(each), np.repeat(np.arange(len(bases)), [len(a) for a in each])
-    Q = whole(bench.robot, bases[owner], arms, way.opening)
+    Q = whole(context.robot, bases[owner], arms, way.opening)
     scene_q = None if line.scene_q is None else np.repeat(line.scene_q[-1:], len(Q), axis=0)
-    checker = bench.checker(line.state, line.allowed, CONTACT_MARGIN)
+    checker = context.checker(line.state, line.allowed, CONTACT_MARGIN)
     free = checker.free_many(Q, scene_q)
     found.in_collision += int((~free).sum())
     for k in _spread(np.flatnonzero(~free), 4):
         value = None if scene_q is None else scene_q[k]
-        found.blockers.update(touched(bench, checker.contacts(Q[k], value)[:1]))
+        found.blockers.update(touched(context, checker.contacts(Q[k], value)[:1]))
     for k in np.flatnonzero(free):
         if found.followed == lines:
             found.complete = False
             return
         found.followed += 1
-        if run_through(bench, way, bases[owner[k]], arms[k], tally) is not None:
+        if run_through(context, way, bases[owner[k]], arms[k], tally) is not None:
             found.solved = True
             return
 
 
-def _overlapped(bench: Workbench, state: State, ways: Sequence[Manipulation]) -> list[str | None]:
+def _overlapped(
+    context: PlanningContext, state: State, ways: Sequence[Manipulation]
+) -> list[str | None]:
     """For each manipulation something that the hand overlaps in contact; None for nothing."""
-    X_HT = transform(None, bench.robot.p_HT)
+    X_HT = transform(None, context.robot.p_HT)
     found: list[str | None] = [None] * len(ways)
     for opening in sorted({way.opening for way in ways}):
         rows = [k for k, way in enumerate(ways) if way.opening == opening]
         touched = next(
-            n for p in ways[rows[0]].first.allowed for n in p if n not in bench.robot.links
+            n for p in ways[rows[0]].first.allowed for n in p if n not in context.robot.links
         )
         X_WT = np.array([ways[k].contact @ X_HT for k in rows])
-        others = standing(bench, state, (), around(bench.robot, X_WT[:, :3, 3]))
-        names = in_the_way(bench.robot, others, touched, X_WT, opening)
+        others = standing(context, state, (), around(context.robot, X_WT[:, :3, 3]))
+        names = in_the_way(context.robot, others, touched, X_WT, opening)
         for k, name in zip(rows, names, strict=True):
             found[k] = name
     return found
 
 
-def _hand_hits(bench: Workbench, way: Manipulation, base: Array, q7: Array) -> set[str]:
+def _hand_hits(context: PlanningContext, way: Manipulation, base: Array, q7: Array) -> set[str]:
     """What the hand touches at the contact or on the way there, wherever the base stands.
 
     Its pose is the manipulation's: any arm configuration shows it.
     """
-    robot, spec, line = bench.robot, bench.scene.robot.base, way.first
+    robot, spec, line = context.robot, context.scene.robot.base, way.first
     hand = {robot.palm, *robot.fingers}
     if line.state.held is not None:
-        hand.add(bench.scene.items[line.state.held].name)
+        hand.add(context.scene.items[line.state.held].name)
     contact = configurations(way.contact, base, spec, q7)[0]
     path = follow(contact, line.poses[::-1], base, spec)
     shown = [(-1, contact, False)]
@@ -284,18 +286,18 @@ def _hand_hits(bench: Workbench, way: Manipulation, base: Array, q7: Array) -> s
     found: set[str] = set()
     for index, arm, full in shown:
         q = np.concatenate([base, arm, [way.opening] * 2])
-        allowed = grip(bench, line.state) if full else line.allowed
-        checker = bench.checker(line.state, allowed, MARGIN if full else CONTACT_MARGIN)
+        allowed = holding_contact_pairs(context, line.state) if full else line.allowed
+        checker = context.checker(line.state, allowed, MARGIN if full else CONTACT_MARGIN)
         scene_q = None if line.scene_q is None else line.scene_q[index]
         for hit in checker.contacts(q, scene_q):
             if len({hit.a, hit.b} & hand) == 1:
-                found.update(set(touched(bench, (hit,))) - hand)
+                found.update(set(touched(context, (hit,))) - hand)
     return found
 
 
-def _in_ring(bench: Workbench, way: Manipulation, bases: Array) -> NDArray[np.bool_]:
+def _in_ring(context: PlanningContext, way: Manipulation, bases: Array) -> NDArray[np.bool_]:
     """Of base poses (m, 3): whether a stretched arm could span the way to the contact at all."""
-    spec = bench.scene.robot.base
+    spec = context.scene.robot.base
     X_WF = way.contact @ _X_HF
     p_WC = X_WF[:3, 3] - DF * X_WF[:3, 2]  # the wrist lies on a circle of radius A7 about C
     height = float(p_WC[2]) - (spec.p_BA[2] + D1)

@@ -25,7 +25,7 @@ from galley.skills.manipulation.grasps import (
     stands,
 )
 from galley.skills.skill import BoundAction, Skill, stance_of
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
 
 _SLACK = 1e-9  # m, for figures that are equal but for rounding
 
@@ -98,7 +98,7 @@ def cannot_take(scene: Scene, state: State, index: int) -> Failure | None:
     return failed if failed is not None or grasps_at(scene, state, index) else no_grasp(item)
 
 
-def cannot_take_as_it_lies(bench: Workbench, state: State, index: int) -> Failure | None:
+def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -> Failure | None:
     """A Failure with sizes if an item has fallen over and gives the hand no way to hold it so.
 
     Sideways it is too wide. Where it is not too high for a finger above and one below, it is shown
@@ -106,7 +106,7 @@ def cannot_take_as_it_lies(bench: Workbench, state: State, index: int) -> Failur
     """
     from galley.skills.impossible.covering import covered, every_grasp
 
-    scene = bench.scene
+    scene = context.scene
     item = scene.items[index]
     if state.held == index or grasps_at(scene, state, index):
         return None
@@ -115,8 +115,8 @@ def cannot_take_as_it_lies(bench: Workbench, state: State, index: int) -> Failur
         return None
     up = int(np.argmax(np.abs(X_WI[2, :3])))
     across = [float(side) for axis, side in enumerate(item.size) if axis != up]
-    families = every_grasp(bench, state, index)
-    proof = covered(bench, state, families, scene.stances, f"take {item.name}", item.name)
+    families = every_grasp(context, state, index)
+    proof = covered(context, state, families, scene.stances, f"take {item.name}", item.name)
     if families and proof is None:
         return None
     return Failure(
@@ -160,7 +160,7 @@ def too_heavy(item: Item, physics: Physics) -> Failure | None:
 
 
 def region_out_of_reach(
-    bench: Workbench, item: Item, region: Region, stance: Stance, state: State | None = None
+    context: PlanningContext, item: Item, region: Region, stance: Stance, state: State | None = None
 ) -> Failure | None:
     """A Failure with a distance bound if the item can't be put anywhere in the region.
 
@@ -168,30 +168,30 @@ def region_out_of_reach(
     the item is held: as it can be taken anywhere, or as ``state`` has it.
     """
     box = _reach_of_body(
-        bench.scene, region.body, np.concatenate([_standing(item, b) for b in region.boxes])
+        context.scene, region.body, np.concatenate([_standing(item, b) for b in region.boxes])
     )
     if box is None:
         return None
     what = f"all of {region.name}"
-    return _bound(bench, box, _hand(bench, item, state), stance, what, (item.name, region.name))
+    return _bound(context, box, _hand(context, item, state), stance, what, (item.name, region.name))
 
 
-def handle_out_of_reach(bench: Workbench, handle: Handle, stance: Stance) -> Failure | None:
+def handle_out_of_reach(context: PlanningContext, handle: Handle, stance: Stance) -> Failure | None:
     """A Failure with a distance bound if the handle can't be taken from any stance in the set.
 
     Wherever its joint has it.
     """
     along = handle.span * np.cross(handle.closing, handle.approach)
     points = handle.point + np.array([-along, along])
-    box = _reach_of_body(bench.scene, handle.body, points)
+    box = _reach_of_body(context.scene, handle.body, points)
     if box is None:
         return None
-    hand = float(np.linalg.norm(bench.robot.p_HT))
-    return _bound(bench, box, hand, stance, handle.name, (handle.name,))
+    hand = float(np.linalg.norm(context.robot.p_HT))
+    return _bound(context, box, hand, stance, handle.name, (handle.name,))
 
 
 def out_of_reach_as_found(
-    bench: Workbench, state: State, action: BoundAction, skill: Skill
+    context: PlanningContext, state: State, action: BoundAction, skill: Skill
 ) -> Failure | None:
     """A Failure with a distance bound if the item that an action takes is out of reach.
 
@@ -203,22 +203,22 @@ def out_of_reach_as_found(
     taken, place = skill.role.takes, skill.role.place
     if taken is None or place is None:
         return None
-    stance = stance_of(bench, action.bindings[place])
-    index = bench.scene.item_index[action.bindings[taken].target]
+    stance = stance_of(context, action.bindings[place])
+    index = context.scene.item_index[action.bindings[taken].target]
     if state.held == index:
         return None
-    failed = cannot_take_as_it_lies(bench, state, index)
+    failed = cannot_take_as_it_lies(context, state, index)
     if failed is not None:
         return failed
-    placed, item = state.items[index], bench.scene.items[index]
+    placed, item = state.items[index], context.scene.items[index]
     if placed.parent == WORLD:
-        p_WI = item_pose(bench.scene, state, index, np.eye(4))[:3, 3]
+        p_WI = item_pose(context.scene, state, index, np.eye(4))[:3, 3]
         box: Array | None = np.array([p_WI, p_WI])
     else:
-        box = _reach_of_body(bench.scene, placed.parent, placed.X_PI[None, :3, 3])
+        box = _reach_of_body(context.scene, placed.parent, placed.X_PI[None, :3, 3])
     if box is None:
         return None
-    return _bound(bench, box, _hand(bench, item), stance, item.name, (item.name,))
+    return _bound(context, box, _hand(context, item), stance, item.name, (item.name,))
 
 
 def _standing(item: Item, box: Array) -> Array:
@@ -231,16 +231,16 @@ def _standing(item: Item, box: Array) -> Array:
     return np.array([[x, y, z] for x in (lower[0], upper[0]) for y in (lower[1], upper[1])])
 
 
-def _hand(bench: Workbench, item: Item, state: State | None = None) -> float:
+def _hand(context: PlanningContext, item: Item, state: State | None = None) -> float:
     """The farthest (m) that the hand's frame gets from the item's centre in any grasp.
 
     Of all that hold it anywhere in its box, and as ``state`` has it in the hand.
     """
-    p_HT = bench.robot.p_HT
+    p_HT = context.robot.p_HT
     found = [float(np.linalg.norm(hand_in_item(g, p_HT)[:3, 3])) for g in item.grasps]
     if not found:
         found = [float(np.linalg.norm(item.size / 2.0) + np.linalg.norm(p_HT))]
-    index = bench.scene.item_index[item.name]
+    index = context.scene.item_index[item.name]
     if state is not None and state.held == index:
         found.append(float(np.linalg.norm(inverse(state.items[index].X_PI)[:3, 3])))
     return max(found)
@@ -267,7 +267,7 @@ def _reach_of_body(scene: Scene, body: str, points: Array) -> Array | None:
 
 
 def _bound(
-    bench: Workbench,
+    context: PlanningContext,
     box: Array,
     hand: float,
     stance: Stance,
@@ -275,7 +275,7 @@ def _bound(
     objects: tuple[str, ...],
 ) -> Failure | None:
     """The distance bound for the nearest point of a world box (2, 3)."""
-    spec = bench.scene.robot.base
+    spec = context.scene.robot.base
     low = np.maximum(stance.lower[:2], spec.lower[:2])
     high = np.minimum(stance.upper[:2], spec.upper[:2])
     nearest = np.empty(3)

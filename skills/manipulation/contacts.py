@@ -24,7 +24,7 @@ from galley.skills.manipulation.grasps import (
     item_in_hand,
     leaning,
 )
-from galley.skills.manipulation.hand import Part, around, in_the_way, standing
+from galley.skills.manipulation.hand import HandPart, around, in_the_way, standing
 from galley.skills.manipulation.manipulation import (
     APPROACH_SPEED,
     CARRY_SPEED,
@@ -39,7 +39,7 @@ from galley.skills.manipulation.manipulation import (
     straight,
 )
 from galley.skills.placing.placements import Later, places_for
-from galley.skills.solving.workbench import OPEN, Workbench
+from galley.skills.solving.context import OPEN, PlanningContext
 from galley.worlds.checker import MARGIN, Pair, pairs
 
 RETREAT = 0.08  # m, straight back from a contact
@@ -51,38 +51,42 @@ _FEW = 16  # leaning grasps that are looked at in one turn
 
 
 def picks(
-    bench: Workbench, state: State, index: int, rng: np.random.Generator
+    context: PlanningContext, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Manipulation]:
     """Grasps of an item that stands, or lies: approach, close, lift. None where no hand fits."""
-    taken, openings = picking(bench, state, index), _alternating()
-    for grasp in _in_turns(bench, state, index, rng):
+    taken, openings = picking(context, state, index), _alternating()
+    for grasp in _in_turns(context, state, index, rng):
         yield taken(grasp, next(openings)(grasp.width / 2.0))
 
 
-def picking(bench: Workbench, state: State, index: int) -> Callable[[Grasp, float], Manipulation]:
+def picking(
+    context: PlanningContext, state: State, index: int
+) -> Callable[[Grasp, float], Manipulation]:
     """How an item is taken by a grasp, each finger opened so far (m) on the way there.
 
     What stands too near for a free motion to begin beside it may be touched on the way up, which
     then leads higher than that.
     """
-    scene, fingers = bench.scene, bench.robot.fingers
+    scene, fingers = context.scene, context.robot.fingers
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
-    under, near = supports(bench, state, index), beside(bench, state, index)
-    lift = max(LIFT, height_over(bench, state, index, near))
+    under, near = supports(context, state, index), beside(context, state, index)
+    lift = max(LIFT, height_over(context, state, index, near))
     touched = pairs((item.name,), (*under, *near))
     grip = pairs(fingers, (item.name,))
     held = (Attachment("item", item.name),)
 
     def taken(grasp: Grasp, opening: float) -> Manipulation:
-        X_WH = X_WI @ hand_in_item(grasp, bench.robot.p_HT)
-        inside = Placement(HAND, item_in_hand(grasp, bench.robot.p_HT))
+        X_WH = X_WI @ hand_in_item(grasp, context.robot.p_HT)
+        inside = Placement(HAND, item_in_hand(grasp, context.robot.p_HT))
         up = shifted(X_WH, np.array([0.0, 0.0, lift]))
         return Manipulation(
             f"pick {item.name} ({grasp.name})",
             (
                 _approach(X_WH, state, grip),
-                Stroke("close fingers", grasp.width / 2.0, grip | touched, (), _grip(bench, X_WH)),
+                Stroke(
+                    "close fingers", grasp.width / 2.0, grip | touched, (), _grip(context, X_WH)
+                ),
                 Line(
                     "lift",
                     straight(X_WH, up),
@@ -99,11 +103,11 @@ def picking(bench: Workbench, state: State, index: int) -> Callable[[Grasp, floa
 
 
 def _in_turns(
-    bench: Workbench, state: State, index: int, rng: np.random.Generator
+    context: PlanningContext, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Grasp]:
     """The grasps of an item, again and again: all usual ones, then some that lean, and so on."""
-    usual = grasps_at(bench.scene, state, index)
-    rest, known = _with_room(bench, state, index, rng), list[Grasp]()
+    usual = grasps_at(context.scene, state, index)
+    rest, known = _with_room(context, state, index, rng), list[Grasp]()
     while True:
         yield from (usual[k] for k in rng.permutation(len(usual)))
         more = list(islice(rest, _FEW))
@@ -114,28 +118,28 @@ def _in_turns(
 
 
 def _with_room(
-    bench: Workbench, state: State, index: int, rng: np.random.Generator
+    context: PlanningContext, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Grasp]:
     """Those leaning grasps at which the hand has room, and on the straight way there.
 
     Looked at a few at a time, each but once in a State.
     """
-    scene, robot = bench.scene, bench.robot
+    scene, robot = context.scene, context.robot
     found = leaning(scene, state, index)
     if not found:
         return
     placed = tuple((each.parent, each.X_PI.tobytes()) for each in state.items)
     key = (index, state.scene_q.tobytes(), placed)
-    hit = bench.room.setdefault(key, np.full(len(found), np.nan))
+    hit = context.room.setdefault(key, np.full(len(found), np.nan))
     X_WT = item_pose(scene, state, index, np.eye(4)) @ np.array([g.X_IT for g in found])
     ways = np.array([back * X_WT[:, :3, 2] for back in (0.0, RETREAT / 2.0, RETREAT)])
     points = (X_WT[:, :3, 3] - ways).reshape(-1, 3)
-    order, others = rng.permutation(len(found)), list[Part]()
+    order, others = rng.permutation(len(found)), list[HandPart]()
     for begin in range(0, len(found), 2 * _FEW):
         lot = order[begin : begin + 2 * _FEW]
         new = lot[np.isnan(hit[lot])]
         if len(new):
-            others = others or standing(bench, state, (), around(robot, points))
+            others = others or standing(context, state, (), around(robot, points))
             hit[new] = 0.0
             for way, width in product(ways, {found[k].width for k in new}):
                 rows = np.array([k for k in new if found[k].width == width])
@@ -147,7 +151,7 @@ def _with_room(
 
 
 def places(
-    bench: Workbench,
+    context: PlanningContext,
     state: State,
     region: Region,
     rng: np.random.Generator,
@@ -160,13 +164,13 @@ def places(
         later: what still has to find room in the region.
         spot: where exactly the item goes; None: anywhere clear of what stands there.
     """
-    scene, fingers = bench.scene, bench.robot.fingers
+    scene, fingers = context.scene, context.robot.fingers
     index = state.held
     assert index is not None, "place needs something in the hand"
     item = scene.items[index]
     X_HI = state.items[index].X_PI
-    width = float(state.q[bench.robot.slice("fingers")][0])
-    grip = pairs(fingers, (item.name,)) | leaning_on(bench, state, item)
+    width = float(state.q[context.robot.slice("fingers")][0])
+    grip = pairs(fingers, (item.name,)) | leaning_on(context, state, item)
     down = pairs((item.name,), (region.body,))
     X_WB = scene.body_pose(region.body, state.scene_q)
     moves = scene.body(region.body).joint is not None
@@ -198,10 +202,10 @@ def places(
 
 
 def operations(
-    bench: Workbench, state: State, handle: Handle, value: float, rng: np.random.Generator
+    context: PlanningContext, state: State, handle: Handle, value: float, rng: np.random.Generator
 ) -> Iterator[Manipulation]:
     """Ways to take a handle and bring its joint to ``value`` (m or rad), then let go."""
-    scene, fingers = bench.scene, bench.robot.fingers
+    scene, fingers = context.scene, context.robot.fingers
     k = scene.joint_index[handle.joint]
     joint = scene.joints[k]
     start = float(state.scene_q[k])
@@ -209,7 +213,7 @@ def operations(
     X_WB = scene.body_pose(handle.body, state.scene_q)
     after = np.array(state.scene_q)
     after[k] = value
-    grasps = handle_grasps(X_WB, handle, bench.robot.p_HT)
+    grasps = handle_grasps(X_WB, handle, context.robot.p_HT)
     held = (Attachment("joint", joint.name),)
     guard = _stuck_or_shut(joint, start, value, X_WB @ np.array([*handle.point, 1.0]))
     while True:
@@ -223,7 +227,9 @@ def operations(
                 f"{verb} {handle.name}",
                 (
                     _approach(X_WH, state, touch),
-                    Stroke("close fingers", handle.thickness / 2.0, touch, (), _grip(bench, X_WH)),
+                    Stroke(
+                        "close fingers", handle.thickness / 2.0, touch, (), _grip(context, X_WH)
+                    ),
                     Line(verb, poses, state, touch, held, CARRY_SPEED, scene_q, guard),
                     Stroke("open fingers", OPEN, touch, ()),
                     _withdraw(poses[-1], state.with_scene(after), touch),
@@ -246,9 +252,9 @@ def _withdraw(X_WH: Array, state: State, touch: frozenset[Pair]) -> Line:
     )
 
 
-def _grip(bench: Workbench, X_WH: Array) -> Guard:
+def _grip(context: PlanningContext, X_WH: Array) -> Guard:
     """Both fingers press with a share of their force."""
-    force = THRESHOLDS.grip_force * bench.scene.physics.finger_force
+    force = THRESHOLDS.grip_force * context.scene.physics.finger_force
     return Guard(X_WH[:3, 1], force, 0.1)
 
 
@@ -273,32 +279,32 @@ def _alternating() -> Iterator[Callable[[float], float]]:
     return cycle((wide, narrow))
 
 
-def supports(bench: Workbench, state: State, index: int) -> tuple[str, ...]:
+def supports(context: PlanningContext, state: State, index: int) -> tuple[str, ...]:
     """Names of the furniture on which an item stands: what lies within 3 mm of it."""
-    scene = bench.scene
-    bench.world.set_state(state)
+    scene = context.scene
+    context.world.set_state(state)
     name = scene.items[index].name
     furniture = {body.name for body in scene.bodies}
     found = set()
-    for (a, b), distance in bench.world.near_pairs(_TOUCHING, (index,)).items():
+    for (a, b), distance in context.world.near_pairs(_TOUCHING, (index,)).items():
         other = b if a == name else a
         if name in (a, b) and other in furniture and distance < _TOUCHING:
             found.add(other)
     return tuple(sorted(found))
 
 
-def beside(bench: Workbench, state: State, index: int) -> tuple[str, ...]:
+def beside(context: PlanningContext, state: State, index: int) -> tuple[str, ...]:
     """Names of the other items that an item touches, or nearly."""
-    scene = bench.scene
-    bench.world.set_state(state)
-    near = bench.world.near_pairs(_BESIDE, (index,))
+    scene = context.scene
+    context.world.set_state(state)
+    near = context.world.near_pairs(_BESIDE, (index,))
     name, items = scene.items[index].name, set(scene.item_index)
     return tuple(sorted({n for p in near if name in p and set(p) <= items for n in p} - {name}))
 
 
-def height_over(bench: Workbench, state: State, index: int, near: Sequence[str]) -> float:
+def height_over(context: PlanningContext, state: State, index: int, near: Sequence[str]) -> float:
     """How far (m) an item must be lifted for its underside to be above other items; 0 for none."""
-    scene = bench.scene
+    scene = context.scene
 
     def heights(k: int) -> Array:
         X_WI = item_pose(scene, state, k, np.eye(4))
@@ -309,9 +315,9 @@ def height_over(bench: Workbench, state: State, index: int, near: Sequence[str])
     return max(tops, default=0.0)
 
 
-def leaning_on(bench: Workbench, state: State, item: Item) -> frozenset[Pair]:
+def leaning_on(context: PlanningContext, state: State, item: Item) -> frozenset[Pair]:
     """The held item with the links that it touches: one that has slipped may lean on the palm."""
-    bench.world.set_state(state)
-    near = bench.world.near_pairs(_TOUCHING, ())
-    links = frozenset(bench.robot.links)
+    context.world.set_state(state)
+    near = context.world.near_pairs(_TOUCHING, ())
+    links = frozenset(context.robot.links)
     return frozenset(p for p in near if item.name in p and links & set(p))

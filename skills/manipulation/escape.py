@@ -22,9 +22,9 @@ from galley.motion.trajectory.timing import rest_to_rest
 from galley.reachability.arm import follow
 from galley.skills.manipulation.lines import Tally, proven_line, stroke_motion, stroke_states
 from galley.skills.manipulation.manipulation import CARRY_SPEED, Line, Stroke, shifted, straight
+from galley.skills.solving.context import OPEN, PlanningContext
 from galley.skills.solving.free_motion import held_attachment
-from galley.skills.solving.proof import CONTACT, grip, prove
-from galley.skills.solving.workbench import OPEN, Workbench
+from galley.skills.solving.proof import CONTACT, holding_contact_pairs, prove
 from galley.worlds.checker import Pair
 
 _LEGS = 3  # straight lines one after another
@@ -38,7 +38,7 @@ _SLOW = 0.25  # share of the limits for the base
 
 
 def escape(
-    bench: Workbench, state: State, motion: Motion | None = None, action_index: int = 0
+    context: PlanningContext, state: State, motion: Motion | None = None, action_index: int = 0
 ) -> tuple[Motion, ...] | Failure:
     """Motions after which the whole robot keeps the margin of free motions; none if it does.
 
@@ -46,7 +46,7 @@ def escape(
     beginning may touch on the way out, no deeper than there; the rest is proven to stay clear.
 
     Args:
-        bench: scene, robot, settings.
+        context: scene, robot, settings.
         state: as observed.
         motion: the one that was broken off, to be tried backwards; or None.
         action_index: of the motions.
@@ -54,64 +54,64 @@ def escape(
     Returns:
         The motions; or ``budget`` where no way out was found.
     """
-    if _free(bench, state):
+    if _free(context, state):
         return ()
-    search = _Search(bench, motion, action_index)
-    opened = _letting_go(bench, state, action_index)
+    search = _EscapeSearch(context, motion, action_index)
+    opened = _letting_go(context, state, action_index)
     for first in (opened, ()) if opened else ((),):
-        here = _end(bench, first, state)
-        if first and _free(bench, here):
+        here = _end(context, first, state)
+        if first and _free(context, here):
             return first
         for legs in range(1, _LEGS + 1):
             found = search.out(here, legs)
             if found is not None:
                 return first + found
-    near = bench.checker(state, grip(bench, state)).contacts(state.q)
+    near = context.checker(state, holding_contact_pairs(context, state)).contacts(state.q)
     names = tuple(dict.fromkeys(name for c in near for name in (c.a, c.b)))
     what = f"the robot finds no way out of contact ({search.tried} tried"
     what += f"; too near: {near[0].a} and {near[0].b})" if near else ")"
     return Failure(FailureKind.BUDGET, what, names, {"tries": float(search.tried)})
 
 
-def _free(bench: Workbench, state: State) -> bool:
+def _free(context: PlanningContext, state: State) -> bool:
     """Whether free motions of any group can start in the State."""
-    return bool(bench.checker(state, grip(bench, state)).free(state.q))
+    return bool(context.checker(state, holding_contact_pairs(context, state)).free(state.q))
 
 
-def _end(bench: Workbench, motions: tuple[Motion, ...], state: State) -> State:
+def _end(context: PlanningContext, motions: tuple[Motion, ...], state: State) -> State:
     for motion in motions:
-        state = after(bench.scene, bench.robot, motion, state)
+        state = after(context.scene, context.robot, motion, state)
     return state
 
 
-def _touching(bench: Workbench, state: State) -> frozenset[Pair]:
+def _touching(context: PlanningContext, state: State) -> frozenset[Pair]:
     """The pairs that touch, or as good as touch."""
-    held = grip(bench, state)
-    near = bench.checker(state, held).contacts(state.q, within=_TOUCHING)
+    held = holding_contact_pairs(context, state)
+    near = context.checker(state, held).contacts(state.q, within=_TOUCHING)
     return held | {(c.a, c.b) for c in near}
 
 
-def _letting_go(bench: Workbench, state: State, action_index: int) -> tuple[Motion, ...]:
+def _letting_go(context: PlanningContext, state: State, action_index: int) -> tuple[Motion, ...]:
     """The stroke that opens empty fingers as far as there is room; none where they are open."""
-    where = bench.robot.slice("fingers")
+    where = context.robot.slice("fingers")
     now = state.q[where]
     if state.held is not None or (now > OPEN - 1e-4).all():
         return ()
-    allowed = _touching(bench, state)
-    fingers = frozenset(bench.robot.fingers)
+    allowed = _touching(context, state)
+    fingers = frozenset(context.robot.fingers)
     if not any(fingers & set(pair) for pair in allowed):
         return ()  # they are round nothing: no need to
-    checker = bench.checker(state, allowed, CONTACT)
+    checker = context.checker(state, allowed, CONTACT)
     for wider in (OPEN, *(float(now.max()) + d for d in (0.015, 0.01, 0.005, 0.002))):
         opening = min(wider, OPEN)
-        if checker.free_many(stroke_states(bench, state.q, opening)).all():
+        if checker.free_many(stroke_states(context, state.q, opening)).all():
             opened = Stroke("escape: open fingers", opening, allowed, ())
-            return (stroke_motion(bench, state.q, opened, action_index, opened.phase),)
+            return (stroke_motion(context, state.q, opened, action_index, opened.phase),)
     return ()
 
 
 @dataclass
-class _Search:
+class _EscapeSearch:
     """Straight legs one after another, depth first, the shortest ways out first.
 
     Attributes:
@@ -119,7 +119,7 @@ class _Search:
         tried: legs looked at so far.
     """
 
-    bench: Workbench
+    context: PlanningContext
     motion: Motion | None
     action_index: int
     tried: int = 0
@@ -127,7 +127,7 @@ class _Search:
     def out(self, state: State, legs: int) -> tuple[Motion, ...] | None:
         """A way of exactly ``legs`` legs to a State that is free."""
         for leg in self._legs(state, legs == 1):
-            there = after(self.bench.scene, self.bench.robot, leg, state)
+            there = after(self.context.scene, self.context.robot, leg, state)
             if legs == 1:
                 return (leg,)
             rest = self.out(there, legs - 1)
@@ -137,8 +137,8 @@ class _Search:
 
     def _legs(self, state: State, last: bool) -> Iterator[Motion]:
         """Legs from a State that are proven; the ``last`` one ends where the robot is free."""
-        bench = self.bench
-        allowed = _touching(bench, state)
+        context = self.context
+        allowed = _touching(context, state)
         for arms, phase in self._ways(state):
             if self.tried >= _TRIES:
                 return
@@ -152,10 +152,10 @@ class _Search:
 
     def _ways(self, state: State) -> Iterator[tuple[Array, str]]:
         """Arm configurations (n, 7) of straight ways from a State, and what they are called."""
-        bench = self.bench
-        spec, where = bench.scene.robot.base, bench.robot.slice("arm")
-        base, arm = state.q[bench.robot.slice("base")], state.q[where]
-        X_WH = bench.hand(state)(arm)
+        context = self.context
+        spec, where = context.scene.robot.base, context.robot.slice("arm")
+        base, arm = state.q[context.robot.slice("base")], state.q[where]
+        X_WH = context.hand(state)(arm)
         for direction, phase in _directions(X_WH, state.held is not None):
             for length in _LENGTHS:
                 poses = straight(X_WH, shifted(X_WH, length * direction))
@@ -172,11 +172,11 @@ class _Search:
 
     def _cut(self, state: State, arms: Array) -> Array | None:
         """The way as far as the first configuration that is free, a little further if need be."""
-        bench = self.bench
+        context = self.context
         Q = np.repeat(state.q[None], len(arms), axis=0)
-        Q[:, bench.robot.slice("arm")] = arms
-        free = bench.checker(state, grip(bench, state)).free_many(Q)
-        pose = bench.hand(state)
+        Q[:, context.robot.slice("arm")] = arms
+        free = context.checker(state, holding_contact_pairs(context, state)).free_many(Q)
+        pose = context.hand(state)
         start = pose(arms[0])[:3, 3]
         for k in np.flatnonzero(free):
             if k > 0 and (
@@ -188,21 +188,21 @@ class _Search:
     def _leg(
         self, state: State, arms: Array, phase: str, allowed: frozenset[Pair]
     ) -> Motion | None:
-        bench = self.bench
+        context = self.context
         if self._deeper(state, "arm", arms, allowed):
             return None
-        hand = bench.hand(state)
+        hand = context.hand(state)
         poses = np.array([hand(arm) for arm in arms])
-        line = Line(phase, poses, state, allowed, held_attachment(bench, state), CARRY_SPEED)
-        segment = proven_line(bench, line, state.q, arms, Tally())
+        line = Line(phase, poses, state, allowed, held_attachment(context, state), CARRY_SPEED)
+        segment = proven_line(context, line, state.q, arms, Tally())
         return None if segment is None else segment.motion(line, self.action_index, phase)
 
     def _base_legs(self, state: State, allowed: frozenset[Pair], last: bool) -> Iterator[Motion]:
         """Short straight drives, where the base stands too near something."""
-        bench = self.bench
-        where, group = bench.robot.slice("base"), bench.robot.group("base")
-        links = set(bench.robot.links[: bench.robot.links.index("panda_link1")])
-        near = bench.checker(state, grip(bench, state)).contacts(state.q)
+        context = self.context
+        where, group = context.robot.slice("base"), context.robot.group("base")
+        links = set(context.robot.links[: context.robot.links.index("panda_link1")])
+        near = context.checker(state, holding_contact_pairs(context, state)).contacts(state.q)
         if not any({c.a, c.b} & links for c in near):
             return
         for length in _BASE_STEPS:
@@ -213,16 +213,16 @@ class _Search:
                     continue
                 q = state.q.copy()
                 q[where] = goal
-                if last and not _free(bench, state.with_robot(q)):
+                if last and not _free(context, state.with_robot(q)):
                     continue
                 path = Path("base", np.linspace(state.q[where], goal, 6))
                 if self._deeper(state, "base", path.waypoints, allowed):
                     continue
-                if prove(bench, state, path, allowed, CONTACT).hit is not None:
+                if prove(context, state, path, allowed, CONTACT).hit is not None:
                     continue
                 ends = replace(path, waypoints=path.waypoints[[0, -1]])
                 trajectory = rest_to_rest(ends, group, _SLOW)
-                held = held_attachment(bench, state)
+                held = held_attachment(context, state)
                 phase, record = "escape: give way", Record("straight", length_rrt=path.length)
                 yield Motion(
                     self.action_index, phase, "base", ends, trajectory, held, allowed, None, record
@@ -230,12 +230,12 @@ class _Search:
 
     def _deeper(self, state: State, group: str, way: Array, allowed: frozenset[Pair]) -> bool:
         """Whether a pair that may touch gets nearer on the way than it was at its beginning."""
-        bench, where = self.bench, self.bench.robot.slice(group)
-        watched = allowed - grip(bench, state)
+        context, where = self.context, self.context.robot.slice(group)
+        watched = allowed - holding_contact_pairs(context, state)
         if not watched:
             return False
         q = state.q.copy()
-        checker = bench.world.checker(state, grip(bench, state), 0.0)
+        checker = context.world.checker(state, holding_contact_pairs(context, state), 0.0)
         before: dict[Pair, float] = {}
         for k, values in enumerate(way):
             q[where] = values

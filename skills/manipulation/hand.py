@@ -22,8 +22,8 @@ from galley.domain.state import State, item_pose
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import link_shapes, read_tree
 from galley.skills.manipulation.grasps import OPENING
+from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.polyhedra import Polyhedron, of_hull, polyhedron, unposed
-from galley.skills.solving.workbench import Workbench
 from galley.worlds.solids import of_link_shape
 
 _CORNERS = 40  # a body with more is a polyhedron of fewer, within it
@@ -32,7 +32,7 @@ _WAYS = np.array([way for way in product((-1, 0, 1), repeat=3) if any(way)], dty
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class HandPart:
     """A convex piece of the hand, or of what stands.
 
     Attributes:
@@ -49,7 +49,7 @@ class Part:
     far: tuple[float, float]
 
 
-def _part(name: str, solid: Polyhedron) -> Part:
+def _part(name: str, solid: Polyhedron) -> HandPart:
     if len(solid.vertices) > _CORNERS and len(solid.normals) > _CORNERS:
         v = solid.vertices
         solid = of_hull(hull(v[np.unique((v @ _WAYS.T).argmax(axis=0))]))
@@ -57,10 +57,10 @@ def _part(name: str, solid: Polyhedron) -> Part:
     centre = 0.5 * (v.min(axis=0) + v.max(axis=0))
     radius = float(np.linalg.norm(v - centre, axis=1).max())
     far = float(np.linalg.norm(v, axis=1).max()), float(np.hypot(v[:, 0], v[:, 2]).max())
-    return Part(name, solid, centre, radius, far)
+    return HandPart(name, solid, centre, radius, far)
 
 
-def hand_parts(robot: RobotModel, opening: float) -> tuple[Part, ...]:
+def hand_parts(robot: RobotModel, opening: float) -> tuple[HandPart, ...]:
     """The fingers, each ``opening`` (m) from the middle, the palm and the links rigid with it.
 
     In the grasp frame T.
@@ -79,7 +79,7 @@ def _hand(
     fingers: tuple[str, ...],
     p_HT: tuple[float, ...],
     q: tuple[float, ...],
-) -> tuple[Part, ...]:
+) -> tuple[HandPart, ...]:
     tree, at = read_tree(urdf, joints), np.array(q)
     X_TW = inverse(tree.link_pose(palm, at) @ transform(None, p_HT))
     found = []
@@ -92,15 +92,15 @@ def _hand(
 
 
 def standing(
-    bench: Workbench, state: State, but: Collection[str] = (), about: Array | None = None
-) -> list[Part]:
+    context: PlanningContext, state: State, but: Collection[str] = (), about: Array | None = None
+) -> list[HandPart]:
     """What stands in a State, in the world: furniture and items that are not in the hand.
 
     Args:
         but: names of bodies and items that are left out.
         about: lowest and highest corner (2, 3) of a box; what lies outside is left out.
     """
-    scene, found = bench.scene, []
+    scene, found = context.scene, []
     things = [(b.name, b.shapes, scene.body_pose(b.name, state.scene_q)) for b in scene.bodies]
     for k, item in enumerate(scene.items):
         if state.items[k].parent != HAND:
@@ -117,7 +117,7 @@ def standing(
     return found
 
 
-def overlaps(part: Part, X_WT: Array, other: Part) -> Array:
+def overlaps(part: HandPart, X_WT: Array, other: HandPart) -> Array:
     """How deep (m) a part of the hand at poses X_WT (n, 4, 4) overlaps another: (n,).
 
     The least distance that either must be pushed to be apart; 0 where they are apart.
@@ -162,7 +162,7 @@ def _depths(a: Polyhedron, X: Array, b: Polyhedron) -> Array:
 
 
 def in_the_way(
-    robot: RobotModel, others: Sequence[Part], touched: str, X_WT: Array, opening: float
+    robot: RobotModel, others: Sequence[HandPart], touched: str, X_WT: Array, opening: float
 ) -> list[str | None]:
     """For each of the hand's poses X_WT (n, 4, 4): something that it overlaps; None for nothing.
 

@@ -26,8 +26,15 @@ from galley.reachability.arm import follow
 from galley.robots.model import JointGroup, RobotModel
 from galley.robots.panda.mobile import travel_bound
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
-from galley.skills.solving.proof import CONTACT, CONTACT_MARGIN, free_view, grip, held_reach, prove
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
+from galley.skills.solving.proof import (
+    CONTACT,
+    CONTACT_MARGIN,
+    free_view,
+    held_reach,
+    holding_contact_pairs,
+    prove,
+)
 from galley.worlds.checker import MARGIN, Checker, Contact
 
 _LOOKED_AT = 100  # of the states in collision: enough to see what is in the way most often
@@ -104,7 +111,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Part:
+class ManipulationPart:
     """A Line, or a Stroke at the end of one, with the fingers' openings.
 
     Attributes:
@@ -121,9 +128,9 @@ class Part:
     checker: Checker
 
 
-def parts(bench: Workbench, manipulation: Manipulation) -> tuple[Part, ...]:
+def parts(context: PlanningContext, manipulation: Manipulation) -> tuple[ManipulationPart, ...]:
     """A Manipulation's steps with the fingers' openings. Equal checkers are the same."""
-    found: list[Part] = []
+    found: list[ManipulationPart] = []
     opening = manipulation.opening
     for step in manipulation.steps:
         if isinstance(step, Stroke):
@@ -136,8 +143,8 @@ def parts(bench: Workbench, manipulation: Manipulation) -> tuple[Part, ...]:
             line, closing = step, opening
         checker = found[-1].checker if found and _same_world(found[-1].line, line) else None
         if checker is None:
-            checker = bench.checker(line.state, line.allowed, CONTACT_MARGIN)
-        found.append(Part(line, opening, closing, isinstance(step, Stroke), checker))
+            checker = context.checker(line.state, line.allowed, CONTACT_MARGIN)
+        found.append(ManipulationPart(line, opening, closing, isinstance(step, Stroke), checker))
         opening = closing
     return tuple(found)
 
@@ -157,7 +164,7 @@ def _same_world(a: Line, b: Line) -> bool:
 class _Look:
     """Configurations to be looked at: Q (m, n), with scene joints (m, nj) or None."""
 
-    bench: Workbench
+    context: PlanningContext
     checker: Checker
     Q: Array
     scene_q: Array | None = None
@@ -169,7 +176,7 @@ class _Look:
     def touching(self, k: int) -> tuple[str, ...]:
         """What the k-th is nearest to, the robot's own links left out."""
         scene_q = None if self.scene_q is None else self.scene_q[k]
-        return touched(self.bench, self.checker.contacts(self.Q[k], scene_q)[:1])
+        return touched(self.context, self.checker.contacts(self.Q[k], scene_q)[:1])
 
     def passes(self, tally: Tally) -> bool:
         """Whether all keep it; the first that doesn't is tallied."""
@@ -181,11 +188,13 @@ class _Look:
 
 
 def stroke_motion(
-    bench: Workbench, q: Array, stroke: Stroke, action_index: int, phase: str
+    context: PlanningContext, q: Array, stroke: Stroke, action_index: int, phase: str
 ) -> Motion:
     """The Motion of a Stroke of the fingers from the robot's configuration q (n,)."""
-    path = Path("fingers", np.stack([q[bench.robot.slice("fingers")], np.full(2, stroke.opening)]))
-    trajectory = rest_to_rest(path, bench.robot.group("fingers"), _STROKE_SPEED)
+    path = Path(
+        "fingers", np.stack([q[context.robot.slice("fingers")], np.full(2, stroke.opening)])
+    )
+    trajectory = rest_to_rest(path, context.robot.group("fingers"), _STROKE_SPEED)
     return Motion(
         action_index,
         phase,
@@ -199,23 +208,23 @@ def stroke_motion(
     )
 
 
-def stroke_states(bench: Workbench, q: Array, opening: float) -> Array:
+def stroke_states(context: PlanningContext, q: Array, opening: float) -> Array:
     """Configurations (m, n) of the robot on the way of its fingers from q (n,) to an opening."""
-    where = bench.robot.slice("fingers")
+    where = context.robot.slice("fingers")
     Q = np.repeat(q[None], _STROKE_STATES, axis=0)
     Q[:, where] = np.linspace(q[where], opening, _STROKE_STATES)
     return Q
 
 
-def touched(bench: Workbench, contacts: Sequence[Contact]) -> tuple[str, ...]:
+def touched(context: PlanningContext, contacts: Sequence[Contact]) -> tuple[str, ...]:
     """What is touched, the robot's own links left out."""
     names = (name for contact in contacts for name in (contact.a, contact.b))
-    return tuple(name for name in names if name not in bench.robot.links)
+    return tuple(name for name in names if name not in context.robot.links)
 
 
 def at_contact(
-    bench: Workbench,
-    steps: tuple[Part, ...],
+    context: PlanningContext,
+    steps: tuple[ManipulationPart, ...],
     base: Array,
     options: Array,
     tally: Tally,
@@ -224,7 +233,9 @@ def at_contact(
     first = steps[0]
     moved = first.line.scene_q
     scene_q = None if moved is None else np.repeat(moved[-1:], len(options), axis=0)
-    look = _Look(bench, first.checker, whole(bench.robot, base, options, first.opening), scene_q)
+    look = _Look(
+        context, first.checker, whole(context.robot, base, options, first.opening), scene_q
+    )
     free = look.free()
     if not free.any():
         tally.hit(lambda: look.touching(0))
@@ -244,12 +255,12 @@ def whole(robot: RobotModel, base: Array, arms: Array, openings: float | Array) 
 
 
 def run_through(
-    bench: Workbench,
+    context: PlanningContext,
     manipulation: Manipulation,
     base: Array,
     contact: Array,
     tally: Tally,
-    steps: tuple[Part, ...] | None = None,
+    steps: tuple[ManipulationPart, ...] | None = None,
 ) -> tuple[Segment, ...] | None:
     """The segments of all lines from an arm configuration (7,) at the contact, or None.
 
@@ -259,18 +270,18 @@ def run_through(
     Args:
         steps: the manipulation's ``parts``, where they have been made.
     """
-    steps = parts(bench, manipulation) if steps is None else steps
-    paths = _followed(steps, base, contact, bench.scene.robot.base)
+    steps = parts(context, manipulation) if steps is None else steps
+    paths = _followed(steps, base, contact, context.scene.robot.base)
     if paths is None:
         tally.reasons["the arm can't keep the line"] += 1
         return None
-    if not _sampled(bench, steps, paths, base, tally):
+    if not _sampled(context, steps, paths, base, tally):
         return None
     lines = [part for part in steps if not part.stroke]
     found = []
     for part, arms in zip(lines, paths, strict=True):
         q = np.concatenate([base, arms[0], [part.opening] * 2])
-        segment = proven_line(bench, part.line, q, arms, tally)
+        segment = proven_line(context, part.line, q, arms, tally)
         if segment is None:
             return None
         found.append(segment)
@@ -278,7 +289,7 @@ def run_through(
 
 
 def _followed(
-    steps: tuple[Part, ...], base: Array, contact: Array, spec: MobileBaseSpec
+    steps: tuple[ManipulationPart, ...], base: Array, contact: Array, spec: MobileBaseSpec
 ) -> list[Array] | None:
     """Arm configurations (n, 7) along each line; the first is followed backwards."""
     found: list[Array] = []
@@ -297,21 +308,25 @@ def _followed(
 
 
 def _sampled(
-    bench: Workbench, steps: tuple[Part, ...], paths: list[Array], base: Array, tally: Tally
+    context: PlanningContext,
+    steps: tuple[ManipulationPart, ...],
+    paths: list[Array],
+    base: Array,
+    tally: Tally,
 ) -> bool:
     """Whether the states along lines and strokes are free; the first that isn't is tallied."""
     first, last = steps[0], steps[-1]
-    if not _margin_kept(bench, first, 0, paths[0][0], first.opening, base, tally):
+    if not _margin_kept(context, first, 0, paths[0][0], first.opening, base, tally):
         return False
-    if not all(look.passes(tally) for look in _looks(bench, steps, paths, base)):
+    if not all(look.passes(tally) for look in _looks(context, steps, paths, base)):
         return False
-    if bench.compiled and _joins_on(bench, last, paths[-1][-1], base):
+    if context.compiled and _joins_on(context, last, paths[-1][-1], base):
         return True
-    return _margin_kept(bench, last, -1, paths[-1][-1], last.closing, base, tally)
+    return _margin_kept(context, last, -1, paths[-1][-1], last.closing, base, tally)
 
 
 def _looks(
-    bench: Workbench, steps: tuple[Part, ...], paths: list[Array], base: Array
+    context: PlanningContext, steps: tuple[ManipulationPart, ...], paths: list[Array], base: Array
 ) -> Iterator[_Look]:
     """What to look at, in order: lines and strokes with the same checker at once."""
     rest = iter(paths)
@@ -322,13 +337,13 @@ def _looks(
             if part.stroke:
                 openings = np.linspace(part.opening, part.closing, _STROKE_STATES)
                 still = np.repeat(arms[-1:], _STROKE_STATES, axis=0)
-                rows.append(whole(bench.robot, base, still, openings))
+                rows.append(whole(context.robot, base, still, openings))
                 continue
             arms = next(rest)
             order = _order(len(arms))
-            rows.append(whole(bench.robot, base, arms[order], part.opening))
+            rows.append(whole(context.robot, base, arms[order], part.opening))
             scene_q = None if part.line.scene_q is None else part.line.scene_q[order]
-        yield _Look(bench, checker, np.concatenate(rows) if len(rows) > 1 else rows[0], scene_q)
+        yield _Look(context, checker, np.concatenate(rows) if len(rows) > 1 else rows[0], scene_q)
 
 
 @cache
@@ -338,8 +353,8 @@ def _order(n: int) -> NDArray[np.int64]:
 
 
 def _margin_kept(
-    bench: Workbench,
-    part: Part,
+    context: PlanningContext,
+    part: ManipulationPart,
     index: int,
     arm: Array,
     opening: float,
@@ -348,13 +363,13 @@ def _margin_kept(
 ) -> bool:
     """Whether at one end of a line, pose ``index``, the margin of free motions is kept."""
     line = part.line
-    checker = bench.checker(line.state, grip(bench, line.state), MARGIN)
+    checker = context.checker(line.state, holding_contact_pairs(context, line.state), MARGIN)
     scene_q = None if line.scene_q is None else line.scene_q[index][None]
-    Q = whole(bench.robot, base, arm[None], opening)
-    return _Look(bench, checker, Q, scene_q).passes(tally)
+    Q = whole(context.robot, base, arm[None], opening)
+    return _Look(context, checker, Q, scene_q).passes(tally)
 
 
-def _joins_on(bench: Workbench, last: Part, arm: Array, base: Array) -> bool:
+def _joins_on(context: PlanningContext, last: ManipulationPart, arm: Array, base: Array) -> bool:
     """Whether the arm (7,) has the full margin after the last line.
 
     In the view in which the free motion that follows is searched: it is made but once.
@@ -363,11 +378,11 @@ def _joins_on(bench: Workbench, last: Part, arm: Array, base: Array) -> bool:
     state = line.state.with_robot(np.concatenate([base, arm, [last.closing] * 2]))
     if line.scene_q is not None:
         state = state.with_scene(line.scene_q[-1])
-    return free_view(bench, state, "arm", grip(bench, state)).free(arm)
+    return free_view(context, state, "arm", holding_contact_pairs(context, state)).free(arm)
 
 
 def proven_line(
-    bench: Workbench, line: Line, q: Array, arms: Array, tally: Tally
+    context: PlanningContext, line: Line, q: Array, arms: Array, tally: Tally
 ) -> Segment | None:
     """The timing for a line, and the proof that nothing but the declared touches on the way.
 
@@ -375,20 +390,20 @@ def proven_line(
         q: the robot's configuration (n,) at its beginning. arms: (m, 7), at the line's poses.
         tally: told why, where there is none.
     """
-    group, spec = bench.robot.group("arm"), bench.scene.robot.base
+    group, spec = context.robot.group("arm"), context.scene.robot.base
     path = Path("arm", arms)
     # The quintic's peak speed is 15/8 of its mean.
     duration = line.length / line.speed * 1.875
-    trajectory = through(path, group, duration, bench.settings.speed)
+    trajectory = through(path, group, duration, context.settings.speed)
     breaks = trajectory.breaks
     middles = trajectory(0.5 * (breaks[:-1] + breaks[1:]))
     if not keeps_limits(trajectory, group):
         tally.reasons["the arm can't keep the line"] += 1
         return None
     off = _off_chord(trajectory(breaks), middles).max(axis=0)
-    bulge = travel_bound("arm", spec, np.zeros(7), off, held_reach(bench, line.state))
+    bulge = travel_bound("arm", spec, np.zeros(7), off, held_reach(context, line.state))
     state = line.state.with_robot(q)
-    proof = prove(bench, state, path, line.allowed, CONTACT + bulge, line.scene_q, line=True)
+    proof = prove(context, state, path, line.allowed, CONTACT + bulge, line.scene_q, line=True)
     if proof.hit is not None:
         tally.reasons["too near on the way"] += 1
         return None

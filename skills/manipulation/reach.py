@@ -15,8 +15,8 @@ from galley.reachability.stances import sample_stances
 from galley.robots.panda.kinematics import X_FH
 from galley.skills.manipulation.lines import Segment, Tally, at_contact, parts, run_through
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
-from galley.skills.solving.proof import grip
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
+from galley.skills.solving.proof import holding_contact_pairs
 
 _Q7 = 12  # values of joint 7 tried at a contact
 _Q7_FIRST = 6  # the same to see whether there is any solution
@@ -27,7 +27,7 @@ _X_HF = inverse(X_FH)
 
 
 @dataclass(frozen=True)
-class Reached:
+class ManipulationSolution:
     """A Manipulation with the configurations that run it.
 
     Attributes:
@@ -55,31 +55,31 @@ class Reached:
 
 
 def solve(
-    bench: Workbench,
+    context: PlanningContext,
     manipulation: Manipulation,
     base: Array,
     rng: np.random.Generator,
     tally: Tally,
-) -> Reached | None:
+) -> ManipulationSolution | None:
     """Arm configurations for all lines from a given base pose, or None."""
     tally.tried += 1
-    spec = bench.scene.robot.base
+    spec = context.scene.robot.base
     options = configurations(manipulation.contact, base, spec, joint7_values(_Q7, rng))
     if not len(options):
         tally.reasons["out of the arm's reach"] += 1
         return None
     # The contact itself is the dearest state to get right: look there before following a line.
-    steps = parts(bench, manipulation)
-    options = at_contact(bench, steps, base, rng.permutation(options), tally)
+    steps = parts(context, manipulation)
+    options = at_contact(context, steps, base, rng.permutation(options), tally)
     for q in options[:_SOLUTIONS]:
-        segments = run_through(bench, manipulation, base, q, tally, steps)
+        segments = run_through(context, manipulation, base, q, tally, steps)
         if segments is not None:
-            return Reached(manipulation, base, segments)
+            return ManipulationSolution(manipulation, base, segments)
     return None
 
 
 def stances(
-    bench: Workbench,
+    context: PlanningContext,
     manipulations: Iterator[Manipulation],
     stance: Stance,
     arm_q: Array,
@@ -87,7 +87,7 @@ def stances(
     rng: np.random.Generator,
     tally: Tally,
     limit: int | None = None,
-) -> Iterator[Reached]:
+) -> Iterator[ManipulationSolution]:
     """Base poses in the stance set from which a manipulation can be run, lazily, in random order.
 
     For each manipulation many base poses are drawn at once, and few of those are tried that the
@@ -96,19 +96,19 @@ def stances(
     ``arm_q`` (7,) is the folded configuration in which the base will arrive: it must be free there.
     Ends after ``limit`` tries (default: the settings').
     """
-    limit = bench.settings.placements if limit is None else limit
+    limit = context.settings.placements if limit is None else limit
     for manipulation in manipulations:
         if tally.tried >= limit:
             return
-        for base in _promising(bench, manipulation, stance, arm_q, state, rng, tally):
-            reached = solve(bench, manipulation, base, rng, tally)
+        for base in _promising(context, manipulation, stance, arm_q, state, rng, tally):
+            reached = solve(context, manipulation, base, rng, tally)
             if reached is not None:
                 yield reached
                 break
 
 
 def _promising(
-    bench: Workbench,
+    context: PlanningContext,
     manipulation: Manipulation,
     stance: Stance,
     arm_q: Array,
@@ -117,7 +117,7 @@ def _promising(
     tally: Tally,
 ) -> Array:
     """Base poses (k, 3) where the robot finds room and the arm reaches the contact, a few."""
-    spec = bench.scene.robot.base
+    spec = context.scene.robot.base
     contact = manipulation.contact
     bases = sample_stances(contact @ _X_HF, stance, spec, _BASES, rng)
     reason = "no stance there"
@@ -127,9 +127,9 @@ def _promising(
         reason = "out of the arm's reach"
     if len(bases):
         Q = np.repeat(state.q[None], len(bases), axis=0)
-        Q[:, bench.robot.slice("base")] = bases
-        Q[:, bench.robot.slice("arm")] = arm_q
-        bases = bases[bench.checker(state, grip(bench, state)).free_many(Q)]
+        Q[:, context.robot.slice("base")] = bases
+        Q[:, context.robot.slice("arm")] = arm_q
+        bases = bases[context.checker(state, holding_contact_pairs(context, state)).free_many(Q)]
         reason = "no room for the base"
     if not len(bases):
         tally.tried += 1

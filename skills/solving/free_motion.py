@@ -23,15 +23,15 @@ from galley.motion.planners.compiled_search import SearchOptions
 from galley.motion.planners.planning import ANYTIME_SEARCHES, search
 from galley.motion.planners.rrt import RRT, EndRegion, joint_space, path_free
 from galley.motion.trajectory.timing import rest_to_rest
-from galley.skills.solving.proof import FREE, free_view, grip, prove
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
+from galley.skills.solving.proof import FREE, free_view, holding_contact_pairs, prove
 
 BOTH = "base+arm"
 _FINENESS = (1.0, 0.5, 0.25)  # of the space's resolution, from search to search
 
 
 def free_motion(
-    bench: Workbench,
+    context: PlanningContext,
     state: State,
     group: str,
     goals: Array,
@@ -48,28 +48,28 @@ def free_motion(
     one, with a stop at each corner: ``finish`` makes the final one.
     """
     began = time.perf_counter()
-    finder_of = CompiledFinder if bench.compiled else PyBulletFinder
-    goals, start = np.atleast_2d(goals), state.q[bench.robot.slice(group)]
+    finder_of = CompiledFinder if context.compiled else PyBulletFinder
+    goals, start = np.atleast_2d(goals), state.q[context.robot.slice(group)]
     for finer in _FINENESS:
         # Search on sampled edges, then prove; where the proof finds a hit, search on a finer grid.
-        finder = finder_of(bench, state, group, finer, rng)
+        finder = finder_of(context, state, group, finer, rng)
         found, planner = finder.search(start, goals)
         if group == "arm" and isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
             # The base makes room and comes back: both at once find ways that neither finds alone.
-            group, start = BOTH, state.q[bench.robot.slice(BOTH)]
-            base = np.repeat(state.q[None, bench.robot.slice("base")], len(goals), axis=0)
+            group, start = BOTH, state.q[context.robot.slice(BOTH)]
+            base = np.repeat(state.q[None, context.robot.slice("base")], len(goals), axis=0)
             goals = np.hstack([base, goals])
-            finder = finder_of(bench, state, group, finer, rng)
+            finder = finder_of(context, state, group, finer, rng)
             found, planner = finder.search(start, goals)
         if isinstance(found, Failure):
             return found.within(phase)
         record = Record(planner, length_rrt=found.length)
-        if group == "arm" and bench.settings.optimize == "shortest":
-            path, record = _optimized(bench, found, state, finder, record)
+        if group == "arm" and context.settings.optimize == "shortest":
+            path, record = _optimized(context, found, state, finder, record)
             if path is not None:
                 break
         path = finder.shortcut(found)
-        certificate = prove(bench, state, path, finder.allowed, FREE)
+        certificate = prove(context, state, path, finder.allowed, FREE)
         if certificate.hit is None:
             record = replace(
                 record, length_shortcut=path.length, min_clearance_m=certificate.clearance
@@ -83,8 +83,10 @@ def free_motion(
         ).within(phase)
     spent = 1e3 * (time.perf_counter() - began)
     record = replace(record, planning_ms=spent - record.optimization_ms)
-    held, allowed = held_attachment(bench, state), finder.allowed
-    trajectory = rest_to_rest(path, bench.robot.group(path.group), bench.speed(state, path.group))
+    held, allowed = held_attachment(context, state), finder.allowed
+    trajectory = rest_to_rest(
+        path, context.robot.group(path.group), context.speed(state, path.group)
+    )
     return Motion(action_index, phase, group, path, trajectory, held, allowed, record=record)
 
 
@@ -93,14 +95,14 @@ class Finder(ABC):
 
     def __init__(
         self,
-        bench: Workbench,
+        context: PlanningContext,
         state: State,
         group: str,
         finer: float,
         rng: np.random.Generator,
     ) -> None:
-        self.bench, self.state, self.group, self.rng = bench, state, group, rng
-        self.allowed = grip(bench, state)
+        self.context, self.state, self.group, self.rng = context, state, group, rng
+        self.allowed = holding_contact_pairs(context, state)
         self.prepare(finer)
 
     @abstractmethod
@@ -129,7 +131,7 @@ class Finder(ABC):
         It may arrive with another elbow than any goal's. The straight segment that follows a motion
         starts at a goal configuration, so join it, or search on for exactly that.
         """
-        pose, l1 = self.bench.tool(self.state), self.bench.settings.l1
+        pose, l1 = self.context.tool(self.state), self.context.settings.l1
         region = EndRegion(pose, pose(goals[0]), radius=0.02 if l1 else 0.01, l1=l1)
         found = self.rrt(start, goals, region)
         if isinstance(found, Failure) or (np.abs(goals - found.end).max(axis=1) < 1e-9).any():
@@ -145,13 +147,13 @@ class CompiledFinder(Finder):
 
     def prepare(self, finer: float) -> None:
         """See ``Finder``."""
-        view = free_view(self.bench, self.state, self.group, self.allowed)
+        view = free_view(self.context, self.state, self.group, self.allowed)
         self._view = view if finer == 1.0 else view.finer(finer)
         self._seed = int(self.rng.integers(2**62))
 
     def search(self, start: Array, goals: Array) -> tuple[Path | Failure, str]:
         """See ``Finder``."""
-        settings = self.bench.settings
+        settings = self.context.settings
         planner = settings.planner if self.group == "arm" else "rrt-connect"
         if planner == "rrt":
             ensure(PLANNERS)
@@ -167,13 +169,13 @@ class CompiledFinder(Finder):
 
     def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
         """See ``Finder``."""
-        options = SearchOptions(iterations=self.bench.settings.rrt_iterations)
+        options = SearchOptions(iterations=self.context.settings.rrt_iterations)
         seed = self._seed + (region is None)
         return compiled_search.plan_rrt(self._view, start, goals, region, seed, options)
 
     def shortcut(self, path: Path) -> Path:
         """See ``Finder``; what is new on it is proven."""
-        options = SearchOptions(shortcuts=self.bench.settings.shortcuts, required=FREE)
+        options = SearchOptions(shortcuts=self.context.settings.shortcuts, required=FREE)
         # By the spheres alone where they let the path itself pass, as the search did.
         view = self._view.rough if self.free(path) else self._view
         ensure(PLANNERS)
@@ -190,8 +192,8 @@ class PyBulletFinder(Finder):
 
     def prepare(self, finer: float) -> None:
         """See ``Finder``."""
-        self._space = joint_space(self.bench.robot, self.group).finer(finer)
-        self._free = self.bench.free(self.state, self.group, self.allowed)
+        self._space = joint_space(self.context.robot, self.group).finer(finer)
+        self._free = self.context.free(self.state, self.group, self.allowed)
 
     def search(self, start: Array, goals: Array) -> tuple[Path | Failure, str]:
         """See ``Finder``; a region is the arm's alone."""
@@ -201,7 +203,7 @@ class PyBulletFinder(Finder):
 
     def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
         """See ``Finder``."""
-        planner = RRT(iterations=self.bench.settings.rrt_iterations)
+        planner = RRT(iterations=self.context.settings.rrt_iterations)
         return planner.plan(self._space, self._free, start, region, goals, self.rng)
 
     def shortcut(self, path: Path) -> Path:
@@ -214,7 +216,7 @@ class PyBulletFinder(Finder):
 
 
 def _optimized(
-    bench: Workbench, path: Path, state: State, finder: Finder, record: Record
+    context: PlanningContext, path: Path, state: State, finder: Finder, record: Record
 ) -> tuple[Path | None, Record]:
     """The QP's path if it is proven free, else None; and what to report."""
     from galley.optimization.shortest import shortest  # late: it loads a QP solver
@@ -228,7 +230,7 @@ def _optimized(
         outcome = "kept the planned path: the QP's result is in collision"
         # Sampled states first: cheaper than a proof, and they find most hits.
         if finder.free(result):
-            certificate = prove(bench, state, result, finder.allowed, FREE)
+            certificate = prove(context, state, result, finder.allowed, FREE)
             if certificate.hit is None:
                 kept, outcome = result, "shortest"
                 record = replace(
@@ -240,8 +242,8 @@ def _optimized(
     return kept, replace(record, optimizer=outcome, optimization_ms=spent)
 
 
-def held_attachment(bench: Workbench, state: State) -> tuple[Attachment, ...]:
+def held_attachment(context: PlanningContext, state: State) -> tuple[Attachment, ...]:
     """The attachment of what is in the hand, if anything is."""
     if state.held is None:
         return ()
-    return (Attachment("item", bench.scene.items[state.held].name),)
+    return (Attachment("item", context.scene.items[state.held].name),)

@@ -10,7 +10,7 @@ from galley.domain.state import State
 from galley.motion.certify import CAP, Certificate, at, certify
 from galley.motion.path import Path
 from galley.robots.panda.mobile import travel_bound
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
 from galley.worlds.checker import Pair, held_pairs
 from galley.worlds.view import View
 
@@ -20,7 +20,7 @@ CONTACT = 0.0003  # m, proven on straight segments for everything that is not de
 
 
 def prove(
-    bench: Workbench,
+    context: PlanningContext,
     state: State,
     path: Path,
     allowed: frozenset[Pair],
@@ -38,19 +38,19 @@ def prove(
         scene_q: scene joint values (n, nj) at the waypoints of a line that moves a joint.
         line: whether it is a Line of a Manipulation, else a free motion.
     """
-    if bench.compiled:
+    if context.compiled:
         if line:
-            view, points = _of_line(bench, state, path, allowed, scene_q)
+            view, points = _of_line(context, state, path, allowed, scene_q)
         else:
-            view, points = free_view(bench, state, path.group, allowed), path.waypoints
+            view, points = free_view(context, state, path.group, allowed), path.waypoints
         found = view.unproven(points, required)
         hit = None if found is None else found[0] + found[1]
         return Certificate(hit, required, len(points))
-    checker = bench.checker(state, allowed | bench.kernel.constant_pairs(path.group))
-    where, q = bench.robot.slice(path.group), state.q.copy()
+    checker = context.checker(state, allowed | context.kernel.constant_pairs(path.group))
+    where, q = context.robot.slice(path.group), state.q.copy()
     points = path.waypoints
-    reach = held_reach(bench, state)
-    spec = bench.scene.robot.base
+    reach = held_reach(context, state)
+    spec = context.scene.robot.base
 
     def clearance(s: float) -> float:
         q[where] = at(points, s)
@@ -65,15 +65,15 @@ def prove(
     return certify(points, clearance, travel, required)
 
 
-def free_view(bench: Workbench, state: State, group: str, allowed: frozenset[Pair]) -> View:
+def free_view(context: PlanningContext, state: State, group: str, allowed: frozenset[Pair]) -> View:
     """The view in which a group's free motions are searched, proven and measured."""
     if "base" in group:
-        allowed = allowed | bench.kernel.constant_pairs(group)
-    return bench.kernel.view(state, group, allowed)
+        allowed = allowed | context.kernel.constant_pairs(group)
+    return context.kernel.view(state, group, allowed)
 
 
 def _of_line(
-    bench: Workbench,
+    context: PlanningContext,
     state: State,
     path: Path,
     allowed: frozenset[Pair],
@@ -83,27 +83,27 @@ def _of_line(
 
     A proof has a margin of its own, so that one view does for both.
     """
-    kernel = bench.kernel
+    kernel = context.kernel
     Q = np.repeat(state.q[None], len(path.waypoints), axis=0)
-    Q[:, bench.robot.slice(path.group)] = path.waypoints
+    Q[:, context.robot.slice(path.group)] = path.waypoints
     driven = None if scene_q is None else kernel.driven(scene_q)
     if scene_q is not None:
         state = state.with_scene(scene_q[0])
         if driven is not None:
-            Q = np.column_stack([Q, scene_q[:, bench.scene.joint_index[driven]]])
+            Q = np.column_stack([Q, scene_q[:, context.scene.joint_index[driven]]])
     return kernel.view(state, "all", allowed, CONTACT_MARGIN, driven), Q
 
 
-def grip(bench: Workbench, state: State) -> frozenset[Pair]:
+def holding_contact_pairs(context: PlanningContext, state: State) -> frozenset[Pair]:
     """The pairs that always touch while an item is held: it and the fingers."""
-    return held_pairs(bench.scene, bench.robot, state)
+    return held_pairs(context.scene, context.robot, state)
 
 
-def held_reach(bench: Workbench, state: State) -> float:
+def held_reach(context: PlanningContext, state: State) -> float:
     """Farthest point (m) of the held item from the hand frame's origin; 0 with an empty hand."""
     if state.held is None:
         return 0.0
-    item = bench.scene.items[state.held]
+    item = context.scene.items[state.held]
     X_HI = state.items[state.held].X_PI
     points = corners(item) @ X_HI[:3, :3].T + X_HI[:3, 3]
     return float(np.linalg.norm(points, axis=1).max())

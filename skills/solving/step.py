@@ -21,12 +21,12 @@ from galley.motion.motion import Motion
 from galley.skills.manipulation.contacts import places
 from galley.skills.manipulation.lines import Tally, stroke_motion, stroke_states
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
-from galley.skills.manipulation.reach import Reached, solve, stances
+from galley.skills.manipulation.reach import ManipulationSolution, solve, stances
 from galley.skills.placing.placements import Later
 from galley.skills.skill import BoundAction, Skill, region_of, stance_of
+from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.free_motion import BOTH, free_motion
-from galley.skills.solving.proof import grip
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.proof import holding_contact_pairs
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Builder:
     Methods return None when a motion was added and a Failure when it could not be planned.
     """
 
-    bench: Workbench
+    context: PlanningContext
     state: State
     action_index: int
     rng: np.random.Generator
@@ -45,15 +45,15 @@ class Builder:
     def add(self, motion: Motion) -> None:
         """Append a motion and advance the state."""
         self.motions.append(motion)
-        self.state = after(self.bench.scene, self.bench.robot, motion, self.state)
+        self.state = after(self.context.scene, self.context.robot, motion, self.state)
 
     def move_base(self, goal: Array, step: str) -> Failure | None:
         """Fold the arm if it isn't, then drive to the base pose ``goal`` (3,)."""
-        q = self.state.q[self.bench.robot.slice("base")]
+        q = self.state.q[self.context.robot.slice("base")]
         if np.abs(q - goal).max() < 1e-9:
             return None
-        arm = self.state.q[self.bench.robot.slice("arm")]
-        goals = folded(self.bench, self.state)
+        arm = self.state.q[self.context.robot.slice("arm")]
+        goals = folded(self.context, self.state)
         if len(goals) == 0:
             return self._drive_and_fold(goal, f"{step}drive and fold the arm")
         if np.abs(goals - arm).max(axis=1).min() > 1e-6:
@@ -65,8 +65,8 @@ class Builder:
     def _drive_and_fold(self, goal: Array, phase: str) -> Failure | None:
         """Both at once, where the arm has no room to fold before the base has left."""
         q = self.state.q.copy()
-        q[self.bench.robot.slice("base")] = goal
-        arms = folded(self.bench, self.state.with_robot(q))
+        q[self.context.robot.slice("base")] = goal
+        arms = folded(self.context, self.state.with_robot(q))
         if len(arms) == 0:
             return _no_room(phase)
         goals = np.hstack([np.repeat(goal[None], len(arms), axis=0), arms])
@@ -74,19 +74,19 @@ class Builder:
 
     def fold(self, phase: str) -> Failure | None:
         """Bring the arm, and what it holds, into a folded configuration."""
-        goals = folded(self.bench, self.state)
+        goals = folded(self.context, self.state)
         return self._free("arm", goals, phase) if len(goals) else _no_room(phase)
 
     def _free(self, group: str, goals: Array, phase: str) -> Failure | None:
         motion = free_motion(
-            self.bench, self.state, group, goals, phase, self.action_index, self.rng
+            self.context, self.state, group, goals, phase, self.action_index, self.rng
         )
         if isinstance(motion, Failure):
             return motion
         self.add(motion)
         return None
 
-    def run(self, reached: Reached, step: str = "") -> Failure | None:
+    def run(self, reached: ManipulationSolution, step: str = "") -> Failure | None:
         """Everything from where the robot is: drive, move the arm there, lines and strokes."""
         opening = reached.manipulation.opening
         failed = self.move_base(reached.base, step)
@@ -116,40 +116,40 @@ class Builder:
 
     def open_fingers(self, opening: float, step: str) -> None:
         """Bring the empty fingers to ``opening`` (m each)."""
-        where = self.bench.robot.slice("fingers")
+        where = self.context.robot.slice("fingers")
         if self.state.held is None and np.abs(self.state.q[where] - opening).max() > 1e-9:
             self._stroke(Stroke("open fingers", opening, frozenset(), ()), step)
 
     def _stroke(self, part: Stroke, step: str) -> None:
         q = self.state.q
-        self.add(stroke_motion(self.bench, q, part, self.action_index, step + part.phase))
+        self.add(stroke_motion(self.context, q, part, self.action_index, step + part.phase))
 
     def _room_for(self, opening: float) -> bool:
         """Whether the empty fingers can be brought to ``opening`` where the hand is."""
-        Q = stroke_states(self.bench, self.state.q, opening)
+        Q = stroke_states(self.context, self.state.q, opening)
         if self.state.held is not None or np.abs(Q[-1] - Q[0]).max() <= 1e-9:
             return True
-        return bool(self.bench.checker(self.state).free_many(Q).all())
+        return bool(self.context.checker(self.state).free_many(Q).all())
 
 
 def _no_room(phase: str) -> Failure:
     return Failure(FailureKind.BUDGET, "the folded arm finds no room").within(phase)
 
 
-def folded(bench: Workbench, state: State) -> Array:
+def folded(context: PlanningContext, state: State) -> Array:
     """Folded arm configurations (m, 7) that are free where the base stands, best first.
 
     The start's configuration, with the hand turned and the arm swung to either side, so that a
     held item finds room; empty if none is free.
     """
-    checker = bench.checker(state, grip(bench, state))
-    where = bench.robot.slice("arm")
-    group = bench.robot.group("arm")
+    checker = context.checker(state, holding_contact_pairs(context, state))
+    where = context.robot.slice("arm")
+    group = context.robot.group("arm")
     turns = (0.0, np.pi / 2, -np.pi / 2, np.pi, -np.pi)
     for lift in (0.0, 0.35):
         arms = np.array(
             [
-                bench.tucked + np.array([swing, 0.0, 0.0, lift, 0.0, lift * 0.5, turn])
+                context.tucked + np.array([swing, 0.0, 0.0, lift, 0.0, lift * 0.5, turn])
                 for swing in (0.0, 0.7, -0.7, 1.4, -1.4)
                 for turn in turns
             ]
@@ -178,7 +178,7 @@ Accepts = Callable[[State, np.random.Generator], bool]
 
 
 @dataclass(frozen=True)
-class Step:
+class SkillStep:
     """What is done with the hand in one go.
 
     Attributes:
@@ -195,9 +195,9 @@ class Step:
 
 
 def carry_out(
-    bench: Workbench,
+    context: PlanningContext,
     action: BoundAction,
-    steps: Iterable[Step],
+    steps: Iterable[SkillStep],
     state: State,
     rng: np.random.Generator,
 ) -> tuple[Motion, ...] | Failure:
@@ -205,7 +205,7 @@ def carry_out(
 
     The steps of a compound action are named; a Failure names the step in which it came about.
     """
-    builder = Builder(bench, state, action.index, rng)
+    builder = Builder(context, state, action.index, rng)
     compound = False
     for step in steps:
         compound = compound or bool(step.name)
@@ -221,18 +221,18 @@ def carry_out(
     return tuple(builder.motions)
 
 
-def run(builder: Builder, step: Step, what: str) -> Failure | None:
+def run(builder: Builder, step: SkillStep, what: str) -> Failure | None:
     """Add the Motions of one step; the builder is left as it was where none can be found.
 
     Args:
         what: is done, for messages.
     """
-    bench, start, rng = builder.bench, builder.state, builder.rng
+    context, start, rng = builder.context, builder.state, builder.rng
     done = len(builder.motions)
     tally = Tally()
     failed: Failure | None = None
     paths = rejected = 0
-    for reached in _candidates(bench, step, start, rng, tally):
+    for reached in _candidates(context, step, start, rng, tally):
         if paths >= PATHS:
             break
         if (
@@ -253,53 +253,55 @@ def run(builder: Builder, step: Step, what: str) -> Failure | None:
 
 
 def _candidates(
-    bench: Workbench, step: Step, start: State, rng: np.random.Generator, tally: Tally
-) -> Iterator[Reached]:
-    yield from here(bench, step.contacts(start, rng), step.place, start, rng, tally)
-    stance = stance_of(bench, step.place)
-    arms = folded(bench, start)
+    context: PlanningContext, step: SkillStep, start: State, rng: np.random.Generator, tally: Tally
+) -> Iterator[ManipulationSolution]:
+    yield from from_current_stance(
+        context, step.contacts(start, rng), step.place, start, rng, tally
+    )
+    stance = stance_of(context, step.place)
+    arms = folded(context, start)
     # Stretched out over something, the arm may not find room to fold here, but elsewhere.
-    arm = arms[0] if len(arms) else bench.tucked
-    yield from stances(bench, step.contacts(start, rng), stance, arm, start, rng, tally)
+    arm = arms[0] if len(arms) else context.tucked
+    yield from stances(context, step.contacts(start, rng), stance, arm, start, rng, tally)
 
 
-def here(
-    bench: Workbench,
+def from_current_stance(
+    context: PlanningContext,
     contacts: Iterator[Manipulation],
     place: Binding,
     state: State,
     rng: np.random.Generator,
     tally: Tally,
     limit: int = HERE,
-) -> Iterator[Reached]:
+) -> Iterator[ManipulationSolution]:
     """Of the first ``limit`` contacts those that can be run from where the base stands.
 
     None if the base is not near the furniture.
     """
-    base = state.q[bench.robot.slice("base")]
-    if not stance_of(bench, place).contains(base):
+    base = state.q[context.robot.slice("base")]
+    if not stance_of(context, place).contains(base):
         return
     for manipulation in islice(contacts, limit):
-        reached = solve(bench, manipulation, base, rng, tally)
+        reached = solve(context, manipulation, base, rng, tally)
         if reached is not None:
             yield reached
 
 
 def reachable(
-    bench: Workbench,
+    context: PlanningContext,
     contacts: Iterator[Manipulation],
     place: Binding,
     state: State,
     rng: np.random.Generator,
 ) -> bool:
     """Whether any contact can be run from some stance of the furniture, by a short search."""
-    stance = stance_of(bench, place)
-    found = stances(bench, contacts, stance, bench.tucked, state, rng, Tally(), _AHEAD)
+    stance = stance_of(context, place)
+    found = stances(context, contacts, stance, context.tucked, state, rng, Tally(), _AHEAD)
     return next(found, None) is not None
 
 
 def put_later(
-    bench: Workbench,
+    context: PlanningContext,
     upcoming: Sequence[BoundAction],
     skills: Mapping[str, Skill],
     region: str | None,
@@ -311,12 +313,12 @@ def put_later(
         thing, place = _put(action, skills)
         if thing is None or place is None or place.region != region or thing.target == but:
             continue
-        found.setdefault(thing.target, Later(bench.scene.item(thing.target), place.spot))
+        found.setdefault(thing.target, Later(context.scene.item(thing.target), place.spot))
     return tuple(found.values())
 
 
 def serves(
-    bench: Workbench,
+    context: PlanningContext,
     upcoming: Sequence[BoundAction],
     skills: Mapping[str, Skill],
     index: int,
@@ -326,25 +328,25 @@ def serves(
     A grasp may be good for taking a thing out and no good for putting it down elsewhere. None
     where the plan doesn't put it anywhere, or has the hand do more than put it down.
     """
-    item = bench.scene.items[index]
+    item = context.scene.items[index]
     for k, action in enumerate(upcoming):
         thing, place = _put(action, skills)
         if thing is None or place is None or thing.target != item.name:
             continue
-        region = region_of(bench, place)
+        region = region_of(context, place)
         if region is None or skills[action.name].role.opens is not None:
             return None
-        later = put_later(bench, upcoming[k + 1 :], skills, region.name, item.name)
-        return _can_be_put(bench, place, region, later)
+        later = put_later(context, upcoming[k + 1 :], skills, region.name, item.name)
+        return _can_be_put(context, place, region, later)
     return None
 
 
 def _can_be_put(
-    bench: Workbench, place: Binding, region: Region, later: tuple[Later, ...]
+    context: PlanningContext, place: Binding, region: Region, later: tuple[Later, ...]
 ) -> Accepts:
     def accepts(state: State, rng: np.random.Generator) -> bool:
-        ways = places(bench, state, region, rng, later, place.spot)
-        return reachable(bench, ways, place, state, rng)
+        ways = places(context, state, region, rng, later, place.spot)
+        return reachable(context, ways, place, state, rng)
 
     return accepts
 

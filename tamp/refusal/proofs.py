@@ -20,14 +20,19 @@ from dataclasses import dataclass, field, replace
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.scene.model import WORLD, Binding, Stance
 from galley.domain.state import State
-from galley.planning import Limits, Task, search
-from galley.skills import Skill, Workbench
+from galley.planning import SearchLimits, Task, search
+from galley.skills import PlanningContext, Skill
 from galley.skills.drawer import NEEDED, Open, wanted
 from galley.skills.pick import Pick, TakeOut
-from galley.skills.solving.workbench import without
+from galley.skills.solving.context import without
 from galley.skills.stow import Stow
 from galley.tamp.binding import movable
-from galley.tamp.feedback.lessons import Augmented, Key, Lesson, Lessons
+from galley.tamp.feedback.constraints import (
+    ConstrainedTask,
+    Key,
+    LearnedConstraint,
+    LearnedConstraints,
+)
 
 _NODES = 20_000  # states searched for each "is there a plan without this lesson"
 _WEIGHT = (
@@ -42,7 +47,9 @@ _WEIGHT = (
 _OURS = (Pick, TakeOut, Open, Stow)  # skills whose ways to take and to open are known here
 
 
-def core(seen: Augmented, lessons: Lessons, but: Collection[Key] = ()) -> list[Lesson]:
+def core(
+    seen: ConstrainedTask, lessons: LearnedConstraints, but: Collection[Key] = ()
+) -> list[LearnedConstraint]:
     """Lessons under which the task has no plan, none of which can be left out.
 
     As far as searches of a limited size can tell.
@@ -53,7 +60,7 @@ def core(seen: Augmented, lessons: Lessons, but: Collection[Key] = ()) -> list[L
     and isolating failure-inducing input", 2002).
     """
 
-    def hopeless(kept: list[Lesson]) -> bool:
+    def hopeless(kept: list[LearnedConstraint]) -> bool:
         keys = {each.key for each in kept}
         left_out = [key for key in lessons.all if key not in keys]
         return _hopeless(lessons.taught(seen, left_out))
@@ -80,14 +87,16 @@ def core(seen: Augmented, lessons: Lessons, but: Collection[Key] = ()) -> list[L
     return [lesson for key, lesson in lessons.all.items() if key in keys]
 
 
-def refusal(lessons: list[Lesson], prove: Callable[[Lesson], Lesson]) -> Failure | None:
+def refusal(
+    lessons: list[LearnedConstraint], prove: Callable[[LearnedConstraint], LearnedConstraint]
+) -> Failure | None:
     """The refusal that these lessons amount to; None where one of them can't be proven.
 
     Args:
         lessons: a set under which there is no plan.
         prove: the same lesson with a certificate, if one can be found.
     """
-    proven: list[Lesson] = []
+    proven: list[LearnedConstraint] = []
     for lesson in lessons:
         sure = lesson if lesson.proven else prove(lesson)
         if not sure.proven:
@@ -108,12 +117,12 @@ def refusal(lessons: list[Lesson], prove: Callable[[Lesson], Lesson]) -> Failure
 
 
 def _hopeless(task: Task) -> bool:
-    found = search(task, "bfs", Limits(nodes=_NODES))
+    found = search(task, "bfs", SearchLimits(nodes=_NODES))
     return isinstance(found, Failure) and found.kind is not FailureKind.BUDGET
 
 
 @dataclass(frozen=True)
-class _Question:
+class _SearchProblem:
     """Whether an item can be taken, or a drawer opened, from any of some places.
 
     Attributes:
@@ -135,29 +144,29 @@ class Prover:
     """Looks for certificates; each question is asked once.
 
     Attributes:
-        bench: scene, robot, settings. bindings: of the PDDL objects. skills: by action.
+        context: scene, robot, settings. bindings: of the PDDL objects. skills: by action.
         start: the State at the start.
     """
 
-    bench: Workbench
+    context: PlanningContext
     bindings: Mapping[str, Binding]
     skills: Mapping[str, Skill]
     start: State
     _known: dict[tuple[str, ...], Failure | None] = field(default_factory=dict)
 
-    def prove(self, lesson: Lesson) -> Lesson:
+    def prove(self, lesson: LearnedConstraint) -> LearnedConstraint:
         """The lesson with a certificate, or as it is where none was found."""
         asked = self._question(lesson)
         found = None if asked is None else self._once("proof", asked, self._proof)
         return lesson if found is None else replace(lesson, failure=found)
 
-    def tried(self, lesson: Lesson) -> Failure | None:
+    def tried(self, lesson: LearnedConstraint) -> Failure | None:
         """What a grid without a solution says of a lesson; None where it has one, or has no say."""
         asked = self._question(lesson)
         return None if asked is None else self._once("grid", asked, self._grid)
 
     def _once(
-        self, what: str, asked: _Question, answer: Callable[[_Question], Failure | None]
+        self, what: str, asked: _SearchProblem, answer: Callable[[_SearchProblem], Failure | None]
     ) -> Failure | None:
         places = sorted(each.target for each in asked.places)
         key = (what, asked.subject.object, *places, "but", *sorted(asked.blockers))
@@ -165,7 +174,7 @@ class Prover:
             self._known[key] = answer(asked)
         return self._known[key]
 
-    def _question(self, lesson: Lesson) -> _Question | None:
+    def _question(self, lesson: LearnedConstraint) -> _SearchProblem | None:
         """What a lesson asks; None where ways to take and to open have no say in it."""
         fact = lesson.fact
         things = [self.bindings[name] for name in fact.args if name in self.bindings]
@@ -185,7 +194,7 @@ class Prover:
         else:
             return None
         blockers = frozenset(b.target for b in things[1:] if b.kind == "item")
-        return _Question(subject, tuple(places), blockers)
+        return _SearchProblem(subject, tuple(places), blockers)
 
     def _only_ours(self, what: str) -> bool:
         """Whether all skills that take, or open, are those whose ways the grid lists."""
@@ -194,66 +203,66 @@ class Prover:
 
     def _stands(self, thing: Binding) -> bool:
         """Whether an item is where no drawer can bring it elsewhere."""
-        return self.start.items[self.bench.scene.item_index[thing.target]].parent == WORLD
+        return self.start.items[self.context.scene.item_index[thing.target]].parent == WORLD
 
     def _places(self) -> list[Binding]:
         """One piece of furniture for each set of stances."""
         found = {b.target: b for b in self.bindings.values() if b.kind == "furniture"}
         return list(found.values())
 
-    def _proof(self, asked: _Question) -> Failure | None:
+    def _proof(self, asked: _SearchProblem) -> Failure | None:
         from galley.skills.impossible.covering import covered, every_grasp, every_hold
 
-        bench, state, said = self._bare(asked)
+        context, state, said = self._bare(asked)
         subject, stances = asked.subject, self._stances(asked)
         if subject.kind == "item":
-            families = every_grasp(bench, state, bench.scene.item_index[subject.target])
-            found = covered(bench, state, families, stances, asked.what, subject.target)
+            families = every_grasp(context, state, context.scene.item_index[subject.target])
+            found = covered(context, state, families, stances, asked.what, subject.target)
         else:
-            families = every_hold(bench, state, subject, min(self._values(bench, subject)))
-            found = covered(bench, state, families, stances, asked.what)
+            families = every_hold(context, state, subject, min(self._values(context, subject)))
+            found = covered(context, state, families, stances, asked.what)
         if found is None:
             return None
         return replace(found, certificate={**(found.certificate or {}), **said})
 
-    def _grid(self, asked: _Question) -> Failure | None:
+    def _grid(self, asked: _SearchProblem) -> Failure | None:
         from galley.skills.impossible.grid import every_operation, every_pick, tried
 
-        bench, state, said = self._bare(asked)
+        context, state, said = self._bare(asked)
         subject = asked.subject
         if subject.kind == "item":
-            ways = every_pick(bench, state, bench.scene.item_index[subject.target])
+            ways = every_pick(context, state, context.scene.item_index[subject.target])
         else:
             assert subject.handle is not None
-            handle = bench.scene.handle(subject.handle)
-            values = self._values(bench, subject)
-            ways = [w for v in values for w in every_operation(bench, state, handle, v)]
-        found = tried(bench, state, ways, self._stances(asked), asked.what)
+            handle = context.scene.handle(subject.handle)
+            values = self._values(context, subject)
+            ways = [w for v in values for w in every_operation(context, state, handle, v)]
+        found = tried(context, state, ways, self._stances(asked), asked.what)
         if found is None:
             return None
         return replace(found, evidence=tuple({**each, **said} for each in found.evidence))
 
-    def _stances(self, asked: _Question) -> list[Stance]:
-        scene = self.bench.scene
+    def _stances(self, asked: _SearchProblem) -> list[Stance]:
+        scene = self.context.scene
         return [scene.stance(name) for name in dict.fromkeys(p.target for p in asked.places)]
 
     @staticmethod
-    def _values(bench: Workbench, subject: Binding) -> list[float]:
+    def _values(context: PlanningContext, subject: Binding) -> list[float]:
         """A drawer is opened as far as it goes: the least that will do, or all of it."""
-        far = wanted(bench, subject)
+        far = wanted(context, subject)
         return list(dict.fromkeys((far, min(NEEDED, far))))
 
-    def _bare(self, asked: _Question) -> tuple[Workbench, State, dict[str, list[str]]]:
+    def _bare(self, asked: _SearchProblem) -> tuple[PlanningContext, State, dict[str, list[str]]]:
         """The world without what a plan could bring out of the way, and what that is."""
         away = self._movable(asked.subject, asked.blockers)
         left_out = self._openable(asked.subject)
-        bench = self.bench.without(left_out) if left_out else self.bench
-        state = without(self.start, [self.bench.scene.item_index[name] for name in away])
-        return bench, state, {"moved_away": list(away), "left_out": sorted(left_out)}
+        context = self.context.without(left_out) if left_out else self.context
+        state = without(self.start, [self.context.scene.item_index[name] for name in away])
+        return context, state, {"moved_away": list(away), "left_out": sorted(left_out)}
 
     def _movable(self, subject: Binding, blockers: frozenset[str]) -> tuple[str, ...]:
         """Items that a plan could move, ``blockers`` left out; and all that stand in drawers."""
-        scene = self.bench.scene
+        scene = self.context.scene
         can_go = movable(scene, self.start, self.bindings)
         return tuple(
             item.name
@@ -264,7 +273,7 @@ class Prover:
 
     def _openable(self, subject: Binding) -> frozenset[str]:
         """Bodies that something else than the subject could bring out of the way."""
-        scene = self.bench.scene
+        scene = self.context.scene
         found: set[str] = set()
         for binding in self.bindings.values():
             if binding.handle is not None and binding.handle != subject.handle:

@@ -14,7 +14,7 @@ from galley.cli.disturb import (
     FAULTS,
     KINDS,
     Count,
-    Result,
+    TrialResult,
     counted,
     noise_of,
     trials,
@@ -46,7 +46,7 @@ def pretended(monkeypatch):
 
 
 def result(trial, status="success", **more):
-    return Result(trial.series, trial.amount, trial.seed, status, **more)
+    return TrialResult(trial.series, trial.amount, trial.seed, status, **more)
 
 
 def lines(folder):
@@ -96,9 +96,9 @@ def test_intervals_are_wilsons(k, n):
 
 def test_only_what_succeeded_counts_as_recovered():
     runs = [("success", 0), ("success", 2), ("failed", 3)]
-    results = [Result("all", 1.0, k, how, again) for k, (how, again) in enumerate(runs)]
+    results = [TrialResult("all", 1.0, k, how, again) for k, (how, again) in enumerate(runs)]
     assert counted(results) == Count(3, 2, 1)
-    idle = Result("topple", 0.0, 3, "success", faults=(f"topple {IN_VAIN}",))
+    idle = TrialResult("topple", 0.0, 3, "success", faults=(f"topple {IN_VAIN}",))
     assert counted([*results, Lost("its worker ended"), idle]) == Count(4, 2, 1, 1)
 
 

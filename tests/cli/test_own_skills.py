@@ -47,7 +47,7 @@ def turned(action, state, joints=7, by=0.1, start=0.0, group="arm", **more):
 class Wave(Skill):
     parameters = ("hand",)
 
-    def refine(self, bench, action, upcoming, state, rng):
+    def refine(self, context, action, upcoming, state, rng):
         {body}
 
 {more}
@@ -151,8 +151,8 @@ def test_an_interrupt_from_the_keyboard_stays_one(waving):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ("def impossible(self, bench, action, state):\n        return False", "returned a bool"),
-        ("def impossible(self, bench, action, state):\n        sys.exit(0)", "SystemExit: 0"),
+        ("def impossible(self, context, action, state):\n        return False", "returned a bool"),
+        ("def impossible(self, context, action, state):\n        sys.exit(0)", "SystemExit: 0"),
         ("def impossible(self):\n        return None", "TypeError: "),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 from galley.comparison.measures import measure
 from galley.comparison.methods import solve
 from galley.comparison.queries import seed_query
-from galley.comparison.summary import Result
+from galley.comparison.summary import MethodResult
 from galley.worlds.scene_kernel import SceneKernel
 
 
@@ -23,4 +23,6 @@ def query(kernel):
 def solved(kernel, shared_world, query):
     """The seed's query, all methods."""
     attempts = solve(kernel, shared_world, query)
-    return Result(query, tuple((a, measure(kernel, shared_world, query, a)) for a in attempts))
+    return MethodResult(
+        query, tuple((a, measure(kernel, shared_world, query, a)) for a in attempts)
+    )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from galley.comparison.measures import STEP, look_for_collisions, sample_times, spread
-from galley.comparison.queries import Query
+from galley.comparison.queries import ArmQuery
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
 
@@ -15,7 +15,7 @@ SUNK = np.array([0.0, 0.9, 0.0, -1.6, 0.0, 2.2, 0.7])  # the hand in the range
 @pytest.fixture
 def at_the_range(query, kernel):
     state = query.state.with_robot([0.75, 0.3, np.pi, *FREE, 0.04, 0.04])
-    return Query("range", state, SUNK[None])
+    return ArmQuery("range", state, SUNK[None])
 
 
 def judged(kernel, world, query, points):
@@ -56,7 +56,7 @@ def test_what_is_held_collides_as_well(kernel, shared_world, at_the_range):
     q[10:] = 0.5 * grasp.width
     placed = Placement(HAND, item_in_hand(grasp, kernel.robot.p_HT))
     state = at_the_range.state.with_robot(q).with_item(0, placed)
-    held = Query("held", state, SUNK[None])
+    held = ArmQuery("held", state, SUNK[None])
     verdict, _ = judged(kernel, shared_world, held, [FREE, SUNK])
     assert not verdict.free
     assert {item.name} & {name for hit in verdict.hits for name in hit.pair}

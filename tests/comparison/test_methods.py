@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from galley.comparison.methods import METHODS, Attempt, solve
-from galley.comparison.queries import Query, hand_poses, random_queries
+from galley.comparison.queries import ArmQuery, hand_poses, random_queries
 from galley.comparison.runner import save_waypoints
-from galley.comparison.summary import Result, best, fault, is_good, raw, summarize
+from galley.comparison.summary import MethodResult, best, fault, is_good, raw, summarize
 
 
 def test_all_methods_go_from_the_same_start_to_the_same_goal(kernel, query, solved):
@@ -63,7 +63,7 @@ def test_without_an_rrt_path_the_others_start_from_rrt_connects(kernel, shared_w
 
 def test_a_goal_that_is_cut_off_is_a_row_of_reasons(kernel, shared_world, query):
     state = query.state.with_robot([0.75, 0.3, np.pi, 0, -0.3, 0, -2.2, 0, 2.0, 0.7, 0.04, 0.04])
-    inside = Query("sunk", state, np.array([[0.0, 0.9, 0.0, -1.6, 0.0, 2.2, 0.7]]))
+    inside = ArmQuery("sunk", state, np.array([[0.0, 0.9, 0.0, -1.6, 0.0, 2.2, 0.7]]))
     attempts = solve(kernel, shared_world, inside, iterations=50, in_pybullet=50)
     assert all(a.trajectory is None for a in attempts)
     assert all(a.reason for a in attempts)
@@ -78,11 +78,11 @@ def test_the_default_method_is_as_expected(solved):
 def test_a_default_method_that_collides_or_is_missing_is_a_fault(solved):
     smooth, measured = solved.row("smooth")
     others = tuple(row for row in solved.rows if row[0].method != "smooth")
-    gone = Result(solved.query, (*others, (Attempt("smooth", reason="no luck"), None)))
+    gone = MethodResult(solved.query, (*others, (Attempt("smooth", reason="no luck"), None)))
     assert fault(gone) == "seed: smooth has no trajectory: no luck"
     assert best(gone).method == "time-optimal"
     fast = replace(measured, peaks=(1.0, 1.2, 0.5))
-    assert "factor of 1.2000" in fault(Result(solved.query, (*others, (smooth, fast))))
+    assert "factor of 1.2000" in fault(MethodResult(solved.query, (*others, (smooth, fast))))
 
 
 def test_a_summary_counts_only_what_is_free_and_within_limits(solved):
@@ -91,8 +91,8 @@ def test_a_summary_counts_only_what_is_free_and_within_limits(solved):
     fast = replace(measured, peaks=(1.5, 1.0, 1.0), duration=0.1)
     none = (Attempt("rrt", reason="none"), None)
     rest = tuple(row for row in solved.rows if row[0].method != "rrt")
-    results = [Result(solved.query, ((rrt, m), *rest)) for m in (measured, slow, fast)]
-    results.append(Result(solved.query, (none, *rest)))
+    results = [MethodResult(solved.query, ((rrt, m), *rest)) for m in (measured, slow, fast)]
+    results.append(MethodResult(solved.query, (none, *rest)))
     summary = summarize(results)[0]
     assert (summary.queries, summary.found, summary.within, summary.good) == (4, 3, 2, 2)
     assert summary.spreads["duration_s"].median == pytest.approx(1.5 * measured.duration)

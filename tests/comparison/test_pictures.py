@@ -9,12 +9,12 @@ from PIL import Image
 from galley.comparison.measures import Collisions, Hit
 from galley.comparison.methods import Attempt
 from galley.comparison.pictures import COLORS, best_view, draw_distributions, draw_query, outlines
-from galley.comparison.summary import Result
+from galley.comparison.summary import MethodResult
 from galley.domain.frames import rotation_z, transform
-from galley.viz.render.view import Boxes
+from galley.viz.render.view import Occluders
 
 X_WB = transform(rotation_z(0.5), [0.4, -0.2, 0.3])
-BOXES = Boxes(np.linalg.inv(X_WB)[None], np.array([[0.3, 0.2, 0.1]]))
+BOXES = Occluders(np.linalg.inv(X_WB)[None], np.array([[0.3, 0.2, 0.1]]))
 
 
 def test_the_view_is_the_one_in_which_the_path_spreads_most():
@@ -61,6 +61,6 @@ def test_methods_without_a_success_leave_room_in_the_distributions(tmp_path, sol
         (Attempt("smooth", reason="none"), None) if a.method == "smooth" else (a, m)
         for a, m in solved.rows
     )
-    draw_distributions(tmp_path / "d.png", [Result(solved.query, rows)] * 3)
+    draw_distributions(tmp_path / "d.png", [MethodResult(solved.query, rows)] * 3)
     assert Image.open(tmp_path / "d.png").size[0] == 1760
     assert shown(tmp_path / "d.png", "smooth") == 0 < shown(tmp_path / "d.png", "shortcut")

@@ -5,7 +5,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from galley.comparison.queries import Query, hand_poses, random_queries, seed_query
+from galley.comparison.queries import ArmQuery, hand_poses, random_queries, seed_query
 from galley.domain.failure import Failure, FailureKind
 from galley.worlds.checker import held_pairs
 from galley.worlds.scene_kernel import SceneKernel
@@ -50,7 +50,7 @@ def test_random_queries_are_the_same_for_the_same_seed(kitchen, robot, drawn):
 
 def test_random_queries_are_free_at_both_ends_by_pybullet(kernel, world, drawn):
     for query in drawn:
-        assert isinstance(query, Query)
+        assert isinstance(query, ArmQuery)
         allowed = held_pairs(kernel.scene, kernel.robot, query.state)
         checker = world.checker(query.state, allowed, margin=0.003)
         q = query.state.q.copy()
@@ -76,5 +76,5 @@ def test_a_scene_whose_furniture_has_no_names_has_queries_too(small_text, tmp_pa
     scene = load_scene(file)
     kernel = SceneKernel(scene, mobile_panda(scene.robot.base))
     for query in islice(random_queries(kernel, 3), 3):
-        assert isinstance(query, Query), str(query)
+        assert isinstance(query, ArmQuery), str(query)
         assert np.array_equal(query.state.q[:3], scene.robot.q[:3])

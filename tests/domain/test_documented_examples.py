@@ -35,8 +35,8 @@ def blocks(page, language):
 @pytest.fixture
 def scene_examples(tmp_path):
     """The scene files of docs/scene.md: the whole one, and those that extend it."""
-    bench, extended, grasps, objects = blocks("scene", "yaml")
-    (tmp_path / "bench.yaml").write_text(bench)
+    context, extended, grasps, objects = blocks("scene", "yaml")
+    (tmp_path / "bench.yaml").write_text(context)
     (tmp_path / "bench2.yaml").write_text(extended)
     (tmp_path / "ball_grasps.yaml").write_text(grasps)
     (tmp_path / "marks.yaml").write_text(f"galley_scene: 1\nextends: bench.yaml\n{objects}")

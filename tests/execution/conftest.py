@@ -13,11 +13,11 @@ from galley.domain.frames import frozen, transform
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.state import Placement, State, carrier, initial_state
 from galley.execution.kinematic import KinematicExecutor, execute_all
-from galley.execution.recovery.going_on import Continuation, UnderWay, go_on
+from galley.execution.recovery.replanning import InterruptedPlan, RecoveryPlan, replan
 from galley.motion.audit import audit
 from galley.motion.effects import after, effects
 from galley.planning import validate_actions
-from galley.skills import SKILLS, Settings, Workbench
+from galley.skills import SKILLS, PlanningContext, Settings
 from galley.tamp.binding import bind
 from galley.tamp.goal import GoalJudge
 from galley.tamp.search import Search, Solution
@@ -37,7 +37,7 @@ class Task:
     domain: Any
     problem: Any
     bindings: Any
-    bench: Workbench
+    context: PlanningContext
     plan: tuple
     motions: tuple
     states: list
@@ -61,7 +61,7 @@ class Task:
         k = self.find(action, phase)
         motion = self.motions[k]
         way = motion.path.resampled(0.02).waypoints
-        model = effects(self.scene, self.bench.robot, motion, self.states[k])
+        model = effects(self.scene, self.context.robot, motion, self.states[k])
         return k, model.at(way[round(share * (len(way) - 1))])
 
     def moved(self, state: State, item: str, X_WI: Any) -> State:
@@ -82,20 +82,20 @@ class Task:
         q[:3] += [x, y, heading]
         return state.with_robot(q)
 
-    def go_on(self, k: int, state: State, recovery: int = 1) -> Continuation | Failure:
+    def replan(self, k: int, state: State, recovery: int = 1) -> RecoveryPlan | Failure:
         """How it goes on from a State seen after motion ``k``."""
         index = self.motions[k].action_index
-        way = UnderWay(self.plan, index, self.facts[index], self.motions[k])
+        way = InterruptedPlan(self.plan, index, self.facts[index], self.motions[k])
         task = (self.domain, self.problem, self.bindings)
-        return go_on(self.bench, *task, SKILLS, way, state, recovery)
+        return replan(self.context, *task, SKILLS, way, state, recovery)
 
-    def carried_out(self, found: Continuation | Failure, executed: bool = False) -> State:
+    def carried_out(self, found: RecoveryPlan | Failure, executed: bool = False) -> State:
         """Follows the motions, looks at them in Drake and asserts that the goal holds at the end.
 
         With ``executed`` the kinematic executor runs them, which takes seconds.
         """
-        assert isinstance(found, Continuation), str(found)
-        robot, state = self.bench.robot, found.start
+        assert isinstance(found, RecoveryPlan), str(found)
+        robot, state = self.context.robot, found.start
         for motion in found.motions:
             where = robot.slice(motion.group)
             assert np.allclose(motion.path.start, state.q[where], atol=1e-9), motion.phase
@@ -103,7 +103,7 @@ class Task:
         verdicts = audit(self.scene, robot, found.motions, found.start)
         assert {motion.record.audit for motion in verdicts} <= {"free"}
         if executed:
-            executor = KinematicExecutor(self.bench.world, found.start)
+            executor = KinematicExecutor(self.context.world, found.start)
             execute_all(executor, found.motions, tuple(m.phase for m in found.motions))
             state = executor.observe()
         task = (self.scene, self.domain, self.problem, self.bindings)
@@ -118,15 +118,15 @@ def planned(scene: Any, world: Any, folder: Any, domain_file: str, problem_file:
     domain = read_domain(folder / domain_file)
     problem = read_problem(folder / problem_file, domain)
     bindings = bind(scene, domain, problem)
-    bench = Workbench(scene, world.robot, world, Settings(seed=0))
+    context = PlanningContext(scene, world.robot, world, Settings(seed=0))
     start = initial_state(scene)
-    found = Search(bench, domain, problem, bindings, SKILLS, start).solve()
+    found = Search(context, domain, problem, bindings, SKILLS, start).solve()
     assert isinstance(found, Solution), str(found)
     motions, states = found.refined.motions, [start]
     for motion in motions:
-        states.append(after(scene, bench.robot, motion, states[-1]))
+        states.append(after(scene, context.robot, motion, states[-1]))
     facts = validate_actions(domain, problem, found.plan).states
-    return Task(scene, domain, problem, bindings, bench, found.plan, motions, states, facts)
+    return Task(scene, domain, problem, bindings, context, found.plan, motions, states, facts)
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from galley.domain.state import State, initial_state
 from galley.motion.effects import after
 from galley.motion.motion import Motion
-from galley.skills import SKILLS, BoundAction, Settings, Workbench
-from galley.skills.solving.finish import finish_all
+from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
+from galley.skills.solving.optimize import optimize_trajectories
 
 SUGAR = (("navigate", "center", "burner"), ("pick", "sugar", "burner", "h1"))
 DRAWER = (("navigate", "center", "drawer"), ("open", "drawer", "h1"))
@@ -35,13 +35,13 @@ class Errand:
 def errand(scene, world, *actions, seed=2):
     """Actions such as ``("pick", "sugar", "burner", "h1")`` as motions, from the scene's start."""
     robot = world.robot
-    bench = Workbench(scene, robot, world, Settings(seed=seed))
+    context = PlanningContext(scene, robot, world, Settings(seed=seed))
     state, motions, names, states = initial_state(scene), [], [], []
     for k, (name, *objects) in enumerate(actions):
         action = BoundAction(k, name, tuple(scene.binding(each) for each in objects))
-        refined = SKILLS[name].refine(bench, action, (), state, bench.rng(k))
+        refined = SKILLS[name].refine(context, action, (), state, context.rng(k))
         assert isinstance(refined, tuple), str(refined)
-        for motion in finish_all(bench, refined, state):
+        for motion in optimize_trajectories(context, refined, state):
             motions.append(motion)
             names.append(f"{action} | {motion.phase}")
             states.append(state)

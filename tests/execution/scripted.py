@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from galley.domain.listener import Listener
 from galley.domain.pddl.formula import Fact
 from galley.execution.executor import Observation
-from galley.execution.loop import Course, Loop
-from galley.execution.recovery.going_on import RESUMED, Continuation
+from galley.execution.monitor import ExecutionMonitor, MotionPlan
+from galley.execution.recovery.replanning import RESUMED, RecoveryPlan
 from galley.motion.effects import outcome
 from galley.motion.thresholds import THRESHOLDS
 from galley.planning import GroundAction
@@ -90,7 +90,7 @@ class Bench:
         self.executor = Scripted(self.scene, self.robot, self.start)
         self.ears = Ears()
         self.finished = []
-        self.loop = Loop(
+        self.loop = ExecutionMonitor(
             self.executor,
             self.scene,
             self.robot,
@@ -102,7 +102,7 @@ class Bench:
         )
 
     def run(self, start=None):
-        return self.loop.run(Course(PLAN, self.motions, start or self.start, FACTS))
+        return self.loop.run(MotionPlan(PLAN, self.motions, start or self.start, FACTS))
 
     def _finish(self, motions, state):
         self.finished.append((motions, state))
@@ -116,4 +116,4 @@ class Bench:
         rest = tuple(m for m in self.motions if m.action_index >= under_way.index)
         rest = tuple(replace(m, action_index=m.action_index - under_way.index) for m in rest)
         left = PLAN[under_way.index :]
-        return Continuation(left, rest, state, None, FACTS[under_way.index :], RESUMED)
+        return RecoveryPlan(left, rest, state, None, FACTS[under_way.index :], RESUMED)

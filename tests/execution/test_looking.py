@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 from galley.domain.frames import frozen, inverse, transform
 from galley.domain.scene.model import HAND, WORLD
 from galley.domain.state import Placement, State
-from galley.execution.loop import LOOKS, look_well
+from galley.execution.monitor import LOOKS, average_observations
 
 X_TRUE = transform(Rotation.from_euler("z", 0.4).as_matrix(), (0.3, -0.2, 0.9))
 TRUE = State(
@@ -44,7 +44,7 @@ def test_the_mean_of_several_looks_errs_less_than_one(seed):
     """Within 4 sigma / sqrt(n) of the truth in every number, and over many runs by sigma^2 / n."""
     rng, position, angle = np.random.default_rng(seed), 0.003, 0.05
     eyes = Eyes(noisy(rng, position, angle) for _ in range(LOOKS))
-    seen = look_well(eyes)
+    seen = average_observations(eyes)
     assert eyes.looks == LOOKS
     bound = 4.0 / np.sqrt(LOOKS)
     X = seen.items[0].X_PI
@@ -61,7 +61,7 @@ def test_over_many_runs_the_spread_is_that_of_a_mean():
     rng, sigma, runs = np.random.default_rng(7), 0.003, 200
     offs = []
     for _ in range(runs):
-        seen = look_well(Eyes(noisy(rng, sigma, 0.0) for _ in range(LOOKS)))
+        seen = average_observations(Eyes(noisy(rng, sigma, 0.0) for _ in range(LOOKS)))
         offs.append(seen.items[0].X_PI[:3, 3] - X_TRUE[:3, 3])
     spread = np.std(np.concatenate(offs))
     assert spread == pytest.approx(sigma / np.sqrt(LOOKS), rel=0.1)
@@ -69,10 +69,10 @@ def test_over_many_runs_the_spread_is_that_of_a_mean():
 
 def test_two_looks_that_are_alike_are_enough():
     eyes = Eyes([TRUE])
-    assert look_well(eyes) is TRUE
+    assert average_observations(eyes) is TRUE
     assert eyes.looks == 2
     eyes = Eyes([TRUE])
-    assert look_well(eyes, TRUE) is TRUE
+    assert average_observations(eyes, TRUE) is TRUE
     assert eyes.looks == 1, "the look that was had already counts"
 
 
@@ -85,7 +85,7 @@ def test_looks_that_differ_in_a_joint_or_a_parent_are_not_alike():
         TRUE.with_item(1, Placement(WORLD, TRUE.items[1].X_PI)),
     ):
         eyes = Eyes([TRUE, other])
-        look_well(eyes)
+        average_observations(eyes)
         assert eyes.looks == LOOKS
 
 
@@ -98,7 +98,7 @@ def test_rotations_are_averaged_where_angles_jump(yaw):
         R = Rotation.from_euler("z", yaw + angle).as_matrix() @ X_TRUE[:3, :3]
         placement = Placement(WORLD, frozen(transform(R, X_TRUE[:3, 3])))
         states.append(TRUE.with_item(0, placement))
-    X = look_well(Eyes(states)).items[0].X_PI
+    X = average_observations(Eyes(states)).items[0].X_PI
     expected = Rotation.from_euler("z", yaw).as_matrix() @ X_TRUE[:3, :3]
     np.testing.assert_allclose(X[:3, :3], expected, atol=1e-9)
     np.testing.assert_allclose(X @ inverse(X), np.eye(4), atol=1e-12)
@@ -110,13 +110,13 @@ def test_the_mean_of_rotations_is_the_nearest_to_all_of_them():
     rng = np.random.default_rng(1)
     turns = Rotation.from_rotvec(rng.normal(0.0, 0.3, (LOOKS, 3))) * Rotation.random(rng=rng)
     states = [TRUE.with_item(0, Placement(WORLD, frozen(transform(R)))) for R in turns.as_matrix()]
-    X = look_well(Eyes(states)).items[0].X_PI
+    X = average_observations(Eyes(states)).items[0].X_PI
     np.testing.assert_allclose(X[:3, :3], turns.mean().as_matrix(), atol=1e-9)
 
 
 def test_an_item_that_changes_hands_while_it_is_looked_at_is_where_it_was_seen_last():
     inside = Placement(HAND, frozen(transform(None, (0.0, 0.0, 0.12))))
     eyes = Eyes([TRUE.with_item(0, inside)] * 1 + [TRUE] * (LOOKS - 1))
-    seen = look_well(eyes)
+    seen = average_observations(eyes)
     assert seen.held is None
     np.testing.assert_allclose(seen.items[0].X_PI, X_TRUE, atol=1e-12)

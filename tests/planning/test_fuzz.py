@@ -10,7 +10,7 @@ from galley.domain.errors import BadInput
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.reader import read_task
 from galley.domain.shipped import KITCHEN
-from galley.planning import LimitReached, Limits, ground, plans, search, validate_actions
+from galley.planning import LimitReached, SearchLimits, ground, plans, search, validate_actions
 from galley.planning.searches.methods import METHODS
 from galley.tests.effort import quick_first
 from galley.tests.planning.random_tasks import make
@@ -79,7 +79,7 @@ def test_mutated_tasks_are_planned_for_or_refused(seed, tmp_path):
         (tmp_path / "d").write_text(domain)
         (tmp_path / "p").write_text(problem)
         try:
-            task = ground(*read_task(tmp_path / "d", tmp_path / "p"), Limits(seconds=5))
+            task = ground(*read_task(tmp_path / "d", tmp_path / "p"), SearchLimits(seconds=5))
         except (BadInput, LimitReached):
             continue
         planned += 1
@@ -89,7 +89,7 @@ def test_mutated_tasks_are_planned_for_or_refused(seed, tmp_path):
 
 def check(task):
     """All searches agree, as far as they come to an answer."""
-    limits = Limits(nodes=500, seconds=5)
+    limits = SearchLimits(nodes=500, seconds=5)
     found = {method: search(task, method, limits) for method in METHODS}
     for each in found.values():
         if isinstance(each, Failure):
@@ -126,7 +126,7 @@ def test_too_many_combinations_end_at_a_limit(parameters, pddl):
         f"(define (problem x) (:domain d) (:objects {names}) (:init {facts}) (:goal (r)))",
     )
     with pytest.raises(LimitReached, match="grounding stopped at the time limit") as caught:
-        ground(domain, problem, Limits(seconds=0.5))
+        ground(domain, problem, SearchLimits(seconds=0.5))
     assert caught.value.failure.kind is FailureKind.BUDGET
 
 
@@ -145,7 +145,7 @@ def test_a_goal_with_too_many_instances_ends_at_a_limit(goal, pddl):
         f"(define (problem x) (:domain d) (:objects {names}) (:init) (:goal {goal}))",
     )
     with pytest.raises(LimitReached, match="time limit"):
-        ground(domain, problem, Limits(seconds=0.5))
+        ground(domain, problem, SearchLimits(seconds=0.5))
 
 
 def test_static_facts_of_a_quantified_goal_take_no_bits(pddl):

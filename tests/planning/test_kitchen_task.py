@@ -9,7 +9,7 @@ from galley.domain.failure import FailureKind
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.shipped import KITCHEN
-from galley.planning import GroundAction, Limits, ground, read_plan, search, validate_actions
+from galley.planning import GroundAction, SearchLimits, ground, read_plan, search, validate_actions
 from galley.planning.searches.breadth_first import breadth_first
 from galley.tests.planning.reference import facts_of
 
@@ -32,7 +32,7 @@ def solve(domain, tmp_path):
             text = text.replace(old, new)
         (tmp_path / "p.pddl").write_text(text)
         task = ground(domain, read_problem(tmp_path / "p.pddl", domain))
-        return by(task, limits=Limits(**options))
+        return by(task, limits=SearchLimits(**options))
 
     return run
 

@@ -15,7 +15,7 @@ from galley.motion.audit import audit
 from galley.motion.effects import after
 from galley.planning import ground, replay, search
 from galley.robots.panda.mobile import hand_pose
-from galley.skills import SKILLS, BoundAction, Settings, Workbench
+from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 
 JOINT = "indigo_drawer_top_joint"
 PLAN = (
@@ -44,8 +44,8 @@ def start(scene):
 
 
 @pytest.fixture(scope="module")
-def bench(scene, shared_world):
-    return Workbench(scene, shared_world.robot, shared_world, Settings(seed=1))
+def context(scene, shared_world):
+    return PlanningContext(scene, shared_world.robot, shared_world, Settings(seed=1))
 
 
 def bound(scene, index, name, *objects):
@@ -63,21 +63,21 @@ class Ran:
 
 
 @pytest.fixture(scope="module")
-def runs(scene, start, bench):
+def runs(scene, start, context):
     """The whole plan, nothing but ``navigate`` at its beginning between the steps."""
     state, found = start, []
     plan = tuple(bound(scene, k, *words) for k, words in enumerate(PLAN))
     for k, action in enumerate(plan):
         for attempt in range(4):
             motions = SKILLS[action.name].refine(
-                bench, action, plan[k + 1 :], state, bench.rng(k, attempt)
+                context, action, plan[k + 1 :], state, context.rng(k, attempt)
             )
             if not isinstance(motions, Failure):
                 break
         assert not isinstance(motions, Failure), str(motions)
         end = state
         for motion in motions:
-            end = after(scene, bench.robot, motion, end)
+            end = after(scene, context.robot, motion, end)
         found.append(Ran(action, motions, state, end))
         state = end
     return found
@@ -145,42 +145,42 @@ def test_every_base_pose_is_near_the_furniture_that_is_worked_on(scene, runs, ro
         assert scene.stance("drawer").contains(run.after.q[robot.slice("base")]), str(run.action)
 
 
-def test_nothing_moves_to_open_what_is_open_and_to_close_what_is_closed(scene, bench, runs):
+def test_nothing_moves_to_open_what_is_open_and_to_close_what_is_closed(scene, context, runs):
     rng = np.random.default_rng(0)
     for name, state in (("open", runs[1].after), ("close", runs[-1].after)):
         action = bound(scene, 0, name, "drawer", "h1")
-        assert SKILLS[name].refine(bench, action, (), state, rng) == ()
+        assert SKILLS[name].refine(context, action, (), state, rng) == ()
 
 
-def test_navigate_stays_where_the_next_thing_is_in_reach(scene, bench, runs):
+def test_navigate_stays_where_the_next_thing_is_in_reach(scene, context, runs):
     """Opened, the base near the drawer: the counter has the same stances."""
     rng = np.random.default_rng(0)
     there = bound(scene, 0, "navigate", "drawer", "left_counter")
-    assert SKILLS["navigate"].refine(bench, there, (), runs[1].after, rng) == ()
+    assert SKILLS["navigate"].refine(context, there, (), runs[1].after, rng) == ()
     away = bound(scene, 0, "navigate", "drawer", "countertop")
-    assert SKILLS["navigate"].refine(bench, away, (), runs[1].after, rng)[-1].group == "base"
+    assert SKILLS["navigate"].refine(context, away, (), runs[1].after, rng)[-1].group == "base"
 
 
-def test_stow_into_an_open_drawer_needs_no_place_to_put_the_thing_meanwhile(scene, bench, runs):
+def test_stow_into_an_open_drawer_needs_no_place_to_put_the_thing_meanwhile(scene, context, runs):
     held = runs[4].after  # picked up, the drawer is open
     stow = bound(scene, 0, "stow", "spam", "drawer", "h1")
-    found = SKILLS["stow"].refine(bench, stow, (), held, np.random.default_rng(3))
+    found = SKILLS["stow"].refine(context, stow, (), held, np.random.default_rng(3))
     assert not isinstance(found, Failure), str(found)
     steps = {motion.phase.split(":")[0] for motion in found if ":" in motion.phase}
     assert steps == {"put in", "close drawer"}
 
 
-def test_cooking_moves_nothing_and_needs_the_item_in_its_place(scene, bench, start, runs):
+def test_cooking_moves_nothing_and_needs_the_item_in_its_place(scene, context, start, runs):
     cook = bound(scene, 0, "cook", "sugar", "burner")
     rng = np.random.default_rng(0)
     q = start.q.copy()
     q[:3] = [0.9, 0.4, 0.0]
-    assert SKILLS["cook"].refine(bench, cook, (), start.with_robot(q), rng) == ()
-    far = SKILLS["cook"].refine(bench, cook, (), start, rng)
+    assert SKILLS["cook"].refine(context, cook, (), start.with_robot(q), rng) == ()
+    far = SKILLS["cook"].refine(context, cook, (), start, rng)
     assert far.kind is FailureKind.CONTRADICTION
     assert far.certificate["fact"] == "(near burner)"
     cook = bound(scene, 0, "cook", "spam", "burner")
-    elsewhere = SKILLS["cook"].refine(bench, cook, (), start, rng)
+    elsewhere = SKILLS["cook"].refine(context, cook, (), start, rng)
     assert elsewhere.certificate["fact"] == "(on spam burner)"
     assert elsewhere.objects == ("spam", "burner")
 

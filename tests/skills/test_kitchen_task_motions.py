@@ -195,16 +195,19 @@ def test_at_the_end_both_items_are_where_the_goal_wants_them(kitchen, default_ru
 
 def test_the_same_seed_refines_to_the_same_motions_bit_for_bit(kitchen, robot, default_run):
     """The first three actions once more, in a world of their own."""
-    from galley.skills import SKILLS, Settings, Workbench
+    from galley.skills import SKILLS, PlanningContext, Settings
     from galley.tests.refining import refine
 
     plan = default_run.plan[:2]
     with PyBulletWorld(kitchen, robot) as world:
-        bench = Workbench(kitchen, robot, world, Settings(seed=2))
-        first = refine(bench, plan, default_run.start, SKILLS)
-        again = refine(bench, plan, default_run.start, SKILLS)
+        context = PlanningContext(kitchen, robot, world, Settings(seed=2))
+        first = refine(context, plan, default_run.start, SKILLS)
+        again = refine(context, plan, default_run.start, SKILLS)
         other = refine(
-            Workbench(kitchen, robot, world, Settings(seed=3)), plan, default_run.start, SKILLS
+            PlanningContext(kitchen, robot, world, Settings(seed=3)),
+            plan,
+            default_run.start,
+            SKILLS,
         )
     assert len(first.motions) == len(again.motions)
     for a, b in zip(first.motions, again.motions, strict=True):

@@ -9,15 +9,15 @@ from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state
 from galley.motion.effects import after
 from galley.robots.panda.mobile import hand_pose
-from galley.skills import SKILLS, BoundAction, Settings, Workbench
+from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 
 SPAM = "potted_meat_can"
 JOINT = "indigo_drawer_top_joint"
 
 
 @pytest.fixture(scope="module")
-def bench(kitchen, shared_world):
-    return Workbench(kitchen, shared_world.robot, shared_world, Settings(seed=1))
+def context(kitchen, shared_world):
+    return PlanningContext(kitchen, shared_world.robot, shared_world, Settings(seed=1))
 
 
 @pytest.fixture
@@ -58,20 +58,20 @@ FALLEN = transform(rotation_about(np.array([1.0, 0.0, 0.0]), np.pi / 2), (0.0, 1
     ],
 )
 def test_a_stow_goes_on_where_its_item_is_on_the_way(
-    kitchen, bench, bound, X, parent, opening, goes_on
+    kitchen, context, bound, X, parent, opening, goes_on
 ):
     state = with_spam(kitchen, X, parent, opening)
-    assert SKILLS["stow"].resumes(bench, bound("stow", "spam", "drawer", "h1"), state) is goes_on
+    assert SKILLS["stow"].resumes(context, bound("stow", "spam", "drawer", "h1"), state) is goes_on
 
 
-def test_a_stow_does_not_go_on_with_something_else_in_the_hand(kitchen, bench, bound):
+def test_a_stow_does_not_go_on_with_something_else_in_the_hand(kitchen, context, bound):
     state = with_spam(kitchen, IN_DRAWER, "indigo_drawer_top", 0.2)
     held = Placement(HAND, frozen(HELD))
     state = state.with_item(kitchen.item_index["sugar_box"], held)
-    assert not SKILLS["stow"].resumes(bench, bound("stow", "spam", "drawer", "h1"), state)
+    assert not SKILLS["stow"].resumes(context, bound("stow", "spam", "drawer", "h1"), state)
 
 
-def test_what_is_done_already_takes_no_motions(kitchen, bench, bound):
+def test_what_is_done_already_takes_no_motions(kitchen, context, bound):
     rng = np.random.default_rng(0)
     shut = with_spam(kitchen, IN_DRAWER, "indigo_drawer_top", 0.002)
     held = with_spam(kitchen, HELD, HAND)
@@ -86,11 +86,11 @@ def test_what_is_done_already_takes_no_motions(kitchen, bench, bound):
         ("close", ("drawer", "h1"), shut),
     ):
         action = bound(name, *objects)
-        assert SKILLS[name].resumes(bench, action, state), name
-        assert SKILLS[name].refine(bench, action, (), state, rng) == (), name
+        assert SKILLS[name].resumes(context, action, state), name
+        assert SKILLS[name].refine(context, action, (), state, rng) == (), name
 
 
-def test_what_was_not_begun_is_not_gone_on_with(kitchen, bench, bound):
+def test_what_was_not_begun_is_not_gone_on_with(kitchen, context, bound):
     start = initial_state(kitchen)
     held = with_spam(kitchen, HELD, HAND)
     for name, objects, state in (
@@ -102,16 +102,16 @@ def test_what_was_not_begun_is_not_gone_on_with(kitchen, bench, bound):
         ("close", ("drawer", "h1"), held),
         ("cook", ("spam", "burner"), start),
     ):
-        assert not SKILLS[name].resumes(bench, bound(name, *objects), state), name
+        assert not SKILLS[name].resumes(context, bound(name, *objects), state), name
 
 
-def test_a_stuck_drawer_may_be_made_do_with_once_it_was_pulled_again(kitchen, bench, bound):
+def test_a_stuck_drawer_may_be_made_do_with_once_it_was_pulled_again(kitchen, context, bound):
     half = with_spam(kitchen, ON_LEFT_COUNTER, opening=0.2)
     stow, opens = bound("stow", "spam", "drawer", "h1"), bound("open", "drawer", "h1")
     pulls: dict[int, set[bool]] = {}
     opened: dict[int, set[bool]] = {}
     for recovery in (0, 1, 2):
-        again = bench.anew(recovery)
+        again = context.anew(recovery)
         for seed in range(6):
             rng = np.random.default_rng(seed)
             motions = SKILLS["stow"].refine(again, stow, (), half, rng)
@@ -119,7 +119,7 @@ def test_a_stuck_drawer_may_be_made_do_with_once_it_was_pulled_again(kitchen, be
             pulls.setdefault(recovery, set()).add(pulled)
             end = half
             for motion in motions:
-                end = after(kitchen, bench.robot, motion, end)
+                end = after(kitchen, context.robot, motion, end)
             drawer = kitchen.region("indigo_drawer_top_inside")
             assert inside(kitchen, end, SPAM, drawer, JOINT, np.eye(4)).holds
             moved = SKILLS["open"].refine(again, opens, (), half, rng) != ()
@@ -127,11 +127,11 @@ def test_a_stuck_drawer_may_be_made_do_with_once_it_was_pulled_again(kitchen, be
     assert pulls == opened == {0: {True}, 1: {True}, 2: {True, False}}
 
 
-def test_a_drawer_that_opened_half_way_is_pulled_on(kitchen, bench, bound):
+def test_a_drawer_that_opened_half_way_is_pulled_on(kitchen, context, bound):
     half = with_spam(kitchen, ON_RIGHT_COUNTER, opening=0.15)
     action = bound("open", "drawer", "h1")
-    assert SKILLS["open"].resumes(bench, action, half)
-    motions = SKILLS["open"].refine(bench, action, (), half, np.random.default_rng(1))
+    assert SKILLS["open"].resumes(context, action, half)
+    motions = SKILLS["open"].refine(context, action, (), half, np.random.default_rng(1))
     pull = next(motion for motion in motions if motion.phase == "pull")
     spec = kitchen.robot.base
     q = half.q.copy()
@@ -139,7 +139,7 @@ def test_a_drawer_that_opened_half_way_is_pulled_on(kitchen, bench, bound):
     for motion in motions:
         if motion is pull:
             for arm in (motion.path.start, motion.path.end):
-                q[bench.robot.slice("arm")] = arm
+                q[context.robot.slice("arm")] = arm
                 ends.append(hand_pose(q, spec)[0, 3])
-        q[bench.robot.slice(motion.group)] = motion.path.end
+        q[context.robot.slice(motion.group)] = motion.path.end
     assert ends[1] - ends[0] == pytest.approx(0.15, abs=1e-6)

@@ -15,10 +15,10 @@ from galley.domain.state import Placement, initial_state
 from galley.motion.audit import audit
 from galley.motion.effects import after, effects
 from galley.motion.motion import FREE
-from galley.planning import Limits, ground, replay, search, validate_actions
+from galley.planning import SearchLimits, ground, replay, search, validate_actions
 from galley.robots.panda.mobile import hand_pose
 from galley.robots.panda.models import mobile_panda
-from galley.skills import SKILLS, BoundAction, Settings, Skill, Workbench, skill_set
+from galley.skills import SKILLS, BoundAction, PlanningContext, Settings, Skill, skill_set
 from galley.skills.own import load_skills
 from galley.tamp.binding import bind, bind_plan, check_init, check_skills
 from galley.tests.refining import refine
@@ -34,7 +34,7 @@ from galley.skills import Skill
 class Wave(Skill):
     parameters = ("hand",)
 
-    def refine(self, bench, action, upcoming, state, rng):
+    def refine(self, context, action, upcoming, state, rng):
         return ()
 
 """
@@ -157,11 +157,11 @@ def wiped(scene, world):
     state = initial_state(scene)
     check_init(scene, state, domain, problem, bindings)
     task = ground(domain, problem)
-    plan = search(task, "bfs", Limits())
+    plan = search(task, "bfs", SearchLimits())
     assert validate_actions(domain, problem, plan.actions).valid
     assert replay(domain, problem, plan.actions).status == "agrees"
-    bench = Workbench(scene, world.robot, world, Settings(seed=1, optimize="none"))
-    found = refine(bench, bind_plan(plan.actions, bindings), state, skills)
+    context = PlanningContext(scene, world.robot, world, Settings(seed=1, optimize="none"))
+    found = refine(context, bind_plan(plan.actions, bindings), state, skills)
     assert not isinstance(found, Failure), str(found)
     steps, at = [], state
     for motion in found.motions:
@@ -239,8 +239,8 @@ def test_what_stands_on_the_patch_is_named_and_not_wiped_away(scene, world, wipe
     height = scene.item("sugar_box").size[2] / 2
     put = Placement("world", transform(None, (0.1, -0.6, 0.93 + height)))
     state = held.with_item(scene.item_index["sugar_box"], put)
-    bench = Workbench(scene, world.robot, world)
-    failure = skill.refine(bench, action, (), state, np.random.default_rng(0))
+    context = PlanningContext(scene, world.robot, world)
+    failure = skill.refine(context, action, (), state, np.random.default_rng(0))
     assert failure.kind is FailureKind.BLOCKED
     assert failure.objects == ("sugar_box",)
     assert "sugar_box" in str(failure)
@@ -248,7 +248,7 @@ def test_what_stands_on_the_patch_is_named_and_not_wiped_away(scene, world, wipe
 
 
 def test_what_has_no_surface_is_refused_before_anything_moves(scene, world):
-    bench, start = Workbench(scene, world.robot, world), initial_state(scene)
+    context, start = PlanningContext(scene, world.robot, world), initial_state(scene)
     for where, refused in (("center", True), ("drawer", True), ("patch", False)):
         skill, action = wipe(scene, where)
-        assert (skill.impossible(bench, action, start) is not None) == refused
+        assert (skill.impossible(context, action, start) is not None) == refused

@@ -10,7 +10,7 @@ from galley.domain.pddl.formula import Fact
 from galley.domain.scene.model import Binding
 from galley.skills import BoundAction, Settings
 from galley.tamp import refine as module
-from galley.tamp.feedback.lessons import Lesson
+from galley.tamp.feedback.constraints import LearnedConstraint
 from galley.tamp.refine import Learned, Refinement
 from galley.tests.refining import refine
 
@@ -27,7 +27,7 @@ class Step:
 
 @dataclass
 class Bench:
-    """Stands for a Workbench: the settings, and which streams were asked for."""
+    """Stands for a PlanningContext: the settings, and which streams were asked for."""
 
     settings: Settings
     streams: list = field(default_factory=list)
@@ -49,17 +49,17 @@ class Scripted:
     certified: Failure | None = None
     asked: int = 0
 
-    def impossible(self, bench, action, state):
+    def impossible(self, context, action, state):
         return self.certified
 
-    def refine(self, bench, action, upcoming, state, rng):
+    def refine(self, context, action, upcoming, state, rng):
         self.calls.append((self.name, state, tuple(a.name for a in upcoming)))
         self.asked += 1
         if self.asked <= len(self.script) and self.script[self.asked - 1]:
             return FAILS
         return (Step(f"{self.name}{self.asked}"),)
 
-    def first_contacts(self, bench, action, state, rng):
+    def first_contacts(self, context, action, state, rng):
         return iter(())
 
 
@@ -84,8 +84,8 @@ def order(calls):
 
 
 def test_all_goes_well():
-    bench, plan, skills, calls = scripted(a=[], b=[], c=[])
-    found = refine(bench, plan, "", skills)
+    context, plan, skills, calls = scripted(a=[], b=[], c=[])
+    found = refine(context, plan, "", skills)
     assert [step.text for step in found.motions] == ["a1", "b1", "c1"]
     assert found.states == ("", "a1", "a1 b1", "a1 b1 c1")
     assert found.attempts == 3
@@ -93,16 +93,16 @@ def test_all_goes_well():
 
 
 def test_an_action_is_tried_again_before_the_one_before_it():
-    bench, plan, skills, calls = scripted(attempts=3, a=[], b=[True, True])
-    found = refine(bench, plan, "", skills)
+    context, plan, skills, calls = scripted(attempts=3, a=[], b=[True, True])
+    found = refine(context, plan, "", skills)
     assert order(calls) == "abbb"
     assert [step.text for step in found.motions] == ["a1", "b3"]
     assert found.attempts == 4
 
 
 def test_after_all_tries_the_choice_before_is_made_anew():
-    bench, plan, skills, calls = scripted(attempts=2, a=[], b=[], c=[True, True, True])
-    found = refine(bench, plan, "", skills)
+    context, plan, skills, calls = scripted(attempts=2, a=[], b=[], c=[True, True, True])
+    found = refine(context, plan, "", skills)
     # c fails twice after b1, once after b2, then works.
     assert order(calls) == "abccbcc"
     assert [state for name, state, _ in calls if name == "c"] == ["a1 b1"] * 2 + ["a1 b2"] * 2
@@ -112,84 +112,84 @@ def test_after_all_tries_the_choice_before_is_made_anew():
 
 def test_it_goes_back_as_far_as_it_must():
     # Two tries of each: c fails four times, so b is through and a is made anew; b may try again.
-    bench, plan, skills, calls = scripted(attempts=2, a=[], b=[], c=[True] * 4)
-    found = refine(bench, plan, "", skills)
+    context, plan, skills, calls = scripted(attempts=2, a=[], b=[], c=[True] * 4)
+    found = refine(context, plan, "", skills)
     assert order(calls) == "abccbcc" + "abc"
     assert found.motions == (Step("a2"), Step("b3"), Step("c5"))
 
 
 def test_it_gives_up_when_the_first_action_is_through():
-    bench, plan, skills, calls = scripted(attempts=2, a=[], b=[True] * 100)
-    failed = refine(bench, plan, "", skills)
+    context, plan, skills, calls = scripted(attempts=2, a=[], b=[True] * 100)
+    failed = refine(context, plan, "", skills)
     assert order(calls) == "abbabb"
     assert failed.kind is FailureKind.BUDGET
     assert str(failed) == "b thing: no luck"
 
 
 def test_the_failure_told_is_the_one_that_came_furthest():
-    bench, plan, skills, _ = scripted(attempts=2, a=[False, True], b=[False], c=[True] * 9)
+    context, plan, skills, _ = scripted(attempts=2, a=[False, True], b=[False], c=[True] * 9)
     # a works, b works, c fails twice, b works, c fails twice; then a fails: c's failure is told.
-    assert refine(bench, plan, "", skills).step == ("c thing",)
+    assert refine(context, plan, "", skills).step == ("c thing",)
 
 
 def test_no_stream_is_used_twice():
-    bench, plan, skills, calls = scripted(attempts=3, a=[], b=[False, True], c=[True] * 11)
-    refine(bench, plan, "", skills)
-    assert len(bench.streams) == len(calls) > 12
-    assert len(set(bench.streams)) == len(bench.streams)
-    for index, (_, attempt) in enumerate(bench.streams):
-        earlier = [key for key in bench.streams[:index] if key[0] == bench.streams[index][0]]
+    context, plan, skills, calls = scripted(attempts=3, a=[], b=[False, True], c=[True] * 11)
+    refine(context, plan, "", skills)
+    assert len(context.streams) == len(calls) > 12
+    assert len(set(context.streams)) == len(context.streams)
+    for index, (_, attempt) in enumerate(context.streams):
+        earlier = [key for key in context.streams[:index] if key[0] == context.streams[index][0]]
         assert attempt == len(earlier), "an action's streams count up"
 
 
 def test_the_budget_ends_a_long_search():
     names = "abcdefgh"
     scripts = {name: [] for name in names[:-1]} | {"h": [True] * 10_000}
-    bench, plan, skills, calls = scripted(attempts=10, **scripts)
-    failed = refine(bench, plan, "", skills)
+    context, plan, skills, calls = scripted(attempts=10, **scripts)
+    failed = refine(context, plan, "", skills)
     assert failed.kind is FailureKind.BUDGET
     assert len(calls) == len(plan) + module.REFINEMENTS
 
 
 def test_a_long_plan_is_no_long_search():
     scripts = {f"a{k}": [] for k in range(2 * module.REFINEMENTS)}
-    bench, plan, skills, _ = scripted(**scripts)
-    found = refine(bench, plan, "", skills)
+    context, plan, skills, _ = scripted(**scripts)
+    found = refine(context, plan, "", skills)
     assert found.attempts == len(plan)
 
 
 def test_an_empty_plan():
-    bench, plan, skills, _ = scripted()
-    found = refine(bench, plan, "start", skills)
+    context, plan, skills, _ = scripted()
+    found = refine(context, plan, "start", skills)
     assert (found.motions, found.states, found.attempts) == ((), ("start",), 0)
 
 
 def test_a_certified_refusal_returns_at_once():
-    bench, plan, skills, calls = scripted(a=[], b=[])
+    context, plan, skills, calls = scripted(a=[], b=[])
     proof = {"kind": "sizes", "item_m": [1, 2, 3]}
     skills["b"].certified = Failure(FailureKind.DOES_NOT_FIT, "too big", certificate=proof)
-    failed = refine(bench, plan, "", skills)
+    failed = refine(context, plan, "", skills)
     assert calls == []
-    assert bench.streams == []
+    assert context.streams == []
     assert failed.kind is FailureKind.DOES_NOT_FIT
     assert failed.step == ("b thing",)
     assert failed.certificate == proof
 
 
 def test_an_unknown_action_names_the_known_skills():
-    bench, plan, skills, calls = scripted(walk=[], grab=[])
+    context, plan, skills, calls = scripted(walk=[], grab=[])
     del skills["grab"]
     skills["turn"] = skills["walk"]
-    failed = refine(bench, plan, "", skills)
+    failed = refine(context, plan, "", skills)
     assert failed.kind is FailureKind.BAD_INPUT
     assert failed.message == "no skill carries out the action 'grab'; there are turn, walk"
     assert calls == []
 
 
 def test_progress_is_told():
-    bench, plan, skills, _ = scripted(a=[], b=[True])
+    context, plan, skills, _ = scripted(a=[], b=[True])
     heard = []
-    refine(bench, plan, "", skills, lambda action, event: heard.append((action.name, event)))
+    refine(context, plan, "", skills, lambda action, event: heard.append((action.name, event)))
     assert heard == [
         ("a", "start"),
         ("a", "done"),
@@ -204,13 +204,13 @@ def test_progress_is_told():
 
 
 def learned(*names):
-    return tuple(Lesson(Fact(name, ()), FAILS) for name in names)
+    return tuple(LearnedConstraint(Fact(name, ()), FAILS) for name in names)
 
 
 def uninterrupted(**kwargs):
-    bench, plan, skills, calls = scripted(**kwargs)
-    refinement = Refinement(bench, plan, skills, START)
-    return refinement.advance(refinement.budget), calls, bench.streams
+    context, plan, skills, calls = scripted(**kwargs)
+    refinement = Refinement(context, plan, skills, START)
+    return refinement.advance(refinement.budget), calls, context.streams
 
 
 HARD = {
@@ -228,8 +228,8 @@ HARD = {
 @pytest.mark.parametrize("scripts", HARD.values(), ids=HARD)
 def test_turns_of_any_size_come_to_what_one_run_comes_to(turn, scripts):
     whole, calls, streams = uninterrupted(**scripts)
-    bench, plan, skills, ours = scripted(**scripts)
-    refinement = Refinement(bench, plan, skills, START)
+    context, plan, skills, ours = scripted(**scripts)
+    refinement = Refinement(context, plan, skills, START)
     found = None
     while found is None:
         before = len(ours)
@@ -237,33 +237,33 @@ def test_turns_of_any_size_come_to_what_one_run_comes_to(turn, scripts):
         assert len(ours) - before <= turn
         assert found is not None or len(ours) - before == turn, "a turn is used in full"
     assert ours == calls
-    assert bench.streams == streams
+    assert context.streams == streams
     assert found == whole
 
 
 def test_plans_refined_in_turns_do_not_touch_each_others_streams():
     def alone(name):
-        bench, plan, skills, _ = scripted(a=[], **{name: [True, True, True]})
-        return bench, Refinement(bench, plan, skills, START)
+        context, plan, skills, _ = scripted(a=[], **{name: [True, True, True]})
+        return context, Refinement(context, plan, skills, START)
 
-    bench, single = alone("b")
+    context, single = alone("b")
     whole = single.advance(99)
     shared, first = alone("b")
     _, second = alone("c")
-    second.bench = shared
+    second.context = shared
     mine, found = [], None
     while found is None:
         second.advance(2)
         before = len(shared.streams)
         found = first.advance(1)
         mine += shared.streams[before:]
-    assert mine == bench.streams
+    assert mine == context.streams
     assert found == whole
 
 
 def test_the_budget_is_kept_to_the_last_refinement_in_turns_too():
-    bench, plan, skills, calls = scripted(attempts=10, a=[], b=[], c=[], d=[True] * 10_000)
-    refinement = Refinement(bench, plan, skills, START)
+    context, plan, skills, calls = scripted(attempts=10, a=[], b=[], c=[], d=[True] * 10_000)
+    refinement = Refinement(context, plan, skills, START)
     while (found := refinement.advance(7)) is None:
         assert len(calls) <= refinement.budget
     assert len(calls) == refinement.attempts == refinement.budget == len(plan) + module.REFINEMENTS
@@ -271,14 +271,14 @@ def test_the_budget_is_kept_to_the_last_refinement_in_turns_too():
 
 
 def test_the_adviser_sends_it_back_over_actions_that_went_well():
-    bench, plan, skills, calls = scripted(a=[], b=[], c=[], d=[True])
+    context, plan, skills, calls = scripted(a=[], b=[], c=[], d=[True])
     asked = []
 
     def back_to_b(refinement, failure):
         asked.append((refinement.at, list(refinement.states), str(failure)))
         return 1
 
-    found = Refinement(bench, plan, skills, START, adviser=back_to_b).advance(99)
+    found = Refinement(context, plan, skills, START, adviser=back_to_b).advance(99)
     assert order(calls) == "abcd" + "bcd"
     assert asked == [(3, ["", "a1", "a1 b1", "a1 b1 c1"], "d thing: no luck")]
     assert [step.text for step in found.motions] == ["a1", "b2", "c2", "d2"]
@@ -286,17 +286,17 @@ def test_the_adviser_sends_it_back_over_actions_that_went_well():
 
 
 def test_an_adviser_that_always_sends_it_back_can_not_keep_it_for_ever():
-    bench, plan, skills, calls = scripted(attempts=3, a=[], b=[], c=[True] * 1000)
-    refinement = Refinement(bench, plan, skills, START, adviser=lambda refinement, failure: 1)
+    context, plan, skills, calls = scripted(attempts=3, a=[], b=[], c=[True] * 1000)
+    refinement = Refinement(context, plan, skills, START, adviser=lambda refinement, failure: 1)
     assert refinement.advance(10_000).kind is FailureKind.BUDGET
     # Three tries of b for each of a.
     assert order(calls) == "abcbcbc" * 3
 
 
 def test_lessons_end_the_plan():
-    bench, plan, skills, calls = scripted(a=[], b=[True] * 9, c=[])
+    context, plan, skills, calls = scripted(a=[], b=[True] * 9, c=[])
     lessons = learned("one", "two")
-    found = Refinement(bench, plan, skills, START, adviser=lambda r, f: lessons).advance(99)
+    found = Refinement(context, plan, skills, START, adviser=lambda r, f: lessons).advance(99)
     assert found == Learned(lessons)
     assert order(calls) == "ab"
 
@@ -324,9 +324,9 @@ def test_a_proof_ends_the_plan_only_where_all_stands_as_found(monkeypatch, chang
         }[changes]
 
     monkeypatch.setattr(module, "after", changed)
-    bench, plan, skills, calls = scripted(a=[], b=[True] * 99)
+    context, plan, skills, calls = scripted(a=[], b=[True] * 99)
     monkeypatch.setattr(f"{__name__}.FAILS", PROOF)
-    found = Refinement(bench, plan, skills, start).advance(99)
+    found = Refinement(context, plan, skills, start).advance(99)
     if changes == "robot":
         assert (found.kind, found.certificate) == (FailureKind.UNREACHABLE, PROOF.certificate)
         assert order(calls) == "ab"
@@ -337,8 +337,8 @@ def test_a_proof_ends_the_plan_only_where_all_stands_as_found(monkeypatch, chang
 
 
 def test_one_action_twice_in_a_plan_has_two_streams():
-    bench, _, skills, _ = scripted(a=[])
+    context, _, skills, _ = scripted(a=[])
     thing = Binding("thing", "item", "thing")
     plan = tuple(BoundAction(k, "a", (thing,)) for k in range(2))
-    Refinement(bench, plan, skills, START).advance(99)
-    assert len(set(bench.streams)) == 2
+    Refinement(context, plan, skills, START).advance(99)
+    assert len(set(context.streams)) == 2

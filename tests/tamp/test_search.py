@@ -12,11 +12,11 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.state import initial_state
 from galley.engine import KITCHEN
 from galley.robots.panda.models import mobile_panda
-from galley.skills import Settings, Workbench
+from galley.skills import PlanningContext, Settings
 from galley.skills.skill import Role, Skill
 from galley.tamp import search as module
 from galley.tamp.binding import bind
-from galley.tamp.feedback.advice import Diagnosis
+from galley.tamp.feedback.failure_analysis import Diagnosis
 from galley.tamp.search import TURN, Search, Solution
 
 SCENARIOS = KITCHEN.parent / "scenarios"
@@ -53,7 +53,7 @@ class Script(Skill):
         self.kitchen, self.name = kitchen, name
         self.role = role
 
-    def refine(self, bench, action, upcoming, state, rng):
+    def refine(self, context, action, upcoming, state, rng):
         stream = rng.bit_generator.seed_seq.entropy[-1]
         self.kitchen.calls.append((self.name, stream))
         fails = self.kitchen.fails.get(self.name, 0)
@@ -61,7 +61,7 @@ class Script(Skill):
             return fails
         return TIRED if stream < fails else ()
 
-    def impossible(self, bench, action, state):
+    def impossible(self, context, action, state):
         return self.kitchen.impossible.get(self.name)
 
 
@@ -85,11 +85,15 @@ class Ways:
     roles: dict = field(default_factory=dict)
 
     def search(self, attempts=4, **settings):
-        bench = Workbench(self.scene, self.robot, None, Settings(attempts=attempts, **settings))
+        context = PlanningContext(
+            self.scene, self.robot, None, Settings(attempts=attempts, **settings)
+        )
         names = [each.name for each in self.domain.actions]
         skills = {name: Script(self, name, self.roles.get(name, Role(uses=0))) for name in names}
         bindings = bind(self.scene, self.domain, self.problem)
-        return Search(bench, self.domain, self.problem, bindings, skills, initial_state(self.scene))
+        return Search(
+            context, self.domain, self.problem, bindings, skills, initial_state(self.scene)
+        )
 
     def asked(self, name):
         return [stream for each, stream in self.calls if each == name]
@@ -113,11 +117,11 @@ def ways_files(tmp_path_factory):
 def ways(ways_files, monkeypatch):
     found = Ways(*ways_files)
 
-    def in_the_way(bench, skills, actions, state, rng):
+    def in_the_way(context, skills, actions, state, rng):
         items = found.blocks.get(actions[0].name, frozenset())
         return None if items is None else Diagnosis(actions[0], frozenset(items))
 
-    monkeypatch.setattr("galley.tamp.feedback.advice.in_the_way", in_the_way)
+    monkeypatch.setattr("galley.tamp.feedback.failure_analysis.in_the_way", in_the_way)
     monkeypatch.setattr("galley.tamp.refusal.proofs.Prover.prove", lambda self, lesson: lesson)
     return found
 

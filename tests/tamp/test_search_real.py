@@ -17,11 +17,11 @@ from galley.engine import KITCHEN
 from galley.motion.effects import after
 from galley.planning import GroundAction, validate_actions
 from galley.robots.panda.models import mobile_panda
-from galley.skills import SKILLS, Settings, Workbench
+from galley.skills import SKILLS, PlanningContext, Settings
 from galley.tamp.binding import bind, bind_plan
-from galley.tamp.feedback.lessons import augmented
+from galley.tamp.feedback.constraints import constrained_task
 from galley.tamp.goal import GoalJudge
-from galley.tamp.refusal.foresight import Foresight
+from galley.tamp.refusal.feasibility import FeasibilityCheck
 from galley.tamp.search import Search, Solution
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
@@ -34,11 +34,11 @@ class Real:
     domain: object
     problem: object
     bindings: dict
-    bench: Workbench
+    context: PlanningContext
 
     def solve(self):
         start = initial_state(self.scene)
-        search = Search(self.bench, self.domain, self.problem, self.bindings, SKILLS, start)
+        search = Search(self.context, self.domain, self.problem, self.bindings, SKILLS, start)
         return search, search.solve()
 
 
@@ -48,8 +48,8 @@ def real(name, seed=0):
     files = {"occupied": "occupied_goal"}
     problem = read_problem(SCENARIOS / f"{files.get(name, name)}.pddl", domain)
     world = PyBulletWorld(scene, mobile_panda(scene.robot.base))
-    bench = Workbench(scene, world.robot, world, Settings(seed=seed, optimize="none"))
-    return Real(scene, domain, problem, bind(scene, domain, problem), bench)
+    context = PlanningContext(scene, world.robot, world, Settings(seed=seed, optimize="none"))
+    return Real(scene, domain, problem, bind(scene, domain, problem), context)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def solved():
     found = {}
     for name in ("hemmed_in", "occupied", "unpack"):
         task = real(name)
-        with task.bench.world:
+        with task.context.world:
             found[name] = (task, *task.solve())
     return found
 
@@ -69,8 +69,10 @@ def test_plan_and_motions_do_what_the_user_asked_for(solved, name):
     assert validate_actions(task.domain, task.problem, found.plan).valid
     state = initial_state(task.scene)
     for motion in found.refined.motions:
-        np.testing.assert_allclose(motion.path.start, state.q[task.bench.robot.slice(motion.group)])
-        state = after(task.scene, task.bench.robot, motion, state)
+        np.testing.assert_allclose(
+            motion.path.start, state.q[task.context.robot.slice(motion.group)]
+        )
+        state = after(task.scene, task.context.robot, motion, state)
     judge = GoalJudge(task.scene, task.domain, task.problem, task.bindings, state, frozenset())
     assert task.problem.goal
     for part in task.problem.goal:
@@ -131,7 +133,7 @@ def test_the_same_seed_gives_the_same_motions_to_the_bit_in_another_process(solv
 
 def test_another_seed_gives_other_motions(solved):
     task = real("occupied", seed=1)
-    with task.bench.world:
+    with task.context.world:
         _, found = task.solve()
     assert digest(found) != digest(solved["occupied"][2])
 
@@ -144,9 +146,9 @@ def foresight(name, *texts):
     domain = read_domain(KITCHEN / "drawers.pddl")
     problem = read_problem(SCENARIOS / f"{name}.pddl", domain)
     bindings = bind(scene, domain, problem)
-    bench = Workbench(scene, mobile_panda(scene.robot.base), None, Settings())
-    seen = augmented(domain, problem, SKILLS, ())
-    judge = Foresight(bench, seen, bindings, SKILLS, initial_state(scene))
+    context = PlanningContext(scene, mobile_panda(scene.robot.base), None, Settings())
+    seen = constrained_task(domain, problem, SKILLS, ())
+    judge = FeasibilityCheck(context, seen, bindings, SKILLS, initial_state(scene))
     words = [text.split() for text in texts]
     plan = tuple(GroundAction(each, tuple(args)) for each, *args in words)
     return judge.lessons(bind_plan(plan, bindings))

@@ -17,7 +17,7 @@ from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import read_tree
 from galley.viz.film.frames import Frames, Shot, cut
-from galley.viz.render.view import FOV, Boxes, Camera, furniture_boxes, sight
+from galley.viz.render.view import FOV, Camera, Occluders, furniture_boxes, sight
 
 SWING = 1.8  # s of film for the way from one viewpoint to the next
 _AZIMUTHS = np.radians(np.arange(-180.0, 180.0, 15.0))
@@ -189,7 +189,7 @@ def _smoothed(track: Array, width: int) -> Array:
     return np.stack(columns, axis=1)
 
 
-def _kept_clear(eyes: Array, furniture: Boxes, width: int) -> Array:
+def _kept_clear(eyes: Array, furniture: Occluders, width: int) -> Array:
     """The eyes (F, 3), raised over furniture that they would pass through on their way."""
     lift = np.zeros(len(eyes))
     for _ in range(60):

@@ -169,7 +169,7 @@ def finger_force(log: Log, robot: RobotModel) -> Array:
 
 
 @dataclass(frozen=True)
-class _Layer:
+class _CaptionLayer:
     """Something to be drawn over a part of a picture from (left, top) on.
 
     Attributes:
@@ -234,7 +234,7 @@ def _sizes(height: int) -> tuple[int, int, int]:
 
 
 @lru_cache(maxsize=64)
-def _bar(width: int, height: int, action: str, phase: str, mode: str, clock: int) -> _Layer:
+def _bar(width: int, height: int, action: str, phase: str, mode: str, clock: int) -> _CaptionLayer:
     """Action left, phase after it, mode at the right before a clock of so many characters."""
     bar, size, margin = _sizes(height)
     ground = _ground(width, bar, _BAR)
@@ -252,7 +252,7 @@ def _bar(width: int, height: int, action: str, phase: str, mode: str, clock: int
 
 
 @lru_cache(maxsize=8)
-def _clock(width: int, height: int, clock: str) -> _Layer:
+def _clock(width: int, height: int, clock: str) -> _CaptionLayer:
     bar, size, margin = _sizes(height)
     room = round(_text_width(clock, size))
     ground = PilImage.new("RGBA", (room + 2, bar), (*_GREY, 0))
@@ -263,7 +263,7 @@ def _clock(width: int, height: int, clock: str) -> _Layer:
 @lru_cache(maxsize=64)
 def _tag(
     width: int, height: int, text: str, room: float, corner: str, color: Color, ground: Color
-) -> _Layer:
+) -> _CaptionLayer:
     """A text on a ground, over at most a share ``room`` of the width."""
     bar, size, _ = _sizes(height)
     margin = round(0.35 * bar)
@@ -283,7 +283,7 @@ def _tag(
 
 
 @lru_cache(maxsize=256)
-def _gauge(width: int, height: int, force: int) -> _Layer:
+def _gauge(width: int, height: int, force: int) -> _CaptionLayer:
     """A force as a bar and in newtons, at the right above the captions."""
     bar, size, _ = _sizes(height)
     size, margin = round(_SMALLER * size), round(0.35 * bar)
@@ -305,10 +305,10 @@ def _ground(width: int, height: int, color: Color) -> PilImage.Image:
     return PilImage.new("RGBA", (width, height), (*color, _OPACITY))
 
 
-def _layer(drawn: PilImage.Image, left: int, top: int) -> _Layer:
+def _layer(drawn: PilImage.Image, left: int, top: int) -> _CaptionLayer:
     pixels = np.asarray(drawn, dtype=np.float64)
     opacity = pixels[..., 3:] / 255.0
-    return _Layer(
+    return _CaptionLayer(
         max(left, 0),
         max(top, 0),
         np.round(256.0 * (1.0 - opacity)).astype(np.uint16),

@@ -16,7 +16,7 @@ Indices = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Mesh:
+class VisualMesh:
     """Triangles of one body, n points and t triangles.
 
     Attributes:
@@ -37,22 +37,22 @@ class Mesh:
     pictures: Indices
     textures: tuple[Pixels, ...] = ()
 
-    def placed(self, X: Array, scale: ArrayLike = 1.0) -> Mesh:
+    def placed(self, X: Array, scale: ArrayLike = 1.0) -> VisualMesh:
         """The same, scaled by a positive number, or one for each axis (3,), then moved by X."""
         scale = np.asarray(scale, dtype=np.float64) * np.ones(3)
         normals = (self.normals / scale) @ X[:3, :3].T
         normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
         return replace(self, points=(self.points * scale) @ X[:3, :3].T + X[:3, 3], normals=normals)
 
-    def painted(self, color: Sequence[float]) -> Mesh:
+    def painted(self, color: Sequence[float]) -> VisualMesh:
         """The same, all in one colour (3,), 0 to 1."""
         return replace(self, colors=np.tile(np.array(color[:3]), (len(self.triangles), 1)))
 
 
-def plain(points: Array, normals: Array, triangles: ArrayLike) -> Mesh:
+def plain(points: Array, normals: Array, triangles: ArrayLike) -> VisualMesh:
     """A white mesh without texture."""
     indices = np.asarray(triangles, dtype=np.int32).reshape(-1, 3)
-    return Mesh(
+    return VisualMesh(
         np.asarray(points, dtype=np.float64).reshape(-1, 3),
         np.asarray(normals, dtype=np.float64).reshape(-1, 3),
         np.zeros((len(points), 2)),
@@ -62,7 +62,7 @@ def plain(points: Array, normals: Array, triangles: ArrayLike) -> Mesh:
     )
 
 
-def joined(meshes: Sequence[Mesh]) -> Mesh:
+def joined(meshes: Sequence[VisualMesh]) -> VisualMesh:
     """All of them as one, in their order."""
     points = np.cumsum([0, *(len(mesh.points) for mesh in meshes)])
     textures = np.cumsum([0, *(len(mesh.textures) for mesh in meshes)])
@@ -71,7 +71,7 @@ def joined(meshes: Sequence[Mesh]) -> Mesh:
         for mesh, first in zip(meshes, textures, strict=False)
     ]
     triangles = [mesh.triangles + first for mesh, first in zip(meshes, points, strict=False)]
-    return Mesh(
+    return VisualMesh(
         np.concatenate([np.zeros((0, 3)), *(mesh.points for mesh in meshes)]),
         np.concatenate([np.zeros((0, 3)), *(mesh.normals for mesh in meshes)]),
         np.concatenate([np.zeros((0, 2)), *(mesh.uvs for mesh in meshes)]),
@@ -82,7 +82,7 @@ def joined(meshes: Sequence[Mesh]) -> Mesh:
     )
 
 
-def box_mesh(size: ArrayLike) -> Mesh:
+def box_mesh(size: ArrayLike) -> VisualMesh:
     """A box of full extents ``size`` (3,) about its frame's origin, metres."""
     half = 0.5 * np.asarray(size, dtype=np.float64)
     points: list[Array] = []
@@ -101,7 +101,7 @@ def box_mesh(size: ArrayLike) -> Mesh:
     return plain(np.array(points), np.array(normals), triangles)
 
 
-def cylinder_mesh(radius: float, length: float) -> Mesh:
+def cylinder_mesh(radius: float, length: float) -> VisualMesh:
     """A cylinder along z about its frame's origin, metres; its side is shaded as round."""
     angle = np.linspace(0.0, 2.0 * np.pi, _AROUND, endpoint=False)
     ring = np.stack([np.cos(angle), np.sin(angle), np.zeros(_AROUND)], axis=1)
@@ -122,7 +122,7 @@ def cylinder_mesh(radius: float, length: float) -> Mesh:
     return plain(np.concatenate(points), np.concatenate(normals), np.concatenate(triangles))
 
 
-def sphere_mesh(radius: float) -> Mesh:
+def sphere_mesh(radius: float) -> VisualMesh:
     """A sphere about its frame's origin, metres, shaded as round."""
     rows = _AROUND // 2
     down = np.linspace(0.0, np.pi, rows + 1)

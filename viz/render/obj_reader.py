@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array
-from galley.viz.render.meshes import Indices, Mesh, Pixels, plain
+from galley.viz.render.meshes import Indices, Pixels, VisualMesh, plain
 
 _SMALL = 40  # texels: a triangle with fewer has one colour
 _ALIKE = 12  # a triangle whose texture varies by less than this (0 to 255) has one colour
@@ -42,18 +42,18 @@ class _Found:
 _one_at_a_time = threading.Lock()
 
 
-def read_obj(path: Path) -> tuple[Mesh, bool]:
+def read_obj(path: Path) -> tuple[VisualMesh, bool]:
     """As ``parse_obj``, which takes a while for large files: the latest are kept."""
     with _one_at_a_time:  # so that the second to ask gets what the first has read
         return _kept(path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=32)
-def _kept(path: Path, _: int) -> tuple[Mesh, bool]:
+def _kept(path: Path, _: int) -> tuple[VisualMesh, bool]:
     return parse_obj(path)
 
 
-def parse_obj(path: Path) -> tuple[Mesh, bool]:
+def parse_obj(path: Path) -> tuple[VisualMesh, bool]:
     """The mesh in an OBJ file, and whether it brings its own colours.
 
     Polygons are cut into fans of triangles. Where the file has no normals, facets are flat.
@@ -82,7 +82,7 @@ def parse_obj(path: Path) -> tuple[Mesh, bool]:
     return _welded(painted), bool(materials)
 
 
-def _welded(mesh: Mesh) -> Mesh:
+def _welded(mesh: VisualMesh) -> VisualMesh:
     """The same with points that agree in everything made one."""
     uvs = mesh.uvs.copy()
     uvs[mesh.triangles[mesh.pictures < 0].ravel()] = 0.0  # no longer used
@@ -187,7 +187,9 @@ def _materials(path: Path, libraries: list[str]) -> dict[str, _Material]:
     return materials
 
 
-def _painted(mesh: Mesh, used: NDArray[np.str_], materials: dict[str, _Material]) -> Mesh:
+def _painted(
+    mesh: VisualMesh, used: NDArray[np.str_], materials: dict[str, _Material]
+) -> VisualMesh:
     """The mesh in the colours of its materials."""
     colors, pictures = mesh.colors.copy(), mesh.pictures.copy()
     files: list[Path] = []

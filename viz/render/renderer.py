@@ -18,7 +18,7 @@ from galley.compiled.build import RENDERER, ensure
 from galley.domain.frames import Array, inverse
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
-from galley.viz.render.meshes import Mesh, Pixels, joined
+from galley.viz.render.meshes import Pixels, VisualMesh, joined
 from galley.viz.render.scene_meshes import SceneMeshes
 from galley.viz.render.view import Camera, Image
 
@@ -195,7 +195,7 @@ def _towards(direction: Array) -> Array:
     return -direction / np.linalg.norm(direction)
 
 
-def _corners(mesh: Mesh) -> Array:
+def _corners(mesh: VisualMesh) -> Array:
     """Corners (8, 3) of the box round a mesh."""
     signs = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
     if not len(mesh.points):
@@ -204,7 +204,7 @@ def _corners(mesh: Mesh) -> Array:
     return np.asarray(low + signs * (high - low))
 
 
-def _group(meshes: tuple[Mesh, ...], bodies: slice) -> _Group:
+def _group(meshes: tuple[VisualMesh, ...], bodies: slice) -> _Group:
     mesh = joined(meshes)
     levels, texels = _pyramids(mesh.textures)
     return _Group(

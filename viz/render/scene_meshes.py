@@ -14,8 +14,8 @@ from galley.domain.frames import Array, from_pose7, rotation_rpy, transform
 from galley.domain.scene.model import Scene, Shape
 from galley.robots.meshes import as_obj
 from galley.robots.model import RobotModel
-from galley.robots.urdf_reader import Tree, read_tree
-from galley.viz.render.meshes import Mesh, box_mesh, cylinder_mesh, joined, sphere_mesh
+from galley.robots.urdf_reader import JointTree, read_tree
+from galley.viz.render.meshes import VisualMesh, box_mesh, cylinder_mesh, joined, sphere_mesh
 from galley.viz.render.obj_reader import parse_obj, read_obj
 from galley.worlds.engines.urdf import moves, write_textured_box
 
@@ -33,7 +33,7 @@ class SceneMeshes:
 
     def __init__(self, scene: Scene, robot: RobotModel) -> None:
         self._scene = scene
-        self._tree: Tree = read_tree(robot.urdf, robot.joints)
+        self._tree: JointTree = read_tree(robot.urdf, robot.joints)
         resting = [body for body in scene.bodies if not moves(scene, body)]
         moving = [body for body in scene.bodies if moves(scene, body)]
         links = _link_meshes(robot.urdf)
@@ -47,7 +47,7 @@ class SceneMeshes:
         self.still = 1
         self._moving = tuple(body.name for body in moving)
         self._links = tuple(self._tree.link(name) for name in links)
-        self.meshes: tuple[Mesh, ...] = (
+        self.meshes: tuple[VisualMesh, ...] = (
             joined(base),
             *(joined([shape_mesh(shape) for shape in body.shapes]) for body in moving),
             *links.values(),
@@ -67,7 +67,7 @@ class SceneMeshes:
         )
 
 
-def shape_mesh(shape: Shape) -> Mesh:
+def shape_mesh(shape: Shape) -> VisualMesh:
     """The mesh of a scene's shape, in its body's frame."""
     own = False
     if shape.texture is not None:
@@ -82,14 +82,14 @@ def shape_mesh(shape: Shape) -> Mesh:
     return (mesh if own else mesh.painted(shape.color)).placed(shape.X_BS)
 
 
-def _simple(kind: str, size: Sequence[float] | Array) -> Mesh:
+def _simple(kind: str, size: Sequence[float] | Array) -> VisualMesh:
     """A box of ``size`` (3,), a cylinder of radius and length, or a sphere of a radius, metres."""
     if kind == "box":
         return box_mesh(size)
     return sphere_mesh(size[0]) if kind == "sphere" else cylinder_mesh(size[0], size[1])
 
 
-def _link_meshes(urdf: str) -> dict[str, Mesh]:
+def _link_meshes(urdf: str) -> dict[str, VisualMesh]:
     """The mesh of every link that has a visual, in the link's frame."""
     root = ET.fromstring(urdf)
     colors = {
@@ -97,7 +97,7 @@ def _link_meshes(urdf: str) -> dict[str, Mesh]:
         for material in root.iter("material")
         if material.find("color") is not None
     }
-    found: dict[str, Mesh] = {}
+    found: dict[str, VisualMesh] = {}
     for link in root.iter("link"):
         parts = [_visual(visual, colors) for visual in link.findall("visual")]
         meshes = [mesh for mesh in parts if mesh is not None]
@@ -111,7 +111,7 @@ def _rgb(material: ET.Element) -> tuple[float, ...]:
     return tuple(_numbers("" if color is None else color.get("rgba", "")))[:3] or _GREY
 
 
-def _visual(visual: ET.Element, colors: dict[str, tuple[float, ...]]) -> Mesh | None:
+def _visual(visual: ET.Element, colors: dict[str, tuple[float, ...]]) -> VisualMesh | None:
     """The mesh of one <visual>; None, with a warning, for a format that is not read."""
     geometry = visual.find("geometry")
     element = geometry[0] if geometry is not None and len(geometry) else None

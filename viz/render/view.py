@@ -86,7 +86,7 @@ class Camera:
 
 
 @dataclass(frozen=True)
-class Boxes:
+class Occluders:
     """Oriented boxes: X_BW (k, 4, 4) takes the world into each box's frame; halves (k, 3)."""
 
     X_BW: Array
@@ -118,7 +118,7 @@ class Boxes:
         return nearest
 
 
-def furniture_boxes(scene: Scene, scene_q: Array) -> Boxes:
+def furniture_boxes(scene: Scene, scene_q: Array) -> Occluders:
     """The furniture's shapes as boxes, with drawers and doors at scene_q (nj,)."""
     poses, halves = [], []
     for body in scene.bodies:
@@ -127,7 +127,7 @@ def furniture_boxes(scene: Scene, scene_q: Array) -> Boxes:
             if shape.collision and shape.kind != "mesh":
                 poses.append(inverse(X_WB @ shape.X_BS))
                 halves.append(shape.half_extents)
-    return Boxes(np.array(poses).reshape(-1, 4, 4), np.array(halves).reshape(-1, 3))
+    return Occluders(np.array(poses).reshape(-1, 4, 4), np.array(halves).reshape(-1, 3))
 
 
 def segment_distance(starts: Array, ends: Array, a: Array, b: Array) -> Array:
@@ -149,7 +149,7 @@ def segment_distance(starts: Array, ends: Array, a: Array, b: Array) -> Array:
     return np.asarray(np.linalg.norm(gap, axis=1))
 
 
-def sight(eyes: Array, target: Array, furniture: Boxes, links: Array) -> Array:
+def sight(eyes: Array, target: Array, furniture: Occluders, links: Array) -> Array:
     """Which eyes (r, 3) see the target (3,): (r,) of 0.0 or 1.0.
 
     Args:

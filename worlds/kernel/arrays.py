@@ -1,8 +1,9 @@
 """What the compiled kernel works on: three tuples of arrays, with nothing of Python in them.
 
-``Robot`` does not change, ``Obstacles`` are the world in one State, a ``Query`` is what moves in it
-and what may touch. A *part* is what is told apart by name: a link's covering spheres, or a body of
-boxes, cylinders and hulls that moves (the chassis, a held item, a drawer that the hand pulls).
+``Robot`` does not change, ``Obstacles`` are the world in one State, a ``CollisionQuery`` is what
+moves in it and what may touch. A *part* is what is told apart by name: a link's covering spheres,
+or a body of boxes, cylinders and hulls that moves (the chassis, a held item, a drawer that the hand
+pulls).
 Parts 0 .. S - 1 are made of spheres, the others of solids. Frames are those of
 ``robots.urdf_reader``.
 
@@ -71,7 +72,7 @@ class Obstacles(NamedTuple):
     body: Ints  # (m,) which body each belongs to
 
 
-class Query(NamedTuple):
+class CollisionQuery(NamedTuple):
     """What moves, what may touch, and room to work in.
 
     The joints ``moving`` take their values from configurations (k,); the rest stay at ``q``.

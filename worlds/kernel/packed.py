@@ -21,10 +21,12 @@ from numba.extending import (
 )
 
 from galley.compiled.native import array_in_row, reader
-from galley.worlds.kernel.arrays import Ints, Obstacles, Query, Robot, Solids
+from galley.worlds.kernel.arrays import CollisionQuery, Ints, Obstacles, Robot, Solids
 
 
-def pack(robot: Robot, obstacles: Obstacles, query: Query, functions: tuple[int, int, int]) -> Ints:
+def pack(
+    robot: Robot, obstacles: Obstacles, query: CollisionQuery, functions: tuple[int, int, int]
+) -> Ints:
     """Address and shape (m, 3) of every array, in the order of the tuples' fields.
 
     The last rows hold the addresses of functions: EXAMINE, SEGMENT_FREE, PIECE_PROVEN.
@@ -98,7 +100,7 @@ _QUERY = {
     "layout": (_I, 1),
     "buffer": (_F, 1),
 }
-assert tuple(_QUERY) == Query._fields
+assert tuple(_QUERY) == CollisionQuery._fields
 
 
 def _kind(tuple_of: Any, fields: Any) -> Any:
@@ -110,7 +112,11 @@ def _kind(tuple_of: Any, fields: Any) -> Any:
     return types.NamedTuple(kinds, tuple_of)
 
 
-_KINDS = (_kind(Robot, _ROBOT), _kind(Obstacles, _OBSTACLES), _kind(Query, _QUERY.values()))
+_KINDS = (
+    _kind(Robot, _ROBOT),
+    _kind(Obstacles, _OBSTACLES),
+    _kind(CollisionQuery, _QUERY.values()),
+)
 
 
 def _arrays(kinds: Any) -> list[Any]:

@@ -13,7 +13,7 @@ from galley.domain.frames import angle_between, frozen, rotation_rpy, rotation_z
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state, item_pose
 from galley.execution.disturbance.noise import LEVELS, MODERATE, NONE, Noise, parse_noise, stream
-from galley.execution.disturbance.standing import Boxes, overlaps
+from galley.execution.disturbance.standing import BoxSet, overlaps
 from galley.robots.panda.mobile import hand_pose
 from galley.worlds.engines.bullet import pybullet as pb
 from galley.worlds.engines.pybullet_world import PyBulletWorld
@@ -185,7 +185,7 @@ def test_boxes_overlap_where_pybullet_says_so(box_engine):
                 )
             )
         deep = overlaps(
-            Boxes(poses[0][None], halves[0][None]), Boxes(poses[1][None], halves[1][None])
+            BoxSet(poses[0][None], halves[0][None]), BoxSet(poses[1][None], halves[1][None])
         )
         near = pb.getClosestPoints(*bodies, 10.0, physicsClientId=box_engine)
         distance = min(point[8] for point in near)

@@ -17,7 +17,7 @@ SPAM = "potted_meat_can"
 def near(task, state, within):
     """What Bullet has nearer than ``within`` to the robot or what it holds, fingers and that left
     out, and the chassis over the floor."""
-    world, robot = task.bench.world, task.bench.robot
+    world, robot = task.context.world, task.context.robot
     world.set_state(state)
     movers = () if state.held is None else (state.held,)
     ours = set(robot.links) | {task.scene.items[k].name for k in movers}
@@ -28,33 +28,33 @@ def near(task, state, within):
 
 def way_out(task, state, motion=None):
     """The motions, followed; nothing is pressed deeper on the way, and all is clear at the end."""
-    found = escape(task.bench, state, motion)
+    found = escape(task.context, state, motion)
     assert not isinstance(found, Failure), str(found)
     before = near(task, state, 0.002)
     for motion in found:
-        model = effects(task.scene, task.bench.robot, motion, state)
+        model = effects(task.scene, task.context.robot, motion, state)
         for q in motion.trajectory.resampled(0.01)[1]:
             for pair, distance in near(task, model.at(q), 0.0).items():
                 assert distance > min(before.get(pair, 0.0), 0.0) - 0.001, (motion.phase, pair)
-        state = after(task.scene, task.bench.robot, motion, state)
+        state = after(task.scene, task.context.robot, motion, state)
     close = {p: d for p, d in near(task, state, 0.8 * MARGIN).items() if not _of_robot(task, p)}
     assert close == {}
     return found, state
 
 
 def _of_robot(task, pair):
-    return set(pair) <= set(task.bench.robot.links)
+    return set(pair) <= set(task.context.robot.links)
 
 
 def test_a_robot_that_is_clear_stays_where_it_is(task):
-    assert escape(task.bench, task.states[0]) == ()
+    assert escape(task.context, task.states[0]) == ()
 
 
 @pytest.mark.parametrize("share", [0.5, 1.0])
 def test_an_approach_that_was_broken_off_is_left_straight_back(task, share):
     k, state = task.during("pick spam", "approach", share)
     # Narrow fingers: too near the item for a free motion.
-    fingers = task.bench.robot.slice("fingers")
+    fingers = task.context.robot.slice("fingers")
     q = np.array(state.q)
     q[fingers] = 0.0265
     way_out(task, state.with_robot(q), task.motions[k])
@@ -78,7 +78,7 @@ def test_fingers_round_a_handle_leave_the_drawer_where_it_is(task):
 
 def test_what_is_in_the_hand_stays_there_and_is_lifted_off(task):
     k, state = task.after("pick spam", "close fingers")
-    lift = effects(task.scene, task.bench.robot, task.motions[k + 1], state)
+    lift = effects(task.scene, task.context.robot, task.motions[k + 1], state)
     held = lift.at(task.motions[k + 1].path.resampled(0.01).waypoints[1])
     assert held.held == task.scene.item_index[SPAM]
     found, end = way_out(task, held, task.motions[k + 1])
@@ -100,7 +100,7 @@ def test_an_item_askew_in_the_hand_on_its_support_comes_free(task):
 def test_a_base_that_was_pushed_against_the_furniture_gives_way(task):
     _, state = task.after("navigate center burner", "drive")
     q = np.array(state.q)
-    base = task.bench.robot.slice("base")
+    base = task.context.robot.slice("base")
     q[base.start + 2] = np.pi
     q[base.start : base.start + 2] = [1.0, 0.415]
     while not {p for p in near(task, state.with_robot(q), 0.003) if "chassis" in p}:
@@ -114,7 +114,7 @@ def test_without_a_way_out_it_says_what_is_too_near(task):
     q = np.array(state.q)
     where = q[:2] + np.array([0.2, 0.0])
     inside = task.moved(state.with_robot(q), SPAM, transform(None, (*where, 0.3)))
-    found = escape(task.bench, inside)
+    found = escape(task.context, inside)
     assert isinstance(found, Failure)
     assert SPAM in found.objects
     assert found.certificate is None

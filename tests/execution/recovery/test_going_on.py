@@ -9,7 +9,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import rotation_about, rotation_z, transform
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state, item_pose
-from galley.execution.recovery.going_on import NOTHING_LEFT, PLANNED_ANEW, RESUMED, within_limits
+from galley.execution.recovery.replanning import NOTHING_LEFT, PLANNED_ANEW, RESUMED, within_limits
 from galley.planning import validate_actions
 from galley.robots.panda.mobile import hand_pose
 from galley.tests.effort import quick_first
@@ -30,7 +30,7 @@ def test_an_item_that_was_nudged_before_the_grasp_is_taken_where_it_is(task):
     k, state = task.after("pick sugar", "reach")
     X = item_pose(task.scene, state, task.scene.item_index[SUGAR], np.eye(4))
     aside = transform(rotation_z(0.5) @ X[:3, :3], X[:3, 3] + [0.03, -0.02, 0.0])
-    found = task.go_on(k, task.moved(state, SUGAR, aside))
+    found = task.replan(k, task.moved(state, SUGAR, aside))
     assert found.how == RESUMED
     assert found.plan == task.plan[1:]
     task.carried_out(found, executed=True)
@@ -44,7 +44,7 @@ def test_an_item_that_lies_on_the_stove_is_picked_up_and_put_upright(
     k, state = task.after("pick sugar", "reach")
     size = task.scene.item(SUGAR).size
     fallen = task.moved(state, SUGAR, lying(size, axis, sign, 0.3, *where, z))
-    found = task.go_on(k, fallen)
+    found = task.replan(k, fallen)
     assert found.how == PLANNED_ANEW
     end = task.carried_out(found)
     X = item_pose(task.scene, end, task.scene.item_index[SUGAR], np.eye(4))
@@ -54,7 +54,7 @@ def test_an_item_that_lies_on_the_stove_is_picked_up_and_put_upright(
 def test_an_item_that_fell_over_where_it_belongs_is_not_where_it_belongs(task, lying):
     k, state = task.after("place sugar", "withdraw")
     size = task.scene.item(SUGAR).size
-    found = task.go_on(k, task.moved(state, SUGAR, lying(size, 0, 1.0, 0.3, 0.0, -0.5, 0.93)))
+    found = task.replan(k, task.moved(state, SUGAR, lying(size, 0, 1.0, 0.3, 0.0, -0.5, 0.93)))
     assert "pick" in names(found)
     assert names(found).count("place") == 1
     task.carried_out(found)
@@ -63,7 +63,7 @@ def test_an_item_that_fell_over_where_it_belongs_is_not_where_it_belongs(task, l
 def test_a_flat_box_wider_than_the_hand_is_refused_with_its_sizes(task, lying):
     k, state = task.after("pick sugar", "reach")
     size = task.scene.item(SUGAR).size
-    found = task.go_on(k, task.moved(state, SUGAR, lying(size, 1, 1.0, 0.3, 0.0, 0.62, 0.921)))
+    found = task.replan(k, task.moved(state, SUGAR, lying(size, 1, 1.0, 0.3, 0.0, 0.62, 0.921)))
     assert isinstance(found, Failure)
     assert found.kind is FailureKind.DOES_NOT_FIT
     assert found.numbers["width_m"] == pytest.approx(0.089)
@@ -73,7 +73,7 @@ def test_a_flat_box_wider_than_the_hand_is_refused_with_its_sizes(task, lying):
 def test_a_flat_box_that_sticks_out_over_the_edge_is_taken_from_below_and_above(task, lying):
     k, state = task.after("pick sugar", "reach")
     size = task.scene.item(SUGAR).size
-    found = task.go_on(k, task.moved(state, SUGAR, lying(size, 1, 1.0, 0.0, 0.28, -0.6, 0.93)))
+    found = task.replan(k, task.moved(state, SUGAR, lying(size, 1, 1.0, 0.0, 0.28, -0.6, 0.93)))
     task.carried_out(found)
 
 
@@ -82,7 +82,7 @@ def test_an_item_that_slipped_in_the_hand_is_put_down_upright(task):
     index = task.scene.item_index[SPAM]
     slip = transform(rotation_about(np.array([0.0, 1.0, 0.0]), np.radians(10.0)), (0.0, 0.0, 0.01))
     held = Placement(HAND, state.items[index].X_PI @ slip)
-    found = task.go_on(k, state.with_item(index, held))
+    found = task.replan(k, state.with_item(index, held))
     assert found.how == RESUMED
     assert "pick" not in names(found)
     task.carried_out(found)
@@ -90,7 +90,7 @@ def test_an_item_that_slipped_in_the_hand_is_put_down_upright(task):
 
 def test_a_stow_goes_on_from_the_staging_surface_with_the_drawer_half_open(task):
     k, state = task.after("stow spam", "pick up: reach")
-    found = task.go_on(k, task.drawn(state, 0.15))
+    found = task.replan(k, task.drawn(state, 0.15))
     assert names(found) == ["stow"]
     told = phases(found)
     assert "open drawer: pull" in told
@@ -101,7 +101,7 @@ def test_a_stow_goes_on_from_the_staging_surface_with_the_drawer_half_open(task)
 
 def test_a_stow_whose_item_lies_in_the_drawer_only_shuts_it(task):
     k, state = task.after("stow spam", "put in: withdraw")
-    found = task.go_on(k, task.drawn(state, 0.2))
+    found = task.replan(k, task.drawn(state, 0.2))
     assert names(found) == ["stow"]
     told = [phase.split(": ")[0] for phase in phases(found)]
     assert set(told) <= {"close drawer", "fold the arm"}
@@ -112,7 +112,7 @@ def test_a_drawer_that_opened_too_little_is_let_go_and_pulled_again(task):
     k, state = task.during("stow spam", "open drawer: pull", 0.5)
     opening = state.scene_q[task.scene.joint_index["indigo_drawer_top_joint"]]
     assert 0.1 < opening < 0.2
-    found = task.go_on(k, state)
+    found = task.replan(k, state)
     assert phases(found)[0].startswith("escape: open fingers")
     assert "open drawer: pull" in phases(found)
     task.carried_out(found)
@@ -120,7 +120,7 @@ def test_a_drawer_that_opened_too_little_is_let_go_and_pulled_again(task):
 
 def test_a_base_that_was_pushed_during_an_approach_goes_on_with_the_same_plan(task):
     k, state = task.during("pick sugar", "approach", 0.4)
-    found = task.go_on(k, task.pushed(state, 0.05, 0.0, np.radians(3.0)))
+    found = task.replan(k, task.pushed(state, 0.05, 0.0, np.radians(3.0)))
     assert found.how == RESUMED
     assert found.plan == task.plan[1:]
     task.carried_out(found)
@@ -128,7 +128,7 @@ def test_a_base_that_was_pushed_during_an_approach_goes_on_with_the_same_plan(ta
 
 def test_a_base_that_was_pushed_away_from_everything_drives_back(task):
     k, state = task.after("pick sugar", "reach")
-    base = task.bench.robot.slice("base")
+    base = task.context.robot.slice("base")
     far = task.pushed(state, 1.45 - state.q[base][0], 1.5 - state.q[base][1], 0.3)
     stances = [b.target for b in task.bindings.values() if b.kind == "furniture"]
     inside = [n for n in stances if task.scene.stance(n).contains(far.q[base])]
@@ -136,14 +136,14 @@ def test_a_base_that_was_pushed_away_from_everything_drives_back(task):
     farther = task.pushed(far, 0.4, 0.0, 0.0)
     assert not any(task.scene.stance(n).contains(farther.q[base]) for n in stances)
     for seen in (far, farther):
-        found = task.go_on(k, seen)
+        found = task.replan(k, seen)
         assert names(found)[0] == "navigate"
         task.carried_out(found)
 
 
 def test_an_item_out_of_everyones_reach_is_refused_with_a_distance(task):
     k, state = task.after("pick sugar", "lift")
-    found = task.go_on(k, task.moved(state, SUGAR, transform(None, (3.9, 0.4, 0.0875))))
+    found = task.replan(k, task.moved(state, SUGAR, transform(None, (3.9, 0.4, 0.0875))))
     assert isinstance(found, Failure)
     assert found.kind is FailureKind.UNREACHABLE
     # No stance lets the base beyond x = 2.4, and the arm's longest reach is 1.2 m with the hand.
@@ -153,7 +153,7 @@ def test_an_item_out_of_everyones_reach_is_refused_with_a_distance(task):
 @pytest.mark.slow
 def test_an_item_on_the_floor_beside_the_furniture_is_no_success(task):
     k, state = task.after("navigate burner countertop", "fold")
-    found = task.go_on(k, task.moved(state, SUGAR, transform(None, (0.45, -0.9, 0.0875))))
+    found = task.replan(k, task.moved(state, SUGAR, transform(None, (0.45, -0.9, 0.0875))))
     assert isinstance(found, Failure)
     assert found.kind in (FailureKind.UNREACHABLE, FailureKind.BLOCKED, FailureKind.BUDGET)
     assert (found.certificate is None) == (found.kind is FailureKind.BUDGET)
@@ -161,14 +161,14 @@ def test_an_item_on_the_floor_beside_the_furniture_is_no_success(task):
 
 def test_an_item_dropped_upright_on_its_way_is_fetched_again(task):
     k, state = task.after("navigate burner countertop", "fold")
-    found = task.go_on(k, task.moved(state, SUGAR, transform(None, (0.1, -0.3, 0.93 + 0.0875))))
+    found = task.replan(k, task.moved(state, SUGAR, transform(None, (0.1, -0.3, 0.93 + 0.0875))))
     # It stands on the countertop already: only the can is left.
     assert "place" not in names(found)
     task.carried_out(found)
 
 
 def test_what_is_reached_already_leaves_nothing_to_do(task):
-    found = task.go_on(len(task.motions) - 1, task.states[-1])
+    found = task.replan(len(task.motions) - 1, task.states[-1])
     assert found.how == NOTHING_LEFT
     assert found.plan == found.motions == ()
 
@@ -183,7 +183,7 @@ def test_wherever_the_plan_is_broken_off_it_goes_on(which, request):
         share = rng.uniform(0.1, 0.9)
         phase = motion.phase
         index, state = task.during(str(action)[1:-1], phase, share)
-        found = task.go_on(index, state)
+        found = task.replan(index, state)
         assert not isinstance(found, Failure), f"{action} {phase}: {found}"
         assert len(found.facts) == len(found.plan) + 1
         done = 1 if found.how == RESUMED and found.plan else 0  # need not hold literally
@@ -195,7 +195,7 @@ def test_wherever_the_plan_is_broken_off_it_goes_on(which, request):
 
 def test_a_half_open_drawer_counts_as_what_an_interrupted_stow_will_shut(drawer_task):
     k, state = drawer_task.during("stow spam", "open drawer: pull", 0.5)
-    found = drawer_task.go_on(k, state)
+    found = drawer_task.replan(k, state)
     assert names(found) == ["stow"]
     drawer_task.carried_out(found)
 
@@ -203,7 +203,7 @@ def test_a_half_open_drawer_counts_as_what_an_interrupted_stow_will_shut(drawer_
 def test_the_same_seed_and_recovery_give_the_same_motions_and_another_recovery_others(task):
     k, state = task.during("pick sugar", "approach", 0.4)
     seen = task.pushed(state, 0.05, 0.0, 0.0)
-    one, same, other = (task.go_on(k, seen, n) for n in (1, 1, 2))
+    one, same, other = (task.replan(k, seen, n) for n in (1, 1, 2))
 
     def ways(found):
         return [motion.path.waypoints.tobytes() for motion in found.motions]
@@ -216,10 +216,10 @@ def test_a_base_turned_past_its_range_is_seen_turned_by_the_same_angle(task):
     state = initial_state(task.scene)
     q = np.array(state.q)
     q[2] = np.pi + 0.05
-    arm = task.bench.robot.slice("arm").start
-    q[arm + 1] = task.bench.robot.group("arm").upper[1] + 0.002
-    found = within_limits(task.bench, state.with_robot(q))
+    arm = task.context.robot.slice("arm").start
+    q[arm + 1] = task.context.robot.group("arm").upper[1] + 0.002
+    found = within_limits(task.context, state.with_robot(q))
     assert found.q[2] == pytest.approx(-np.pi + 0.05)
-    assert found.q[arm + 1] == task.bench.robot.group("arm").upper[1]
+    assert found.q[arm + 1] == task.context.robot.group("arm").upper[1]
     apart = hand_pose(found.q, task.scene.robot.base) - hand_pose(q, task.scene.robot.base)
     assert np.abs(apart).max() < 0.003

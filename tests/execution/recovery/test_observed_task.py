@@ -70,7 +70,7 @@ COSTS_PROBLEM = """
 
 
 def seen(task, state, facts, prefer=()):
-    parts = (task.bench, task.domain, task.problem, task.bindings, SKILLS)
+    parts = (task.context, task.domain, task.problem, task.bindings, SKILLS)
     return observed_task(*parts, state, facts, prefer)
 
 
@@ -152,9 +152,9 @@ def test_an_item_that_no_place_names_gets_one_that_it_can_be_taken_from(which, r
     plan = search(ground(task.domain, found.problem)).actions
     assert f"(pick sugar {new} h1)" in map(str, plan)
     # Whatever the skills know of sizes and distances doesn't speak against taking it there.
-    bench = task.bench.anew(1, found.stances)
+    context = task.context.anew(1, found.stances)
     for action in bind_plan(plan, found.bindings):
-        assert SKILLS[action.name].impossible(bench, action, fallen) is None
+        assert SKILLS[action.name].impossible(context, action, fallen) is None
 
 
 def test_a_place_without_a_name_is_reached_from_wherever_any_place_is(task, lying):
@@ -203,7 +203,7 @@ def test_a_new_place_is_as_dear_to_reach_as_the_dearest(tmp_path, kitchen, task,
     fallen = task.moved(state, SUGAR, lying(size, 0, 1.0, 0.2, 0.0, 0.5, 0.921))
     bindings = bind(kitchen, domain, problem)
     facts = frozenset(problem.init)
-    found = observed_task(task.bench, domain, problem, bindings, SKILLS, fallen, facts)
+    found = observed_task(task.context, domain, problem, bindings, SKILLS, fallen, facts)
     plan = search(ground(domain, found.problem))
     assert [a.name for a in plan.actions] == ["navigate", "pick", "navigate", "place"]
     assert plan.cost == 4 + 1 + 4 + 1

@@ -11,7 +11,7 @@ import pytest
 from galley.domain.errors import BadInput
 from galley.domain.failure import FailureKind
 from galley.domain.pddl.formula import Fact
-from galley.planning import Limits, ground, plans, search
+from galley.planning import SearchLimits, ground, plans, search
 from galley.planning.explain.conflicts import explain_contradiction
 from galley.planning.states.mutex import mutex_groups
 from galley.tests.planning.reference import Reference, action, facts_of
@@ -92,7 +92,7 @@ def _positive(needs):
 def test_a_contradiction_is_refused_in_a_big_task_by_every_search(big, conflict):
     task = big(f"{' '.join(conflict)} (inside item9 drawer)")
     reference = Reference(task.domain, task.problem)
-    none = Limits(nodes=0)  # not one state may be looked at
+    none = SearchLimits(nodes=0)  # not one state may be looked at
     given = plans(task, none)
     assert list(given) == []
     for failure in (

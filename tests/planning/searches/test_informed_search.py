@@ -10,7 +10,7 @@ import pytest
 
 import galley.domain
 from galley.domain.failure import Failure, FailureKind
-from galley.planning import Limits, Plan
+from galley.planning import Plan, SearchLimits
 from galley.planning.limits import Meter
 from galley.planning.searches.astar import astar, numba_installed
 from galley.planning.searches.greedy import greedy, without_needless
@@ -307,7 +307,9 @@ def ground_kitchen(items):
     return task_of(text, problem)
 
 
-@pytest.mark.parametrize("limits", [Limits(nodes=5), Limits(seconds=0), Limits(memory_mib=1)])
+@pytest.mark.parametrize(
+    "limits", [SearchLimits(nodes=5), SearchLimits(seconds=0), SearchLimits(memory_mib=1)]
+)
 @pytest.mark.parametrize(
     "search",
     [
@@ -338,7 +340,7 @@ def test_searches_go_on_where_they_stopped(kitchen):
     kinds = [UniformCost, InformedSearch] if numba_installed() else [UniformCost]
     for kind in kinds:
         whole, parts = kind(space, costs), kind(space, costs)
-        meter = Meter(Limits())
+        meter = Meter(SearchLimits())
         whole.run(10**9, meter)
         while not parts.done:
             before = parts.expanded
@@ -349,7 +351,7 @@ def test_searches_go_on_where_they_stopped(kitchen):
 
 def test_greedy_solves_large_kitchens_at_once():
     task = ground_kitchen(20)
-    found = greedy(task, Limits(nodes=2000))
+    found = greedy(task, SearchLimits(nodes=2000))
     assert isinstance(found, Plan)
     began = perf_counter()
     greedy(ground_kitchen(10))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
-from galley.planning import Limits, Plan, ground, plans, search
+from galley.planning import Plan, SearchLimits, ground, plans, search
 from galley.planning.limits import resident_mib
 from galley.planning.searches.methods import METHODS
 
@@ -35,7 +35,7 @@ def large(tmp_path_factory):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_node_limit_is_kept_to_the_state(large, method):
-    found = search(large, method, Limits(nodes=10))
+    found = search(large, method, SearchLimits(nodes=10))
     assert isinstance(found, Failure)
     assert found.kind is FailureKind.BUDGET
     assert found.certificate is None
@@ -45,7 +45,7 @@ def test_a_node_limit_is_kept_to_the_state(large, method):
 
 @pytest.mark.parametrize("nodes", [1000, 6000, 50_000])
 def test_a_node_limit_holds_in_large_layers_too(large, nodes):
-    found = search(large, "bfs", Limits(nodes=nodes))
+    found = search(large, "bfs", SearchLimits(nodes=nodes))
     assert found.kind is FailureKind.BUDGET
     assert found.numbers["expanded"] == nodes
 
@@ -53,20 +53,20 @@ def test_a_node_limit_holds_in_large_layers_too(large, nodes):
 @pytest.mark.parametrize("method", ["bfs", "astar"])
 def test_a_limit_of_just_enough_is_no_limit(kitchen_task, method):
     plan = search(kitchen_task, method)
-    assert search(kitchen_task, method, Limits(nodes=plan.expanded)).actions == plan.actions
-    assert search(kitchen_task, method, Limits(nodes=plan.expanded // 2)).certificate is None
+    assert search(kitchen_task, method, SearchLimits(nodes=plan.expanded)).actions == plan.actions
+    assert search(kitchen_task, method, SearchLimits(nodes=plan.expanded // 2)).certificate is None
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_time_gives_no_answer(large, method):
-    found = search(large, method, Limits(seconds=0))
+    found = search(large, method, SearchLimits(seconds=0))
     assert found.kind is FailureKind.BUDGET
     assert "time limit of 0 s" in found.message
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_memory_beyond_the_limit_gives_no_answer(large, method):
-    found = search(large, method, Limits(memory_mib=resident_mib() / 2))
+    found = search(large, method, SearchLimits(memory_mib=resident_mib() / 2))
     assert found.kind is FailureKind.BUDGET
     assert "memory limit" in found.message
 
@@ -74,7 +74,7 @@ def test_memory_beyond_the_limit_gives_no_answer(large, method):
 def test_a_goal_that_holds_needs_no_nodes(kitchen_task, with_goal):
     task = with_goal(kitchen_task, "(near center)")
     for method in METHODS:
-        found = search(task, method, Limits(nodes=0))
+        found = search(task, method, SearchLimits(nodes=0))
         assert isinstance(found, Plan)
         assert found.actions == ()
 
@@ -84,11 +84,11 @@ def test_an_impossible_goal_is_known_without_search(kitchen_task):
     init = tuple(fact for fact in problem.init if str(fact) != "(empty h1)")
     task = ground(kitchen_task.domain, replace(problem, init=init))
     for method in METHODS:
-        assert search(task, method, Limits(nodes=0)).kind is FailureKind.CONTRADICTION
+        assert search(task, method, SearchLimits(nodes=0)).kind is FailureKind.CONTRADICTION
 
 
 def test_plans_stop_at_a_limit(large):
-    iterator = plans(large, Limits(nodes=100))
+    iterator = plans(large, SearchLimits(nodes=100))
     assert list(iterator) == []
     assert not iterator.complete
     assert iterator.failure.kind is FailureKind.BUDGET
@@ -96,14 +96,14 @@ def test_plans_stop_at_a_limit(large):
 
 def test_progress_is_told(large):
     told = []
-    search(large, "bfs", Limits(seconds=3, progress=told.append))
+    search(large, "bfs", SearchLimits(seconds=3, progress=told.append))
     assert told == sorted(told)
 
 
 @pytest.mark.parametrize("wrong", [{"nodes": -1}, {"seconds": -0.5}, {"memory_mib": float("nan")}])
 def test_limits_that_make_no_sense(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
-        Limits(**wrong)
+        SearchLimits(**wrong)
 
 
 def test_an_unknown_search(kitchen_task):

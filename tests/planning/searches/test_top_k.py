@@ -9,7 +9,7 @@ import pytest
 
 import galley.domain
 from galley.domain.failure import FailureKind
-from galley.planning import Limits, plans
+from galley.planning import SearchLimits, plans
 from galley.planning.task import ground
 from galley.tests.planning.random_tasks import ADL, STRIPS, make, task_of
 from galley.tests.planning.reference import Reference, TooMany
@@ -56,7 +56,7 @@ def test_all_plans_up_to_a_cost():
             except TooMany:
                 continue
         found = []
-        iterator = plans(task, Limits(nodes=200_000))
+        iterator = plans(task, SearchLimits(nodes=200_000))
         for plan in iterator:
             if plan.cost > bound + 1e-6:
                 break
@@ -124,7 +124,7 @@ def test_with_loops():
         bound = least * (shortest + 3)
         expected = sorted((c, n, a) for c, n, a in expected if c < bound)
         found = []
-        for plan in plans(task, Limits(nodes=100_000), loopless=False):
+        for plan in plans(task, SearchLimits(nodes=100_000), loopless=False):
             if plan.cost >= bound - 1e-9:
                 break
             found.append(plan)
@@ -235,7 +235,7 @@ def test_a_thousand_plans_of_a_kitchen():
 
 @pytest.mark.parametrize("nodes", [0, 1, 1000, 30_000])
 def test_limits_on_nodes(nodes):
-    iterator = plans(kitchen(4), Limits(nodes=nodes))
+    iterator = plans(kitchen(4), SearchLimits(nodes=nodes))
     found = list(islice(iterator, 10**5))
     assert iterator.failure.kind is FailureKind.BUDGET
     assert iterator.failure.numbers["expanded"] == nodes
@@ -245,7 +245,7 @@ def test_limits_on_nodes(nodes):
 
 
 def test_limits_hold_among_free_loops():
-    iterator = plans(switches(), Limits(nodes=2000), loopless=False)
+    iterator = plans(switches(), SearchLimits(nodes=2000), loopless=False)
     found = list(iterator)
     assert len(found) > 100
     assert {plan.cost for plan in found} == {0}
@@ -253,7 +253,7 @@ def test_limits_hold_among_free_loops():
 
 
 def test_the_callers_time_does_not_count():
-    iterator = plans(kitchen(2), Limits(seconds=5))
+    iterator = plans(kitchen(2), SearchLimits(seconds=5))
     first = next(iterator)
     sleep(0.3)
     assert next(iterator).seconds < first.seconds + 0.25

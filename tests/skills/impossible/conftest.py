@@ -4,7 +4,7 @@ import pytest
 
 from galley.domain.scene.reader import load_scene
 from galley.robots.panda.models import mobile_panda
-from galley.skills import Settings, Workbench
+from galley.skills import PlanningContext, Settings
 from galley.tests.skills.impossible.scenes import with_more
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
@@ -19,7 +19,7 @@ def opened(tmp_path):
         file.write_text(with_more(bodies, items, change))
         scene = load_scene(file)
         worlds.append(PyBulletWorld(scene, mobile_panda(scene.robot.base)))
-        return Workbench(scene, worlds[-1].robot, worlds[-1], Settings())
+        return PlanningContext(scene, worlds[-1].robot, worlds[-1], Settings())
 
     yield open_scene
     for world in worlds:

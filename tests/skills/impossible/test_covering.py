@@ -37,10 +37,10 @@ FAR = ("floor", "drawer", "door", "knob")  # no hand at the block gets to these
 TOUCHING = 2e-4  # m, Bullet's distances err by about this
 
 
-def proof(bench, what="block"):
-    state, index = initial_state(bench.scene), bench.scene.item_index[what]
-    families = every_grasp(bench, state, index)
-    return covered(bench, state, families, bench.scene.stances, f"take {what}", what)
+def proof(context, what="block"):
+    state, index = initial_state(context.scene), context.scene.item_index[what]
+    families = every_grasp(context, state, index)
+    return covered(context, state, families, context.scene.stances, f"take {what}", what)
 
 
 def sampled(family, count, rng):
@@ -51,11 +51,11 @@ def sampled(family, count, rng):
     return family.X_WO @ fan.poses(rng.uniform(low, high, (count, 4)))
 
 
-def free_grasps(bench, count, rng, what="block"):
+def free_grasps(context, count, rng, what="block"):
     """How many of so many grasps of each fan leave Bullet's hand free of everything."""
-    state, index = initial_state(bench.scene), bench.scene.item_index[what]
-    oracle, free = BulletHand(bench.robot, bench.scene, state), 0
-    for family in every_grasp(bench, state, index):
+    state, index = initial_state(context.scene), context.scene.item_index[what]
+    oracle, free = BulletHand(context.robot, context.scene, state), 0
+    for family in every_grasp(context, state, index):
         for X_WT in sampled(family, count, rng):
             near = oracle.distances(X_WT, family.fan.width / 2.0, what, FAR)
             free += not near or near[0][0] > -TOUCHING
@@ -98,26 +98,26 @@ def can(text):
 def test_where_a_proof_says_none_dense_sampling_finds_none(opened, change, far):
     rng, proven, ways = np.random.default_rng(4), 0, 0
     for _ in range(examples(100) // 12):
-        bench = opened(random_walls(rng, far), change=change)
-        failure = proof(bench)
+        context = opened(random_walls(rng, far), change=change)
+        failure = proof(context)
         if failure is None:
-            ways += free_grasps(bench, 60, rng) > 0
+            ways += free_grasps(context, 60, rng) > 0
             continue
         proven += 1
         assert failure.kind is FailureKind.BLOCKED
         assert failure.objects == ("maze",)
-        assert free_grasps(bench, 80, rng) == 0
+        assert free_grasps(context, 80, rng) == 0
     assert proven >= 2  # the test has something to say
     assert ways >= 1 or far < 0.1
 
 
 def test_overlaps_are_those_of_bullet_and_never_deeper(opened):
     """A hand pushed back by less than its overlap, in any direction, still touches."""
-    bench, rng = opened(walls(pen=WALLS)), np.random.default_rng(1)
-    state = initial_state(bench.scene)
-    parts, things = hand_parts(bench.robot, 0.03), standing(bench, state)
-    oracle, deep = BulletHand(bench.robot, bench.scene, state), 0
-    family = every_grasp(bench, state, bench.scene.item_index["block"])[0]
+    context, rng = opened(walls(pen=WALLS)), np.random.default_rng(1)
+    state = initial_state(context.scene)
+    parts, things = hand_parts(context.robot, 0.03), standing(context, state)
+    oracle, deep = BulletHand(context.robot, context.scene, state), 0
+    family = every_grasp(context, state, context.scene.item_index["block"])[0]
     for X_WT in sampled(family, 40, rng):
         told = oracle.distances(X_WT, 0.03, "")
         mine = {}
@@ -168,18 +168,18 @@ def test_under_a_crate_and_beside_one(opened):
 
 def test_beside_two_walls_the_leaning_grasp_is_found_and_nothing_is_refused(opened):
     """The case of "b1 and b2 are in the way", of a grid that knew leans of 0 and 45 degrees."""
-    bench = opened(cleft(), change=square)
-    state, index = initial_state(bench.scene), bench.scene.item_index["block"]
-    oracle = BulletHand(bench.robot, bench.scene, state)
+    context = opened(cleft(), change=square)
+    state, index = initial_state(context.scene), context.scene.item_index["block"]
+    oracle = BulletHand(context.robot, context.scene, state)
     X_WI = state.items[index].X_PI
-    for grasp in grasps_at(bench.scene, state, index):  # none of the usual ones gets there
+    for grasp in grasps_at(context.scene, state, index):  # none of the usual ones gets there
         assert oracle.distances(X_WI @ grasp.X_IT, grasp.width / 2, "block")[0][0] < -0.001
     oracle.close()
-    assert proof(bench) is None
+    assert proof(context) is None
     for seed in range(3):
-        ways = picks(bench, state, index, np.random.default_rng(seed))
-        stance, rng = bench.scene.stance("cabinet"), np.random.default_rng(seed)
-        reached = next(stances(bench, ways, stance, bench.tucked, state, rng, Tally(), 150))
+        ways = picks(context, state, index, np.random.default_rng(seed))
+        stance, rng = context.scene.stance("cabinet"), np.random.default_rng(seed)
+        reached = next(stances(context, ways, stance, context.tucked, state, rng, Tally(), 150))
         lean = np.degrees(np.arccos(-reached.manipulation.contact[2, 2]))
         assert 4.0 < lean < 36.0
 
@@ -200,29 +200,31 @@ def test_an_item_out_of_the_wrists_reach(opened):
 def test_a_handle_with_something_before_it(opened):
     """The knob is at x = 0.30, y = 0, z = 0.66; a box as high stands before it on the floor."""
     bodies = "  stool:\n    shapes:\n      - {extents: [[0.34, 0.6], [-0.3, 0.3], [0.0, 0.8]]}\n"
-    for bench, blocked in ((opened(bodies), True), (opened(), False)):
-        state, binding = initial_state(bench.scene), bench.scene.binding("drawer")
-        families = every_hold(bench, state, binding, 0.1)
-        stance = bench.scene.stance("cabinet")
-        failure = covered(bench, state, families, [stance], "open the drawer")
+    for context, blocked in ((opened(bodies), True), (opened(), False)):
+        state, binding = initial_state(context.scene), context.scene.binding("drawer")
+        families = every_hold(context, state, binding, 0.1)
+        stance = context.scene.stance("cabinet")
+        failure = covered(context, state, families, [stance], "open the drawer")
         assert (failure is not None) == blocked
     far = bodies.replace("0.34", "0.46")  # room to take it, none to pull it 0.1 m
-    bench = opened(far)
-    state, binding = initial_state(bench.scene), bench.scene.binding("drawer")
+    context = opened(far)
+    state, binding = initial_state(context.scene), context.scene.binding("drawer")
     for value, blocked in ((0.0, False), (0.1, True)):
-        families = every_hold(bench, state, binding, value)
-        failure = covered(bench, state, families, [bench.scene.stance("cabinet")], "open")
+        families = every_hold(context, state, binding, value)
+        failure = covered(context, state, families, [context.scene.stance("cabinet")], "open")
         assert (failure is not None) == blocked
 
 
 def test_a_list_of_the_items_own_is_a_family_by_itself(opened):
     for bodies, blocked in ((walls(pen=WALLS), True), ("", False)):
-        bench = opened(bodies)
-        index = bench.scene.item_index["block"]
-        own = Grasp("own", grasps_at(bench.scene, initial_state(bench.scene), index)[0].X_IT, 0.05)
-        items = list(bench.scene.items)
+        context = opened(bodies)
+        index = context.scene.item_index["block"]
+        own = Grasp(
+            "own", grasps_at(context.scene, initial_state(context.scene), index)[0].X_IT, 0.05
+        )
+        items = list(context.scene.items)
         items[index] = replace(items[index], grasps=(own,))
-        listed = replace(bench, scene=replace(bench.scene, items=tuple(items)))
+        listed = replace(context, scene=replace(context.scene, items=tuple(items)))
         failure = proof(listed)
         assert (failure is not None) == blocked
         state = initial_state(listed.scene)
@@ -235,8 +237,8 @@ def test_a_list_of_the_items_own_is_a_family_by_itself(opened):
 @pytest.mark.parametrize("turned", [np.eye(3), np.eye(3)[[2, 0, 1]], np.eye(3)[[1, 2, 0]]])
 def test_all_grasps_to_plan_with_are_of_the_family(opened, round_, turned):
     """However it stands or lies: the proof speaks of no smaller family than the planner's."""
-    bench = opened(change=can if round_ else lambda text: text)
-    scene, index = bench.scene, bench.scene.item_index["block"]
+    context = opened(change=can if round_ else lambda text: text)
+    scene, index = context.scene, context.scene.item_index["block"]
     X_WI = transform(rotation_z(0.4) @ turned, (0.1, -0.2, 1.5))
     state = initial_state(scene).with_item(index, Placement("world", frozen(X_WI)))
     grasps = (*grasps_at(scene, state, index), *leaning(scene, state, index))
@@ -289,13 +291,13 @@ def test_sizes_near_the_hands_opening(side, other, high, x):
 
 def test_the_widest_item_fits_between_bullets_fingers(opened):
     """Fully open, each finger keeps the millimetre, in every grasp there is to plan with."""
-    bench = opened(change=lambda text: text.replace("0.05, 0.06, 0.10", "0.0779, 0.09, 0.10"))
-    state, index = initial_state(bench.scene), bench.scene.item_index["block"]
-    oracle, X_WI = BulletHand(bench.robot, bench.scene, state), state.items[index].X_PI
-    grasps = grasps_at(bench.scene, state, index)
+    context = opened(change=lambda text: text.replace("0.05, 0.06, 0.10", "0.0779, 0.09, 0.10"))
+    state, index = initial_state(context.scene), context.scene.item_index["block"]
+    oracle, X_WI = BulletHand(context.robot, context.scene, state), state.items[index].X_PI
+    grasps = grasps_at(context.scene, state, index)
     assert grasps
     for grasp in grasps:
         near = oracle.distances(X_WI @ grasp.X_IT, 0.04, "")
-        gaps = [d for d, link, name in near if link in bench.robot.fingers and name == "block"]
+        gaps = [d for d, link, name in near if link in context.robot.fingers and name == "block"]
         assert min(gaps) > 0.0009
     oracle.close()

@@ -8,7 +8,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.scene.reader import load_scene
 from galley.domain.state import initial_state
 from galley.robots.panda.models import mobile_panda
-from galley.skills import SKILLS, BoundAction, Workbench
+from galley.skills import SKILLS, BoundAction, PlanningContext
 from galley.skills.impossible.free_travel import free_travel
 from galley.skills.placing.placements import exposed
 from galley.skills.solving.polyhedra import first_contact, polyhedron, separation
@@ -60,8 +60,8 @@ def judge(scene, joint, other, values):
 @pytest.mark.parametrize("crate", CRATES.values(), ids=CRATES)
 def test_a_drawer_stops_where_bullet_sees_it_touch(small_text, tmp_path, crate):
     scene = scene_with(small_text, tmp_path, crate)
-    bench = Workbench(scene, None, None)
-    value, blocker = free_travel(bench, initial_state(scene), "slide", False, 0.4)
+    context = PlanningContext(scene, None, None)
+    value, blocker = free_travel(context, initial_state(scene), "slide", False, 0.4)
     assert blocker == "crate"
     assert 0.05 < value < 0.35
     values = np.linspace(0.0, value, 30)
@@ -74,8 +74,8 @@ def test_a_drawer_stops_where_bullet_sees_it_touch(small_text, tmp_path, crate):
 def test_a_door_stops_where_bullet_sees_it_touch(small_text, tmp_path):
     crate = "{extents: [[0.42, 0.5], [0.0, 0.2], [0.1, 0.4]]}"
     scene = scene_with(small_text, tmp_path, crate)
-    bench = Workbench(scene, None, None)
-    value, blocker = free_travel(bench, initial_state(scene), "hinge", False, 1.5)
+    context = PlanningContext(scene, None, None)
+    value, blocker = free_travel(context, initial_state(scene), "hinge", False, 1.5)
     assert blocker == "crate"
     apart = judge(scene, "hinge", "crate", [*np.linspace(0, value, 30), value + 0.02])
     assert (apart[:-1] > -TOUCH).all()
@@ -88,22 +88,22 @@ def test_nothing_stops_a_drawer_beside_which_something_stands(small_text, tmp_pa
     for gap in (0.001, 0.0):
         crate = f"{{extents: [[-0.3, 0.9], [{0.3 + gap}, 0.6], [0.0, 0.7]]}}"
         scene = scene_with(small_text, tmp_path, crate)
-        bench = Workbench(scene, None, None)
-        assert free_travel(bench, initial_state(scene), "slide", True, 0.4) == (0.4, None)
+        context = PlanningContext(scene, None, None)
+        assert free_travel(context, initial_state(scene), "slide", True, 0.4) == (0.4, None)
 
 
 def test_what_touches_the_front_of_a_drawer_stops_it_at_once(small_text, tmp_path):
     crate = "{extents: [[0.31, 0.9], [-0.6, 0.6], [0.0, 0.7]]}"  # the knob ends at x = 0.31
     scene = scene_with(small_text, tmp_path, crate)
-    bench = Workbench(scene, None, None)
-    value, blocker = free_travel(bench, initial_state(scene), "slide", False, 0.4)
+    context = PlanningContext(scene, None, None)
+    value, blocker = free_travel(context, initial_state(scene), "slide", False, 0.4)
     assert (value, blocker) == (pytest.approx(0.0, abs=1e-9), "crate")
 
 
 def test_the_kitchens_own_drawers_and_doors_open_all_the_way(kitchen):
-    bench = Workbench(kitchen, None, None)
+    context = PlanningContext(kitchen, None, None)
     for joint in kitchen.joints:
-        assert free_travel(bench, initial_state(kitchen), joint.name, True, joint.upper) == (
+        assert free_travel(context, initial_state(kitchen), joint.name, True, joint.upper) == (
             joint.upper,
             None,
         )
@@ -113,10 +113,10 @@ def test_items_count_where_they_are_asked_for(small_text, tmp_path):
     """The block stands on a crate that is lower than the drawer, 0.12 m before its knob."""
     text = small_text.replace("{on: top, xy: [0.1, -0.2], yaw: 0.5}", "{xyz: [0.455, 0, 0.65]}")
     scene = scene_with(text, tmp_path, "{extents: [[0.4, 0.7], [-0.2, 0.2], [0.0, 0.6]]}")
-    bench = Workbench(scene, None, None)
+    context = PlanningContext(scene, None, None)
     state = initial_state(scene)
-    assert free_travel(bench, state, "slide", False, 0.4) == (0.4, None)
-    value, blocker = free_travel(bench, state, "slide", True, 0.4)
+    assert free_travel(context, state, "slide", False, 0.4) == (0.4, None)
+    value, blocker = free_travel(context, state, "slide", True, 0.4)
     assert blocker == "block"
     assert value == pytest.approx(0.455 - 0.025 - 0.31)
 
@@ -148,11 +148,11 @@ def test_a_drawer_that_furniture_blocks_is_refused_with_its_free_way(small_text,
     crate = "{extents: [[0.35, 0.6], [-0.4, 0.4], [0.0, 0.66]]}"
     scene = scene_with(small_text, tmp_path, crate)
     robot = mobile_panda(scene.robot.base)
-    bench = Workbench(scene, robot, None)
+    context = PlanningContext(scene, robot, None)
     state = initial_state(scene)
     actions = (bound(scene, "open", "drawer", "h1"), bound(scene, "stow", "block", "drawer", "h1"))
     for action in actions:
-        failure = SKILLS[action.name].impossible(bench, action, state)
+        failure = SKILLS[action.name].impossible(context, action, state)
         assert failure.kind is FailureKind.BLOCKED
         assert failure.objects == ("crate",)
         free = failure.certificate["free_m"]
@@ -167,10 +167,10 @@ def test_a_drawer_that_furniture_blocks_is_refused_with_its_free_way(small_text,
 def test_an_item_before_a_drawer_is_named_but_proves_nothing_forever(small_text, tmp_path):
     text = small_text.replace("{on: top, xy: [0.1, -0.2], yaw: 0.5}", "{xyz: [0.36, 0, 0.65]}")
     scene = scene_with(text, tmp_path, "{extents: [[0.34, 0.7], [-0.2, 0.2], [0.0, 0.6]]}")
-    bench = Workbench(scene, mobile_panda(scene.robot.base), None)
+    context = PlanningContext(scene, mobile_panda(scene.robot.base), None)
     action, state = bound(scene, "open", "drawer", "h1"), initial_state(scene)
-    assert SKILLS["open"].impossible(bench, action, state) is None
-    failure = SKILLS["open"].refine(bench, action, (), state, np.random.default_rng(0))
+    assert SKILLS["open"].impossible(context, action, state) is None
+    failure = SKILLS["open"].refine(context, action, (), state, np.random.default_rng(0))
     assert isinstance(failure, Failure)
     assert failure.kind is FailureKind.BLOCKED
     assert failure.objects == ("block",)

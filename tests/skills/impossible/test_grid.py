@@ -16,40 +16,40 @@ from galley.tests.effort import quick_first
 from galley.tests.skills.impossible.scenes import WALLS, cleft, crate, square, walls
 
 
-def block(bench, state):
-    return every_pick(bench, state, bench.scene.item_index["block"])
+def block(context, state):
+    return every_pick(context, state, context.scene.item_index["block"])
 
 
-def judged(bench, grid=None):
-    state, stance = initial_state(bench.scene), bench.scene.stance("cabinet")
-    return tried(bench, state, block(bench, state), [stance], "pick the block", grid)
+def judged(context, grid=None):
+    state, stance = initial_state(context.scene), context.scene.stance("cabinet")
+    return tried(context, state, block(context, state), [stance], "pick the block", grid)
 
 
-def random_way(bench, tries=300):
+def random_way(context, tries=300):
     """What the planner's random search finds: independent of the grid."""
-    state, index = initial_state(bench.scene), bench.scene.item_index["block"]
-    ways = picks(bench, state, index, np.random.default_rng(5))
-    stance, rng = bench.scene.stance("cabinet"), np.random.default_rng(6)
-    found = stances(bench, ways, stance, bench.tucked, state, rng, Tally(), tries)
+    state, index = initial_state(context.scene), context.scene.item_index["block"]
+    ways = picks(context, state, index, np.random.default_rng(5))
+    stance, rng = context.scene.stance("cabinet"), np.random.default_rng(6)
+    found = stances(context, ways, stance, context.tucked, state, rng, Tally(), tries)
     return next(found, None)
 
 
 def test_every_grasp_is_listed_with_wide_and_narrow_fingers(opened):
-    bench = opened()
-    state, item = initial_state(bench.scene), bench.scene.item("block")
-    grasps = (*grasps_of(item), *leaning(bench.scene, state, bench.scene.item_index["block"]))
-    ways = block(bench, state)
+    context = opened()
+    state, item = initial_state(context.scene), context.scene.item("block")
+    grasps = (*grasps_of(item), *leaning(context.scene, state, context.scene.item_index["block"]))
+    ways = block(context, state)
     assert {way.name for way in ways} == {f"pick block ({g.name})" for g in grasps}
     assert len(ways) == 2 * len(grasps) == len({(way.name, way.opening) for way in ways})
 
 
 def test_what_was_tried_in_vain_is_told_in_figures(opened):
-    bench = opened(walls(pen=WALLS))
-    failure = judged(bench)
+    context = opened(walls(pen=WALLS))
+    failure = judged(context)
     assert failure.kind is FailureKind.BUDGET
     assert failure.certificate is None
     assert "pen" in failure.objects
-    grasps = len({way.contact.tobytes() for way in block(bench, initial_state(bench.scene))})
+    grasps = len({way.contact.tobytes() for way in block(context, initial_state(context.scene))})
     # By hand: stance x 0.7..1.3 in steps of 0.06, y -1..1 in 0.1, eight headings.
     pairs = grasps * 11 * 21 * 8
     assert f"none of {pairs:,} grasp and stance pairs tried" in str(failure)
@@ -60,27 +60,27 @@ def test_what_was_tried_in_vain_is_told_in_figures(opened):
     assert told["pairs"] == pairs
     assert told["bases"] == 11 * 21 * 8
     assert told["complete"]
-    assert random_way(bench) is None
+    assert random_way(context) is None
 
 
 def test_a_grid_can_be_asked_again_and_says_the_same(opened):
-    bench = opened(walls(pen=WALLS))
-    state, failure = initial_state(bench.scene), judged(bench)
+    context = opened(walls(pen=WALLS))
+    state, failure = initial_state(context.scene), judged(context)
     (told,) = failure.evidence
     steps = told["grid"]
     grid = Grid(*(steps[k] for k in ("x_m", "y_m", "heading_rad", "joint7", "lines")))
-    ways, stance = block(bench, state), bench.scene.stance(told["stance"])
-    found = search_grid(bench, state, ways, stance, grid)
+    ways, stance = block(context, state), context.scene.stance(told["stance"])
+    found = search_grid(context, state, ways, stance, grid)
     assert not found.solved
     assert {name: told[name] for name in found.counts()} == found.counts()
-    assert judged(bench).as_json() == failure.as_json()
+    assert judged(context).as_json() == failure.as_json()
 
 
 @pytest.mark.parametrize("missing", quick_first(1, sorted(WALLS)))
 def test_what_the_random_search_finds_the_grid_finds_too(opened, missing):
-    bench = opened(walls(pen=[side for side in WALLS if side != missing]))
-    if random_way(bench, 3000) is not None:
-        assert judged(bench) is None
+    context = opened(walls(pen=[side for side in WALLS if side != missing]))
+    if random_way(context, 3000) is not None:
+        assert judged(context) is None
 
 
 def test_where_there_is_a_way_the_grid_finds_it(opened):
@@ -103,11 +103,11 @@ def test_a_grid_cut_short_says_so(opened):
 def test_a_drawer_that_something_stands_before(opened):
     """The knob is at x = 0.30, y = 0, z = 0.66; a box as high stands before it on the floor."""
     bodies = "  stool:\n    shapes:\n      - {extents: [[0.34, 0.6], [-0.3, 0.3], [0.0, 0.8]]}\n"
-    for bench, free in ((opened(bodies), False), (opened(), True)):
-        state = initial_state(bench.scene)
-        pulls = every_operation(bench, state, bench.scene.handle("knob"), 0.3)
+    for context, free in ((opened(bodies), False), (opened(), True)):
+        state = initial_state(context.scene)
+        pulls = every_operation(context, state, context.scene.handle("knob"), 0.3)
         assert len(pulls) == 2  # either way up
-        stance = bench.scene.stance("cabinet")
-        found = tried(bench, state, pulls, [stance], "open the drawer")
+        stance = context.scene.stance("cabinet")
+        found = tried(context, state, pulls, [stance], "open the drawer")
         assert (found is None) == free
         assert free or found.numbers["pairs"] == 2 * 11 * 21 * 8

@@ -12,7 +12,7 @@ from galley.domain.state import Placement, initial_state
 from galley.motion.motion import Motion
 from galley.reachability.stances import shortfall
 from galley.robots.panda.models import mobile_panda
-from galley.skills import SKILLS, BoundAction, Settings, Workbench
+from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.impossible.refusals import (
     handle_out_of_reach,
     out_of_reach_as_found,
@@ -27,19 +27,19 @@ def action(scene, index, name, *objects):
 
 
 @pytest.fixture
-def bench(kitchen, world):
-    return Workbench(kitchen, world.robot, world, Settings(seed=0, placements=150))
+def context(kitchen, world):
+    return PlanningContext(kitchen, world.robot, world, Settings(seed=0, placements=150))
 
 
-def refused(bench, *plan):
-    found = refine(bench, plan, initial_state(bench.scene), SKILLS)
+def refused(context, *plan):
+    found = refine(context, plan, initial_state(context.scene), SKILLS)
     assert isinstance(found, Failure)
     return found
 
 
-def test_the_sugar_box_does_not_fit_into_the_drawer(kitchen, bench):
+def test_the_sugar_box_does_not_fit_into_the_drawer(kitchen, context):
     stow = action(kitchen, 0, "stow", "sugar", "drawer", "h1")
-    failure = refused(bench, stow)
+    failure = refused(context, stow)
     assert failure.kind is FailureKind.DOES_NOT_FIT
     assert failure.numbers["height_m"] > failure.numbers["room_m"]
     assert "stow sugar drawer h1" in failure.step
@@ -51,21 +51,21 @@ def test_the_sugar_box_does_not_fit_into_the_drawer(kitchen, bench):
     ("name", "where"),
     [("place", "center"), ("place", "drawer"), ("stow", "countertop"), ("stow", "center")],
 )
-def test_furniture_without_the_region_is_a_contradiction(kitchen, bench, name, where):
-    failure = refused(bench, action(kitchen, 0, name, "spam", where, "h1"))
+def test_furniture_without_the_region_is_a_contradiction(kitchen, context, name, where):
+    failure = refused(context, action(kitchen, 0, name, "spam", where, "h1"))
     assert failure.kind is FailureKind.CONTRADICTION
     assert failure.certificate["object"] == where
     assert where in failure.objects
 
 
-def test_an_action_without_a_skill_is_bad_input(kitchen, bench):
-    failure = refused(bench, action(kitchen, 0, "juggle", "spam"))
+def test_an_action_without_a_skill_is_bad_input(kitchen, context):
+    failure = refused(context, action(kitchen, 0, "juggle", "spam"))
     assert failure.kind is FailureKind.BAD_INPUT
     assert "juggle" in str(failure)
     assert "navigate" in str(failure)
 
 
-def test_nothing_is_refused_that_the_default_task_does(kitchen, bench):
+def test_nothing_is_refused_that_the_default_task_does(kitchen, context):
     for name, *objects in (
         ("pick", "sugar", "burner", "h1"),
         ("place", "sugar", "countertop", "h1"),
@@ -78,15 +78,15 @@ def test_nothing_is_refused_that_the_default_task_does(kitchen, bench):
         ("cook", "spam", "burner"),
     ):
         bound = action(kitchen, 0, name, *objects)
-        assert SKILLS[name].impossible(bench, bound, initial_state(kitchen)) is None
+        assert SKILLS[name].impossible(context, bound, initial_state(kitchen)) is None
 
 
 @pytest.mark.parametrize("name", ["pick", "take_out"])
-def test_what_the_hand_can_not_span_has_no_grasp(kitchen, bench, name):
+def test_what_the_hand_can_not_span_has_no_grasp(kitchen, context, name):
     """A plate of 0.2 m: wider than the hand opens, 0.08 m, whichever way it is taken."""
     plate = replace(kitchen.item("sugar_box"), size=np.array([0.2, 0.2, 0.03]))
     scene = replace(kitchen, items=(plate, *kitchen.items[1:]))
-    wide = Workbench(scene, bench.robot, bench.world)
+    wide = PlanningContext(scene, context.robot, context.world)
     where = "drawer" if name == "take_out" else "burner"
     failure = SKILLS[name].impossible(
         wide, action(scene, 0, name, "sugar", where, "h1"), initial_state(scene)
@@ -107,9 +107,9 @@ def test_what_the_hand_can_not_span_has_no_grasp(kitchen, bench, name):
         ("cook", ("spam", "drawer")),
     ],
 )
-def test_furniture_that_is_no_drawer_can_not_be_used_as_one(kitchen, bench, name, objects):
+def test_furniture_that_is_no_drawer_can_not_be_used_as_one(kitchen, context, name, objects):
     bound = action(kitchen, 0, name, *objects)
-    failure = SKILLS[name].impossible(bench, bound, initial_state(kitchen))
+    failure = SKILLS[name].impossible(context, bound, initial_state(kitchen))
     assert failure.kind is FailureKind.CONTRADICTION
     assert failure.certificate["missing"]
 
@@ -131,10 +131,10 @@ def some(rng, low, high):
 
 
 @pytest.mark.parametrize(("by", "refused"), [(0.4, False), (2.0, True), (3.0, True)])
-def test_distance_bounds_hold_for_every_stance_and_every_point(kitchen, bench, by, refused):
+def test_distance_bounds_hold_for_every_stance_and_every_point(kitchen, context, by, refused):
     """Random points of the region and the handle, from random stances: none is nearer."""
     scene = away(kitchen, by)
-    far = Workbench(scene, bench.robot, bench.world)
+    far = PlanningContext(scene, context.robot, context.world)
     rng = np.random.default_rng(0)
     spec, can = scene.robot.base, scene.item("potted_meat_can")
     handle = scene.handle("indigo_drawer_handle_top")
@@ -165,18 +165,18 @@ def test_distance_bounds_hold_for_every_stance_and_every_point(kitchen, bench, b
             assert 0.0 <= slack < 0.1, "a bound, and no idle one"
 
 
-def test_an_item_in_a_drawer_counts_as_in_reach_if_the_drawer_brings_it_near(kitchen, bench):
+def test_an_item_in_a_drawer_counts_as_in_reach_if_the_drawer_brings_it_near(kitchen, context):
     inside = Placement("indigo_drawer_top", frozen(transform(None, (-0.1, 1.2, 0.82))))
     take = action(kitchen, 0, "take_out", "spam", "drawer", "h1")
     index = kitchen.item_index["potted_meat_can"]
     state = initial_state(kitchen).with_item(index, inside)
-    assert out_of_reach_as_found(bench, state, take, SKILLS["take_out"]) is None
+    assert out_of_reach_as_found(context, state, take, SKILLS["take_out"]) is None
     for by, expected in ((0.4, False), (2.0, True)):
         scene = away(kitchen, by)
-        far = Workbench(scene, bench.robot, bench.world)
+        far = PlanningContext(scene, context.robot, context.world)
         failure = out_of_reach_as_found(far, state, take, SKILLS["take_out"])
         assert (failure is not None) == expected
-    assert out_of_reach_as_found(bench, state, take, SKILLS["open"]) is None
+    assert out_of_reach_as_found(context, state, take, SKILLS["open"]) is None
 
 
 FAR = "{xyz: [-3.5, 0.1, 0.89]}"
@@ -192,7 +192,7 @@ def far_bench(small_text, tmp_path_factory):
     file.write_text(text)
     scene = load_scene(file)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
-        yield Workbench(scene, world.robot, world, Settings(placements=100, attempts=2))
+        yield PlanningContext(scene, world.robot, world, Settings(placements=100, attempts=2))
 
 
 def test_an_item_out_of_reach_is_refused_with_a_distance(far_bench):
@@ -227,9 +227,9 @@ def test_an_item_walled_in_is_an_honest_budget_failure(small_text, tmp_path):
     file.write_text(small_text.replace("  drawer:\n    parent", f"{walls}  drawer:\n    parent", 1))
     scene = load_scene(file)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
-        bench = Workbench(scene, world.robot, world, Settings(placements=40, attempts=1))
+        context = PlanningContext(scene, world.robot, world, Settings(placements=40, attempts=1))
         failure = refused(
-            bench,
+            context,
             action(scene, 0, "navigate", "center", "table"),
             action(scene, 1, "pick", "block", "table", "h1"),
         )
@@ -239,10 +239,10 @@ def test_an_item_walled_in_is_an_honest_budget_failure(small_text, tmp_path):
     assert "box" in str(failure), "it names what was in the way"
 
 
-def test_driving_somewhere_with_nothing_to_do_there_ends_in_the_stance(kitchen, bench):
+def test_driving_somewhere_with_nothing_to_do_there_ends_in_the_stance(kitchen, context):
     navigate = action(kitchen, 0, "navigate", "center", "countertop")
     start = initial_state(kitchen)
-    found = SKILLS["navigate"].refine(bench, navigate, (), start, np.random.default_rng(0))
+    found = SKILLS["navigate"].refine(context, navigate, (), start, np.random.default_rng(0))
     assert all(isinstance(m, Motion) for m in found)
     assert found[-1].group == "base"
     assert kitchen.stance("countertop").contains(found[-1].path.end)

@@ -13,7 +13,7 @@ from galley.domain.state import Placement, initial_state
 from galley.skills.impossible.refusals import cannot_take, cannot_take_as_it_lies
 from galley.skills.manipulation.contacts import picks
 from galley.skills.manipulation.grasps import OPENING, grasps_at, grasps_of, stands
-from galley.skills.solving.workbench import Workbench
+from galley.skills.solving.context import PlanningContext
 
 SUGAR = "sugar_box"
 TOP = 0.93  # m, the worktop's height
@@ -56,15 +56,15 @@ def test_a_box_on_its_narrow_side_is_held_across_from_above_or_beside(kitchen, s
 
 
 def test_a_box_on_its_broad_side_can_not_be_held_and_why_is_said(kitchen, robot, shared_world):
-    bench = Workbench(kitchen, robot, shared_world)
+    context = PlanningContext(kitchen, robot, shared_world)
     state, index = lying(kitchen, 1, 1.0, 0.4)
     assert grasps_at(kitchen, state, index) == ()
-    failed = cannot_take_as_it_lies(bench, state, index)
+    failed = cannot_take_as_it_lies(context, state, index)
     assert failed.certificate["vertical_axis"] == "y"
     assert failed.numbers["width_m"] == pytest.approx(0.089)
     # Upright it could be: the action as such is not impossible.
     assert cannot_take(kitchen, state, index) is None
-    assert cannot_take_as_it_lies(bench, initial_state(kitchen), index) is None
+    assert cannot_take_as_it_lies(context, initial_state(kitchen), index) is None
 
 
 def test_a_finger_gets_below_what_sticks_out_over_the_edge(kitchen, robot, shared_world):
@@ -119,9 +119,9 @@ def test_an_upright_item_and_a_list_of_its_own_are_as_ever(kitchen):
 
 
 def test_a_lying_item_has_manipulations_and_a_flat_one_has_none(kitchen, shared_world, robot):
-    bench = Workbench(kitchen, robot, shared_world)
+    context = PlanningContext(kitchen, robot, shared_world)
     rng = np.random.default_rng(0)
     narrow, index = lying(kitchen, 0, 1.0, 0.4)
-    assert next(picks(bench, narrow, index, rng)).name.startswith("pick sugar_box (lying")
+    assert next(picks(context, narrow, index, rng)).name.startswith("pick sugar_box (lying")
     flat, _ = lying(kitchen, 1, 1.0, 0.4)
-    assert next(picks(bench, flat, index, rng), None) is None
+    assert next(picks(context, flat, index, rng), None) is None

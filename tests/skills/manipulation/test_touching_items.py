@@ -8,7 +8,7 @@ from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state, item_pose
 from galley.motion.effects import after
 from galley.robots.panda.mobile import hand_pose
-from galley.skills import SKILLS, BoundAction, Settings, Workbench
+from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import (
     LIFT,
     beside,
@@ -26,8 +26,8 @@ STOVE = 0.921  # m
 
 
 @pytest.fixture(scope="module")
-def bench(kitchen, shared_world):
-    return Workbench(kitchen, shared_world.robot, shared_world, Settings(seed=3))
+def context(kitchen, shared_world):
+    return PlanningContext(kitchen, shared_world.robot, shared_world, Settings(seed=3))
 
 
 def standing(scene, gap, along_y):
@@ -43,49 +43,49 @@ def standing(scene, gap, along_y):
 
 
 @pytest.mark.parametrize(("gap", "near"), [(0.0003, True), (0.003, True), (0.006, False)])
-def test_what_stands_too_near_is_lifted_over(kitchen, bench, gap, near):
+def test_what_stands_too_near_is_lifted_over(kitchen, context, gap, near):
     state = standing(kitchen, gap, along_y=False)
     index = kitchen.item_index[SUGAR]
-    assert beside(bench, state, index) == ((SPAM,) if near else ())
-    assert supports(bench, state, index) == ("range",)
-    way = next(picks(bench, state, index, np.random.default_rng(0)))
+    assert beside(context, state, index) == ((SPAM,) if near else ())
+    assert supports(context, state, index) == ("range",)
+    way = next(picks(context, state, index, np.random.default_rng(0)))
     lift = way.steps[-1]
     assert (pair(SUGAR, SPAM) in lift.allowed) == near
     # The can is 0.082 m high.
     assert (lift.length > 0.082) == near
     assert lift.length == pytest.approx(LIFT if not near else 0.102)
-    assert height_over(bench, state, index, ()) == 0.0
+    assert height_over(context, state, index, ()) == 0.0
 
 
 @pytest.mark.parametrize("along_y", [True, False])
-def test_an_item_pushed_against_another_is_taken(kitchen, bench, along_y):
+def test_an_item_pushed_against_another_is_taken(kitchen, context, along_y):
     state = standing(kitchen, 0.0003, along_y)
     bound = tuple(kitchen.binding(name) for name in ("sugar", "burner", "h1"))
     action = BoundAction(0, "pick", bound)
-    motions = SKILLS["pick"].refine(bench, action, (), state, np.random.default_rng(0))
+    motions = SKILLS["pick"].refine(context, action, (), state, np.random.default_rng(0))
     assert isinstance(motions, tuple), str(motions)
     for motion in motions:
-        state = after(kitchen, bench.robot, motion, state)
+        state = after(kitchen, context.robot, motion, state)
     assert state.held == kitchen.item_index[SUGAR]
-    bench.world.set_state(state)
-    close = bench.world.near_pairs(0.9 * MARGIN, (state.held,))
-    assert {p for p in close if SUGAR in p} <= {pair(SUGAR, f) for f in bench.robot.fingers}
+    context.world.set_state(state)
+    close = context.world.near_pairs(0.9 * MARGIN, (state.held,))
+    assert {p for p in close if SUGAR in p} <= {pair(SUGAR, f) for f in context.robot.fingers}
 
 
-def test_an_item_that_leans_on_the_palm_may_leave_it(kitchen, bench):
+def test_an_item_that_leans_on_the_palm_may_leave_it(kitchen, context):
     index = kitchen.item_index[SUGAR]
     item = kitchen.items[index]
     grasp = next(g for g in grasps_of(item) if g.name.startswith("top"))
     start = initial_state(kitchen)
     q = start.q.copy()
-    q[bench.robot.slice("fingers")] = grasp.width / 2.0
-    X_HI = item_in_hand(grasp, bench.robot.p_HT)
+    q[context.robot.slice("fingers")] = grasp.width / 2.0
+    X_HI = item_in_hand(grasp, context.robot.p_HT)
     held = start.with_robot(q).with_item(index, Placement(HAND, frozen(X_HI)))
     palm = pair("panda_hand", SUGAR)
-    assert palm not in leaning_on(bench, held, item)
+    assert palm not in leaning_on(context, held, item)
     # Deeper in the hand by steps, until Bullet sees the palm touched.
     pushed, X = held, X_HI.copy()
-    while palm not in leaning_on(bench, pushed, item):
+    while palm not in leaning_on(context, pushed, item):
         X = transform(None, (0.0, 0.0, -0.001)) @ X
         assert X[2, 3] > 0.0
         pushed = pushed.with_item(index, Placement(HAND, frozen(X)))
@@ -93,5 +93,5 @@ def test_an_item_that_leans_on_the_palm_may_leave_it(kitchen, bench):
     assert np.allclose(inverse(X_WH) @ item_pose(kitchen, pushed, index, X_WH), X)
     region = kitchen.region("hitman_top")
     for state, leans in ((held, False), (pushed, True)):
-        way = next(places(bench, state, region, np.random.default_rng(0)))
+        way = next(places(context, state, region, np.random.default_rng(0)))
         assert all((palm in step.allowed) == leans for step in way.steps)

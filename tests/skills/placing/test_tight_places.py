@@ -12,7 +12,7 @@ from galley.domain.state import HAND, Placement, initial_state
 from galley.motion.effects import after
 from galley.motion.motion import Motion
 from galley.robots.panda.models import mobile_panda
-from galley.skills import SKILLS, BoundAction, Settings, Workbench
+from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import picks, places
 from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.manipulation import Stroke
@@ -31,7 +31,7 @@ WALLS = """\
 
 
 @pytest.fixture(scope="module")
-def bench(small_text, tmp_path_factory):
+def context(small_text, tmp_path_factory):
     """A block of 3 x 3 x 10 cm on the table, walls as high as itself 3 to 4 cm around it."""
     text = small_text.replace("{box: [0.05, 0.06, 0.10]}", "{box: [0.03, 0.03, 0.10]}")
     text = text.replace("xy: [0.1, -0.2], yaw: 0.5", "xy: [0.1, -0.2], yaw: 0.0")
@@ -39,16 +39,16 @@ def bench(small_text, tmp_path_factory):
     file.write_text(text.replace("  drawer:\n    parent", f"{WALLS}  drawer:\n    parent", 1))
     scene = load_scene(file)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
-        yield Workbench(scene, world.robot, world, Settings(seed=0))
+        yield PlanningContext(scene, world.robot, world, Settings(seed=0))
 
 
 def bound(scene, name, *objects):
     return BoundAction(0, name, tuple(scene.binding(each) for each in objects))
 
 
-def test_wide_and_narrow_come_in_turn(bench):
-    state = initial_state(bench.scene)
-    ways = list(islice(picks(bench, state, 0, np.random.default_rng(0)), 200))
+def test_wide_and_narrow_come_in_turn(context):
+    state = initial_state(context.scene)
+    ways = list(islice(picks(context, state, 0, np.random.default_rng(0)), 200))
     assert {round(way.opening, 4) for way in ways} == {0.04, 0.021}
     for a, b in zip(ways[::2], ways[1::2], strict=True):
         assert a.opening != b.opening
@@ -58,36 +58,36 @@ def test_wide_and_narrow_come_in_turn(bench):
     assert len(both) > 5, "no grasp is tied to one opening"
 
 
-def test_released_wide_and_narrow_in_turn(bench):
+def test_released_wide_and_narrow_in_turn(context):
     held = Placement(HAND, frozen(transform(None, (0.0, 0.0, 0.12))))
-    q = bench.scene.robot.q.copy()
+    q = context.scene.robot.q.copy()
     q[10:] = 0.015
-    state = initial_state(bench.scene).with_item(0, held).with_robot(q)
-    region = bench.scene.region("top")
-    ways = islice(places(bench, state, region, np.random.default_rng(0)), 10)
+    state = initial_state(context.scene).with_item(0, held).with_robot(q)
+    region = context.scene.region("top")
+    ways = islice(places(context, state, region, np.random.default_rng(0)), 10)
     openings = [next(s.opening for s in way.steps if isinstance(s, Stroke)) for way in ways]
     assert openings[::2] == [0.04] * 5
     assert openings[1::2] == pytest.approx([0.021] * 5)
 
 
-def test_only_narrow_fingers_get_between_the_walls(bench):
+def test_only_narrow_fingers_get_between_the_walls(context):
     """The hand put there with the fingers as they come down: PyBullet says what they touch."""
-    scene, world, state = bench.scene, bench.world, initial_state(bench.scene)
+    scene, world, state = context.scene, context.world, initial_state(context.scene)
     rng = np.random.default_rng(0)
     drive = bound(scene, "navigate", "center", "table")
     pick = bound(scene, "pick", "block", "table", "h1")
-    found = SKILLS["navigate"].refine(bench, drive, (pick,), state, rng)
+    found = SKILLS["navigate"].refine(context, drive, (pick,), state, rng)
     assert not isinstance(found, Failure), str(found)
     for motion in found:
-        state = after(scene, bench.robot, motion, state)
-    motions = SKILLS["pick"].refine(bench, pick, (), state, rng)
+        state = after(scene, context.robot, motion, state)
+    motions = SKILLS["pick"].refine(context, pick, (), state, rng)
     assert not isinstance(motions, Failure), str(motions)
     checked = 0
     for motion in motions:
         assert isinstance(motion, Motion)
-        end = after(scene, bench.robot, motion, state)
+        end = after(scene, context.robot, motion, state)
         if motion.phase == "approach":
-            fingers = bench.robot.slice("fingers")
+            fingers = context.robot.slice("fingers")
             np.testing.assert_allclose(end.q[fingers], 0.021)
             for opening, free in ((0.021, True), (0.04, False)):
                 q = end.q.copy()
@@ -102,18 +102,18 @@ def test_only_narrow_fingers_get_between_the_walls(bench):
     assert state.held == 0
 
 
-def test_fingers_open_where_they_have_room_and_not_before(bench):
+def test_fingers_open_where_they_have_room_and_not_before(context):
     """Left narrow between the walls, the hand moves to the next thing before it opens wide."""
-    scene, world, start = bench.scene, bench.world, initial_state(bench.scene)
+    scene, world, start = context.scene, context.world, initial_state(context.scene)
     rng = np.random.default_rng(0)
-    fingers = bench.robot.slice("fingers")
+    fingers = context.robot.slice("fingers")
     drive = bound(scene, "navigate", "center", "table")
     pick = bound(scene, "pick", "block", "table", "h1")
     state = start
-    for motion in SKILLS["navigate"].refine(bench, drive, (pick,), state, rng):
-        state = after(scene, bench.robot, motion, state)
-    for motion in SKILLS["pick"].refine(bench, pick, (), state, rng):
-        state = after(scene, bench.robot, motion, state)
+    for motion in SKILLS["navigate"].refine(context, drive, (pick,), state, rng):
+        state = after(scene, context.robot, motion, state)
+    for motion in SKILLS["pick"].refine(context, pick, (), state, rng):
+        state = after(scene, context.robot, motion, state)
         if motion.phase == "approach":
             break
     # The same hand pose, but the block stands elsewhere, and the fingers are nearly shut.
@@ -123,9 +123,9 @@ def test_fingers_open_where_they_have_room_and_not_before(bench):
     elsewhere = scene.items[0].X_WI.copy()
     elsewhere[:2, 3] = [0.17, 0.0]
     state = state.with_item(0, Placement("world", frozen(elsewhere)))
-    ways = (way for way in picks(bench, state, 0, rng) if way.opening == 0.04)
-    tries = (solve(bench, way, state.q[:3], rng, Tally()) for way in islice(ways, 200))
-    builder = Builder(bench, state, 0, rng)
+    ways = (way for way in picks(context, state, 0, rng) if way.opening == 0.04)
+    tries = (solve(context, way, state.q[:3], rng, Tally()) for way in islice(ways, 200))
+    builder = Builder(context, state, 0, rng)
     assert builder.run(next(reached for reached in tries if reached is not None)) is None
     phases = [motion.phase for motion in builder.motions]
     assert phases.index("reach") < phases.index("open fingers") < phases.index("approach")
@@ -137,4 +137,4 @@ def test_fingers_open_where_they_have_room_and_not_before(bench):
                 world.set_state(state.with_robot(q))
                 assert not [p for p, d in world.near_pairs(0.0).items() if "walls" in p and d < 0]
             break
-        state = after(scene, bench.robot, motion, state)
+        state = after(scene, context.robot, motion, state)

@@ -13,12 +13,12 @@ from galley.domain.state import Placement, initial_state
 from galley.engine import KITCHEN
 from galley.planning import GroundAction
 from galley.robots.panda.models import mobile_panda
-from galley.skills import SKILLS, BoundAction, Settings, Workbench
+from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.skill import Role
 from galley.tamp.binding import bind, bind_plan
 from galley.tamp.feedback import advice as module
-from galley.tamp.feedback.advice import Adviser, Diagnosis
-from galley.tamp.feedback.lessons import Lessons, augmented
+from galley.tamp.feedback.constraints import LearnedConstraints, constrained_task
+from galley.tamp.feedback.failure_analysis import Diagnosis, FailureAnalyzer
 from galley.tamp.refine import Refinement
 
 SCENARIOS = KITCHEN.parent / "scenarios"
@@ -29,14 +29,14 @@ GELATIN, GREEN, BLACK = range(3)  # the scene's items
 
 @dataclass
 class Kitchen:
-    bench: Workbench
+    context: PlanningContext
     seen: object
     bindings: dict
     start: object
 
     def adviser(self, without=()):
         bindings = {name: b for name, b in self.bindings.items() if name not in without}
-        return Adviser(self.bench, self.seen, bindings, SKILLS)
+        return FailureAnalyzer(self.context, self.seen, bindings, SKILLS)
 
     def stuck(self, *actions, moved=()):
         """A Refinement that is stuck at the action with a ``!``, some items moved before."""
@@ -48,7 +48,7 @@ class Kitchen:
         for index in moved:
             state = state.with_item(index, Placement(WORLD, np.eye(4)))
         plan = bind_plan(ground, self.bindings)
-        refinement = Refinement(self.bench, plan, SKILLS, self.start)
+        refinement = Refinement(self.context, plan, SKILLS, self.start)
         refinement.states += [state] * at
         refinement._motions += [()] * at
         return refinement
@@ -65,10 +65,10 @@ def kitchen():
     bindings["drawer"] = scene.binding("drawer")
     names = [item.name for item in scene.items]
     assert [names.index(n) for n in ("gelatin_box", "green_tea", "black_tea")] == [0, 1, 2]
-    bench = Workbench(scene, mobile_panda(scene.robot.base), None, Settings())
+    context = PlanningContext(scene, mobile_panda(scene.robot.base), None, Settings())
     standing = [(name, "countertop") for name in ("gelatin", "green", "black")]
     return Kitchen(
-        bench, augmented(domain, problem, SKILLS, standing), bindings, initial_state(scene)
+        context, constrained_task(domain, problem, SKILLS, standing), bindings, initial_state(scene)
     )
 
 
@@ -77,7 +77,7 @@ def diagnosis(monkeypatch):
     """What the next diagnoses say: items, or None; and how often one was made."""
     said = {"items": frozenset(), "asked": []}
 
-    def in_the_way(bench, skills, actions, state, rng):
+    def in_the_way(context, skills, actions, state, rng):
         said["asked"].append(rng(0).random())
         if said["items"] is None:
             return None
@@ -266,7 +266,7 @@ def test_a_suspicion_after_the_item_was_moved_says_nothing_of_it_as_found(kitche
 
 def test_a_drawer_that_meets_another_drawer_is_not_given_up_for_good(kitchen, diagnosis):
     """What moves can be moved away: the proof holds as long as it stands as found."""
-    joint = next(body.name for body in kitchen.bench.scene.bodies if body.joint is not None)
+    joint = next(body.name for body in kitchen.context.scene.bodies if body.joint is not None)
     told = kitchen.adviser()(kitchen.stuck(*OPEN), crate(joint))
     assert told is None or isinstance(told, int) or not any(each.proven for each in told)
 
@@ -285,7 +285,7 @@ def on_the_countertop(kitchen, name):
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_proof_of_taking_is_none_of_putting_there(kitchen, order):
-    adviser, known = kitchen.adviser(), Lessons()
+    adviser, known = kitchen.adviser(), LearnedConstraints()
     taking = adviser.out_of_reach(on_the_countertop(kitchen, "pick"), FAR)
     putting = adviser.out_of_reach(on_the_countertop(kitchen, "place"), TIRED)
     for lesson in (taking, putting)[::order]:
@@ -299,7 +299,7 @@ def test_a_proof_of_taking_is_none_of_putting_there(kitchen, order):
 
 
 def test_a_proof_of_one_way_to_put_it_there_is_none_of_another(kitchen):
-    adviser, known = kitchen.adviser(), Lessons()
+    adviser, known = kitchen.adviser(), LearnedConstraints()
     known.add([adviser.out_of_reach(on_the_countertop(kitchen, "put_in"), FAR)])
     known.add([adviser.out_of_reach(on_the_countertop(kitchen, "place"), TIRED)])
     proven = {action.name: each.proven for each in known.all.values() for action in each.actions}

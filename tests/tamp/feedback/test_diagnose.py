@@ -12,26 +12,26 @@ from galley.domain.state import initial_state
 from galley.engine import KITCHEN
 from galley.motion.effects import after
 from galley.robots.panda.models import mobile_panda
-from galley.skills import SKILLS, BoundAction, Settings, Workbench
-from galley.skills.solving.workbench import without
-from galley.tamp.feedback.advice import Diagnosis, in_the_way
+from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
+from galley.skills.solving.context import without
+from galley.tamp.feedback.failure_analysis import Diagnosis, in_the_way
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 SCENARIOS = KITCHEN.parent / "scenarios"
 
 
 @pytest.fixture(scope="module")
-def bench():
+def context():
     scene = load_scene(SCENARIOS / "hemmed_in_scene.yaml")
     settings = Settings(seed=0, placements=300, optimize="none")
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
-        yield Workbench(scene, world.robot, world, settings)
+        yield PlanningContext(scene, world.robot, world, settings)
 
 
-def actions(bench, *texts):
+def actions(context, *texts):
     found = []
     for k, (name, *args) in enumerate(text.split() for text in texts):
-        found.append(BoundAction(k, name, tuple(bench.scene.binding(each) for each in args)))
+        found.append(BoundAction(k, name, tuple(context.scene.binding(each) for each in args)))
     return tuple(found)
 
 
@@ -43,62 +43,62 @@ GELATIN = ("navigate center countertop", "pick gelatin countertop h1")
 BLACK = ("navigate center countertop", "pick black countertop h1")
 
 
-def can_be_done(bench, plan, state):
+def can_be_done(context, plan, state):
     """The plan's two actions, by four streams."""
     for seed in range(4):
         at, rng = state, np.random.default_rng((99, seed))
         for k, action in enumerate(plan):
-            found = SKILLS[action.name].refine(bench, action, plan[k + 1 :], at, rng)
+            found = SKILLS[action.name].refine(context, action, plan[k + 1 :], at, rng)
             if isinstance(found, Failure):
                 break
             for motion in found:
-                at = after(bench.scene, bench.robot, motion, at)
+                at = after(context.scene, context.robot, motion, at)
         else:
             return True
     return False
 
 
-def test_exactly_what_must_go_is_named(bench):
-    start, plan = initial_state(bench.scene), actions(bench, *GELATIN)
-    items = [i for i, item in enumerate(bench.scene.items) if item.name != "gelatin_box"]
+def test_exactly_what_must_go_is_named(context):
+    start, plan = initial_state(context.scene), actions(context, *GELATIN)
+    items = [i for i, item in enumerate(context.scene.items) if item.name != "gelatin_box"]
     enough = [
         set(some)
         for size in range(len(items) + 1)
         for some in itertools.combinations(items, size)
-        if can_be_done(bench, plan, without(start, some))
+        if can_be_done(context, plan, without(start, some))
     ]
     assert len(items) == 2
-    found = in_the_way(bench, SKILLS, plan, start, streams(0))
+    found = in_the_way(context, SKILLS, plan, start, streams(0))
     assert found == Diagnosis(plan[1], frozenset(items)), "the pick is what the drive is for"
     assert enough == [set(items)], "neither alone is enough"
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_other_streams_name_the_same(bench, seed):
-    start, plan = initial_state(bench.scene), actions(bench, *GELATIN)
-    found = in_the_way(bench, SKILLS, plan, start, streams(seed))
-    names = {bench.scene.items[i].name for i in found.items}
+def test_other_streams_name_the_same(context, seed):
+    start, plan = initial_state(context.scene), actions(context, *GELATIN)
+    found = in_the_way(context, SKILLS, plan, start, streams(seed))
+    names = {context.scene.items[i].name for i in found.items}
     assert names == {"green_tea", "black_tea"}
 
 
 @pytest.mark.parametrize("gone", ["green_tea", "black_tea"])
-def test_what_has_gone_is_not_named(bench, gone):
-    start = without(initial_state(bench.scene), [bench.scene.item_index[gone]])
-    found = in_the_way(bench, SKILLS, actions(bench, *GELATIN), start, streams(0))
+def test_what_has_gone_is_not_named(context, gone):
+    start = without(initial_state(context.scene), [context.scene.item_index[gone]])
+    found = in_the_way(context, SKILLS, actions(context, *GELATIN), start, streams(0))
     left = {"green_tea", "black_tea"} - {gone}
-    assert {bench.scene.items[i].name for i in found.items} == left
+    assert {context.scene.items[i].name for i in found.items} == left
 
 
-def test_what_is_free_has_nothing_in_its_way(bench):
-    start = initial_state(bench.scene)
-    found = in_the_way(bench, SKILLS, actions(bench, *BLACK), start, streams(0))
+def test_what_is_free_has_nothing_in_its_way(context):
+    start = initial_state(context.scene)
+    found = in_the_way(context, SKILLS, actions(context, *BLACK), start, streams(0))
     assert found.items == frozenset()
 
 
-def test_the_state_asked_about_is_left_as_it_was(bench):
-    start = initial_state(bench.scene)
+def test_the_state_asked_about_is_left_as_it_was(context):
+    start = initial_state(context.scene)
     before = [(each.parent, each.X_PI.copy()) for each in start.items]
-    in_the_way(bench, SKILLS, actions(bench, *GELATIN), start, streams(0))
+    in_the_way(context, SKILLS, actions(context, *GELATIN), start, streams(0))
     for (parent, X), now in zip(before, start.items, strict=True):
         assert now.parent == parent
         np.testing.assert_array_equal(now.X_PI, X)
@@ -120,14 +120,14 @@ def test_what_no_item_causes_is_no_items_fault(tmp_path):
     scene = load_scene(file)
     settings = Settings(seed=0, placements=60, optimize="none")
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
-        bench = Workbench(scene, world.robot, world, settings)
-        plan = actions(bench, *GELATIN)
-        assert in_the_way(bench, SKILLS, plan, initial_state(scene), streams(0)) is None
+        context = PlanningContext(scene, world.robot, world, settings)
+        plan = actions(context, *GELATIN)
+        assert in_the_way(context, SKILLS, plan, initial_state(scene), streams(0)) is None
 
 
-def test_a_thing_taken_away_is_out_of_all_others_way(bench):
-    start = initial_state(bench.scene)
-    away = without(start, range(len(bench.scene.items)))
+def test_a_thing_taken_away_is_out_of_all_others_way(context):
+    start = initial_state(context.scene)
+    away = without(start, range(len(context.scene.items)))
     poses = np.array([each.X_PI[:3, 3] for each in away.items])
     assert (poses[:, 2] < -10.0).all()
     for a, b in itertools.combinations(poses, 2):

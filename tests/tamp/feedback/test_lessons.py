@@ -10,7 +10,7 @@ from galley.domain.pddl.reader import read_domain, read_problem
 from galley.engine import KITCHEN
 from galley.planning import GroundAction, ground, plans, search, validate_actions
 from galley.skills import SKILLS
-from galley.tamp.feedback.lessons import Lesson, Lessons, augmented
+from galley.tamp.feedback.constraints import LearnedConstraint, LearnedConstraints, constrained_task
 
 STANDING = [("sugar", "burner"), ("spam", "burner")]
 
@@ -23,7 +23,7 @@ def kitchen():
 
 @pytest.fixture(scope="module")
 def seen(kitchen):
-    return augmented(*kitchen, SKILLS, STANDING)
+    return constrained_task(*kitchen, SKILLS, STANDING)
 
 
 @pytest.fixture(scope="module")
@@ -95,19 +95,19 @@ def test_a_domain_may_use_our_names_itself(kitchen, tmp_path):
     path = tmp_path / "own.pddl"
     path.write_text(text)
     domain = read_domain(path)
-    seen = augmented(domain, read_problem(KITCHEN / "task.pddl", domain), SKILLS, STANDING)
+    seen = constrained_task(domain, read_problem(KITCHEN / "task.pddl", domain), SKILLS, STANDING)
     assert seen.fact("stands", "sugar", "burner").predicate != "stands"
     assert search(seen.task()).cost == 8
 
 
 def lesson(fact, certificate=None, actions=()):
     failure = Failure(FailureKind.BLOCKED, "in the way", certificate=certificate)
-    return Lesson(fact, failure, actions)
+    return LearnedConstraint(fact, failure, actions)
 
 
 def test_a_lesson_is_learned_once_and_a_proof_replaces_a_suspicion(seen):
     fact = seen.fact("blocked-by", "spam", "sugar")
-    lessons = Lessons()
+    lessons = LearnedConstraints()
     assert lessons.add([lesson(fact), lesson(fact)]) == [lesson(fact)]
     assert lessons.add([lesson(fact)]) == []
     assert not lessons.all[fact].proven
@@ -118,7 +118,7 @@ def test_a_lesson_is_learned_once_and_a_proof_replaces_a_suspicion(seen):
 def test_lessons_teach_facts_and_forbid_actions(seen, task):
     pick = GroundAction("pick", ("sugar", "burner", "h1"))
     blocked = seen.fact("blocked-by", "spam", "sugar")
-    lessons = Lessons()
+    lessons = LearnedConstraints()
     lessons.add([lesson(blocked), lesson(Fact("impossible", pick.args), actions=(pick,))])
     taught = lessons.taught(seen)
     assert blocked in taught.problem.init

@@ -13,9 +13,9 @@ from galley.domain.state import initial_state
 from galley.engine import KITCHEN
 from galley.planning import GroundAction
 from galley.robots.panda.models import mobile_panda
-from galley.skills import SKILLS, Settings, Workbench
+from galley.skills import SKILLS, PlanningContext, Settings
 from galley.tamp.binding import bind
-from galley.tamp.feedback.lessons import Lesson
+from galley.tamp.feedback.constraints import LearnedConstraint
 from galley.tamp.refusal.proofs import Prover
 
 SCENARIOS = KITCHEN.parent / "scenarios"
@@ -47,8 +47,8 @@ class Bound:
     answer: object
     asked: list
 
-    def __call__(self, bench, state, families, stances, what, item=None):
-        items = zip(bench.scene.items, state.items, strict=True)
+    def __call__(self, context, state, families, stances, what, item=None):
+        items = zip(context.scene.items, state.items, strict=True)
         near = frozenset(item.name for item, at in items if abs(at.X_PI[2, 3]) < 5.0)
         question = Asked(frozenset(each.name for each in stances), what, near)
         self.asked.append(question)
@@ -61,20 +61,20 @@ def hemmed_in():
     domain = read_domain(KITCHEN / "drawers.pddl")
     bindings = bind(scene, domain, read_problem(SCENARIOS / "hemmed_in.pddl", domain))
     bindings["drawer"] = scene.binding("drawer")
-    return Workbench(scene, mobile_panda(scene.robot.base), None, Settings()), bindings
+    return PlanningContext(scene, mobile_panda(scene.robot.base), None, Settings()), bindings
 
 
 @pytest.fixture
 def prover(hemmed_in, monkeypatch):
     """A prover and its bound, which finds the gelatin blocked."""
-    bench, bindings = hemmed_in
+    context, bindings = hemmed_in
     bound = Bound(lambda asked: blocked("hitman"), [])
     monkeypatch.setattr("galley.skills.impossible.covering.covered", bound)
-    return Prover(bench, bindings, SKILLS, initial_state(bench.scene)), bound
+    return Prover(context, bindings, SKILLS, initial_state(context.scene)), bound
 
 
 def suspected(*fact, actions=()):
-    return Lesson(Fact(fact[0], fact[1:]), TIRED, actions)
+    return LearnedConstraint(Fact(fact[0], fact[1:]), TIRED, actions)
 
 
 def test_a_proof_takes_the_place_of_a_suspicion_and_nothing_else_changes(prover):
@@ -184,10 +184,10 @@ def test_what_lies_in_a_drawer_is_not_judged_with_the_drawer_shut(monkeypatch):
     joint = scene.joint_index[scene.handle(bindings["drawer"].handle).joint]
     monkeypatch.setattr(
         "galley.skills.impossible.covering.covered",
-        lambda bench, state, *rest: blocked("hitman") if state.scene_q[joint] < 0.1 else None,
+        lambda context, state, *rest: blocked("hitman") if state.scene_q[joint] < 0.1 else None,
     )
-    bench = Workbench(scene, mobile_panda(scene.robot.base), None, Settings())
-    prover = Prover(bench, bindings, SKILLS, start)
+    context = PlanningContext(scene, mobile_panda(scene.robot.base), None, Settings())
+    prover = Prover(context, bindings, SKILLS, start)
     assert np.allclose(start.scene_q[joint], 0.0)
     assert not prover.prove(suspected("no-stance", inside, "drawer")).proven
 
@@ -203,7 +203,7 @@ def test_an_own_way_to_take_or_open_is_none_that_the_bound_covers(prover):
         pass
 
     for own in ({"pick": Scoop(SKILLS)}, {"open": Kick()}):
-        other = Prover(prover.bench, prover.bindings, {**SKILLS, **own}, prover.start)
+        other = Prover(prover.context, prover.bindings, {**SKILLS, **own}, prover.start)
         taking = other.prove(suspected("no-stance", "gelatin", "countertop")).proven
         opening = other.prove(suspected("blocked-by", "drawer", "green")).proven
         assert (taking, opening) == ("pick" not in own, "open" not in own)

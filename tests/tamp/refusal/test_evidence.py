@@ -8,7 +8,7 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.state import initial_state
 from galley.engine import KITCHEN
 from galley.robots.panda.models import mobile_panda
-from galley.skills import SKILLS, Settings, Workbench
+from galley.skills import SKILLS, PlanningContext, Settings
 from galley.tamp.binding import bind
 from galley.tamp.search import Search, Solution
 from galley.tests.skills.impossible.scenes import cleft, square, with_more
@@ -46,9 +46,9 @@ def solve(tmp_path):
         domain = read_domain(KITCHEN / "kitchen.pddl")
         problem = read_problem(tmp_path / "task.pddl", domain)
         with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
-            bench = Workbench(scene, world.robot, world, Settings(placements=100))
+            context = PlanningContext(scene, world.robot, world, Settings(placements=100))
             bindings = bind(scene, domain, problem)
-            return Search(bench, domain, problem, bindings, SKILLS, initial_state(scene)).solve()
+            return Search(context, domain, problem, bindings, SKILLS, initial_state(scene)).solve()
 
     return run
 

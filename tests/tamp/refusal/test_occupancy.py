@@ -14,8 +14,8 @@ from galley.engine import KITCHEN
 from galley.planning import GroundAction
 from galley.skills import SKILLS
 from galley.tamp.binding import bind, bind_plan
-from galley.tamp.feedback.lessons import augmented
-from galley.tamp.refusal.foresight import Occupancy
+from galley.tamp.feedback.constraints import constrained_task
+from galley.tamp.refusal.feasibility import Occupancy
 
 SCENARIOS = KITCHEN.parent / "scenarios"
 FINGERS = 0.006  # m, a gap that packing must find; one below is not looked at
@@ -36,7 +36,7 @@ class Judge:
         self.scene = replace(scene, regions=regions)
         self.bindings = bind(self.scene, domain, read)
         self.start = initial_state(self.scene)
-        self.seen = augmented(domain, read, SKILLS, ())
+        self.seen = constrained_task(domain, read, SKILLS, ())
         self.lower, self.upper = np.array(lower), np.array(upper)
 
     def lessons(self, *texts, seed=0):

@@ -11,7 +11,7 @@ from galley.domain.pddl.reader import read_domain, read_problem
 from galley.engine import KITCHEN
 from galley.planning import GroundAction, search
 from galley.skills import SKILLS
-from galley.tamp.feedback.lessons import Lesson, Lessons, augmented
+from galley.tamp.feedback.constraints import LearnedConstraint, LearnedConstraints, constrained_task
 from galley.tamp.refusal.proofs import core, refusal
 
 STANDING = [("sugar", "burner"), ("spam", "burner")]
@@ -20,7 +20,7 @@ STANDING = [("sugar", "burner"), ("spam", "burner")]
 @pytest.fixture(scope="module")
 def seen():
     domain = read_domain(KITCHEN / "kitchen.pddl")
-    return augmented(domain, read_problem(KITCHEN / "task.pddl", domain), SKILLS, STANDING)
+    return constrained_task(domain, read_problem(KITCHEN / "task.pddl", domain), SKILLS, STANDING)
 
 
 @pytest.fixture(scope="module")
@@ -34,15 +34,15 @@ def failure(kind=FailureKind.BLOCKED, proven=True, what="in the way"):
 
 def lessons(seen, *told):
     """Lessons of facts by name, or of forbidden actions; those with a ``?`` are not proven."""
-    found = Lessons()
+    found = LearnedConstraints()
     for each in told:
         name, *args = each.rstrip("?").split()
         sure = failure(proven=not each.endswith("?"), what=each)
         if name in SKILLS:
             action = GroundAction(name, tuple(args))
-            found.add([Lesson(Fact("impossible", (name, *args)), sure, (action,))])
+            found.add([LearnedConstraint(Fact("impossible", (name, *args)), sure, (action,))])
         else:
-            found.add([Lesson(seen.fact(name, *args), sure)])
+            found.add([LearnedConstraint(seen.fact(name, *args), sure)])
     return found
 
 
@@ -75,7 +75,9 @@ CASES = {
 
 def hopeless(seen, known, facts):
     """By a search other than the one that ``core`` uses."""
-    found = search(Lessons({fact: known.all[fact] for fact in facts}).taught(seen), "astar")
+    found = search(
+        LearnedConstraints({fact: known.all[fact] for fact in facts}).taught(seen), "astar"
+    )
     return isinstance(found, Failure)
 
 
@@ -155,7 +157,9 @@ def test_a_proof_by_running_out_of_tries_is_none(seen):
 
 
 def test_the_weightiest_kind_leads(seen):
-    far = Lesson(seen.fact("no-stance", "spam", "burner"), failure(FailureKind.UNREACHABLE))
-    near = Lesson(seen.fact("blocked-by", "sugar", "spam"), failure(FailureKind.BLOCKED))
+    far = LearnedConstraint(
+        seen.fact("no-stance", "spam", "burner"), failure(FailureKind.UNREACHABLE)
+    )
+    near = LearnedConstraint(seen.fact("blocked-by", "sugar", "spam"), failure(FailureKind.BLOCKED))
     for both in ([far, near], [near, far]):
         assert refusal(both, proof).kind is FailureKind.BLOCKED

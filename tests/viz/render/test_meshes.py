@@ -12,7 +12,7 @@ from galley.domain.frames import Array, rotation_rpy, to_pose7, transform
 from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
 from galley.viz.film.camera import TreeLinks
-from galley.viz.render.meshes import Mesh, box_mesh, cylinder_mesh, joined, sphere_mesh
+from galley.viz.render.meshes import VisualMesh, box_mesh, cylinder_mesh, joined, sphere_mesh
 from galley.viz.render.obj_reader import read_obj
 from galley.viz.render.scene_meshes import SceneMeshes
 from galley.worlds.engines.drake_world import DrakeWorld
@@ -21,13 +21,13 @@ CUBE = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n
 SIDES = ("1 4 3 2", "5 6 7 8", "1 2 6 5", "2 3 7 6", "3 4 8 7", "4 1 5 8")
 
 
-def volume(mesh: Mesh) -> float:
+def volume(mesh: VisualMesh) -> float:
     """By the divergence theorem: positive if the triangles face outwards."""
     a, b, c = (mesh.points[mesh.triangles[:, k]] for k in range(3))
     return float((a * np.cross(b, c)).sum() / 6.0)
 
 
-def agreement(mesh: Mesh) -> Array:
+def agreement(mesh: VisualMesh) -> Array:
     """How far the triangles' own normals agree with those of their corners: 1 for wholly."""
     a, b, c = (mesh.points[mesh.triangles[:, k]] for k in range(3))
     flat = np.cross(b - a, c - a)
@@ -45,7 +45,7 @@ def agreement(mesh: Mesh) -> Array:
     ],
 )
 def test_shapes_have_their_volumes_and_face_outwards(
-    mesh: Mesh, expected: float, within: float
+    mesh: VisualMesh, expected: float, within: float
 ) -> None:
     assert volume(mesh) == pytest.approx(expected, rel=within)
     assert agreement(mesh).min() > 0.9

@@ -7,7 +7,7 @@ import pytest
 
 from galley.domain.frames import Array, inverse, rotation_rpy, transform
 from galley.viz.render import raster_kernel
-from galley.viz.render.meshes import Mesh, box_mesh, cylinder_mesh, joined, sphere_mesh
+from galley.viz.render.meshes import VisualMesh, box_mesh, cylinder_mesh, joined, sphere_mesh
 from galley.viz.render.view import Camera
 
 WIDTH, HEIGHT = 64, 48
@@ -15,7 +15,7 @@ SAMPLES = (0.375, 0.875, 0.125, 0.625)  # where a rotated grid has them, row by 
 WHOLE = (0, 0, WIDTH, HEIGHT)
 
 
-def drawn(mesh: Mesh, camera: Camera, window: tuple[int, ...] = WHOLE) -> tuple[Array, Array]:
+def drawn(mesh: VisualMesh, camera: Camera, window: tuple[int, ...] = WHOLE) -> tuple[Array, Array]:
     """1 / z and colour number of every sample, of a mesh lit evenly from everywhere."""
     near = np.zeros((4 * HEIGHT, WIDTH), dtype=np.float32)
     color = np.zeros((4 * HEIGHT, WIDTH), dtype=np.uint32)
@@ -51,7 +51,7 @@ def drawn(mesh: Mesh, camera: Camera, window: tuple[int, ...] = WHOLE) -> tuple[
     return near, color
 
 
-def cast(mesh: Mesh, camera: Camera) -> tuple[Array, Array]:
+def cast(mesh: VisualMesh, camera: Camera) -> tuple[Array, Array]:
     """As ``drawn``, by a ray through each sample (T. Moeller, B. Trumbore, 1997)."""
     row, column = np.mgrid[0 : 4 * HEIGHT, 0:WIDTH]
     x = column + np.array(SAMPLES)[row % 4]
@@ -79,7 +79,7 @@ def cast(mesh: Mesh, camera: Camera) -> tuple[Array, Array]:
     return near.reshape(row.shape), color.reshape(*row.shape, 3)
 
 
-def scattered(rng: np.random.Generator, around: Array) -> Mesh:
+def scattered(rng: np.random.Generator, around: Array) -> VisualMesh:
     """A large floor and bodies of all kinds, each in a colour of its own."""
     floor = box_mesh([20.0, 20.0, 0.1]).placed(transform(None, [0.0, 0.0, -1.0]))
     parts = [floor.painted([0.5, 0.4, 0.3])]

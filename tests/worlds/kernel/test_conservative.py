@@ -128,7 +128,7 @@ def test_distances_are_never_larger_than_drakes_and_little_smaller(
     state = states(kitchen)[name]
     counts = relevant(kitchen, robot, state)
     view = scenes.view(state, "all")
-    parts = view.movers.names  # among themselves these are told of only where they overlap
+    parts = view.moving_bodies.names  # among themselves these are told of only where they overlap
     seen = 0
     for q in near_furniture(robot, np.random.default_rng(7 + len(name)), 150):
         drake.set_state(state.with_robot(q))

@@ -232,7 +232,7 @@ def test_no_point_travels_farther_than_its_bound(name, held):
     rest = rng.uniform(*within(robot))
     view = world.view(group, rest)
     low, high = within(robot, group)
-    movers, tree = view.movers, world.model.tree
+    movers, tree = view.moving_bodies, world.model.tree
     spheres = len(view.robot.part_frame)
     tightest = np.zeros(len(movers.names))
     for k in range(60):

@@ -9,9 +9,9 @@ from galley.domain.frames import transform
 from galley.domain.listener import Listener
 from galley.domain.scene.reader import load_scene
 from galley.execution.disturbance.faults import parse_fault
-from galley.execution.loop import Course, Loop
+from galley.execution.monitor import ExecutionMonitor, MotionPlan
 from galley.execution.physics.executor import PhysicsExecutor
-from galley.execution.recovery.going_on import RESUMED, Continuation
+from galley.execution.recovery.replanning import RESUMED, RecoveryPlan
 from galley.motion.motion import Attachment
 from galley.motion.thresholds import THRESHOLDS
 from galley.planning import GroundAction
@@ -52,10 +52,10 @@ def test_a_drawer_that_gets_stuck_is_pulled_again(tmp_path, small_text, robot):
 
     def replan(under_way, state, number):
         asked.append((under_way, state))
-        return Continuation(pulled, (pull(state.q),), state, None, FACTS[:2], RESUMED)
+        return RecoveryPlan(pulled, (pull(state.q),), state, None, FACTS[:2], RESUMED)
 
     closing = close(robot, 0.04, 0.01, 20.0, "knob")
-    loop = Loop(
+    loop = ExecutionMonitor(
         executor,
         scene,
         robot,
@@ -65,7 +65,7 @@ def test_a_drawer_that_gets_stuck_is_pulled_again(tmp_path, small_text, robot):
         lambda state, facts: () if abs(state.scene_q[0] - opening) < 0.005 else ("not open",),
         Listener(),
     )
-    failure = loop.run(Course(pulled, (closing, pull(start.q)), start, FACTS[:2]))
+    failure = loop.run(MotionPlan(pulled, (closing, pull(start.q)), start, FACTS[:2]))
     opened = executor.log().scene_q[:, 0]
     ends = list(executor.log().ends)
     executor.close()

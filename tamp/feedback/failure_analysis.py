@@ -21,9 +21,9 @@ from galley.domain.state import State
 from galley.motion.effects import after, effects
 from galley.motion.motion import Motion
 from galley.planning import GroundAction
-from galley.skills import BoundAction, Skill, Workbench
-from galley.skills.solving.workbench import AWAY, without
-from galley.tamp.feedback.lessons import Augmented, Lesson
+from galley.skills import BoundAction, PlanningContext, Skill
+from galley.skills.solving.context import AWAY, without
+from galley.tamp.feedback.constraints import ConstrainedTask, LearnedConstraint
 from galley.tamp.refine import Advice, Refinement
 from galley.worlds.checker import MARGIN
 
@@ -37,30 +37,30 @@ _STEP = 0.03  # rad or m between the states of a motion that are held against th
 
 
 @dataclass
-class Adviser:
+class FailureAnalyzer:
     """Advises refinements, and remembers what it said.
 
     Attributes:
-        bench: scene, robot, settings.
+        context: scene, robot, settings.
         task: with the names of the facts. bindings: of its objects. skills: by action.
         silent: no more suspicions: what can't be proven has been tried around.
     """
 
-    bench: Workbench
-    task: Augmented
+    context: PlanningContext
+    task: ConstrainedTask
     bindings: Mapping[str, Binding]
     skills: Mapping[str, Skill]
     silent: bool = False
     _objects: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        index = self.bench.scene.item_index
+        index = self.context.scene.item_index
         for binding in self.bindings.values():
             if binding.kind == "item":
                 self._objects[index[binding.target]] = binding.object
 
     def __call__(self, refinement: Refinement, failure: Failure) -> Advice:
-        """See ``refine.Adviser``."""
+        """See ``refine.Analyzer``."""
         k = refinement.at
         if failure.certificate is not None and failure.kind is not FailureKind.BUDGET:
             advice = self._from_proof(refinement, failure)
@@ -72,11 +72,11 @@ class Adviser:
             return None
         names = refinement.stream_names
         found = in_the_way(
-            self.bench,
+            self.context,
             self.skills,
             refinement.plan[k:],
             refinement.states[-1],
-            lambda i: self.bench.rng(names[k], _DIAGNOSIS, asked, i),
+            lambda i: self.context.rng(names[k], _DIAGNOSIS, asked, i),
         )
         if found is None:
             return self._no_way(refinement, failure)
@@ -89,7 +89,7 @@ class Adviser:
         subject = self._subject(refinement)
         if subject is None:
             return None
-        scene = self.bench.scene
+        scene = self.context.scene
         named = set(failure.objects)
         if failure.kind is FailureKind.BLOCKED and named & set(scene.item_index):
             blockers = frozenset(scene.item_index[n] for n in named if n in scene.item_index)
@@ -102,7 +102,7 @@ class Adviser:
 
     def _by_drawer(self, subject: BoundAction, named: set[str], failure: Failure) -> Advice:
         """A drawer or door that stands open is in the way of another one: that one waits for it."""
-        role, scene = self.skills[subject.name].role, self.bench.scene
+        role, scene = self.skills[subject.name].role, self.context.scene
         which = role.opens if role.opens is not None else role.closes
         if which is None:
             return None
@@ -112,7 +112,9 @@ class Adviser:
             if named & set(scene.moved_by(scene.handle(binding.handle).joint)):
                 names = (subject.bindings[which].object, binding.object)
                 unsure = replace(failure, certificate=None)  # more may be opened or shut
-                return (Lesson(self.task.fact("kept-shut", *names), unsure, by=subject.name),)
+                return (
+                    LearnedConstraint(self.task.fact("kept-shut", *names), unsure, by=subject.name),
+                )
         return None
 
     def _subject(self, refinement: Refinement) -> BoundAction | None:
@@ -125,7 +127,7 @@ class Adviser:
         action = refinement.plan[k]
         return action if self.skills[action.name].role.works_on else None
 
-    def out_of_reach(self, subject: BoundAction, failure: Failure) -> Lesson:
+    def out_of_reach(self, subject: BoundAction, failure: Failure) -> LearnedConstraint:
         """An action that finds no stance: a fact where it takes an item, else it is forbidden."""
         role = self.skills[subject.name].role
         first = role.works_on[0]
@@ -133,12 +135,12 @@ class Adviser:
         if role.place is not None and role.place != first:
             names.append(subject.bindings[role.place].object)
         if role.takes is not None and len(names) == 2:
-            return Lesson(self.task.fact("no-stance", *names), failure, by=subject.name)
+            return LearnedConstraint(self.task.fact("no-stance", *names), failure, by=subject.name)
         action = GroundAction(subject.name, tuple(b.object for b in subject.bindings))
         predicate = "no-stance"
         if failure.kind is FailureKind.BLOCKED:
             predicate, names = "blocked-by", [*names, *failure.objects]
-        return Lesson(Fact(predicate, tuple(names)), failure, (action,), by=subject.name)
+        return LearnedConstraint(Fact(predicate, tuple(names)), failure, (action,), by=subject.name)
 
     def _no_way(self, refinement: Refinement, failure: Failure) -> Advice:
         """Not the other items: another grasp, another stance, and at last another plan."""
@@ -163,7 +165,7 @@ class Adviser:
         takes = self.skills[subject.name].role.takes
         if takes is None:
             return None
-        index = self.bench.scene.item_index[subject.bindings[takes].target]
+        index = self.context.scene.item_index[subject.bindings[takes].target]
         return self._last(refinement, k, index, "puts")
 
     def _blocked(
@@ -174,7 +176,7 @@ class Adviser:
         failure: Failure | None = None,
     ) -> Advice:
         """Lessons where all that is concerned stands as found; else who put it there tries anew."""
-        k, scene = refinement.at, self.bench.scene
+        k, scene = refinement.at, self.context.scene
         role = self.skills[subject.name].role
         concerned = set(items)
         if role.takes is not None:
@@ -206,12 +208,14 @@ class Adviser:
         names = (action.bindings[role.puts].object, action.bindings[role.place].object, target)
         what = f"({action}) leaves no way to take {target}"
         failure = Failure(FailureKind.BLOCKED, what, (target,))
-        return (Lesson(self.task.fact("no-room", *names), failure, by=action.name),)
+        return (LearnedConstraint(self.task.fact("no-room", *names), failure, by=action.name),)
 
-    def _waits(self, subject: BoundAction, index: int, failure: Failure | None) -> Lesson:
+    def _waits(
+        self, subject: BoundAction, index: int, failure: Failure | None
+    ) -> LearnedConstraint:
         """The action must wait until an item that stands as found has gone."""
         role = self.skills[subject.name].role
-        item = self.bench.scene.items[index].name
+        item = self.context.scene.items[index].name
         blocker = self._objects.get(index, item)
         what = f"{item} stands in the way of ({subject})"
         by_skill = failure is not None  # of a drawer that meets it, say
@@ -225,11 +229,11 @@ class Adviser:
             predicate = "no-room"
         else:
             names, predicate = (args[role.works_on[0]], blocker), "blocked-by"
-        return Lesson(self.task.fact(predicate, *names), failure, by=subject.name)
+        return LearnedConstraint(self.task.fact(predicate, *names), failure, by=subject.name)
 
     def _last(self, refinement: Refinement, k: int, index: int, what: str) -> int | None:
         """The last action before ``k`` that took or put an item, by its index in the scene."""
-        name = self.bench.scene.items[index].name
+        name = self.context.scene.items[index].name
         for i in range(k - 1, -1, -1):
             action = refinement.plan[i]
             position = getattr(self.skills[action.name].role, what)
@@ -253,7 +257,7 @@ class Diagnosis:
 
 
 def in_the_way(
-    bench: Workbench,
+    context: PlanningContext,
     skills: Mapping[str, Skill],
     actions: Sequence[BoundAction],
     state: State,
@@ -262,7 +266,7 @@ def in_the_way(
     """Which items block ``actions[0]`` in ``state``; None where it fails without them too.
 
     Args:
-        bench: scene, robot, settings.
+        context: scene, robot, settings.
         skills: by the names of the actions.
         actions: the action and what follows it.
         state: the State before it.
@@ -270,10 +274,10 @@ def in_the_way(
     """
     # Driving somewhere only prepares the next action: what blocks that one is what counts.
     chain = actions[:2] if skills[actions[0].name].prepares else actions[:1]
-    bare = without(state, _others(bench, state, chain))
+    bare = without(state, _others(context, state, chain))
     best: tuple[tuple[int, int], tuple[int, ...]] | None = None
     for k in range(TRIES):
-        hit = _one_try(bench, skills, actions, len(chain), bare, state, rng(k))
+        hit = _one_try(context, skills, actions, len(chain), bare, state, rng(k))
         if hit is None:
             if best is None and k + 1 >= _FAILURES:
                 break
@@ -289,15 +293,15 @@ def in_the_way(
     return None if best is None else Diagnosis(chain[-1], frozenset(best[1]))
 
 
-def _others(bench: Workbench, state: State, chain: Sequence[BoundAction]) -> list[int]:
+def _others(context: PlanningContext, state: State, chain: Sequence[BoundAction]) -> list[int]:
     """The items that no action of the chain names and that are not in the hand."""
     named = {b.target for action in chain for b in action.bindings if b.kind == "item"}
-    items = enumerate(bench.scene.items)
+    items = enumerate(context.scene.items)
     return [i for i, item in items if item.name not in named and i != state.held]
 
 
 def _one_try(
-    bench: Workbench,
+    context: PlanningContext,
     skills: Mapping[str, Skill],
     actions: Sequence[BoundAction],
     length: int,
@@ -311,29 +315,29 @@ def _one_try(
     at = bare
     for k in range(length):
         action = actions[k]
-        found = skills[action.name].refine(bench, action, tuple(actions[k + 1 :]), at, rng)
+        found = skills[action.name].refine(context, action, tuple(actions[k + 1 :]), at, rng)
         if isinstance(found, Failure):
             return None
         for motion in found:
-            hit = _hits(bench, motion, at, state)
+            hit = _hits(context, motion, at, state)
             all_hit |= hit
             if motion.group != "base" and motion.record.planner in ("straight", "direct"):
                 close |= hit
-            at = after(bench.scene, bench.robot, motion, at)
+            at = after(context.scene, context.robot, motion, at)
     return frozenset(close), frozenset(all_hit)
 
 
-def _hits(bench: Workbench, motion: Motion, at: State, state: State) -> set[int]:
+def _hits(context: PlanningContext, motion: Motion, at: State, state: State) -> set[int]:
     """Items of ``state`` that a motion found in the barer State ``at`` would touch."""
-    started = effects(bench.scene, bench.robot, motion, at)
+    started = effects(context.scene, context.robot, motion, at)
     along = [started.at(q) for q in motion.path.resampled(_STEP).waypoints]
     back = started.state
     names: dict[str, int] = {}
     for index, placement in enumerate(at.items):
         if placement.parent == WORLD and placement.X_PI[2, 3] == AWAY:
             back = back.with_item(index, state.items[index])
-            names[bench.scene.items[index].name] = index
-    checker = bench.checker(back, motion.allowed, MARGIN)
+            names[context.scene.items[index].name] = index
+    checker = context.checker(back, motion.allowed, MARGIN)
     Q = np.array([each.q for each in along])
     moved: Array | None = None
     if started.driven is not None:

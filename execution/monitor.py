@@ -16,7 +16,7 @@ from galley.domain.scene.model import Scene
 from galley.domain.state import Placement, State, item_pose
 from galley.execution.deviations import Deviation, apart, deviations
 from galley.execution.executor import Executor, Observation
-from galley.execution.recovery.going_on import Continuation, UnderWay
+from galley.execution.recovery.replanning import InterruptedPlan, RecoveryPlan
 from galley.motion.effects import outcome
 from galley.motion.motion import Motion
 from galley.motion.thresholds import Thresholds
@@ -32,7 +32,7 @@ _END = "the end"
 REST = 0.5  # s of standing still at the end of a run: what was put down last comes to rest
 
 Facts = frozenset[Fact]
-Replan = Callable[[UnderWay, State, int], Continuation | Failure]
+Replan = Callable[[InterruptedPlan, State, int], RecoveryPlan | Failure]
 """How to go on from an observed State; the number counts from 1."""
 Finish = Callable[[tuple[Motion, ...], State], tuple[Motion, ...] | Failure]
 """Final trajectories of motions that begin in a State, audited."""
@@ -41,7 +41,7 @@ Missing = Callable[[State, Facts], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class Course:
+class MotionPlan:
     """A plan with its motions.
 
     Attributes:
@@ -109,7 +109,7 @@ class Release:
 
 
 @dataclass
-class Loop:
+class ExecutionMonitor:
     """What carrying out needs; ``run`` does it. Readable afterwards, also if interrupted.
 
     Attributes:
@@ -134,9 +134,9 @@ class Loop:
     releases: list[Release] = field(default_factory=list)
     facts: Facts = frozenset()
 
-    def run(self, course: Course) -> Failure | None:
+    def run(self, course: MotionPlan) -> Failure | None:
         """Carry a course out, and whatever it takes instead; a Failure where that can't be done."""
-        state = look_well(self.executor)
+        state = average_observations(self.executor)
         off = self._off(course.start, state)
         while True:
             at_start = _Break(0, None, "", "", 0.0, off, state) if off else None
@@ -144,7 +144,7 @@ class Loop:
             if broken is None:
                 self.executor.wait(REST)
                 self.facts = course.facts[-1]
-                state = look_well(self.executor)
+                state = average_observations(self.executor)
                 missing = self.missing(state, self.facts)
                 if not missing:
                     return None
@@ -161,7 +161,7 @@ class Loop:
     def _off(self, expected: State, seen: State) -> tuple[Deviation, ...]:
         return deviations(self.scene, self.robot, expected, seen, self.limits)
 
-    def _carry_out(self, course: Course) -> _Break | None:
+    def _carry_out(self, course: MotionPlan) -> _Break | None:
         """Run the motions; what was wrong after one of them, or None."""
         expected = course.start
         again = f"recovery {len(self.recoveries)}: " if self.recoveries else ""
@@ -184,10 +184,10 @@ class Loop:
 
     def _at_rest(self, seen: State) -> State:
         """What is seen once nothing falls or rolls any more, or after a while all the same."""
-        state = look_well(self.executor, seen)
+        state = average_observations(self.executor, seen)
         for _ in range(_LOOKS_AT_REST):
             self.executor.wait(_BETWEEN)
-            before, state = state, look_well(self.executor)
+            before, state = state, average_observations(self.executor)
             X_WH = [hand_pose(each.q, self.scene.robot.base) for each in (before, state)]
             moved = (
                 apart(
@@ -208,7 +208,7 @@ class Loop:
         if seen.state.held != index:
             self.releases.append(Release(seen.time, name, off, turned))
 
-    def _recover(self, course: Course, broken: _Break) -> Course | Failure:
+    def _recover(self, course: MotionPlan, broken: _Break) -> MotionPlan | Failure:
         """A course from what is seen."""
         number = len(self.recoveries) + 1
         words = "; ".join(map(str, broken.noticed))
@@ -222,9 +222,9 @@ class Loop:
             )
         began = time.perf_counter()
         facts = course.facts[min(broken.index, len(course.facts) - 1)]
-        under_way = UnderWay(course.plan, broken.index, facts, broken.motion)
+        under_way = InterruptedPlan(course.plan, broken.index, facts, broken.motion)
         found = self.replan(under_way, broken.state, number)
-        following: Course | Failure
+        following: MotionPlan | Failure
         plan: tuple[GroundAction, ...]
         if isinstance(found, Failure):
             following, how, plan, count = found, "failed", (), 0
@@ -234,7 +234,7 @@ class Loop:
             if isinstance(motions, Failure):
                 following, how = motions, "failed"
             else:
-                following = Course(plan, motions, found.start, found.facts)
+                following = MotionPlan(plan, motions, found.start, found.facts)
         self.recoveries.append(
             Recovery(
                 broken.time,
@@ -266,7 +266,7 @@ class _Break:
     state: State
 
 
-def look_well(executor: Executor, first: State | None = None) -> State:
+def average_observations(executor: Executor, first: State | None = None) -> State:
     """The mean of several looks at the world; one is enough where two give the same.
 
     Positions are averaged, rotations by the nearest rotation to their mean (Horn 1987). An item

@@ -14,8 +14,8 @@ from galley.motion.certify import CAP
 from galley.motion.effects import after, effects
 from galley.motion.motion import Motion, Record
 from galley.motion.trajectory.trajectory import limit_ratios, slowed
+from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import free_view
-from galley.skills.solving.workbench import Workbench
 
 IN_CONTACT = ("straight", "direct")  # planners of lines and strokes: all others move freely
 TORQUE_SHARE = 0.8  # of the motors' limits, for what is planned; the rest is for what disturbs it
@@ -23,7 +23,7 @@ _TORQUE_RATE = 50.0  # samples a second that are looked at; the share leaves roo
 _LOOK = 0.01  # rad or m between the states whose clearance is measured
 
 
-def finish(bench: Workbench, motion: Motion, state: State) -> Motion:
+def optimize_trajectory(context: PlanningContext, motion: Motion, state: State) -> Motion:
     """A refined motion with the trajectory that is run and the figures of its record.
 
     A free motion gets its trajectory by ``settings.optimize``; where that fails, or is not asked
@@ -31,19 +31,21 @@ def finish(bench: Workbench, motion: Motion, state: State) -> Motion:
     stays, and the trajectory's ends are the path's.
 
     Args:
-        bench: with the settings that the motion was refined with.
+        context: with the settings that the motion was refined with.
         motion: as ``Skill.refine`` gave it.
         state: in which the motion begins (``motion.effects.after`` of the one before it).
     """
     if motion.record.planner not in IN_CONTACT:
-        motion = _optimized(bench, motion, state)
-    motion = _strong_enough(bench, motion, state)
-    velocity, acceleration, jerk = limit_ratios(motion.trajectory, bench.robot.group(motion.group))
+        motion = _optimized(context, motion, state)
+    motion = _strong_enough(context, motion, state)
+    velocity, acceleration, jerk = limit_ratios(
+        motion.trajectory, context.robot.group(motion.group)
+    )
     return replace(
         motion,
         record=replace(
             motion.record,
-            min_clearance_m=_clearance(bench, motion, state),
+            min_clearance_m=_clearance(context, motion, state),
             velocity_ratio=velocity,
             acceleration_ratio=acceleration,
             jerk_ratio=jerk,
@@ -51,21 +53,23 @@ def finish(bench: Workbench, motion: Motion, state: State) -> Motion:
     )
 
 
-def finish_all(bench: Workbench, motions: tuple[Motion, ...], state: State) -> tuple[Motion, ...]:
-    """``finish`` for a plan's motions in order, the first of which begins in ``state``."""
+def optimize_trajectories(
+    context: PlanningContext, motions: tuple[Motion, ...], state: State
+) -> tuple[Motion, ...]:
+    """``optimize_trajectory`` for each of a plan's motions; the first begins in ``state``."""
     found = []
     for motion in motions:
-        found.append(finish(bench, motion, state))
-        state = after(bench.scene, bench.robot, motion, state)
+        found.append(optimize_trajectory(context, motion, state))
+        state = after(context.scene, context.robot, motion, state)
     return tuple(found)
 
 
-def _optimized(bench: Workbench, motion: Motion, state: State) -> Motion:
+def _optimized(context: PlanningContext, motion: Motion, state: State) -> Motion:
     """A free motion with the trajectory that the settings ask for, or else as it is.
 
     ``smooth`` and ``time-optimal`` are proven by the kernel, whatever planned the path.
     """
-    method = bench.settings.optimize
+    method = context.settings.optimize
     if method not in ("smooth", "time-optimal"):
         return motion
     # Late: SciPy takes longer to load than many a task takes to be refused.
@@ -73,8 +77,8 @@ def _optimized(bench: Workbench, motion: Motion, state: State) -> Motion:
     from galley.optimization.time_optimal import time_optimal
 
     began = perf_counter()
-    group, scale = bench.robot.group(motion.group), bench.speed(state, motion.group)
-    view = free_view(bench, state, motion.group, motion.allowed)
+    group, scale = context.robot.group(motion.group), context.speed(state, motion.group)
+    view = free_view(context, state, motion.group, motion.allowed)
     optimize = smooth if method == "smooth" else time_optimal
     found = optimize(view, motion.path, group, scale)
     spent = motion.record.optimization_ms + 1e3 * (perf_counter() - began)
@@ -94,7 +98,7 @@ def _optimized(bench: Workbench, motion: Motion, state: State) -> Motion:
     )
 
 
-def _strong_enough(bench: Workbench, motion: Motion, state: State) -> Motion:
+def _strong_enough(context: PlanningContext, motion: Motion, state: State) -> Motion:
     """A motion of the arm, slowed where its motors could not follow it otherwise.
 
     The path stays, and with it what was proven of it. Where gravity alone is too much no slowness
@@ -104,13 +108,13 @@ def _strong_enough(bench: Workbench, motion: Motion, state: State) -> Motion:
         return motion
     from galley.optimization.torques import Held, TorqueModel
 
-    state = effects(bench.scene, bench.robot, motion, state).state
+    state = effects(context.scene, context.robot, motion, state).state
     index = state.held
-    held = None if index is None else Held(bench.scene.items[index], state.items[index].X_PI)
+    held = None if index is None else Held(context.scene.items[index], state.items[index].X_PI)
     key = None if held is None else (index, held.X_HI.tobytes())
-    model = bench.torque_models.get(key)
+    model = context.torque_models.get(key)
     if model is None:
-        model = bench.torque_models[key] = TorqueModel(bench.robot, held)
+        model = context.torque_models[key] = TorqueModel(context.robot, held)
     if model.check(motion.trajectory, state.q, TORQUE_SHARE, _TORQUE_RATE).passed:
         return motion
     factor = model.slowdown(motion.trajectory, state.q, TORQUE_SHARE, _TORQUE_RATE)
@@ -123,7 +127,7 @@ def _strong_enough(bench: Workbench, motion: Motion, state: State) -> Motion:
     )
 
 
-def _clearance(bench: Workbench, motion: Motion, state: State) -> float | None:
+def _clearance(context: PlanningContext, motion: Motion, state: State) -> float | None:
     """Least clearance (m) measured along the motion.
 
     The record's figure where there is nothing better: with PyBullet the proof has measured it,
@@ -132,14 +136,14 @@ def _clearance(bench: Workbench, motion: Motion, state: State) -> float | None:
     proven: float | None = motion.record.min_clearance_m
     if proven is None or any(a.kind == "joint" for a in motion.attachments):
         return proven
-    if not bench.compiled and not _curved(motion.record):
+    if not context.compiled and not _curved(motion.record):
         return proven
-    moving = effects(bench.scene, bench.robot, motion, state).state
+    moving = effects(context.scene, context.robot, motion, state).state
     curved = _curved(motion.record)
     states = (
         motion.trajectory.resampled(_LOOK)[1] if curved else motion.path.resampled(_LOOK).waypoints
     )
-    view = free_view(bench, moving, motion.group, motion.allowed)
+    view = free_view(context, moving, motion.group, motion.allowed)
     measured = float(view.clearances(states, CAP).min())
     return measured if curved else max(proven, measured)
 

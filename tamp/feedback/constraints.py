@@ -52,7 +52,7 @@ Key = Fact | tuple[GroundAction, ...]
 
 
 @dataclass(frozen=True)
-class Augmented:
+class ConstrainedTask:
     """A domain and problem with room for lessons.
 
     Attributes:
@@ -138,13 +138,13 @@ class Augmented:
             yield [(of[puts], item), (of[place], where)], [stands]
 
 
-def augmented(
+def constrained_task(
     domain: Domain,
     problem: Problem,
     skills: Mapping[str, Skill],
     standing: Iterable[tuple[str, str]],
     ajar: Iterable[str] = (),
-) -> Augmented:
+) -> ConstrainedTask:
     """The task with room for lessons.
 
     Args:
@@ -167,7 +167,7 @@ def augmented(
     init = [Fact(names["as-found"], (each.name,)) for each in problem.objects]
     init += [Fact(names["stands"], pair) for pair in standing]
     init += [Fact(names["stands-open"], (each,)) for each in ajar]
-    return Augmented(
+    return ConstrainedTask(
         replace(domain, predicates=domain.predicates + predicates, actions=actions),
         replace(
             problem,
@@ -210,11 +210,11 @@ def _fresh(name: str, taken: list[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class LearnedConstraint:
     """One thing learned.
 
     Attributes:
-        fact: what the task planner gets to know, by the names of ``Augmented``.
+        fact: what the task planner gets to know, by the names of ``ConstrainedTask``.
         failure: what happened.
         actions: those forbidden for good; then ``fact`` is what the report says, no more.
         by: the name of the action that it was learned from, where that matters to a proof.
@@ -240,16 +240,16 @@ class Lesson:
 
 
 @dataclass
-class Lessons:
+class LearnedConstraints:
     """All that was learned in one search, in order, without repetition.
 
     Attributes:
         all: the lessons by their keys.
     """
 
-    all: dict[Key, Lesson] = field(default_factory=dict)
+    all: dict[Key, LearnedConstraint] = field(default_factory=dict)
 
-    def add(self, lessons: Iterable[Lesson]) -> list[Lesson]:
+    def add(self, lessons: Iterable[LearnedConstraint]) -> list[LearnedConstraint]:
         """Those of ``lessons`` that are new; a proof replaces what was only suspected."""
         new = []
         for lesson in lessons:
@@ -260,7 +260,7 @@ class Lessons:
                 self.all[lesson.key] = lesson
         return new
 
-    def taught(self, seen: Augmented, without: Iterable[Key] = ()) -> Task:
+    def taught(self, seen: ConstrainedTask, without: Iterable[Key] = ()) -> Task:
         """The ground task with every lesson in it, except those with the keys ``without``."""
         left_out = set(without)
         lessons = [each for each in self.all.values() if each.key not in left_out]

@@ -22,13 +22,13 @@ from galley.domain.predicates import SPOT_RADIUS
 from galley.domain.scene.model import Binding, Item, Region, Scene
 from galley.domain.state import State
 from galley.planning import GroundAction
-from galley.skills import BoundAction, Skill, Workbench
+from galley.skills import BoundAction, PlanningContext, Skill
 from galley.skills.impossible.refusals import out_of_reach_as_found
 from galley.skills.placing.footprints import Footprint, Upright, furniture_on, placed
 from galley.skills.placing.packing import packable, packing_certificate
 from galley.skills.placing.placements import placements
 from galley.tamp.binding import bind_plan, movable
-from galley.tamp.feedback.lessons import Augmented, Lesson
+from galley.tamp.feedback.constraints import ConstrainedTask, LearnedConstraint
 
 _NAMES = {
     FailureKind.DOES_NOT_FIT: "no-room",
@@ -40,31 +40,31 @@ _SEED = 20_000  # of its own stream: packing is a side question, the answer kept
 
 
 @dataclass
-class Foresight:
+class FeasibilityCheck:
     """Judges plans without a search; each question is asked once.
 
     Attributes:
-        bench: scene, robot, settings.
+        context: scene, robot, settings.
         names: of the facts. bindings: of the objects. skills: by action.
         start: the State at the start.
     """
 
-    bench: Workbench
-    names: Augmented
+    context: PlanningContext
+    names: ConstrainedTask
     bindings: Mapping[str, Binding]
     skills: Mapping[str, Skill]
     start: State
     _asked: dict[GroundAction, Failure | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        seed = self.bench.settings.seed
+        seed = self.context.settings.seed
         self._room = Occupancy(
-            self.bench.scene, self.start, self.names, self.bindings, self.skills, seed
+            self.context.scene, self.start, self.names, self.bindings, self.skills, seed
         )
 
-    def lessons(self, plan: Sequence[BoundAction]) -> list[Lesson] | None:
+    def lessons(self, plan: Sequence[BoundAction]) -> list[LearnedConstraint] | None:
         """Why the plan can't work: lessons, perhaps none; None if nothing is known against it."""
-        found: list[Lesson] = []
+        found: list[LearnedConstraint] = []
         for name in dict.fromkeys(action.name for action in plan):
             if any(self._impossible(a) for a in plan if a.name == name):
                 found += self._all_impossible(name)
@@ -84,11 +84,11 @@ class Foresight:
     def _impossible(self, action: BoundAction) -> Failure | None:
         ground = GroundAction(action.name, tuple(b.object for b in action.bindings))
         if ground not in self._asked:
-            failed = self.skills[action.name].impossible(self.bench, action, self.start)
+            failed = self.skills[action.name].impossible(self.context, action, self.start)
             self._asked[ground] = None if failed is None else failed.within(str(action))
         return self._asked[ground]
 
-    def _all_impossible(self, name: str) -> list[Lesson]:
+    def _all_impossible(self, name: str) -> list[LearnedConstraint]:
         """All actions of one name that the scene rules out: the next plan won't have another."""
         found = []
         for operator in self.names.task().operators:
@@ -102,19 +102,19 @@ class Foresight:
                     fits = failed.kind is not FailureKind.DOES_NOT_FIT or not takes
                     known = _NAMES.get(failed.kind, "impossible") if fits else "impossible"
                     fact = Fact(known, tuple(args))
-                    found.append(Lesson(fact, failed, (operator.action,)))
+                    found.append(LearnedConstraint(fact, failed, (operator.action,)))
         return found
 
-    def _out_of_reach(self, action: BoundAction) -> list[Lesson]:
+    def _out_of_reach(self, action: BoundAction) -> list[LearnedConstraint]:
         """An item that can't be reached where it stands as found."""
         role = self.skills[action.name].role
         if role.takes is None or role.place is None:
             return []
-        failed = out_of_reach_as_found(self.bench, self.start, action, self.skills[action.name])
+        failed = out_of_reach_as_found(self.context, self.start, action, self.skills[action.name])
         if failed is None:
             return []
         names = (action.bindings[role.takes].object, action.bindings[role.place].object)
-        return [Lesson(self.names.fact("no-stance", *names), failed.within(str(action)))]
+        return [LearnedConstraint(self.names.fact("no-stance", *names), failed.within(str(action)))]
 
 
 @dataclass(frozen=True)
@@ -140,13 +140,13 @@ class Occupancy:
 
     scene: Scene
     start: State
-    task: Augmented
+    task: ConstrainedTask
     bindings: Mapping[str, Binding]
     skills: Mapping[str, Skill]
     seed: int
     _known: dict[object, bool | None] = field(default_factory=dict)
 
-    def lessons(self, plan: Sequence[BoundAction]) -> list[Lesson] | None:
+    def lessons(self, plan: Sequence[BoundAction]) -> list[LearnedConstraint] | None:
         """Why the plan finds no room for something: lessons, perhaps none; None if it finds it."""
         put: dict[int, _Put] = {}
         moved: set[int] = set()
@@ -219,7 +219,7 @@ class Occupancy:
 
     def _why(
         self, action: BoundAction, new: _Put, there: Sequence[_Put], gone: set[int]
-    ) -> list[Lesson]:
+    ) -> list[LearnedConstraint]:
         """Lessons: no room at all, a pair that never fits together, or what must go first."""
         assert new.place.region is not None
         region, place = self.scene.region(new.place.region), new.place.object
@@ -231,7 +231,10 @@ class Occupancy:
             if other.place.object == place and self._room(new, [other], nobody) is not True:
                 failure = self._failure(region, [new, other])
                 pairs = ((new.thing, other.thing), (other.thing, new.thing))
-                return [Lesson(self.task.fact("too-small", place, *p), failure) for p in pairs]
+                return [
+                    LearnedConstraint(self.task.fact("too-small", place, *p), failure)
+                    for p in pairs
+                ]
         if self._room(new, there, nobody) is not True:
             return []  # three or more: no fact says so, the plan is dropped all the same
         names = {i: item.name for i, item in enumerate(self.scene.items)}
@@ -243,7 +246,7 @@ class Occupancy:
                     return [self._no_room(new, names[i], region) for i in some]
         return [self._no_room(new, names[i], region) for i in standing]
 
-    def _never(self, action: BoundAction, new: _Put, region: Region) -> Lesson | None:
+    def _never(self, action: BoundAction, new: _Put, region: Region) -> LearnedConstraint | None:
         """That there is no room beside what no plan can move away; None where it isn't proven."""
         if new.place.spot is not None and region.kind == "surface":
             return self._never_at(action, new, region)
@@ -265,13 +268,13 @@ class Occupancy:
         return self._ruled_out(action, new, failure)
 
     @staticmethod
-    def _ruled_out(action: BoundAction, new: _Put, failure: Failure) -> Lesson:
+    def _ruled_out(action: BoundAction, new: _Put, failure: Failure) -> LearnedConstraint:
         """That an action can never put its item there."""
         args = tuple(binding.object for binding in action.bindings)
         fact = Fact("no-room", (new.thing, new.place.object))
-        return Lesson(fact, failure, (GroundAction(action.name, args),))
+        return LearnedConstraint(fact, failure, (GroundAction(action.name, args),))
 
-    def _never_at(self, action: BoundAction, new: _Put, region: Region) -> Lesson | None:
+    def _never_at(self, action: BoundAction, new: _Put, region: Region) -> LearnedConstraint | None:
         """The same for an exact place on a surface: something that stays overlaps it there."""
         spot, item = new.place.spot, self.scene.items[new.index]
         assert spot is not None
@@ -333,11 +336,13 @@ class Occupancy:
             failure = replace(failure, certificate=certificate)
         return failure if failure.certificate is not None else None
 
-    def _no_room(self, new: _Put, other: str, region: Region) -> Lesson:
+    def _no_room(self, new: _Put, other: str, region: Region) -> LearnedConstraint:
         where = region.name if new.place.spot is None else new.place.object
         what = f"no room for {new.thing} on {where} beside {other} where it stands"
         failure = Failure(FailureKind.BLOCKED, what, (other,))
-        return Lesson(self.task.fact("no-room", new.thing, new.place.object, other), failure)
+        return LearnedConstraint(
+            self.task.fact("no-room", new.thing, new.place.object, other), failure
+        )
 
     def _failure(self, region: Region, puts: Sequence[_Put]) -> Failure:
         items = [self.scene.items[each.index] for each in puts]

@@ -18,7 +18,7 @@ from galley.execution.recovery.observed_task import PLACING, ObservedTask, obser
 from galley.motion.effects import after
 from galley.motion.motion import Motion
 from galley.planning import GroundAction, Semantics, validate_actions
-from galley.skills import BoundAction, Skill, Workbench
+from galley.skills import BoundAction, PlanningContext, Skill
 from galley.skills.manipulation.escape import escape
 from galley.skills.skill import Role
 from galley.tamp.binding import bind_plan
@@ -35,7 +35,7 @@ TRIES = 6  # refinements beyond one for each action, before a plan that was resu
 
 
 @dataclass(frozen=True)
-class Continuation:
+class RecoveryPlan:
     """What is to be done from an observed State on.
 
     Attributes:
@@ -58,7 +58,7 @@ class Continuation:
 
 
 @dataclass(frozen=True)
-class UnderWay:
+class InterruptedPlan:
     """A plan that was broken off.
 
     Attributes:
@@ -73,18 +73,18 @@ class UnderWay:
     motion: Motion | None = None
 
 
-def go_on(
-    bench: Workbench,
+def replan(
+    context: PlanningContext,
     domain: Domain,
     problem: Problem,
     bindings: Mapping[str, Binding],
     skills: Mapping[str, Skill],
-    under_way: UnderWay,
+    under_way: InterruptedPlan,
     state: State,
     recovery: int,
     listener: Listener | None = None,
     node_limit: int | None = None,
-) -> Continuation | Failure:
+) -> RecoveryPlan | Failure:
     """How to reach the goal from ``state``.
 
     The plan is kept where the symbols let it be resumed and motions are found for it in a few
@@ -92,7 +92,7 @@ def go_on(
     of recovery give the same answer.
 
     Args:
-        bench: scene, robot, world, settings.
+        context: scene, robot, world, settings.
         domain, problem: the user's. bindings: of the problem's objects. skills: by action.
         under_way: the plan that was broken off.
         state: as observed.
@@ -105,50 +105,52 @@ def go_on(
         gives it, with what it proves.
     """
     listener = Listener() if listener is None else listener
-    bench = bench.anew(recovery)
-    state = within_limits(bench, state)
-    out = escape(bench, state, under_way.motion)
+    context = context.anew(recovery)
+    state = within_limits(context, state)
+    out = escape(context, state, under_way.motion)
     if isinstance(out, Failure):
         return out
     clear = state
     for motion in out:
-        clear = after(bench.scene, bench.robot, motion, clear)
+        clear = after(context.scene, context.robot, motion, clear)
     left = under_way.plan[under_way.index :]
     prefer = tuple(dict.fromkeys(arg for action in left for arg in action.args))
-    task = observed_task(bench, domain, problem, bindings, skills, clear, under_way.facts, prefer)
-    bench = bench.anew(recovery, task.stances)
+    task = observed_task(context, domain, problem, bindings, skills, clear, under_way.facts, prefer)
+    context = context.anew(recovery, task.stances)
     if validate_actions(domain, task.problem, ()).valid:
-        return Continuation((), out, state, task, (task.facts,), NOTHING_LEFT)
-    for plan, facts in _resumable(bench, domain, task, skills, left, clear):
-        found = _refined(bench, plan, task, skills, clear, listener)
+        return RecoveryPlan((), out, state, task, (task.facts,), NOTHING_LEFT)
+    for plan, facts in _resumable(context, domain, task, skills, left, clear):
+        found = _refined(context, plan, task, skills, clear, listener)
         if found is not None:
-            return Continuation(plan, out + found.motions, state, task, facts, RESUMED)
-    search = Search(bench, domain, task.problem, task.bindings, skills, clear, listener, node_limit)
+            return RecoveryPlan(plan, out + found.motions, state, task, facts, RESUMED)
+    search = Search(
+        context, domain, task.problem, task.bindings, skills, clear, listener, node_limit
+    )
     solved = search.solve()
     if isinstance(solved, Failure):
         return solved
     states = validate_actions(domain, task.problem, solved.plan).states
     motions = out + solved.refined.motions
-    return Continuation(solved.plan, motions, state, task, states, PLANNED_ANEW)
+    return RecoveryPlan(solved.plan, motions, state, task, states, PLANNED_ANEW)
 
 
-def within_limits(bench: Workbench, state: State) -> State:
+def within_limits(context: PlanningContext, state: State) -> State:
     """The State with all joints within their limits: what is seen may be off by a little.
 
     A base that has turned past the end of its range is turned back by a whole turn.
     """
-    low, high = bench.robot.limits
+    low, high = context.robot.limits
     q = np.array(state.q)
-    heading = bench.robot.slice("base").stop - 1
+    heading = context.robot.slice("base").stop - 1
     if not low[heading] - _NEAR_LIMIT <= q[heading] <= high[heading] + _NEAR_LIMIT:
         q[heading] = wrap(q[heading])
-    joints = bench.scene.joints
+    joints = context.scene.joints
     scene_q = np.clip(state.scene_q, [j.lower for j in joints], [j.upper for j in joints])
     return state.with_robot(np.clip(q, low, high)).with_scene(scene_q)
 
 
 def _resumable(
-    bench: Workbench,
+    context: PlanningContext,
     domain: Domain,
     task: ObservedTask,
     skills: Mapping[str, Skill],
@@ -161,7 +163,7 @@ def _resumable(
     """
     if left and all(name in task.bindings for action in left for name in action.args):
         first = bind_plan(left, dict(task.bindings))[0]
-        if skills[first.name].resumes(bench, first, state):
+        if skills[first.name].resumes(context, first, state):
             done = _done(domain, task, left[0], skills[first.name].role)
             problem = replace(task.problem, init=tuple(sorted(done)))
             verdict = validate_actions(domain, problem, left[1:])
@@ -199,7 +201,7 @@ def _done(domain: Domain, task: ObservedTask, action: GroundAction, role: Role) 
 
 
 def _refined(
-    bench: Workbench,
+    context: PlanningContext,
     plan: tuple[GroundAction, ...],
     task: ObservedTask,
     skills: Mapping[str, Skill],
@@ -208,13 +210,13 @@ def _refined(
 ) -> Refined | None:
     """Motions for a plan, if a few tries find them."""
     bound = bind_plan(plan, dict(task.bindings))
-    if any(skills[each.name].impossible(bench, each, state) is not None for each in bound):
+    if any(skills[each.name].impossible(context, each, state) is not None for each in bound):
         return None
     listener.skeleton(tuple(map(str, plan)))
 
     def progress(action: BoundAction, event: str) -> None:
         listener.action(action.index, len(bound), str(action), event)
 
-    refinement = Refinement(bench, bound, skills, state, progress)
+    refinement = Refinement(context, bound, skills, state, progress)
     found = refinement.advance(len(bound) + TRIES)
     return found if isinstance(found, Refined) else None

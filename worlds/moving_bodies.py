@@ -15,14 +15,14 @@ from galley.worlds.solids import Solid, extent, of_link_shape, row12, table
 
 
 @dataclass(frozen=True, eq=False)
-class Rider:
+class AttachedBody:
     """Solids that move with the robot: a held item, or a drawer that the hand pulls.
 
     Attributes:
         name: the body's.
         frame: frame of the robot's tree that carries it; -1 for the scene joint.
         solids: their poses X are in that frame.
-        ignores: names of links and riders that it may touch always: what holds it.
+        ignores: names of links and attached_bodies that it may touch always: what holds it.
         passes: names of bodies that it may touch: those that a drawer slides in.
     """
 
@@ -50,8 +50,8 @@ class SceneJoint:
 
 
 @dataclass(frozen=True, eq=False)
-class Movers:
-    """Parts: first the robot's, made of spheres or solids, then a part for each rider.
+class MovingBodies:
+    """Parts: first the robot's, made of spheres or solids, then a part for each body.
 
     Attributes:
         names: of the parts (P,).
@@ -90,7 +90,9 @@ class Movers:
 
 
 @lru_cache(maxsize=64)
-def movers(model: CollisionModel, riders: tuple[Rider, ...], joint: SceneJoint | None) -> Movers:
+def moving_bodies(
+    model: CollisionModel, attached_bodies: tuple[AttachedBody, ...], joint: SceneJoint | None
+) -> MovingBodies:
     """The tables for a robot with what rides on it; kept for the same objects."""
     tree = model.tree
     parent, X_PJ = list(tree.parent), list(tree.X_PJ)
@@ -112,15 +114,15 @@ def movers(model: CollisionModel, riders: tuple[Rider, ...], joint: SceneJoint |
         n += 1
     spheres = len(model.part_frame)
     found = [(s.part, s.frame, of_link_shape(s.shape, s.X_FS)) for s in model.solids]
-    for k, rider in enumerate(riders):
-        frame = n if rider.frame < 0 else rider.frame
-        found += [(len(model.names) + k, frame, solid) for solid in rider.solids]
+    for k, body in enumerate(attached_bodies):
+        frame = n if body.frame < 0 else body.frame
+        found += [(len(model.names) + k, frame, solid) for solid in body.solids]
     balls = []
     for _, _, solid in found:
         centre, radius = extent(solid)
         balls.append([*(solid.X[:3, :3] @ centre + solid.X[:3, 3]), radius])
-    names = (*model.names, *(rider.name for rider in riders))
-    return Movers(
+    names = (*model.names, *(body.name for body in attached_bodies))
+    return MovingBodies(
         names,
         len(model.names),
         _robot(model),
@@ -130,7 +132,7 @@ def movers(model: CollisionModel, riders: tuple[Rider, ...], joint: SceneJoint |
         np.arange(n, dtype=np.int64),
         np.array(span, dtype=np.float64),
         carries,
-        _checked(model, names, riders, spheres),
+        _checked(model, names, attached_bodies, spheres),
         table([solid for _, _, solid in found]),
         np.array([part for part, _, _ in found], dtype=np.int64),
         np.array([frame for _, frame, _ in found], dtype=np.int64),
@@ -140,21 +142,24 @@ def movers(model: CollisionModel, riders: tuple[Rider, ...], joint: SceneJoint |
 
 
 def _checked(
-    model: CollisionModel, names: tuple[str, ...], riders: tuple[Rider, ...], spheres: int
+    model: CollisionModel,
+    names: tuple[str, ...],
+    attached_bodies: tuple[AttachedBody, ...],
+    spheres: int,
 ) -> NDArray[np.uint8]:
-    """Riders against all parts but those they ignore; not against others on the same frame."""
+    """Attached bodies against all parts but those they ignore and those on the same frame."""
     known = len(model.names)
     checked = np.zeros((len(names), len(names)), dtype=np.uint8)
     checked[:known, :known] = model.checked
     solid_frame = {s.part: s.frame for s in model.solids}
     frames = [int(model.part_frame[p]) if p < spheres else solid_frame[p] for p in range(known)]
-    frames += [rider.frame for rider in riders]
-    for k, rider in enumerate(riders):
+    frames += [body.frame for body in attached_bodies]
+    for k, body in enumerate(attached_bodies):
         i = known + k
         for j, name in enumerate(names):
-            other = riders[j - known].ignores if j >= known else frozenset()
-            apart = frames[j] != rider.frame and name not in rider.ignores
-            checked[i, j] = checked[j, i] = apart and rider.name not in other
+            other = attached_bodies[j - known].ignores if j >= known else frozenset()
+            apart = frames[j] != body.frame and name not in body.ignores
+            checked[i, j] = checked[j, i] = apart and body.name not in other
     return checked
 
 

@@ -60,7 +60,7 @@ class Settings:
 
 
 @dataclass
-class Workbench:
+class PlanningContext:
     """Scene, robot, world and settings at hand.
 
     Attributes:
@@ -89,8 +89,8 @@ class Workbench:
         entropy = (self.settings.seed, *recovery, *key)
         return np.random.default_rng(np.random.SeedSequence(entropy))
 
-    def anew(self, recovery: int, stances: tuple[Stance, ...] = ()) -> Workbench:
-        """The same bench, its kernel shared, with the streams of a later planning of a run.
+    def anew(self, recovery: int, stances: tuple[Stance, ...] = ()) -> PlanningContext:
+        """The same context, its kernel shared, with the streams of a later planning of a run.
 
         Args:
             recovery: how often planning has begun anew, this time included.
@@ -102,8 +102,8 @@ class Workbench:
         found.__dict__["torque_models"] = self.torque_models
         return found
 
-    def without(self, bodies: Collection[str]) -> Workbench:
-        """The bench in a scene without some bodies, their regions and their handles.
+    def without(self, bodies: Collection[str]) -> PlanningContext:
+        """The context in a scene without some bodies, their regions and their handles.
 
         The kernel plans there: the other world stays as it is.
         """
