@@ -22,7 +22,7 @@ from galley.domain.pddl.reader import read_domain, read_problem, read_task
 
 GYM = Path(find_spec("pddlgym").origin).parent / "pddl"
 
-CHANCE = "depends on chance"
+CHANCE = "probabilistic"
 GYM_REFUSED = {
     "derivedblocks": "a derived predicate",
     "easygripper": "space on both sides",
