@@ -115,10 +115,10 @@ def test_uniform_cost_in_arrays_is_the_same(monkeypatch):
 
 @needs_numba
 def test_turns_reach_the_same_optimum(monkeypatch):
-    monkeypatch.setattr(ASTAR, "_EFFORT", 4)
+    monkeypatch.setattr(ASTAR, "_BLIND_FIRST", 4)
     monkeypatch.setattr(ASTAR, "_BLIND_TURN", 4)
     monkeypatch.setattr(ASTAR, "_INFORMED_TURN", 1)
-    monkeypatch.setattr(ASTAR, "_BLIND_MOST", 40)
+    monkeypatch.setattr(ASTAR, "_BLIND_MAX", 40)
     for seed in SEEDS:
         task, reference = case(seed)
         found = astar(task)
@@ -136,7 +136,7 @@ def test_without_numba_it_stays_blind(monkeypatch, trouble, caplog):
     else:
         monkeypatch.setattr(ASTAR, "numba_installed", lambda: True)
         monkeypatch.setattr(INFORMED, "InformedSearch", broken)
-    monkeypatch.setattr(ASTAR, "_EFFORT", 4)
+    monkeypatch.setattr(ASTAR, "_BLIND_FIRST", 4)
     for seed in SEEDS[:20]:
         task, reference = case(seed)
         check(astar(task), reference)
