@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.files import LARGEST_LOG, read_bytes
+from galley.domain.files import MAX_LOG_BYTES, read_bytes
 from galley.domain.frames import Array
 
 # What numpy raises for a file that is not an npz, is damaged, or lacks a column.
@@ -42,7 +42,7 @@ def read_columns(path: Path) -> dict[str, NDArray[Any]]:
         BadInput: the file is missing or too large.
         ValueError or another of ``UNREADABLE``: it is not an npz, or unpacks to an absurd size.
     """
-    packed = read_bytes(path, LARGEST_LOG)
+    packed = read_bytes(path, MAX_LOG_BYTES)
     with np.load(io.BytesIO(packed), allow_pickle=False) as data:
         unpacked = sum(part.file_size for part in data.zip.infolist())
         if unpacked > max(_UNPACKED_BYTES, _UNPACKED_RATIO * len(packed)):

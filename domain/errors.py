@@ -63,22 +63,22 @@ class BadInput(ValueError):
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
     """A suggestion to append to a message: ``"; did you mean 'sugar'?"``, or an empty string."""
-    match = closest(name, known)
+    match = closest_match(name, known)
     return f"; did you mean '{match}'?" if match else ""
 
 
-def closest(name: str, known: Collection[str]) -> str | None:
+def closest_match(name: str, known: Collection[str]) -> str | None:
     """The known name that ``name`` is probably a misspelling of, if any."""
     from difflib import get_close_matches  # late: only errors need it
 
     if len(name) > _FUZZY_LENGTH:
         return None
     if len(known) > _FUZZY_NAMES:
-        return one_slip_away(name, known)
+        return one_edit_away(name, known)
     return next(iter(get_close_matches(name, known, n=1, cutoff=0.6)), None)
 
 
-def one_slip_away(name: str, known: Collection[str]) -> str | None:
+def one_edit_away(name: str, known: Collection[str]) -> str | None:
     """A known name at edit distance 1 from ``name``; swapped neighbours count as one edit."""
     pool = known if isinstance(known, (Set, Mapping)) else set(known)
     return next((edit for edit in _edits(name) if edit in pool), None) if pool else None

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from galley.domain.errors import BadInput
 
-LARGEST = 2**26  # bytes that are read of a file, unless said otherwise: 64 MiB
-LARGEST_LOG = 2**31  # bytes of a log
+MAX_FILE_BYTES = 2**26  # bytes that are read of a file, unless said otherwise: 64 MiB
+MAX_LOG_BYTES = 2**31  # bytes of a log
 _PIPE_TIMEOUT = 10.0  # s without data after which a pipe is given up
 _CHUNK = 2**20
 
 
-def read_text(path: Path | str, largest: int = LARGEST) -> str:
+def read_text(path: Path | str, largest: int = MAX_FILE_BYTES) -> str:
     """The text of a UTF-8 file, with line breaks converted to newlines.
 
     Raises:
@@ -32,7 +32,7 @@ def read_text(path: Path | str, largest: int = LARGEST) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_bytes(path: Path | str, largest: int = LARGEST) -> bytes:
+def read_bytes(path: Path | str, largest: int = MAX_FILE_BYTES) -> bytes:
     """The contents of a file, pipe or device. Every input file is read through here.
 
     Args:
@@ -51,7 +51,7 @@ def read_bytes(path: Path | str, largest: int = LARGEST) -> bytes:
             if stat.S_ISDIR(kind.st_mode):
                 raise IsADirectoryError
             if not stat.S_ISREG(kind.st_mode):
-                largest = min(largest, LARGEST)  # it may be endless
+                largest = min(largest, MAX_FILE_BYTES)  # it may be endless
             elif kind.st_size > largest:
                 raise BadInput.one(path, _too_large(largest))
             return _read_to_end(path, handle, largest)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from galley.domain.files import read_bytes
 from galley.domain.frames import Array, frozen
 
-ENDINGS = (".obj", ".stl")
+MESH_SUFFIXES = (".obj", ".stl")
 _NORMAL_TOLERANCE = 1e-7  # per component, within which coplanar facets are merged
 _MIN_THICKNESS = 1e-9  # relative to the extent; a thinner hull is flat
 _MAX_COORDINATE = 1e12  # beyond, volumes overflow
@@ -56,12 +56,12 @@ class Hull:
         return np.asarray((x @ self.normals.T - self.offsets).max(axis=-1))
 
 
-def hull(points: ArrayLike, most: int | None = None) -> Hull:
+def hull(points: ArrayLike, max_vertices: int | None = None) -> Hull:
     """The convex hull of points (n, 3), metres, by Qhull.
 
     Raises:
-        ValueError: fewer than four points, non-finite or coplanar points, or more than ``most``
-            hull vertices.
+        ValueError: fewer than four points, non-finite or coplanar points, or a hull of more than
+            ``max_vertices``.
     """
     from scipy.spatial import ConvexHull, QhullError
 
@@ -77,9 +77,9 @@ def hull(points: ArrayLike, most: int | None = None) -> Hull:
     except QhullError as error:
         raise ValueError("is flat: it encloses no volume") from error
     vertices = x[qhull.vertices]
-    if most is not None and len(vertices) > most:
+    if max_vertices is not None and len(vertices) > max_vertices:
         raise ValueError(
-            f"has a convex hull of {len(vertices)} vertices, at most {most} are allowed"
+            f"has a convex hull of {len(vertices)} vertices, at most {max_vertices} are allowed"
         )
     normals = _distinct(qhull.equations[:, :3])
     offsets = (vertices @ normals.T).max(axis=0)
@@ -107,7 +107,7 @@ def hull_triangles(corners: Array) -> NDArray[np.int64]:
     return triangles
 
 
-def hollow(mesh: CollisionMesh, scale: float, around: Hull) -> float:
+def concavity(mesh: CollisionMesh, scale: float, around: Hull) -> float:
     """Largest depth (m) of the scaled mesh's surface below its hull; 0 if the mesh is convex.
 
     Sampled at vertices and triangle centres, and at a subset of them for a large mesh.
@@ -139,7 +139,7 @@ def read_mesh(path: Path) -> CollisionMesh:
         BadInput: the file can't be read.
     """
     ending = path.suffix.lower()
-    if ending not in ENDINGS:
+    if ending not in MESH_SUFFIXES:
         raise ValueError(f"{path.name}: this format is not supported, convert it to OBJ or STL")
     mesh = (_read_obj if ending == ".obj" else _read_stl)(path.name, read_bytes(path))
     if not len(mesh.points):

@@ -17,7 +17,7 @@ GAP = 0.005  # m, between an item's underside and its support
 TILT = np.radians(5.0)  # rad, of the item's z axis from the vertical
 CLOSED = 0.005  # m (rad for a door), up to which a joint counts as closed
 SPOT_RADIUS = 0.010  # m in the plane, from an item's centre to its spot
-SPOT_TURN = float(np.radians(5.0))  # rad, from an item's yaw to its spot's
+SPOT_YAW = float(np.radians(5.0))  # rad, from an item's yaw to its spot's
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def at_spot(
     turn = abs(float(np.arctan2(X_BI[1, 0], X_BI[0, 0])) - spot.yaw) % (2.0 * np.pi)
     turn = min(turn, 2.0 * np.pi - turn)
     words += f", turned {np.degrees(turn):.1f} degrees from its yaw"
-    return PredicateVerdict(distance <= SPOT_RADIUS and turn <= SPOT_TURN, words)
+    return PredicateVerdict(distance <= SPOT_RADIUS and turn <= SPOT_YAW, words)
 
 
 def opened(scene: Scene, state: State, joint: str) -> PredicateVerdict:

@@ -74,11 +74,11 @@ def item_poses(scene: Scene, state: State, X_WH: Array) -> list[Array]:
 
 def placement_at(scene: Scene, X_WI: Array, scene_q: Array) -> Placement:
     """The placement of a released item at X_WI (4, 4): in a drawer it moves with the drawer."""
-    parent = carrier(scene, X_WI, scene_q)
+    parent = _moving_body(scene, X_WI, scene_q)
     return Placement(parent, frozen(scene.in_parent(X_WI, parent, scene_q)))
 
 
-def carrier(scene: Scene, X_WI: Array, scene_q: Array) -> str:
+def _moving_body(scene: Scene, X_WI: Array, scene_q: Array) -> str:
     """The body with whose volume region an item at X_WI (4, 4) moves, or ``world``."""
     for region in scene.regions:
         if region.kind != "volume":

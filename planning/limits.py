@@ -41,7 +41,7 @@ class SearchLimits:
                 raise ValueError(f"{name} must be 0 or more, got {value}")
 
 
-class Meter:
+class SearchBudget:
     """Checks a search against its limits, with time from now; no limit on ``nodes`` is maxsize."""
 
     def __init__(self, limits: SearchLimits) -> None:
@@ -56,11 +56,11 @@ class Meter:
         """Wall time since the start."""
         return perf_counter() - self.began
 
-    def restarted(self) -> Meter:
-        """A meter for a restarted search: states are counted from 0, time goes on."""
-        meter = Meter(self.limits)
-        meter.began = self.began
-        return meter
+    def restarted(self) -> SearchBudget:
+        """The budget of a restarted search: states are counted from 0, time goes on."""
+        budget = SearchBudget(self.limits)
+        budget.began = self.began
+        return budget
 
     def exceeded(self, expanded: int, check_every: int = 256) -> str | None:
         """The limit that is reached, in words, or None.
@@ -118,11 +118,11 @@ class LimitReached(RuntimeError):
         self.failure = failure
 
 
-class Allowance:
+class GroundingBudget:
     """Checks grounding against its limits, and counts combinations of objects."""
 
     def __init__(self, limits: SearchLimits) -> None:
-        self._meter = Meter(limits)
+        self._budget = SearchBudget(limits)
         self._spent = 0
         self._next_check = _CHECK_EVERY
 
@@ -136,7 +136,7 @@ class Allowance:
         if self._spent < self._next_check:
             return
         self._next_check = self._spent + _CHECK_EVERY
-        reached = self._meter.out_of_time_or_memory()
+        reached = self._budget.out_of_time_or_memory()
         if self._spent >= _MAX_COMBINATIONS:
             reached = f"limit of {_MAX_COMBINATIONS:,} combinations of objects"
         if reached is not None:
@@ -145,7 +145,7 @@ class Allowance:
                     FailureKind.BUDGET,
                     f"grounding stopped at the {reached}: actions or quantifiers have too many "
                     "parameters or objects",
-                    numbers={"combinations": self._spent, "seconds": self._meter.seconds},
+                    numbers={"combinations": self._spent, "seconds": self._budget.seconds},
                 )
             )
 

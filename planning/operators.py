@@ -38,12 +38,12 @@ class Condition:
             return False
         return all(any(part.holds(state) for part in choice) for choice in self.any_of)
 
-    def read(self) -> int:
+    def facts(self) -> int:
         """The facts that it mentions."""
         facts = self.pre | self.neg
         for choice in self.any_of:
             for part in choice:
-                facts |= part.read()
+                facts |= part.facts()
         return facts
 
 
@@ -52,7 +52,7 @@ COST_DECIMALS = 9  # of a sum of costs, to drop binary rounding errors
 NEVER = Condition(any_of=((),))  # holds in no state
 
 
-def all_of(conditions: Iterable[Condition]) -> Condition:
+def conjoin(conditions: Iterable[Condition]) -> Condition:
     """The conjunction of ``conditions``; NEVER if literals contradict each other."""
     pre = neg = 0
     any_of: dict[tuple[Condition, ...], None] = {}
@@ -146,7 +146,7 @@ class Plan:
         return "\n".join(map(str, self.actions))
 
 
-def steps_to(state: int, reached: Mapping[int, tuple[int, int]]) -> list[int]:
+def path_to(state: int, reached: Mapping[int, tuple[int, int]]) -> list[int]:
     """The operators, by index, on the path to ``state``.
 
     Args:
@@ -161,7 +161,7 @@ def steps_to(state: int, reached: Mapping[int, tuple[int, int]]) -> list[int]:
     return steps[::-1]
 
 
-def plan_of(
+def make_plan(
     operators: Sequence[Operator], *, expanded: int, generated: int, seconds: float
 ) -> Plan:
     """The Plan that consists of ``operators``."""

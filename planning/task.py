@@ -18,19 +18,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from galley.domain.collection import paused_collection
+from galley.domain.gc_pause import paused_gc
 from galley.domain.pddl.formula import EQUALITY, Fact, Formula, Literal
 from galley.domain.pddl.model import Domain, Problem
-from galley.planning.grounding.relaxation import Fixpoint, Reach, impossible_parts
-from galley.planning.grounding.schemas import FactCondition, Instance, conjunction
-from galley.planning.limits import Allowance, SearchLimits
+from galley.planning.grounding.relaxation import Fixpoint, Reachability, unreachable_parts
+from galley.planning.grounding.schemas import ActionInstance, FactCondition, conjunction
+from galley.planning.limits import GroundingBudget, SearchLimits
 from galley.planning.operators import (
     NEVER,
     Condition,
     ConditionalEffect,
     GroundAction,
     Operator,
-    all_of,
+    conjoin,
 )
 
 
@@ -50,17 +50,19 @@ def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None)
         BadInput: the cost of a reachable action needs a value that the problem does not give.
         LimitReached: too many combinations of objects, or a limit is reached.
     """
-    with paused_collection():
-        fixpoint = Fixpoint(domain, problem, Allowance(limits or SearchLimits()))
+    with paused_gc():
+        fixpoint = Fixpoint(domain, problem, GroundingBudget(limits or SearchLimits()))
         reach = fixpoint.reach()
-        wishes = tuple((each, conjunction((each,), {}, fixpoint.objects)) for each in problem.goal)
+        fact_goals = tuple(
+            (each, conjunction((each,), {}, fixpoint.objects)) for each in problem.goal
+        )
         facts = _facts_with_bits(reach, problem.goal)
         masks = _Masks({fact: 1 << position for position, fact in enumerate(facts)}, reach.init)
         operators = [
             masks.operator(each, fixpoint.schemas[each.action.name].cost(each.action.args))
             for each in reach.instances
         ]
-        goals = tuple((formula, masks.condition(wish)) for formula, wish in wishes)
+        goals = tuple((formula, masks.condition(condition)) for formula, condition in fact_goals)
         return Task(
             domain,
             problem,
@@ -68,15 +70,15 @@ def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None)
             # Each part of a condition may be reachable, but not all together.
             tuple(each for each in operators if each.condition != NEVER),
             init=masks.of(problem.init),
-            goal=all_of(condition for _, condition in goals),
+            goal=conjoin(condition for _, condition in goals),
             goals=goals,
-            wishes=wishes,
+            fact_goals=fact_goals,
             reach=reach,
             fixpoint=fixpoint,
         )
 
 
-class ImpossibleGoal(NamedTuple):
+class UnreachableGoal(NamedTuple):
     """A part of the goal that is unreachable in the delete relaxation.
 
     Attributes:
@@ -102,7 +104,7 @@ class Task:
         init: the initial state.
         goal: the goal condition.
         goals: each formula of ``problem.goal`` with its condition.
-        wishes: the same with conditions on facts; None for a formula that contradicts itself.
+        fact_goals: the same with conditions on facts; None for a formula that contradicts itself.
         forbidden: actions that plans must not contain; they are not among ``operators``.
         reach: what is relaxed-reachable, with forbidden actions.
         fixpoint: the computation of ``reach``, which can be extended by further initial facts.
@@ -116,37 +118,35 @@ class Task:
     init: int
     goal: Condition
     goals: tuple[tuple[Formula, Condition], ...]
-    wishes: tuple[tuple[Formula, FactCondition | None], ...] = field(repr=False, compare=False)
-    reach: Reach = field(repr=False, compare=False)
+    fact_goals: tuple[tuple[Formula, FactCondition | None], ...] = field(repr=False, compare=False)
+    reach: Reachability = field(repr=False, compare=False)
     fixpoint: Fixpoint = field(repr=False, compare=False)
     forbidden: frozenset[GroundAction] = frozenset()
-    prepared: dict[Hashable, Any] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    cache: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def is_goal(self, state: int) -> bool:
         """Whether the goal holds in ``state``."""
         return self.goal.holds(state)
 
     @cached_property
-    def allowed_reach(self) -> Reach:
+    def allowed_reach(self) -> Reachability:
         """What is relaxed-reachable without the forbidden actions."""
         if not self.forbidden:
             return self.reach
         return self.fixpoint.reach_from(self.problem.init, self.forbidden)
 
-    def impossible_goal(self) -> ImpossibleGoal | None:
+    def unreachable_goal(self) -> UnreachableGoal | None:
         """The first part of the goal that is unreachable in the delete relaxation, or None."""
-        for formula, condition in self.wishes:
+        for formula, condition in self.fact_goals:
             if condition is None:
-                return ImpossibleGoal(formula, None, ())
-            missing = next(impossible_parts(condition, self.allowed_reach), None)
+                return UnreachableGoal(formula, None, ())
+            missing = next(unreachable_parts(condition, self.allowed_reach), None)
             if missing is not None:
-                return ImpossibleGoal(formula, condition, missing)
+                return UnreachableGoal(formula, condition, missing)
         return None
 
     @cached_property
-    def relevant(self) -> int:
+    def relevant_facts(self) -> int:
         """The facts that are relevant to the goal, as a mask over ``facts``.
 
         Backward closure: the facts of the goal, and those in the conditions of effects on relevant
@@ -156,23 +156,23 @@ class Task:
         changers: dict[int, list[int]] = defaultdict(list)  # by fact: indices into ``reads``
         reads: list[int] = []  # facts in the conditions of each effect
         for operator in self.operators:
-            precondition = operator.condition.read()
+            precondition = operator.condition.facts()
             _index(changers, reads, operator.add | operator.delete, precondition)
             for effect in operator.conditional:
-                read = precondition | effect.condition.read()
+                read = precondition | effect.condition.facts()
                 _index(changers, reads, effect.add | effect.delete, read)
-        relevant = 0
-        open_facts = self.goal.read()
+        relevant_facts = 0
+        open_facts = self.goal.facts()
         # A contradictory goal mentions no facts, but its parts are needed for the explanation.
         for _, part in self.goals:
-            open_facts |= part.read()
+            open_facts |= part.facts()
         while open_facts:
             fact = open_facts & -open_facts
-            relevant |= fact
+            relevant_facts |= fact
             for index in changers.pop(fact, ()):
                 open_facts |= reads[index]
-            open_facts &= ~relevant
-        return relevant
+            open_facts &= ~relevant_facts
+        return relevant_facts
 
     def forbid(self, *actions: GroundAction) -> Task:
         """The same task without ``actions``, not grounded again.
@@ -198,7 +198,7 @@ def _index(changers: dict[int, list[int]], reads: list[int], changed: int, read:
         changed ^= fact
 
 
-def _facts_with_bits(reach: Reach, goal: tuple[Formula, ...]) -> tuple[Fact, ...]:
+def _facts_with_bits(reach: Reachability, goal: tuple[Formula, ...]) -> tuple[Fact, ...]:
     """The fluents, and the facts of literals in the goal; sorted, to be deterministic."""
     changing = (reach.true - reach.init) | reach.falsified
     literals = (each for each in goal if isinstance(each, Literal) and each.predicate != EQUALITY)
@@ -243,9 +243,9 @@ class _Masks:
             parts = [each for each in dict.fromkeys(map(self.condition, choice)) if each != NEVER]
             if Condition() not in parts:
                 conjuncts.append(parts[0] if len(parts) == 1 else Condition(any_of=(tuple(parts),)))
-        return all_of(conjuncts)
+        return conjoin(conjuncts)
 
-    def operator(self, instance: Instance, cost: float) -> Operator:
+    def operator(self, instance: ActionInstance, cost: float) -> Operator:
         """An action as masks; its condition is NEVER if it contradicts itself."""
         add, delete = self.of(instance.add), self.of(instance.delete)
         conditional = []

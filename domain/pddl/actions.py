@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from galley.domain.errors import closest
+from galley.domain.errors import closest_match
 from galley.domain.pddl import formula as pddl
 from galley.domain.pddl.declarations import read_variables
 from galley.domain.pddl.formula import EQUALITY, Effect, Formula, FunctionTerm, Literal, Variable
@@ -52,7 +52,7 @@ class Scope:
     variables: Mapping[str, tuple[str, ...]]
     place: str
     faults: SyntaxFaults
-    loose: bool = False
+    syntax_only: bool = False
     _fits: dict[tuple[tuple[str, ...], tuple[str, ...]], bool] = field(
         default_factory=dict, compare=False
     )
@@ -71,7 +71,9 @@ class Scope:
             what = f"expected a list of variables such as (?x - type), got '{short(declared)}'"
             self.faults.add(declared, what)
             return (), None, self
-        variables = read_variables(declared.items, self.domain, self.faults, loose=self.loose)
+        variables = read_variables(
+            declared.items, self.domain, self.faults, syntax_only=self.syntax_only
+        )
         inner = {**self.variables, **{each.name: each.types for each in variables}}
         return variables, body, replace(self, variables=inner)
 
@@ -94,7 +96,7 @@ def check_predicate(node: SList, scope: Scope) -> tuple[str, ...] | None:
     """The arguments of a fact or an equality; None after reporting an error."""
     head = node.head
     declared = _EQUALITY if head == EQUALITY else scope.domain.predicate(head)
-    if declared is None and not scope.loose:
+    if declared is None and not scope.syntax_only:
         if scope.domain.function(head) is not None:
             what = f"'{head}' is a function; a fact needs a predicate"
             scope.faults.add(node.items[0], what)
@@ -107,7 +109,7 @@ def check_predicate(node: SList, scope: Scope) -> tuple[str, ...] | None:
 def check_function(name: Atom, args: Sequence[Node], scope: Scope) -> tuple[str, ...] | None:
     """The arguments of a function term; None after reporting an error."""
     declared = scope.domain.function(name.text)
-    if declared is None and not scope.loose:
+    if declared is None and not scope.syntax_only:
         what = f"function '{short(name)}' is not declared; declare it in :functions"
         scope.faults.add(name, what, name.text, scope.domain.function_names)
     return _check_arguments(name, args, declared, scope)
@@ -117,7 +119,7 @@ def _check_arguments(
     name: Node, args: Sequence[Node], declared: Predicate | Function | None, scope: Scope
 ) -> tuple[str, ...] | None:
     """The arguments, or None after reporting errors; also checks those of an unknown predicate."""
-    valid = declared is not None or scope.loose
+    valid = declared is not None or scope.syntax_only
     words: list[str] = []
     word_types: list[tuple[str, ...]] = []
     for arg in args:
@@ -128,7 +130,7 @@ def _check_arguments(
             return None
         word = arg.text
         types = (scope.variables if word[0] == "?" else scope.objects).get(word)
-        if types is None and not scope.loose:
+        if types is None and not scope.syntax_only:
             _note_undeclared(arg, scope)
             valid = False
         words.append(word)
@@ -394,7 +396,7 @@ def _read_fields(nodes: Sequence[Node], faults: SyntaxFaults) -> dict[str, Node]
         elif key.text not in _ACTION_KEYS:
             what = f"unknown keyword {short(key)} in an action"
             faults.add(key, what, key.text, _ACTION_KEYS)
-            match = closest(key.text, _ACTION_KEYS)
+            match = closest_match(key.text, _ACTION_KEYS)
             if match is not None:
                 fields.setdefault(match, value)
         elif key.text in fields:

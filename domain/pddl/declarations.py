@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from galley.domain.errors import one_slip_away
+from galley.domain.errors import one_edit_away
 from galley.domain.pddl.formula import EQUALITY, OBJECT, Variable
 from galley.domain.pddl.model import TOTAL_COST, Domain, Function, Object, Predicate, Type
 from galley.domain.pddl.syntax import (
@@ -194,7 +194,7 @@ def read_variables(
     faults: SyntaxFaults,
     *,
     named: bool = True,
-    loose: bool = False,
+    syntax_only: bool = False,
 ) -> tuple[Variable, ...]:
     """The variables of ``:parameters``, a quantifier, a predicate or a function.
 
@@ -208,7 +208,7 @@ def read_variables(
     """
     variables: list[Variable] = []
     names: set[str] = set()
-    types = None if loose else domain.type_names
+    types = None if syntax_only else domain.type_names
     for entry in _read_typed_list(nodes, "a variable", faults, variables=True):
         name = entry.atom.text
         if named and name in names:
@@ -274,7 +274,7 @@ def _parents(entry: _Typed, names: set[str], faults: SyntaxFaults) -> tuple[str,
         # Slow for many types, but files with undeclared supertypes have few.
         known = {*names, OBJECT} - {entry.atom.text} if len(names) < _FUZZY_TYPES else set[str]()
         # Type names may be similar (`fast-lift - lift`): only edit distance 1 is suspicious.
-        if one_slip_away(atom.text, known):
+        if one_edit_away(atom.text, known):
             return _known_types(entry, known, faults)
     return tuple(atom.text for atom in entry.types) or (OBJECT,)
 
@@ -330,13 +330,13 @@ def read_objects(
     constants: Sequence[Object],
     faults: SyntaxFaults,
     *,
-    loose: bool = False,
+    syntax_only: bool = False,
 ) -> tuple[Object, ...]:
     """The objects (or constants) declared by ``nodes``.
 
     As in benchmarks, a problem may repeat a constant of its domain with the same type.
     """
-    types = None if loose else domain.type_names
+    types = None if syntax_only else domain.type_names
     known = {each.name: each for each in constants}
     objects: dict[str, Object] = {}
     for entry in _read_typed_list(nodes, "an object", faults):

@@ -168,14 +168,14 @@ class Domain:
         return {}
 
     def _find_supertypes(self, name: str) -> frozenset[str]:
-        found = {OBJECT}
+        supertypes = {OBJECT}
         frontier = [name]
         while frontier:
             current = frontier.pop()
-            if current not in found:
-                found.add(current)
+            if current not in supertypes:
+                supertypes.add(current)
                 frontier += self._parents.get(current, ())
-        return frozenset(found)
+        return frozenset(supertypes)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from galley.domain.collection import paused_collection
 from galley.domain.errors import BadInput
+from galley.domain.gc_pause import paused_gc
 from galley.domain.pddl.actions import (
     Scope,
     check_amount,
@@ -92,7 +92,7 @@ def read_task(domain_path: str | Path, problem_path: str | Path) -> tuple[Domain
         domain = read_domain(domain_path)
     except BadInput as bad:
         try:
-            _read_problem(problem_path, Domain("", str(domain_path)), loose=True)
+            _read_problem(problem_path, Domain("", str(domain_path)), syntax_only=True)
         except BadInput as more:
             raise BadInput(bad.errors + more.errors) from None
         raise
@@ -125,19 +125,19 @@ def read_problem(path: str | Path, domain: Domain) -> Problem:
     Raises:
         BadInput: every error of the file, with line and column.
     """
-    with paused_collection():
-        return _read_problem(path, domain, loose=False)
+    with paused_gc():
+        return _read_problem(path, domain, syntax_only=False)
 
 
-def _read_problem(path: str | Path, domain: Domain, *, loose: bool) -> Problem:
+def _read_problem(path: str | Path, domain: Domain, *, syntax_only: bool) -> Problem:
     faults = SyntaxFaults(str(path))
     parts = read_definition(path, "problem", _PROBLEM_SECTIONS, _PROBLEM_REFUSED, faults)
     read_requirements(parts.body(":requirements"), faults)
-    _check_domain_name(parts, domain, faults, loose)
+    _check_domain_name(parts, domain, faults, syntax_only)
     constants = domain.constants
-    own = read_objects(parts.body(":objects"), domain, constants, faults, loose=loose)
+    own = read_objects(parts.body(":objects"), domain, constants, faults, syntax_only=syntax_only)
     objects = constants + own
-    scope = Scope(domain, object_types(objects), {}, ":init", faults, loose)
+    scope = Scope(domain, object_types(objects), {}, ":init", faults, syntax_only)
     facts, values = _read_init(parts, scope)
     goal = _read_goal(parts, replace(scope, place="the goal"))
     metric = _read_metric(parts, values, scope)
@@ -156,18 +156,18 @@ def _read_problem(path: str | Path, domain: Domain, *, loose: bool) -> Problem:
 
 
 def _check_domain_name(
-    parts: Definition, domain: Domain, faults: SyntaxFaults, loose: bool
+    parts: Definition, domain: Domain, faults: SyntaxFaults, syntax_only: bool
 ) -> None:
     section = parts.one(":domain")
     if section is None:
-        name = "NAME" if loose else domain.name
+        name = "NAME" if syntax_only else domain.name
         faults.add(parts.node, f"the problem names no domain; add (:domain {name})")
         return
     if len(section.body) != 1:
         faults.add(section.node, f"expected (:domain NAME), got '{short(section.node)}'")
         return
     name = read_name(section.body[0], "the domain's name", faults) or domain.name
-    if name != domain.name and not loose:
+    if name != domain.name and not syntax_only:
         what = f"this problem is for domain '{name}', but {domain.file} defines '{domain.name}'"
         faults.add(section.body[0], what)
 
@@ -260,7 +260,7 @@ def _read_value(
         what = f"the value of a function must be a number, got '{short(amount)}'"
         scope.faults.add(amount, what)
     if is_total_cost(target):
-        if scope.domain.function(TOTAL_COST) is None and not scope.loose:
+        if scope.domain.function(TOTAL_COST) is None and not scope.syntax_only:
             what = f"function '{TOTAL_COST}' is not declared in the domain's :functions"
             scope.faults.add(target, what)
         elif number:
@@ -335,7 +335,7 @@ def _read_metric(parts: Definition, values: Mapping[Fact, float], scope: Scope) 
     if not is_total_cost(measure):
         scope.faults.add(measure, f"metric '{short(measure)}' is not supported; only {expected} is")
         return False
-    if scope.loose:
+    if scope.syntax_only:
         return True
     if scope.domain.function(TOTAL_COST) is None:
         what = f"function '{TOTAL_COST}' is not declared in the domain's :functions"

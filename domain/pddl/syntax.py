@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from galley.domain.errors import BadInput, InputError, closest, did_you_mean
+from galley.domain.errors import BadInput, InputError, closest_match, did_you_mean
 from galley.domain.files import read_bytes
 
 # The readers recurse. Real PDDL nests about ten deep.
@@ -449,7 +449,7 @@ def _read_section(
 
 @lru_cache(maxsize=100)  # the same misspelling may occur thousands of times
 def _closest_section(keyword: str, known: tuple[str, ...]) -> str:
-    return closest(keyword, known) or ""
+    return closest_match(keyword, known) or ""
 
 
 def read_name(node: Node, role: str, faults: SyntaxFaults) -> str | None:

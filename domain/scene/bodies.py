@@ -20,9 +20,9 @@ from galley.domain.scene.model import (
     Shape,
 )
 from galley.domain.scene.shapes import POSE_KEYS, read_direction, read_pose, read_shape
-from galley.domain.scene.yaml_reader import Entry, Reader, is_null, root_of_other
+from galley.domain.scene.yaml_reader import Entry, Reader, is_null, read_linked_file
 
-HAND_OPENING = 0.08  # m between the fingers, at most
+MAX_HAND_OPENING = 0.08  # m between the fingers, at most
 _MAX_SHAPES = 1000  # of a body: Drake takes 6 s to load as many, 40 s for three times as many
 _CLOSED = 0.005  # m or rad; see ``predicates``
 _MIN_SIDE = 0.001  # m, of an item: a thinner one can't be grasped or simulated
@@ -32,7 +32,7 @@ BODY_KEYS = ("parent", "joint", "mass", "friction", "restitution", *POSE_KEYS)
 
 
 def read_body(name: str, entry: Entry, physics: Physics) -> Body:
-    """A body; its parent and joint are checked by ``check_carriers``."""
+    """A body; its parent and joint are checked by ``check_body_tree``."""
     f = entry.fields(("shapes",), BODY_KEYS)
     shapes = _shapes(f)
     friction, restitution = _surface(f, physics)
@@ -71,7 +71,7 @@ def _surface(f: dict[str, Entry], default: Physics) -> tuple[float, float]:
     )
 
 
-def check_carriers(
+def check_body_tree(
     top: dict[str, Entry], bodies: tuple[Body, ...], joints: tuple[Joint, ...]
 ) -> None:
     """Checks that parents and joints exist, parents form a tree, and each joint moves one body."""
@@ -169,7 +169,7 @@ def read_handle(
         point=frozen(f["point"].vector(3) if "point" in f else np.zeros(3)),
         approach=approach,
         closing=closing,
-        thickness=f["thickness"].number(positive=True, at_most=HAND_OPENING)
+        thickness=f["thickness"].number(positive=True, at_most=MAX_HAND_OPENING)
         if "thickness" in f
         else 0.02,
         span=f["span"].number(at_least=0) if "span" in f else 0.0,
@@ -260,7 +260,7 @@ def _grasp_entries(entry: Entry) -> list[Entry]:
     if not entry.text():
         entry.fault("needs a list of grasps, or the name of a file with one")
         return []
-    root = root_of_other(entry, entry.file.parent / entry.text(), ("width",))
+    root = read_linked_file(entry, entry.file.parent / entry.text(), ("width",))
     return root.elements() if root is not None else []
 
 
@@ -269,7 +269,7 @@ def _grasp(entry: Entry) -> Grasp:
     return Grasp(
         name=f["name"].text() if "name" in f else "",
         X_IT=read_pose(f),
-        width=f["width"].number(positive=True, at_most=HAND_OPENING) if "width" in f else 0.05,
+        width=f["width"].number(positive=True, at_most=MAX_HAND_OPENING) if "width" in f else 0.05,
     )
 
 
@@ -303,9 +303,9 @@ def _size(f: dict[str, Entry], solid: list[Shape]) -> Array:
 
 def warn_too_wide(entry: Entry, item: Item) -> None:
     """Warns about an item of a PDDL object that is too wide for every generated grasp."""
-    if not item.grasps and min(item.size[:2]) > HAND_OPENING:
+    if not item.grasps and min(item.size[:2]) > MAX_HAND_OPENING:
         sides = " x ".join(f"{side:.3g}" for side in item.size[:2])
         entry.warn(
             f"'{item.name}' can't be picked up: it is {sides} m across and the hand opens to "
-            f"{HAND_OPENING:g} m; list 'grasps' if it has a narrower part"
+            f"{MAX_HAND_OPENING:g} m; list 'grasps' if it has a narrower part"
         )

@@ -20,7 +20,7 @@ from galley.domain.errors import did_you_mean
 from galley.domain.frames import frozen
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.domain.scene.bodies import (
-    check_carriers,
+    check_body_tree,
     check_handles,
     read_body,
     read_handle,
@@ -43,7 +43,7 @@ from galley.domain.scene.model import (
     Stance,
 )
 from galley.domain.scene.stances import check_stances
-from galley.domain.scene.yaml_reader import Entry, Reader, is_null, root_of_other
+from galley.domain.scene.yaml_reader import Entry, Reader, is_null, read_linked_file
 
 VERSION = 1
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # also the names of files and URDF links
@@ -74,7 +74,7 @@ def load_scene(path: str | Path) -> Scene:
     physics = _physics(top.get("physics"))
     joints = tuple(read_joint(n, e) for n, e in _section(top, "joints"))
     bodies = tuple(read_body(n, e, physics) for n, e in _section(top, "bodies"))
-    check_carriers(top, bodies, joints)
+    check_body_tree(top, bodies, joints)
     body_names = tuple(b.name for b in bodies)
     regions = tuple(read_region(n, e, body_names) for n, e in _section(top, "regions"))
     handles = tuple(
@@ -292,7 +292,7 @@ def _extended_files(reader: Reader) -> list[Entry]:
             cycle = " > ".join(each.name for each in (*paths, path))
             link.fault(f"is a cycle: {cycle}")
         else:
-            base = root_of_other(link, path, ("galley_scene",))
+            base = read_linked_file(link, path, ("galley_scene",))
         if base is None:  # else its missing keys would be reported too
             raise reader.bad_input()
         chain.append(base)

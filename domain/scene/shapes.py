@@ -14,7 +14,7 @@ import numpy as np
 from galley.domain.errors import BadInput
 from galley.domain.files import read_bytes
 from galley.domain.frames import Array, frozen, rotation_rpy, transform
-from galley.domain.meshes import ENDINGS, hollow, hull, read_mesh
+from galley.domain.meshes import MESH_SUFFIXES, concavity, hull, read_mesh
 from galley.domain.scene.model import Shape
 from galley.domain.scene.yaml_reader import Entry
 
@@ -124,7 +124,7 @@ def _file(entry: Entry, endings: tuple[str, ...]) -> Path | None:
 def _mesh(entry: Entry, scale: float) -> tuple[Path, Array]:
     """The file of a mesh, and the vertices (n, 3) of its convex hull, scaled, metres."""
     default = frozen(np.vstack([np.eye(3), -np.eye(3)]))
-    path = _file(entry, ENDINGS)
+    path = _file(entry, MESH_SUFFIXES)
     if path is None:
         return entry.file, default
     try:
@@ -150,7 +150,7 @@ def _mesh(entry: Entry, scale: float) -> tuple[Path, Array]:
     except ValueError as error:
         entry.fault(f"{path.name} {error}")
         return path, default
-    depth = hollow(mesh, scale, around)
+    depth = concavity(mesh, scale, around)
     if depth > _CONCAVITY:
         entry.warn(
             f"{path.name} is not convex: its surface lies up to {1e3 * depth:.0f} mm below its "

@@ -240,7 +240,7 @@ class Entry:
         return float(low), float(high)
 
 
-def root_of_other(entry: Entry, path: Path, marks: tuple[str, ...]) -> Entry | None:
+def read_linked_file(entry: Entry, path: Path, marks: tuple[str, ...]) -> Entry | None:
     """The root of another file, which ``entry`` names; None if it can't be read.
 
     Its errors are added to those of the entry's file. For ``marks`` see ``Reader.root``.

@@ -76,7 +76,7 @@ def replay(domain: Domain, problem: Problem, actions: Sequence[GroundAction]) ->
     Returns:
         The outcome. What PDDLGym can't handle is a status, not an exception.
     """
-    reason = beyond_pddlgym(domain, problem, actions)
+    reason = unsupported_by_pddlgym(domain, problem, actions)
     if reason:
         return Replay(ReplayStatus.UNREADABLE, reason, 0)
     ours = validate_actions(domain, problem, actions).states
@@ -261,7 +261,9 @@ def _goal_reached(environment: Any) -> bool:
     return reached
 
 
-def beyond_pddlgym(domain: Domain, problem: Problem, actions: Iterable[GroundAction]) -> str:
+def unsupported_by_pddlgym(
+    domain: Domain, problem: Problem, actions: Iterable[GroundAction]
+) -> str:
     """Why PDDLGym does not support a plan, in one line; empty if nothing is known.
 
     Args:

@@ -79,7 +79,7 @@ class Semantics:
                 inner = self.bindings(variables, binding)
                 return all(self.holds(part, each, state) for each in inner)
 
-    def culprits(
+    def failing_parts(
         self, formula: Formula, binding: Binding, state: Container[Fact]
     ) -> tuple[Formula, ...]:
         """The smallest ground parts that make ``formula`` false; none if it is true.
@@ -92,22 +92,22 @@ class Semantics:
             return ()
         match formula:
             case pddl.And(parts):
-                groups = (self.culprits(each, binding, state) for each in parts)
+                groups = (self.failing_parts(each, binding, state) for each in parts)
                 return tuple(each for group in groups for each in group)
             case pddl.Or((part,)):
-                return self.culprits(part, binding, state)
+                return self.failing_parts(part, binding, state)
             case pddl.Forall(variables, part):
                 for inner in self.bindings(variables, binding):
-                    culprits = self.culprits(part, inner, state)
-                    if culprits:
-                        return culprits
+                    failing_parts = self.failing_parts(part, inner, state)
+                    if failing_parts:
+                        return failing_parts
             case pddl.Not(pddl.Not(part)):
-                return self.culprits(part, binding, state)
+                return self.failing_parts(part, binding, state)
             case pddl.Not(pddl.Or(parts)):
-                groups = (self.culprits(_negation(each), binding, state) for each in parts)
+                groups = (self.failing_parts(_negation(each), binding, state) for each in parts)
                 return tuple(each for group in groups for each in group)
             case pddl.Not(pddl.Exists(variables, part)):
-                return self.culprits(pddl.Forall(variables, _negation(part)), binding, state)
+                return self.failing_parts(pddl.Forall(variables, _negation(part)), binding, state)
         return (instantiate(formula, binding),)
 
     def changes(
@@ -157,7 +157,7 @@ def instantiate(formula: Formula, binding: Binding) -> Formula:
             return pddl.Forall(variables, instantiate(part, _without(binding, variables)))
 
 
-def kinds(variables: tuple[Variable, ...]) -> str:
+def describe_types(variables: tuple[Variable, ...]) -> str:
     """The types quantified over, in words: ``block``, ``ball or box``, ``objects``."""
     if len(variables) != 1:
         return "objects"

@@ -14,7 +14,13 @@ from galley.domain.files import read_text
 from galley.domain.pddl.formula import Exists, Formula, FunctionTerm
 from galley.domain.pddl.model import ActionSchema, Domain, Problem
 from galley.domain.pddl.syntax import SList, SyntaxFaults, parse_sexprs, read_name
-from galley.planning.checks.semantics import Binding, Semantics, State, instantiate, kinds
+from galley.planning.checks.semantics import (
+    Binding,
+    Semantics,
+    State,
+    describe_types,
+    instantiate,
+)
 from galley.planning.operators import COST_DECIMALS, GroundAction
 
 
@@ -125,11 +131,11 @@ class _Failing:
         names: list[str] = []
         missing: list[Formula] = []
         for formula in formulas:
-            parts = semantics.culprits(formula, binding, state)
+            parts = semantics.failing_parts(formula, binding, state)
             if parts:
                 whole = instantiate(formula, binding)
-                culprits = " and ".join(map(str, parts))
-                names.append(culprits if parts == (whole,) else f"{culprits} of {whole}")
+                failing_parts = " and ".join(map(str, parts))
+                names.append(failing_parts if parts == (whole,) else f"{failing_parts} of {whole}")
                 missing += parts
         why = [_why_none(semantics, each) for each in missing if isinstance(each, Exists)]
         tail = f": {', '.join(why)}" if why else ""
@@ -139,9 +145,9 @@ class _Failing:
 def _why_none(semantics: Semantics, formula: Exists) -> str:
     for variable in formula.variables:
         if not semantics.objects(variable.types):
-            return f"there is no {kinds((variable,))}"
+            return f"there is no {describe_types((variable,))}"
     verb = "satisfies" if len(formula.variables) == 1 else "satisfy"
-    return f"no {kinds(formula.variables)} {verb} it"
+    return f"no {describe_types(formula.variables)} {verb} it"
 
 
 def _bound(domain: Domain, action: GroundAction) -> tuple[ActionSchema, Binding]:

@@ -22,9 +22,9 @@ _SHOWN = 4  # facts of a group in a message
 _COMPARISONS = 3_000_000  # of sets, before the exact search for a hitting set gives up
 
 
-def explain_at_once(task: Task) -> Failure | None:
+def explain_before_search(task: Task) -> Failure | None:
     """The failure of a task that is found unsolvable before any search, or None."""
-    impossible = task.impossible_goal()
+    impossible = task.unreachable_goal()
     if impossible is not None:
         # Late imports here and below: most tasks don't need them.
         from galley.planning.explain.unreachable import explain_unreachable
@@ -136,10 +136,10 @@ def explain_exhausted(
     """
     goals = task.goals
     if whole is None:
-        whole = task.relevant == (1 << len(task.facts)) - 1
+        whole = task.relevant_facts == (1 << len(task.facts)) - 1
     read = 0
     for _, condition in goals:
-        read |= condition.read()
+        read |= condition.facts()
     projections: set[int] = set()  # onto the facts of the goal
     number = 0
     for state in states:

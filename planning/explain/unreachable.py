@@ -14,17 +14,17 @@ from itertools import product
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import Exists, Fact, ForEach, Formula, Literal, When
 from galley.domain.pddl.model import ActionSchema
-from galley.planning.grounding.relaxation import Reach, impossible_parts
+from galley.planning.grounding.relaxation import Reachability, unreachable_parts
 from galley.planning.grounding.schemas import FactCondition
 from galley.planning.operators import GroundAction
-from galley.planning.task import ImpossibleGoal, Task
+from galley.planning.task import Task, UnreachableGoal
 
 _CHAIN_SHOWN = 4  # links of "a needs b; b needs c" in a message
 _MAX_REMEDIES = 8  # each needs a relaxed exploration
 _MAX_ACHIEVERS = 20_000  # ground actions tried, reachable or not
 
 
-def explain_unreachable(task: Task, goal: ImpossibleGoal) -> Failure:
+def explain_unreachable(task: Task, goal: UnreachableGoal) -> Failure:
     """The failure for an unreachable part of the goal."""
     if goal.condition is None:
         return _contradicts_itself(goal.formula)
@@ -70,7 +70,7 @@ class _Need:
 class _Regression:
     """Regresses from a part of the goal to collect literals that never hold."""
 
-    def __init__(self, task: Task, reach: Reach) -> None:
+    def __init__(self, task: Task, reach: Reachability) -> None:
         self.task = task
         self.reach = reach
         self.schemas = task.fixpoint.schemas
@@ -122,7 +122,7 @@ class _Regression:
             if literal.positive:
                 init.append(literal.fact)
             reach = task.fixpoint.extended(init, removed).reach_from(init, task.forbidden)
-            if next(impossible_parts(goal, reach), None) is None:
+            if next(unreachable_parts(goal, reach), None) is None:
                 remedies.append(literal)
         return remedies
 
@@ -149,7 +149,7 @@ class _Regression:
         for effect in instance.conditional:
             if fact in (effect.add if positive else effect.delete):
                 # One of the two conditions is unreachable.
-                lacking = next(impossible_parts(instance.condition, self.reach), None)
+                lacking = next(unreachable_parts(instance.condition, self.reach), None)
                 yield action, instance.condition if lacking else effect.condition
 
     def _bindings(
@@ -187,7 +187,7 @@ class _Regression:
         """
         if action in self.task.forbidden:
             return ()
-        parts = [_literals(part) for part in impossible_parts(needed, self.reach)]
+        parts = [_literals(part) for part in unreachable_parts(needed, self.reach)]
         return next((p for p in parts if all(each in collected for each in p)), parts[0])
 
     def _chain(

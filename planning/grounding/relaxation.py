@@ -21,22 +21,22 @@ from typing import TypeVar
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.model import Domain, Problem
 from galley.planning.grounding.schemas import (
+    ActionInstance,
     Binding,
+    CompiledSchema,
     FactCondition,
-    Instance,
     Objects,
     Pattern,
-    Schema,
 )
-from galley.planning.limits import Allowance
+from galley.planning.limits import GroundingBudget
 from galley.planning.operators import GroundAction
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 
-def impossible_parts(
-    condition: FactCondition, reached: Reach | _Rules
+def unreachable_parts(
+    condition: FactCondition, reached: Reachability | _Rules
 ) -> Iterator[tuple[tuple[Fact, bool], ...]]:
     """The unreachable parts of ``condition``.
 
@@ -52,7 +52,7 @@ def impossible_parts(
     for choice in condition.any_of:
         missing: list[tuple[Fact, bool]] = []
         for part in choice:
-            literals = next(impossible_parts(part, reached), None)
+            literals = next(unreachable_parts(part, reached), None)
             if literals is None:
                 break
             missing += literals
@@ -61,7 +61,7 @@ def impossible_parts(
 
 
 @dataclass(frozen=True)
-class Reach:
+class Reachability:
     """What is relaxed-reachable from an initial state.
 
     Attributes:
@@ -74,7 +74,7 @@ class Reach:
     init: frozenset[Fact]
     true: frozenset[Fact]
     falsified: frozenset[Fact]
-    instances: tuple[Instance, ...]
+    instances: tuple[ActionInstance, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +88,7 @@ class _Rule:
     condition: FactCondition
     add: tuple[Fact, ...]
     delete: tuple[Fact, ...]
-    instance: Instance | None = None
+    instance: ActionInstance | None = None
 
 
 class _Rules:
@@ -98,7 +98,7 @@ class _Rules:
         self.init: set[Fact] = set()
         self.true: set[Fact] = set()
         self.falsified: set[Fact] = set()  # of ``init``
-        self.instances: dict[GroundAction, Instance] = {}
+        self.instances: dict[GroundAction, ActionInstance] = {}
         self._queue: deque[Fact] = deque()  # reached facts that are not processed yet
         self._ready: deque[_Rule] = deque()  # rules to try
         # Rules whose condition is not reachable yet, by the literals it may need.
@@ -106,7 +106,7 @@ class _Rules:
         self._fired: set[_Rule] = set()
         self._start_with(init)
 
-    def add(self, instance: Instance) -> None:
+    def add(self, instance: ActionInstance) -> None:
         """Adds an action, to fire once its precondition is reachable."""
         self._ready.append(_Rule(instance.condition, instance.add, instance.delete, instance))
 
@@ -142,7 +142,7 @@ class _Rules:
         """Fires a rule, or lets it wait until its condition is reachable."""
         if rule in self._fired:
             return
-        blockers = next(impossible_parts(rule.condition, self), None)
+        blockers = next(unreachable_parts(rule.condition, self), None)
         if blockers is not None:
             for literal in blockers:
                 self._waiting[literal].append(rule)
@@ -162,15 +162,15 @@ class _Rules:
 class Fixpoint(_Rules):
     """The relaxed-reachable facts and actions of a problem; can be extended by initial facts."""
 
-    def __init__(self, domain: Domain, problem: Problem, allowance: Allowance) -> None:
+    def __init__(self, domain: Domain, problem: Problem, budget: GroundingBudget) -> None:
         super().__init__(problem.init)
-        objects = Objects(domain, problem, allowance)
+        objects = Objects(domain, problem, budget)
         self.objects = objects
-        self._spend = allowance.spend
-        self.schemas = {a.name: Schema(a, domain, problem, objects) for a in domain.actions}
+        self._spend = budget.spend
+        self.schemas = {a.name: CompiledSchema(a, domain, problem, objects) for a in domain.actions}
         self._rank = {each.name: i for i, each in enumerate(problem.objects)}
         self._order = {each.name: i for i, each in enumerate(domain.actions)}
-        self._triggers: dict[str, list[tuple[Schema, int]]] = defaultdict(list)
+        self._triggers: dict[str, list[tuple[CompiledSchema, int]]] = defaultdict(list)
         for schema in self.schemas.values():
             for index, (predicate, _) in enumerate(schema.positive):
                 self._triggers[predicate].append((schema, index))
@@ -183,12 +183,12 @@ class Fixpoint(_Rules):
                 self._complete(schema, [None] * len(schema.allowed))
         self.run()
 
-    def reach(self) -> Reach:
+    def reach(self) -> Reachability:
         """The fixpoint's facts and actions."""
         return self._reached(self)
 
-    def _reached(self, rules: _Rules) -> Reach:
-        return Reach(
+    def _reached(self, rules: _Rules) -> Reachability:
+        return Reachability(
             frozenset(rules.init),
             frozenset(rules.true),
             frozenset(rules.falsified),
@@ -214,7 +214,7 @@ class Fixpoint(_Rules):
 
     def reach_from(
         self, init: Iterable[Fact], forbidden: AbstractSet[GroundAction] = frozenset()
-    ) -> Reach:
+    ) -> Reachability:
         """What is reachable from ``init``, which lies in the fixpoint, without ``forbidden``."""
         rules = _Rules(init)
         for instance in sorted(self.instances.values(), key=self._rank_of):
@@ -236,7 +236,7 @@ class Fixpoint(_Rules):
                     self._complete(schema, binding)
 
     def _join(
-        self, schema: Schema, rest: list[tuple[str, Pattern]], binding: Binding
+        self, schema: CompiledSchema, rest: list[tuple[str, Pattern]], binding: Binding
     ) -> Iterator[Binding]:
         """Every extension of ``binding`` under which all of ``rest`` are processed facts."""
         if not rest:
@@ -262,7 +262,7 @@ class Fixpoint(_Rules):
             if extended is not None:
                 yield from self._join(schema, remaining, extended)
 
-    def _complete(self, schema: Schema, binding: Binding) -> None:
+    def _complete(self, schema: CompiledSchema, binding: Binding) -> None:
         """Instantiates ``schema`` for every completion of ``binding``."""
         choices = [
             (bound,) if bound is not None else schema.candidates[i]
@@ -278,7 +278,7 @@ class Fixpoint(_Rules):
             if instance is not None:
                 self.add(instance)
 
-    def _rank_of(self, instance: Instance) -> tuple[int, ...]:
+    def _rank_of(self, instance: ActionInstance) -> tuple[int, ...]:
         args = (self._rank[arg] for arg in instance.action.args)
         return (self._order[instance.action.name], *args)
 

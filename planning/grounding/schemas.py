@@ -18,7 +18,7 @@ from galley.domain.errors import BadInput
 from galley.domain.pddl import formula as pddl
 from galley.domain.pddl.formula import EQUALITY, Effect, Fact, Formula, Literal, Variable
 from galley.domain.pddl.model import ActionSchema, Domain, Problem
-from galley.planning.limits import Allowance
+from galley.planning.limits import GroundingBudget
 from galley.planning.operators import COST_DECIMALS, GroundAction
 
 Pattern = tuple[int | str, ...]  # for each argument a parameter's position, or an object's name
@@ -41,8 +41,8 @@ TRUE = FactCondition()
 class Objects:
     """The objects of a problem by type."""
 
-    def __init__(self, domain: Domain, problem: Problem, allowance: Allowance) -> None:
-        self.allowance = allowance
+    def __init__(self, domain: Domain, problem: Problem, budget: GroundingBudget) -> None:
+        self.budget = budget
         self._domain = domain
         self._objects = problem.objects
         self.of = lru_cache(maxsize=None)(self._of)
@@ -54,7 +54,7 @@ class Objects:
     def bindings(self, variables: tuple[Variable, ...], outer: Assignment) -> Iterator[Assignment]:
         """``outer`` extended by every binding of ``variables``."""
         names = [each.name for each in variables]
-        spend = self.allowance.spend
+        spend = self.budget.spend
         for args in product(*(self.of(each.types) for each in variables)):
             spend()
             yield {**outer, **dict(zip(names, args, strict=True))}
@@ -70,7 +70,7 @@ class FactEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class ActionInstance:
     """A ground action with its condition and effects."""
 
     action: GroundAction
@@ -80,7 +80,7 @@ class Instance:
     conditional: tuple[FactEffect, ...]
 
 
-class Schema:
+class CompiledSchema:
     """An action schema as patterns, for one problem."""
 
     def __init__(
@@ -129,7 +129,7 @@ class Schema:
                 return None
         return extended
 
-    def instantiate(self, args: tuple[str, ...]) -> Instance | None:
+    def instantiate(self, args: tuple[str, ...]) -> ActionInstance | None:
         """The action for ``args``; None if its precondition contradicts itself."""
         for (left, right), positive in self.equalities:
             a = left if isinstance(left, str) else args[left]
@@ -157,7 +157,7 @@ class Schema:
             delete = _facts(self.deletes, args)
             if not set(add).isdisjoint(delete):  # adding wins
                 delete = tuple(fact for fact in delete if fact not in add)
-        return Instance(GroundAction(self.name, args), condition, add, delete, more)
+        return ActionInstance(GroundAction(self.name, args), condition, add, delete, more)
 
     def cost(self, args: tuple[str, ...]) -> float:
         """The action's cost; 1 if the problem has no metric.
@@ -197,7 +197,7 @@ def conjunction(
     formulas: Iterable[Formula], binding: Assignment, objects: Objects
 ) -> FactCondition | None:
     """The conjunction of ``formulas`` under ``binding``; None if it contradicts itself."""
-    parts = _all(_normal(each, binding, objects, True) for each in formulas)
+    parts = _conjoin(_normal_form(each, binding, objects, True) for each in formulas)
     if isinstance(parts, bool):
         return TRUE if parts else None
     return parts
@@ -242,7 +242,7 @@ def _simple_effects(
                 yield from _simple_effects(effect.effects, condition, inner, objects)
         else:
             premise = conjunction(effect.condition, binding, objects)
-            both = _all([condition, premise if premise is not None else False])
+            both = _conjoin([condition, premise if premise is not None else False])
             if both is not False:
                 inner_condition = TRUE if both is True else both
                 yield from _simple_effects(effect.effects, inner_condition, binding, objects)
@@ -251,7 +251,7 @@ def _simple_effects(
 _Part = FactCondition | bool
 
 
-def _normal(formula: Formula, binding: Assignment, objects: Objects, sign: bool) -> _Part:
+def _normal_form(formula: Formula, binding: Assignment, objects: Objects, sign: bool) -> _Part:
     """``formula``, or its negation if ``sign`` is False, in negation normal form."""
     if isinstance(formula, Literal):
         fact = formula.ground(binding)
@@ -260,21 +260,21 @@ def _normal(formula: Formula, binding: Assignment, objects: Objects, sign: bool)
             return (fact.args[0] == fact.args[1]) == positive
         return FactCondition(pre=(fact,)) if positive else FactCondition(neg=(fact,))
     if isinstance(formula, pddl.Not):
-        return _normal(formula.part, binding, objects, not sign)
+        return _normal_form(formula.part, binding, objects, not sign)
     if isinstance(formula, pddl.Imply):
-        premise = _normal(formula.premise, binding, objects, not sign)
-        conclusion = _normal(formula.conclusion, binding, objects, sign)
-        return (_any if sign else _all)([premise, conclusion])
+        premise = _normal_form(formula.premise, binding, objects, not sign)
+        conclusion = _normal_form(formula.conclusion, binding, objects, sign)
+        return (_disjoin if sign else _conjoin)([premise, conclusion])
     if isinstance(formula, pddl.And | pddl.Or):
-        parts = (_normal(each, binding, objects, sign) for each in formula.parts)
-        return (_all if isinstance(formula, pddl.And) == sign else _any)(parts)
+        parts = (_normal_form(each, binding, objects, sign) for each in formula.parts)
+        return (_conjoin if isinstance(formula, pddl.And) == sign else _disjoin)(parts)
     # Forall or Exists
     choices = objects.bindings(formula.variables, binding)
-    parts = (_normal(formula.part, inner, objects, sign) for inner in choices)
-    return (_all if isinstance(formula, pddl.Forall) == sign else _any)(parts)
+    parts = (_normal_form(formula.part, inner, objects, sign) for inner in choices)
+    return (_conjoin if isinstance(formula, pddl.Forall) == sign else _disjoin)(parts)
 
 
-def _all(parts: Iterable[_Part]) -> _Part:
+def _conjoin(parts: Iterable[_Part]) -> _Part:
     pre: dict[Fact, None] = {}
     neg: dict[Fact, None] = {}
     any_of: dict[tuple[FactCondition, ...], None] = {}
@@ -292,7 +292,7 @@ def _all(parts: Iterable[_Part]) -> _Part:
     return FactCondition(tuple(pre), tuple(neg), tuple(any_of))
 
 
-def _any(parts: Iterable[_Part]) -> _Part:
+def _disjoin(parts: Iterable[_Part]) -> _Part:
     choices: dict[FactCondition, None] = {}
     for part in parts:
         if part is True:

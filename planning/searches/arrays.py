@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 import numpy as np
 import numpy.typing as npt
 
-from galley.planning.states.packing import Move, Test
-from galley.planning.states.space import Decisions, Layer, StateSpace, split
+from galley.planning.states.packing import Move, PackedCondition
+from galley.planning.states.space import BranchingHeuristic, Layer, StateSpace, split
 
 States = npt.NDArray[np.uint64]
 _SPLIT = 256  # states below which splitting further does not pay
@@ -23,7 +23,7 @@ class _Expander:
 
     def __init__(self, space: StateSpace) -> None:
         self.space = space
-        self.decisions = Decisions(space.moves, space.packing.variables)
+        self.decisions = BranchingHeuristic(space.moves, space.packing.variables)
 
     def successors(self, states: States) -> States:
         """The successors of ``states`` (n,), sorted and distinct."""
@@ -36,7 +36,7 @@ class _Expander:
     def _tree(self, states: States, moves: Sequence[Move], known: int, parts: list[States]) -> None:
         if not len(states):
             return
-        field = self.decisions.best_field(moves, known) if len(states) > _SPLIT else 0
+        field = self.decisions.branching_variable(moves, known) if len(states) > _SPLIT else 0
         if not field:
             for move in moves:
                 passing = states[_passing(move.test, states, known)]
@@ -61,7 +61,7 @@ def _distinct(states: States) -> States:
     return states[first]
 
 
-def _passing(test: Test, states: States, known: int = 0) -> npt.NDArray[np.bool_]:
+def _passing(test: PackedCondition, states: States, known: int = 0) -> npt.NDArray[np.bool_]:
     """Which of ``states`` pass ``test``, apart from the bits ``known`` to pass."""
     mask = test.mask & ~known
     passing: npt.NDArray[np.bool_] = (states & np.uint64(mask)) == np.uint64(test.value & mask)
@@ -82,7 +82,7 @@ def _after(move: Move, states: States) -> States:
         changed = (after & np.uint64(~step.field & _WORD)) | np.uint64(step.value)
         after = (
             changed
-            if step.test == Test()
+            if step.test == PackedCondition()
             else np.where(_passing(step.test, states), changed, after)
         )
     return after
@@ -99,7 +99,7 @@ class _ClosedStates:
     def __len__(self) -> int:
         return sum(map(len, self.runs))
 
-    def masked(self, mask: int) -> list[int]:
+    def projections(self, mask: int) -> list[int]:
         """The distinct projections of the states onto ``mask``."""
         parts = [_distinct(run & np.uint64(mask)) for run in self.runs]
         projections: list[int] = _distinct(np.concatenate(parts)).tolist()
@@ -125,7 +125,7 @@ class _ClosedStates:
             self.runs.append(merged)
 
 
-class Arrays:
+class ArrayFrontier:
     """Open and closed lists of a uniform-cost search as sorted arrays of 64-bit states."""
 
     chunk = 1 << 16
@@ -141,19 +141,19 @@ class Arrays:
         """Takes over closed and open states from sets."""
         self.goal = space.goal
         self.expanders = {cost: _Expander(each) for cost, each in spaces.items()}
-        self.known = _ClosedStates(known, len(known))
-        self.waiting = {cost: [_sorted(states)] for cost, states in waiting.items()}
+        self.closed = _ClosedStates(known, len(known))
+        self.open = {cost: [_sorted(states)] for cost, states in waiting.items()}
 
-    def take(self, cost: int) -> Layer:
+    def close(self, cost: int) -> Layer:
         """Moves the open states of ``cost`` to the closed list; returns the new ones."""
-        parts = self.waiting.pop(cost, [])
+        parts = self.open.pop(cost, [])
         if not parts:
             return ()
         fresh = parts[0] if len(parts) == 1 else _distinct(np.concatenate(parts))
         if len(self.expanders) > 1:  # some may have been closed meanwhile
-            fresh = self.known.unseen(fresh)
+            fresh = self.closed.unseen(fresh)
         if len(fresh):
-            self.known.add(fresh)
+            self.closed.add(fresh)
         return fresh  # type: ignore[return-value]  # used as a sequence
 
     def expand(self, states: Layer, cost: int) -> list[int]:
@@ -164,12 +164,12 @@ class Arrays:
             after = expander.successors(table)
             if not len(after):
                 continue
-            parts = self.waiting.get(cost + more)
+            parts = self.open.get(cost + more)
             if parts is None:
-                parts = self.waiting[cost + more] = []
+                parts = self.open[cost + more] = []
                 new.append(cost + more)
             # Most successors are closed already.
-            parts.append(self.known.unseen(after))
+            parts.append(self.closed.unseen(after))
         return new
 
     def goals(self, layer: Layer) -> list[int]:
@@ -182,15 +182,15 @@ class Arrays:
 
     def generated(self) -> int:
         """Number of open and closed states."""
-        return len(self.known) + sum(len(part) for each in self.waiting.values() for part in each)
+        return len(self.closed) + sum(len(part) for each in self.open.values() for part in each)
 
-    def taken(self) -> int:
+    def closed_count(self) -> int:
         """Number of closed states."""
-        return len(self.known)
+        return len(self.closed)
 
-    def masked(self, mask: int) -> list[int]:
+    def projections(self, mask: int) -> list[int]:
         """The distinct projections of the closed states onto ``mask``."""
-        return self.known.masked(mask)
+        return self.closed.projections(mask)
 
 
 def _sorted(states: Set[int]) -> States:

@@ -13,15 +13,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 from galley.domain.failure import Failure
-from galley.planning.limits import Meter, SearchLimits
-from galley.planning.operators import Plan, plan_of
+from galley.planning.limits import SearchBudget, SearchLimits
+from galley.planning.operators import Plan, make_plan
 from galley.planning.searches.breadth_first import breadth_first
-from galley.planning.searches.uniform_cost import UniformCost, whole_costs
+from galley.planning.searches.uniform_cost import UniformCostSearch, integer_costs
 from galley.planning.states.space import StateSpace, state_space
 from galley.planning.task import Task
 
 if TYPE_CHECKING:  # imports NumPy, which most tasks don't need
-    from galley.planning.searches.landmark_cut import InformedSearch
+    from galley.planning.searches.landmark_cut import AStarSearch
 
 _log = logging.getLogger(__name__)
 
@@ -52,24 +52,24 @@ def astar(
         ImportError: ``landmark-cut`` without Numba.
     """
     limits = limits or SearchLimits()
-    meter = Meter(limits)
+    budget = SearchBudget(limits)
     space = state_space(task)
-    costs, _ = whole_costs(each.cost for each in space.operators)
+    costs, _ = integer_costs(each.cost for each in space.operators)
     expanded = 0
     for search, turn in _turns(space, costs, heuristic):
         others = expanded - search.expanded
-        over = search.run(turn, meter, others)
+        over = search.run(turn, budget, others)
         expanded = others + search.expanded
         if over is not None:
-            return meter.failure(over, expanded=expanded, generated=search.generated)
+            return budget.failure(over, expanded=expanded, generated=search.generated)
         if search.done:
             if search.goal is not None:
                 plan = search.plan()
-                return plan_of(
-                    plan, expanded=expanded, generated=search.generated, seconds=meter.seconds
+                return make_plan(
+                    plan, expanded=expanded, generated=search.generated, seconds=budget.seconds
                 )
-            if isinstance(search, UniformCost):
-                return search.why_none()
+            if isinstance(search, UniformCostSearch):
+                return search.explain_unsolvable()
             # The explanation also needs the states behind dead ends.
             return breadth_first(task, limits)
     raise AssertionError("the turns never end")
@@ -77,15 +77,15 @@ def astar(
 
 def _turns(
     space: StateSpace, costs: Sequence[int], heuristic: Heuristic
-) -> Iterator[tuple[UniformCost | InformedSearch, int]]:
+) -> Iterator[tuple[UniformCostSearch | AStarSearch, int]]:
     """The next search to run, and for how long, in the search's own unit."""
     if heuristic == "landmark-cut":
-        from galley.planning.searches.landmark_cut import InformedSearch
+        from galley.planning.searches.landmark_cut import AStarSearch
 
-        informed = InformedSearch(space, costs)
+        informed = AStarSearch(space, costs)
         while True:
             yield informed, _INFORMED_TURN
-    blind = UniformCost(space, costs)
+    blind = UniformCostSearch(space, costs)
     yield blind, _BLIND_FIRST
     extra = _informed(space, costs) if heuristic == "auto" else None
     while extra is None:
@@ -105,14 +105,14 @@ def numba_installed() -> bool:
     return find_spec("numba") is not None
 
 
-def _informed(space: StateSpace, costs: Sequence[int]) -> InformedSearch | None:
+def _informed(space: StateSpace, costs: Sequence[int]) -> AStarSearch | None:
     """A* with landmark cuts, or None if Numba does not work."""
     if not numba_installed():
         return None
-    from galley.planning.searches.landmark_cut import InformedSearch
+    from galley.planning.searches.landmark_cut import AStarSearch
 
     try:
-        return InformedSearch(space, costs)
+        return AStarSearch(space, costs)
     except ImportError as error:  # such as one built for another NumPy
         _log.warning("continuing without landmark cuts: %s", error)
         return None

@@ -12,8 +12,8 @@ from collections import deque
 
 from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_exhausted
-from galley.planning.limits import Meter, SearchLimits
-from galley.planning.operators import Operator, Plan, plan_of, steps_to
+from galley.planning.limits import SearchBudget, SearchLimits
+from galley.planning.operators import Operator, Plan, make_plan, path_to
 from galley.planning.task import Task
 
 # Effort of the search without packing: tests of facts or operators, each some 200 ns. Packing and
@@ -41,22 +41,22 @@ def breadth_first(task: Task, limits: SearchLimits | None = None) -> Plan | Fail
         task: the ground task; its goal is relaxed-reachable and does not hold initially.
         limits: when to give up.
     """
-    meter = Meter(limits or SearchLimits())
-    result = _search_unpacked(task, meter)
+    budget = SearchBudget(limits or SearchLimits())
+    result = _search_unpacked(task, budget)
     if result is None:
         # Restart: the search so far took no longer than packing and compiling do.
-        result = _search_packed(task, meter.restarted())
+        result = _search_packed(task, budget.restarted())
     return result
 
 
-def _search_unpacked(task: Task, meter: Meter) -> Plan | Failure | None:
+def _search_unpacked(task: Task, budget: SearchBudget) -> Plan | Failure | None:
     """Breadth-first search on bit sets, while that is cheaper than packing and compiling.
 
     Returns:
         The shortest plan that is lexicographically first in the order of ``task.operators``; a
         failure; or None if the state space is too large.
     """
-    facts = task.relevant
+    facts = task.relevant_facts
     operators = [each for each in task.operators if each.changes(facts)]
     waiting, always = _by_fact(operators, facts)
     watched = 0
@@ -69,9 +69,9 @@ def _search_unpacked(task: Task, meter: Meter) -> Plan | Failure | None:
     is_goal = task.goal.holds
     goal_facts, tested_facts = task.goal.pre, task.goal.pre | task.goal.neg
     while frontier:
-        reached = meter.exceeded(expanded)
+        reached = budget.exceeded(expanded)
         if reached is not None:
-            return meter.failure(reached, expanded=expanded, generated=len(reached_by))
+            return budget.failure(reached, expanded=expanded, generated=len(reached_by))
         if left < 0:
             return None
         state = frontier.popleft()
@@ -104,11 +104,11 @@ def _search_unpacked(task: Task, meter: Meter) -> Plan | Failure | None:
                 continue
             reached_by[after] = state, index
             if after & tested_facts == goal_facts and is_goal(after):
-                return plan_of(
-                    [operators[step] for step in steps_to(after, reached_by)],
+                return make_plan(
+                    [operators[step] for step in path_to(after, reached_by)],
                     expanded=expanded,
                     generated=len(reached_by),
-                    seconds=meter.seconds,
+                    seconds=budget.seconds,
                 )
             frontier.append(after)
     return explain_exhausted(task, reached_by)
@@ -147,22 +147,22 @@ def _by_fact(operators: list[Operator], facts: int) -> tuple[dict[int, list[_Row
     return waiting, always
 
 
-def _search_packed(task: Task, meter: Meter) -> Plan | Failure:
+def _search_packed(task: Task, budget: SearchBudget) -> Plan | Failure:
     """Breadth-first search on packed states."""
-    from galley.planning.searches.uniform_cost import UniformCost
+    from galley.planning.searches.uniform_cost import UniformCostSearch
     from galley.planning.states.space import state_space
 
     space = state_space(task)
     large = _LARGE if "numpy" in sys.modules else _LARGE_WITHOUT_NUMPY
-    search = UniformCost(space, [1] * len(space.operators), ends=_ENDS, large=large)
-    over = search.run(sys.maxsize, meter)
+    search = UniformCostSearch(space, [1] * len(space.operators), ends=_ENDS, large=large)
+    over = search.run(sys.maxsize, budget)
     if over is not None:
-        return meter.failure(over, expanded=search.expanded, generated=search.generated)
+        return budget.failure(over, expanded=search.expanded, generated=search.generated)
     if search.goal is None:
-        return search.why_none()
-    return plan_of(
+        return search.explain_unsolvable()
+    return make_plan(
         search.plan(),
         expanded=search.expanded,
         generated=search.generated,
-        seconds=meter.seconds,
+        seconds=budget.seconds,
     )

@@ -14,10 +14,10 @@ from heapq import heappop, heappush
 
 from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_exhausted
-from galley.planning.limits import Meter, SearchLimits
-from galley.planning.operators import Operator, Plan, plan_of, steps_to
+from galley.planning.limits import SearchBudget, SearchLimits
+from galley.planning.operators import Operator, Plan, make_plan, path_to
 from galley.planning.searches.breadth_first import breadth_first
-from galley.planning.searches.relaxed import RelaxedPlans, RelaxedTask
+from galley.planning.searches.relaxed import FFHeuristic, RelaxedTask
 from galley.planning.states.space import state_space
 from galley.planning.task import Task
 
@@ -37,11 +37,11 @@ def greedy(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
         task: the ground task.
         limits: when to give up.
     """
-    meter = Meter(limits or SearchLimits())
+    budget = SearchBudget(limits or SearchLimits())
     space = state_space(task)
     # The heuristic counts actions. With costs, or costs plus one, kitchen plans become longer and
     # more expensive, and take several times as long to find.
-    heuristic = RelaxedPlans(RelaxedTask(space))
+    heuristic = FFHeuristic(RelaxedTask(space))
     start: _Entry = (0, 0, space.init, space.init, -1)
     open_list: list[_Entry] = [start]
     preferred_list: list[_Entry] = []
@@ -51,9 +51,9 @@ def greedy(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
     dead_ends = False
     best = None
     while open_list or preferred_list:
-        over = meter.exceeded(expanded, _CHECK_EVERY)
+        over = budget.exceeded(expanded, _CHECK_EVERY)
         if over is not None:
-            return meter.failure(over, expanded=expanded, generated=number + 1)
+            return budget.failure(over, expanded=expanded, generated=number + 1)
         if preferred_list and (lead > 0 or not open_list):
             lead -= 1
             entry = heappop(preferred_list)
@@ -65,9 +65,9 @@ def greedy(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
             continue
         reached[state] = parent, index
         if space.is_goal(state):
-            steps = [space.operators[step] for step in steps_to(state, reached)]
-            plan = without_needless(task, steps)
-            return plan_of(plan, expanded=expanded, generated=number + 1, seconds=meter.seconds)
+            steps = [space.operators[step] for step in path_to(state, reached)]
+            plan = eliminate_actions(task, steps)
+            return make_plan(plan, expanded=expanded, generated=number + 1, seconds=budget.seconds)
         relaxed_plan = heuristic.plan(state)
         if relaxed_plan is None:
             dead_ends = True
@@ -90,7 +90,7 @@ def greedy(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
     return explain_exhausted(task, map(space.packing.decode, reached))
 
 
-def without_needless(task: Task, plan: Sequence[Operator]) -> list[Operator]:
+def eliminate_actions(task: Task, plan: Sequence[Operator]) -> list[Operator]:
     """Removes redundant actions from a plan, unless it is very long.
 
     Action elimination: tries to remove each action, with all later ones that become inapplicable,

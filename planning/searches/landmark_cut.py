@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.compiled.build import LANDMARKS, ensure
-from galley.planning.limits import Meter
-from galley.planning.operators import Operator, steps_to
+from galley.planning.limits import SearchBudget
+from galley.planning.operators import Operator, path_to
 from galley.planning.searches.relaxed import AUXILIARY, RelaxedOperator, RelaxedTask
 from galley.planning.states.space import StateSpace
 
@@ -19,7 +19,7 @@ _CHECK_EVERY = 16  # expansions between two checks of the limits
 _MAX_COST = 1 << 20  # costs are scaled down to this range, rounded down; sums then fit 64 bits
 
 
-class InformedSearch:
+class AStarSearch:
     """A* with landmark cuts, which can be interrupted and resumed.
 
     Hart, Nilsson and Raphael, "A formal basis for the heuristic determination of minimum cost
@@ -38,7 +38,7 @@ class InformedSearch:
         self.goal: int | None = None
         self.done = False
         self._costs = costs
-        self._heuristic = LandmarkCut(RelaxedTask(space), costs)
+        self._heuristic = LandmarkCutHeuristic(RelaxedTask(space), costs)
         self._g: dict[int, int] = {space.init: 0}
         self._reached: dict[int, tuple[int, int]] = {}  # parent and operator
         self._h: dict[int, int | None] = {}
@@ -51,8 +51,8 @@ class InformedSearch:
         """Distinct states generated."""
         return len(self._g)
 
-    def run(self, expansions: int, meter: Meter, others: int = 0) -> str | None:
-        """Expands about so many further states; see ``UniformCost.run``."""
+    def run(self, expansions: int, budget: SearchBudget, others: int = 0) -> str | None:
+        """Expands about so many further states; see ``UniformCostSearch.run``."""
         stop = self.expanded + expansions
         g, reached = self._g, self._reached
         while self._open and self.expanded < stop:
@@ -63,7 +63,7 @@ class InformedSearch:
             if self.space.is_goal(state):
                 self.goal = state
                 break
-            over = meter.exceeded(self.expanded + others, _CHECK_EVERY)
+            over = budget.exceeded(self.expanded + others, _CHECK_EVERY)
             if over is not None:
                 return over
             heappop(self._open)
@@ -89,13 +89,13 @@ class InformedSearch:
     def plan(self) -> list[Operator]:
         """The plan to ``goal``."""
         assert self.goal is not None
-        return [self.space.operators[step] for step in steps_to(self.goal, self._reached)]
+        return [self.space.operators[step] for step in path_to(self.goal, self._reached)]
 
 
 Ints = NDArray[np.int32]
 
 
-class LandmarkCut:
+class LandmarkCutHeuristic:
     """The landmark-cut heuristic, which is admissible."""
 
     def __init__(self, relaxed: RelaxedTask, costs: Sequence[int]) -> None:

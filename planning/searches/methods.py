@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from galley.domain.collection import paused_collection
 from galley.domain.errors import did_you_mean
 from galley.domain.failure import Failure
-from galley.planning.explain.conflicts import explain_at_once
+from galley.domain.gc_pause import paused_gc
+from galley.planning.explain.conflicts import explain_before_search
 from galley.planning.limits import SearchLimits
 from galley.planning.operators import Plan
 from galley.planning.task import Task
@@ -38,10 +38,10 @@ def search(task: Task, method: str = "bfs", limits: SearchLimits | None = None) 
         raise ValueError(f"no search is called '{method}'{hint} (there are {known})")
     if task.is_goal(task.init):
         return Plan((), 0.0, 0, 1, 0.0)
-    failure = explain_at_once(task)
+    failure = explain_before_search(task)
     if failure is not None:
         return failure
     name = METHODS[method]
     function = getattr(import_module(f"galley.planning.searches.{name}"), name)
-    with paused_collection():
+    with paused_gc():
         return function(task, limits or SearchLimits())  # type: ignore[no-any-return]

@@ -120,7 +120,7 @@ class RelaxedTask:
         return self.count - 1
 
 
-class RelaxedPlans:
+class FFHeuristic:
     """The FF heuristic: relaxed plans of states."""
 
     def __init__(self, relaxed: RelaxedTask) -> None:

@@ -17,10 +17,10 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from galley.domain.failure import Failure
-from galley.planning.explain.conflicts import explain_at_once, explain_exhausted
-from galley.planning.limits import Meter, SearchLimits
-from galley.planning.operators import Plan, plan_of
-from galley.planning.searches.uniform_cost import whole_costs
+from galley.planning.explain.conflicts import explain_before_search, explain_exhausted
+from galley.planning.limits import SearchBudget, SearchLimits
+from galley.planning.operators import Plan, make_plan
+from galley.planning.searches.uniform_cost import integer_costs
 from galley.planning.states.space import StateSpace, state_space
 from galley.planning.task import Task
 
@@ -69,7 +69,7 @@ class PlanIterator(Iterator[Plan]):
         self._limits = limits
         self._loopless = loopless
         self._plans: Iterator[Plan] | None = None
-        self._meter: Meter | None = None
+        self._budget: SearchBudget | None = None
         self._found = 0
         self._waited_since: float | None = None
 
@@ -82,28 +82,28 @@ class PlanIterator(Iterator[Plan]):
         Raises:
             StopIteration: there are no more plans, or a limit was reached.
         """
-        if self._plans is None or self._meter is None:
-            self._meter = Meter(self._limits)
-            self._plans = self._run(self._meter)
+        if self._plans is None or self._budget is None:
+            self._budget = SearchBudget(self._limits)
+            self._plans = self._run(self._budget)
         elif self._waited_since is not None:
             # Time spent by the caller between two plans doesn't count.
-            self._meter.began += self._meter.seconds - self._waited_since
+            self._budget.began += self._budget.seconds - self._waited_since
         plan = next(self._plans)
         self._found += 1
-        self._waited_since = self._meter.seconds
+        self._waited_since = self._budget.seconds
         return plan
 
-    def _run(self, meter: Meter) -> Iterator[Plan]:
-        unsolvable = explain_at_once(self._task)
+    def _run(self, budget: SearchBudget) -> Iterator[Plan]:
+        unsolvable = explain_before_search(self._task)
         if unsolvable is not None:
             self.complete, self.failure = True, unsolvable
             return
         space = state_space(self._task, prune=False)
         search = _Enumeration(space, self._loopless)
         while True:
-            over = yield from search.plans(meter)
+            over = yield from search.plans(budget)
             if over is None and search.region.bound is not None:
-                over = search.grow(meter)
+                over = search.grow(budget)
                 if over is None:
                     continue
             break
@@ -113,7 +113,7 @@ class PlanIterator(Iterator[Plan]):
                 states = map(space.packing.decode, search.region.cost)
                 self.failure = explain_exhausted(self._task, states, whole=True)
             return
-        self.failure = meter.failure(
+        self.failure = budget.failure(
             over, expanded=search.expanded, generated=len(search.region.cost)
         )
 
@@ -141,8 +141,8 @@ class _Enumeration:
     def __init__(self, space: StateSpace, loopless: bool) -> None:
         self.space = space
         self.loopless = loopless
-        costs, _ = whole_costs(each.cost for each in space.operators)
-        self.region = PlanSubset(space, [each * _SCALE + 1 for each in costs])
+        costs, _ = integer_costs(each.cost for each in space.operators)
+        self.region = ExploredRegion(space, [each * _SCALE + 1 for each in costs])
         self.popped = 0  # paths
         self._queue: list[_Path] = []
         self._started = False
@@ -154,10 +154,10 @@ class _Enumeration:
         """Nodes that count towards the limit."""
         return self.region.expanded + self.popped
 
-    def grow(self, meter: Meter) -> str | None:
+    def grow(self, budget: SearchBudget) -> str | None:
         """Enlarges the region, and queues the parked paths that are now within its bound."""
         old_bound = self.region.bound  # all paths up to it have been popped
-        over = self.region.grow(meter, self.popped)
+        over = self.region.grow(budget, self.popped)
         if over is not None:
             return over
         self._steps.clear()
@@ -170,11 +170,11 @@ class _Enumeration:
             self._push_next(path, self._steps_from(path.states[-1]), 0, old_bound)
         return None
 
-    def plans(self, meter: Meter) -> Generator[Plan, None, str | None]:
+    def plans(self, budget: SearchBudget) -> Generator[Plan, None, str | None]:
         """Yields the remaining plans within the region; returns the limit reached, if any."""
         to_go, operators = self.region.to_go, self.space.operators
         while self._queue:
-            over = meter.exceeded(self.expanded, _CHECK_EVERY_PATHS)
+            over = budget.exceeded(self.expanded, _CHECK_EVERY_PATHS)
             if over is not None:
                 return over
             path = heappop(self._queue)
@@ -184,11 +184,11 @@ class _Enumeration:
             state = path.states[-1]
             self._push_next(path, self._steps_from(state), 0)
             if not to_go[state]:
-                yield plan_of(
+                yield make_plan(
                     [operators[index] for index in path.operators],
                     expanded=self.expanded,
                     generated=len(self.region.cost),
-                    seconds=meter.seconds,
+                    seconds=budget.seconds,
                 )
         return None
 
@@ -236,7 +236,7 @@ class _Enumeration:
         return steps
 
 
-class PlanSubset:
+class ExploredRegion:
     """The explored part of a state space, which grows on demand.
 
     Attributes:
@@ -261,7 +261,7 @@ class PlanSubset:
         self._buckets = {0: [space.init]}
         self._order = [0]  # heap of the keys of ``_buckets``
 
-    def grow(self, meter: Meter, others: int) -> str | None:
+    def grow(self, budget: SearchBudget, others: int) -> str | None:
         """Raises ``bound`` until the region contains a plan, if there is one.
 
         Args:
@@ -276,7 +276,7 @@ class PlanSubset:
             level = self._order[0]
             if self.expanded >= enough and self._holds_plan(level):
                 break
-            over = self._expand(level, meter, others)
+            over = self._expand(level, budget, others)
             if over is not None:
                 return over
             heappop(self._order)
@@ -290,14 +290,14 @@ class PlanSubset:
             self._has_plan = any(self.cost[each] <= bound for each in self._goals)
         return self._has_plan
 
-    def _expand(self, level: int, meter: Meter, others: int) -> str | None:
+    def _expand(self, level: int, budget: SearchBudget, others: int) -> str | None:
         """Expands the states of cost ``level``."""
         cost, predecessors, buckets = self.cost, self._predecessors, self._buckets
         successors, is_goal = self.space.successors, self.space.is_goal
         costs = self.costs
         bucket = buckets[level]
         while bucket:
-            over = meter.exceeded(self.expanded + others, _CHECK_EVERY_STATES)
+            over = budget.exceeded(self.expanded + others, _CHECK_EVERY_STATES)
             if over is not None:
                 return over
             state = bucket.pop()

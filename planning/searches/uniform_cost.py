@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING
 
 from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_exhausted
-from galley.planning.limits import Meter
+from galley.planning.limits import SearchBudget
 from galley.planning.operators import Operator
 from galley.planning.states.packing import ALWAYS, Move, PackedVariable
 from galley.planning.states.space import Layer, StateSpace
 
 if TYPE_CHECKING:  # imports NumPy, which small searches don't need
-    from galley.planning.searches.arrays import Arrays
+    from galley.planning.searches.arrays import ArrayFrontier
 
 _CHUNK = 4096  # states expanded between two checks of the limits
 _LARGE = 4000  # layer size per distinct cost, from which arrays are faster than sets
@@ -43,7 +43,7 @@ class _CostLayer:
     free_step: bool  # whether reached from the previous layer by actions of cost 0
 
 
-class UniformCost:
+class UniformCostSearch:
     """Uniform-cost search that can be interrupted and resumed.
 
     Attributes:
@@ -80,11 +80,11 @@ class UniformCost:
         }
         if len(groups) == 1:
             self._spaces = dict.fromkeys(groups, space)  # reuse its compiled functions
-        sets = _Sets(space, self._spaces)
-        sets.waiting[0] = {space.init}
+        sets = _SetFrontier(space, self._spaces)
+        sets.open[0] = {space.init}
         self._large = (_LARGE if large is None else large) * max(1, len(groups))
-        self._sets: _Sets | None = sets if space.packing.width <= 64 else None  # replaceable
-        self._frontier: _Sets | Arrays = sets
+        self._sets: _SetFrontier | None = sets if space.packing.width <= 64 else None  # replaceable
+        self._frontier: _SetFrontier | ArrayFrontier = sets
         self._order = [0]  # heap of the costs of open states
         self._layers: list[_CostLayer] = []
         self._done_in_layer = 0  # states of the last layer that have been expanded
@@ -94,13 +94,13 @@ class UniformCost:
         """Number of stored states; those open under two costs count twice."""
         return self._frontier.generated()
 
-    def why_none(self) -> Failure:
+    def explain_unsolvable(self) -> Failure:
         """Why there is no plan, after the space was exhausted."""
-        projections = self._frontier.masked(self.space.goal_fields)
+        projections = self._frontier.projections(self.space.goal_fields)
         states = map(self.space.packing.decode, projections)
-        return explain_exhausted(self.space.task, states, self._frontier.taken())
+        return explain_exhausted(self.space.task, states, self._frontier.closed_count())
 
-    def run(self, effort: int, meter: Meter, others: int = 0) -> str | None:
+    def run(self, effort: int, budget: SearchBudget, others: int = 0) -> str | None:
         """Expands further states.
 
         Args:
@@ -116,16 +116,16 @@ class UniformCost:
             # Before the limits are checked, as the next layer may contain the goal.
             if not self._layers or self._done_in_layer >= len(self._layers[-1].states):
                 if self._sets is None:  # merging sorted arrays copies them
-                    over = meter.out_of_time_or_memory(_COPY_MIB * self.generated)
+                    over = budget.out_of_time_or_memory(_COPY_MIB * self.generated)
                     if over is not None:
                         return over
                 self._next_layer()
                 continue
-            over = meter.exceeded(self.expanded + others, _CHUNK)
+            over = budget.exceeded(self.expanded + others, _CHUNK)
             if over is not None:
                 return over
             layer = self._layers[-1]
-            size = min(self._frontier.chunk, meter.nodes - self.expanded - others)
+            size = min(self._frontier.chunk, budget.nodes - self.expanded - others)
             chunk = layer.states[self._done_in_layer : self._done_in_layer + size]
             for cost in self._frontier.expand(chunk, layer.cost):
                 heappush(self._order, cost)
@@ -138,7 +138,7 @@ class UniformCost:
         """Closes the next layer; done if it contains a goal or there is none."""
         while self._order:
             cost = heappop(self._order)
-            states = self._frontier.take(cost)
+            states = self._frontier.close(cost)
             if not len(states):
                 continue
             free_step = bool(self._layers) and self._layers[-1].cost == cost
@@ -150,10 +150,10 @@ class UniformCost:
                 self.done = True
             elif self._sets is not None and len(states) >= self._large:
                 # Late: imports numpy.
-                from galley.planning.searches.arrays import Arrays
+                from galley.planning.searches.arrays import ArrayFrontier
 
                 sets, self._sets = self._sets, None
-                self._frontier = Arrays(self.space, self._spaces, sets.known, sets.waiting)
+                self._frontier = ArrayFrontier(self.space, self._spaces, sets.closed, sets.open)
             return
         self.done = True
 
@@ -187,12 +187,12 @@ class UniformCost:
         return plan[::-1]
 
 
-class _Sets:
-    """Open and closed lists as Python sets; ``arrays.Arrays`` is the same for large layers.
+class _SetFrontier:
+    """Open and closed lists as Python sets; ``arrays.ArrayFrontier`` is the same for large layers.
 
     Attributes:
         chunk: states expanded between two checks of the limits.
-        effort: time per state; see ``UniformCost.effort``.
+        effort: time per state; see ``UniformCostSearch.effort``.
     """
 
     chunk = _CHUNK
@@ -201,23 +201,23 @@ class _Sets:
     def __init__(self, space: StateSpace, spaces: Mapping[int, StateSpace]) -> None:
         self.space = space
         self.spaces = spaces
-        self.known: set[int] = set()
-        self.waiting: dict[int, set[int]] = {}
+        self.closed: set[int] = set()
+        self.open: dict[int, set[int]] = {}
 
-    def take(self, cost: int) -> Layer:
+    def close(self, cost: int) -> Layer:
         """Moves the open states of ``cost`` to the closed list; returns the new ones."""
-        new = self.waiting.pop(cost, set()) - self.known
-        self.known |= new
+        new = self.open.pop(cost, set()) - self.closed
+        self.closed |= new
         return array("Q", new) if self.space.packing.width <= 64 else tuple(new)
 
     def expand(self, states: Layer, cost: int) -> list[int]:
         """Opens the successors of ``states`` of ``cost``; returns the new costs among theirs."""
         new = []
         for more, space in self.spaces.items():
-            if cost + more not in self.waiting:
-                self.waiting[cost + more] = set()
+            if cost + more not in self.open:
+                self.open[cost + more] = set()
                 new.append(cost + more)
-            space.expand(states, self.waiting[cost + more].add)
+            space.expand(states, self.open[cost + more].add)
         return new
 
     def goals(self, layer: Layer) -> list[int]:
@@ -226,15 +226,15 @@ class _Sets:
 
     def generated(self) -> int:
         """Number of open and closed states; those open under two costs count twice."""
-        return len(self.known) + sum(map(len, self.waiting.values()))
+        return len(self.closed) + sum(map(len, self.open.values()))
 
-    def taken(self) -> int:
+    def closed_count(self) -> int:
         """Number of closed states."""
-        return len(self.known)
+        return len(self.closed)
 
-    def masked(self, mask: int) -> Collection[int]:
+    def projections(self, mask: int) -> Collection[int]:
         """The distinct projections of the closed states onto ``mask``."""
-        return {state & mask for state in self.known}
+        return {state & mask for state in self.closed}
 
 
 class _Regression:
@@ -312,7 +312,7 @@ def _fillings(base: int, free: list[PackedVariable]) -> Iterator[int]:
         yield base | sum(chosen)
 
 
-def whole_costs(costs: Iterable[float]) -> tuple[list[int], int]:
+def integer_costs(costs: Iterable[float]) -> tuple[list[int], int]:
     """Scales costs to integers, so that sums and comparisons are exact.
 
     A cost is taken as the decimal it is written as: 0.1 is a tenth.

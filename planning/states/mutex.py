@@ -41,9 +41,9 @@ def mutex_groups(task: Task) -> list[int]:
         Each group as a mask over ``task.facts``; they may overlap. Every group has at least two
         facts, one of which holds initially. Computed once per task.
     """
-    if "mutex" not in task.prepared:
-        task.prepared["mutex"] = _computed(task)
-    return list(task.prepared["mutex"])
+    if "mutex" not in task.cache:
+        task.cache["mutex"] = _computed(task)
+    return list(task.cache["mutex"])
 
 
 def _computed(task: Task) -> tuple[int, ...]:

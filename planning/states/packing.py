@@ -46,7 +46,7 @@ class PackedVariable:
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class PackedCondition:
     """A condition on a packed state.
 
     It holds if ``state & mask == value``, ``state & m != v`` for each pair of ``unequal``, and one
@@ -56,7 +56,7 @@ class Test:
     mask: int = 0
     value: int = 0
     unequal: tuple[tuple[int, int], ...] = ()
-    any_of: tuple[tuple[Test, ...], ...] = ()
+    any_of: tuple[tuple[PackedCondition, ...], ...] = ()
 
     def holds(self, state: int) -> bool:
         """Whether ``state`` satisfies it."""
@@ -67,14 +67,14 @@ class Test:
         )
 
 
-ALWAYS = Test()
+ALWAYS = PackedCondition()
 
 
 @dataclass(frozen=True, slots=True)
 class PackedEffect:
     """Part of an effect: if ``test`` holds before the action, ``field`` becomes ``value``."""
 
-    test: Test
+    test: PackedCondition
     field: int
     value: int
 
@@ -90,7 +90,7 @@ class Move:
     """
 
     index: int
-    test: Test
+    test: PackedCondition
     steps: tuple[PackedEffect, ...]
 
     def apply(self, state: int) -> int:
@@ -135,7 +135,7 @@ class Packing:
             state |= variable.facts[packed >> variable.shift & variable.mask]
         return state
 
-    def test(self, condition: Condition) -> Test | None:
+    def test(self, condition: Condition) -> PackedCondition | None:
         """``condition`` on packed states; None if it needs mutex facts."""
         mask = value = 0
         place = self._place
@@ -162,7 +162,7 @@ class Packing:
             if not parts:
                 return None
             any_of.append(tuple(parts))
-        return Test(mask, value, tuple(unequal), tuple(any_of))
+        return PackedCondition(mask, value, tuple(unequal), tuple(any_of))
 
     def move(self, index: int, operator: Operator) -> Move | None:
         """``operator`` on packed states; None if its precondition needs mutex facts."""
@@ -193,7 +193,7 @@ class Packing:
         return Move(index, test, _merged(steps))
 
     def _deletions(
-        self, condition: Test, delete: int, before: Test, added: int
+        self, condition: PackedCondition, delete: int, before: PackedCondition, added: int
     ) -> list[PackedEffect]:
         """Steps that delete facts; variables that the same effect sets by ``added`` need none."""
         replaced = 0
@@ -213,7 +213,7 @@ class Packing:
             else:
                 if (field, value) not in condition.unequal:
                     unequal = tuple(pair for pair in condition.unequal if pair[0] != field)
-                    holds = Test(
+                    holds = PackedCondition(
                         condition.mask | field, condition.value | value, unequal, condition.any_of
                     )
                     steps.append(PackedEffect(holds, field, 0))

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from galley.planning.operators import Operator
-from galley.planning.states.packing import Move, PackedVariable, Packing, Test
+from galley.planning.states.packing import Move, PackedCondition, PackedVariable, Packing
 from galley.planning.task import Task
 
 Layer = Sequence[int]  # states in any order, or a sorted array of 64-bit integers
@@ -43,7 +43,7 @@ class StateSpace:
     operators: tuple[Operator, ...]
     moves: tuple[Move, ...]
     init: int
-    goal: Test | None
+    goal: PackedCondition | None
 
     @cached_property
     def expand(self) -> Callable[[Iterable[int], Callable[[int], object]], None]:
@@ -87,9 +87,9 @@ class StateSpace:
     @cached_property
     def goal_fields(self) -> int:
         """The bits of the variables that the goal mentions."""
-        read = self.task.goal.read()
+        read = self.task.goal.facts()
         for _, condition in self.task.goals:
-            read |= condition.read()
+            read |= condition.facts()
         fields = 0
         for variable in self.packing.variables:
             if variable.all_facts & read:
@@ -109,16 +109,16 @@ def state_space(task: Task, *, prune: bool = True) -> StateSpace:
         The space, which is cached in the task.
     """
     key = "space", prune
-    if key not in task.prepared:
-        task.prepared[key] = _built(task, prune)
-    return task.prepared[key]  # type: ignore[no-any-return]
+    if key not in task.cache:
+        task.cache[key] = _built(task, prune)
+    return task.cache[key]  # type: ignore[no-any-return]
 
 
 def _built(task: Task, prune: bool) -> StateSpace:
     facts = (1 << len(task.facts)) - 1
     operators = task.operators
     if prune:
-        facts = task.relevant
+        facts = task.relevant_facts
         operators = tuple(each for each in operators if each.changes(facts))
     packing = Packing(task, facts)
     moves = []
@@ -142,7 +142,7 @@ def _built(task: Task, prune: bool) -> StateSpace:
     return StateSpace(task, packing, operators, tuple(moves), init, packing.test(task.goal))
 
 
-class Decisions:
+class BranchingHeuristic:
     """Chooses the branching variables of the successor generator's decision tree."""
 
     def __init__(self, moves: Sequence[Move], variables: Sequence[PackedVariable]) -> None:
@@ -151,7 +151,7 @@ class Decisions:
             move.index: [field for field in fields if move.test.mask & field] for move in moves
         }
 
-    def best_field(self, moves: Sequence[Move], known: int) -> int:
+    def branching_variable(self, moves: Sequence[Move], known: int) -> int:
         """The bits of the variable that most of ``moves`` test, except those in ``known``.
 
         0 if no variable is tested by two of them.
@@ -192,14 +192,14 @@ class _Writer:
     def __init__(self, space: StateSpace, emit: str) -> None:
         self.lines: list[str] = []
         self.emit = emit
-        self.decisions = Decisions(space.moves, space.packing.variables)
+        self.decisions = BranchingHeuristic(space.moves, space.packing.variables)
 
     def line(self, depth: int, text: str) -> None:
         self.lines.append(" " * depth + text)
 
     def tree(self, depth: int, moves: Sequence[Move], known: int = 0) -> None:
         """Code for ``moves``, where the bits ``known`` have been tested."""
-        field = self.decisions.best_field(moves, known) if depth < _MAX_DEPTH else 0
+        field = self.decisions.branching_variable(moves, known) if depth < _MAX_DEPTH else 0
         if not field:
             for move in moves:
                 self._leaf(depth, move, known)
@@ -229,7 +229,7 @@ class _Writer:
         if condition:
             self.line(depth, f"if {condition}:")
             depth += 1
-        if len(move.steps) <= 1 and all(step.test == Test() for step in move.steps):
+        if len(move.steps) <= 1 and all(step.test == PackedCondition() for step in move.steps):
             after = "s"
             for step in move.steps:
                 after = _after(move.test, step.field, step.value)
@@ -243,7 +243,7 @@ class _Writer:
         self.line(depth, self.emit.format(index=move.index, after="t"))
 
 
-def _after(test: Test, field: int, value: int) -> str:
+def _after(test: PackedCondition, field: int, value: int) -> str:
     """The state after a change: one addition if ``test`` fixes the old value."""
     if test.mask & field == field:
         difference = value - (test.value & field)
@@ -253,7 +253,7 @@ def _after(test: Test, field: int, value: int) -> str:
     return f"s & {~field} | {value}" if value != field else f"s | {value}"
 
 
-def _expression(test: Test, known: int = 0) -> str:
+def _expression(test: PackedCondition, known: int = 0) -> str:
     """``test`` as Python, without the bits ``known`` to pass; empty if it always holds."""
     parts = []
     if test.mask & ~known:

@@ -1,4 +1,4 @@
-"""The kitchen: the plan counted by hand, and why some wishes can't be met."""
+"""The kitchen: the plan counted by hand, and why some goals are unsatisfiable."""
 
 import subprocess
 import sys

@@ -200,8 +200,8 @@ def test_contradictions_of_random_tasks_against_all_their_states(pddl, with_goal
         reference = Reference(task.domain, task.problem)
         states = sorted(reference.edges, key=sorted)
         facts = sorted(set().union(*states))
-        for wishes in combinations(rng.sample(facts, min(6, len(facts))), 2):
-            wanted = with_goal(task, *wishes)
+        for fact_goals in combinations(rng.sample(facts, min(6, len(facts))), 2):
+            wanted = with_goal(task, *fact_goals)
             failure = explain_contradiction(wanted)
             if reference.reachable(*wanted.problem.goal):
                 assert failure is None
@@ -209,7 +209,7 @@ def test_contradictions_of_random_tasks_against_all_their_states(pddl, with_goal
             elif failure is not None:
                 counts["refused"] += 1
                 group = set(failure.certificate["group"])
-                assert failure.certificate["conflict"] == [str(wish) for wish in wishes]
+                assert failure.certificate["conflict"] == [str(wish) for wish in fact_goals]
                 assert proves(failure.certificate, reference)
                 assert all(len({str(f) for f in state} & group) <= 1 for state in states)
     assert min(counts.values()) > 50, counts

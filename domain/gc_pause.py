@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def paused_collection() -> Iterator[None]:
+def paused_gc() -> Iterator[None]:
     """Pauses cyclic garbage collection.
 
     Code that allocates millions of small tuples without cycles otherwise spends a third of its time
