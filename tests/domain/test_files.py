@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, and what can't be written is told in one line."""
+"""Atomic writes, bounded reads, and one-line errors."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Forbidden actions, and reachability from other facts: as grounding anew, without doing so."""
+"""Forbidden actions and other initial facts give the same as grounding again."""
 
 import random
 from dataclasses import replace

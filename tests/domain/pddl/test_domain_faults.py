@@ -1,4 +1,4 @@
-"""Where the PDDL reader says a fault of a domain is, and what it says."""
+"""Errors in PDDL domains: position and message."""
 
 import pytest
 
@@ -20,7 +20,7 @@ DOMAIN = """\
 
 @pytest.fixture
 def faults(tmp_path):
-    """Every fault of a domain given as text."""
+    """All errors of a domain given as text."""
 
     def run(text):
         (tmp_path / "d.pddl").write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""PDDL as the public writes it: PDDLGym's files, and domains in the manner of the IPC's."""
+"""Public PDDL: PDDLGym's files, and domains in the style of the IPC."""
 
 from importlib.util import find_spec
 from pathlib import Path

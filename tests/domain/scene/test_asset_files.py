@@ -1,4 +1,4 @@
-"""Meshes and pictures: what any program writes is read, what can't work is refused in a line."""
+"""Meshes and textures: valid files are read, others refused with one line."""
 
 import struct
 import zlib

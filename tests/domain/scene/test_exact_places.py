@@ -1,4 +1,4 @@
-"""Furniture with an exact place (``at``): its faults, and what ``on`` and ``in`` then ask for."""
+"""Furniture with an exact place (``at``): input errors, and the meaning of ``on`` and ``in``."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Scene files that extend others: equal to a file merged by hand, faults where they are written."""
+"""Scene files that extend others: equal to a file merged by hand; errors in the right file."""
 
 import copy
 import random

@@ -1,4 +1,4 @@
-"""Faulty scene files: each kind of fault is named, at its line and key, and all at once."""
+"""Malformed scene files: each error with its line and key, all at once."""
 
 import pytest
 

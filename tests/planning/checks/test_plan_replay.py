@@ -1,4 +1,4 @@
-"""PDDLGym as a second opinion, and the form of plan files."""
+"""Replay in PDDLGym, and the syntax of plan files."""
 
 import random
 import subprocess

@@ -1,4 +1,4 @@
-"""The validator: each construct by hand, then against two others that share nothing with it."""
+"""The validator: each construct by hand, and random plans against two independent ones."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Goals of which two parts exclude each other are refused before any search, with a proof."""
+"""Mutually exclusive goals are refused before any search, with a certificate."""
 
 import random
 from dataclasses import replace
@@ -192,7 +192,7 @@ def tokens(rng):
 
 @pytest.mark.slow
 def test_contradictions_of_random_tasks_against_all_their_states(pddl, with_goal):
-    """What is called a contradiction holds in no state, and of its group no state has two facts."""
+    """The conflict holds in no state, and no state has two facts of its group."""
     counts = {"refused": 0, "possible": 0}
     for seed in range(80):
         rng = random.Random(seed)
@@ -216,7 +216,7 @@ def test_contradictions_of_random_tasks_against_all_their_states(pddl, with_goal
 
 
 def test_of_each_group_any_two_facts_are_refused(pddl, with_goal):
-    """The quick look at the objects of a goal passes every pair that a group could refuse."""
+    """The necessary condition on the goal's objects accepts every pair that shares a group."""
     pairs = 0
     for seed in range(40):
         task = ground(*pddl(*tokens(random.Random(seed))))

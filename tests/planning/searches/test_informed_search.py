@@ -51,7 +51,7 @@ def run(reference, plan):
 
 
 def check(found, reference):
-    """Whether ``found`` is a plan; fails where it is wrong about that."""
+    """Whether ``found`` is a plan; fails if it is not a valid one."""
     if reference.cheapest() is None:
         assert isinstance(found, Failure)
         assert found.kind is FailureKind.CONTRADICTION

@@ -1,4 +1,4 @@
-"""Packed states and compiled successors against the ground task they stand for."""
+"""Packed states and the compiled successor generator against the ground task."""
 
 import pytest
 from hypothesis import given, settings
@@ -102,7 +102,7 @@ def test_pruning_keeps_what_the_goal_depends_on(seed):
 
 
 def test_an_item_is_in_one_place(kitchen_task):
-    """The groups that a person would name: where the base is, where each item is, the hand."""
+    """The obvious groups: where the base is, where each item is, the hand."""
     groups = [
         {str(f) for f in facts_of(kitchen_task, group)} for group in mutex_groups(kitchen_task)
     ]
