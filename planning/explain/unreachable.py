@@ -28,8 +28,8 @@ def explain_unreachable(task: Task, goal: UnreachableGoal) -> Failure:
     """The failure for an unreachable part of the goal."""
     if goal.condition is None:
         return _contradicts_itself(goal.formula)
-    regression = _Regression(task, task.allowed_reach)
-    return regression.explain(goal.formula, goal.condition, _literals(goal.missing))
+    literals = _UnreachableLiterals(task, task.allowed_reach)
+    return literals.explain(goal.formula, goal.condition, _literals(goal.missing))
 
 
 def _contradicts_itself(formula: Formula) -> Failure:
@@ -67,7 +67,7 @@ class _Need:
     missing: tuple[Literal, ...]
 
 
-class _Regression:
+class _UnreachableLiterals:
     """Regresses from a part of the goal to collect literals that never hold."""
 
     def __init__(self, task: Task, reach: Reachability) -> None:

@@ -265,8 +265,8 @@ class ExploredRegion:
         """Raises ``bound`` until the region contains a plan, if there is one.
 
         Args:
-            meter: checks the limits.
-            others: other nodes to count on the same meter.
+            budget: checks the limits.
+            others: other nodes to count on the same budget.
 
         Returns:
             The limit that was reached, if any.

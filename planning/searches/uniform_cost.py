@@ -105,8 +105,8 @@ class UniformCostSearch:
 
         Args:
             effort: roughly how much to do; see the attribute.
-            meter: checks the limits.
-            others: states expanded by another search on the same meter.
+            budget: checks the limits.
+            others: states expanded by another search on the same budget.
 
         Returns:
             The limit that was reached, if any.
