@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 import numpy as np
 import numpy.typing as npt
 
-from galley.planning.states.packing import Move, PackedCondition
+from galley.planning.states.packing import PackedCondition, PackedOperator
 from galley.planning.states.space import BranchingHeuristic, Layer, StateSpace, split
 
 States = npt.NDArray[np.uint64]
@@ -33,7 +33,9 @@ class _Expander:
             return states[:0]
         return _distinct(np.concatenate(parts))
 
-    def _tree(self, states: States, moves: Sequence[Move], known: int, parts: list[States]) -> None:
+    def _tree(
+        self, states: States, moves: Sequence[PackedOperator], known: int, parts: list[States]
+    ) -> None:
         if not len(states):
             return
         field = self.decisions.branching_variable(moves, known) if len(states) > _SPLIT else 0
@@ -75,7 +77,7 @@ def _passing(test: PackedCondition, states: States, known: int = 0) -> npt.NDArr
     return passing
 
 
-def _after(move: Move, states: States) -> States:
+def _after(move: PackedOperator, states: States) -> States:
     """The successors of ``states``, all of which pass the move's test."""
     after = states
     for step in move.steps:

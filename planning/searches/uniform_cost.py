@@ -22,7 +22,7 @@ from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_exhausted
 from galley.planning.limits import SearchBudget
 from galley.planning.operators import Operator
-from galley.planning.states.packing import ALWAYS, Move, PackedVariable
+from galley.planning.states.packing import ALWAYS, PackedOperator, PackedVariable
 from galley.planning.states.space import Layer, StateSpace
 
 if TYPE_CHECKING:  # imports NumPy, which small searches don't need
@@ -266,7 +266,7 @@ class _Regression:
                     return move.index, candidate
         return None
 
-    def _candidates(self, move: Move, state: int, layer: Layer) -> Iterable[int]:
+    def _candidates(self, move: PackedOperator, state: int, layer: Layer) -> Iterable[int]:
         """Candidate predecessors: variables that the move changes may have any value."""
         changed = 0
         for step in move.steps:
@@ -283,7 +283,7 @@ class _Regression:
         return _fillings(base, free) if count <= _MAX_CANDIDATES else map(int, sorted(layer))
 
 
-def _certain_effect(move: Move) -> tuple[int, int]:
+def _certain_effect(move: PackedOperator) -> tuple[int, int]:
     """The fields that a move always sets, and their values."""
     fields = values = 0
     for step in move.steps:

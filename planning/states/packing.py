@@ -80,7 +80,7 @@ class PackedEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class PackedOperator:
     """An operator on packed states.
 
     Attributes:
@@ -164,7 +164,7 @@ class Packing:
             any_of.append(tuple(parts))
         return PackedCondition(mask, value, tuple(unequal), tuple(any_of))
 
-    def move(self, index: int, operator: Operator) -> Move | None:
+    def move(self, index: int, operator: Operator) -> PackedOperator | None:
         """``operator`` on packed states; None if its precondition needs mutex facts."""
         test = self.test(operator.condition)
         if test is None:
@@ -190,7 +190,7 @@ class Packing:
                     value |= added
             if field:
                 steps.append(PackedEffect(condition, field, value))
-        return Move(index, test, _merged(steps))
+        return PackedOperator(index, test, _merged(steps))
 
     def _deletions(
         self, condition: PackedCondition, delete: int, before: PackedCondition, added: int

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from galley.planning.operators import Operator
-from galley.planning.states.packing import Move, PackedCondition, PackedVariable, Packing
+from galley.planning.states.packing import PackedCondition, PackedOperator, PackedVariable, Packing
 from galley.planning.task import Task
 
 Layer = Sequence[int]  # states in any order, or a sorted array of 64-bit integers
@@ -41,7 +41,7 @@ class StateSpace:
     task: Task
     packing: Packing
     operators: tuple[Operator, ...]
-    moves: tuple[Move, ...]
+    moves: tuple[PackedOperator, ...]
     init: int
     goal: PackedCondition | None
 
@@ -122,7 +122,7 @@ def _built(task: Task, prune: bool) -> StateSpace:
         operators = tuple(each for each in operators if each.changes(facts))
     packing = Packing(task, facts)
     moves = []
-    cheapest: dict[tuple[object, ...], Move] = {}
+    cheapest: dict[tuple[object, ...], PackedOperator] = {}
     for index, operator in enumerate(operators):
         move = packing.move(index, operator)
         if move is None:
@@ -145,13 +145,15 @@ def _built(task: Task, prune: bool) -> StateSpace:
 class BranchingHeuristic:
     """Chooses the branching variables of the successor generator's decision tree."""
 
-    def __init__(self, moves: Sequence[Move], variables: Sequence[PackedVariable]) -> None:
+    def __init__(
+        self, moves: Sequence[PackedOperator], variables: Sequence[PackedVariable]
+    ) -> None:
         fields = [each.field for each in variables]
         self._tested = {
             move.index: [field for field in fields if move.test.mask & field] for move in moves
         }
 
-    def branching_variable(self, moves: Sequence[Move], known: int) -> int:
+    def branching_variable(self, moves: Sequence[PackedOperator], known: int) -> int:
         """The bits of the variable that most of ``moves`` test, except those in ``known``.
 
         0 if no variable is tested by two of them.
@@ -167,9 +169,11 @@ class BranchingHeuristic:
         return best
 
 
-def split(moves: Sequence[Move], field: int) -> tuple[dict[int, list[Move]], list[Move]]:
+def split(
+    moves: Sequence[PackedOperator], field: int
+) -> tuple[dict[int, list[PackedOperator]], list[PackedOperator]]:
     """The moves that test ``field``, by the required value, and the others."""
-    branches: dict[int, list[Move]] = {}
+    branches: dict[int, list[PackedOperator]] = {}
     others = []
     for move in moves:
         if move.test.mask & field:
@@ -197,7 +201,7 @@ class _Writer:
     def line(self, depth: int, text: str) -> None:
         self.lines.append(" " * depth + text)
 
-    def tree(self, depth: int, moves: Sequence[Move], known: int = 0) -> None:
+    def tree(self, depth: int, moves: Sequence[PackedOperator], known: int = 0) -> None:
         """Code for ``moves``, where the bits ``known`` have been tested."""
         field = self.decisions.branching_variable(moves, known) if depth < _MAX_DEPTH else 0
         if not field:
@@ -210,7 +214,9 @@ class _Writer:
         if others:
             self.tree(depth, others, known)
 
-    def _switch(self, depth: int, branches: list[tuple[int, list[Move]]], known: int) -> None:
+    def _switch(
+        self, depth: int, branches: list[tuple[int, list[PackedOperator]]], known: int
+    ) -> None:
         if len(branches) > _LINEAR and depth < _MAX_DEPTH:
             middle = len(branches) // 2
             self.line(depth, f"if v < {branches[middle][0]}:")
@@ -224,7 +230,7 @@ class _Writer:
             self.tree(depth + 1, moves, known)
             keyword = "elif"
 
-    def _leaf(self, depth: int, move: Move, known: int) -> None:
+    def _leaf(self, depth: int, move: PackedOperator, known: int) -> None:
         condition = _expression(move.test, known)
         if condition:
             self.line(depth, f"if {condition}:")
