@@ -1,7 +1,4 @@
-"""Columns of an npz file: its arrays by name, and what they must hold. Nothing is unpickled.
-
-Every reader of such a file asks here for numbers and texts of a shape, before it looks at them.
-"""
+"""Reads the arrays of an npz file and checks their type and shape. Nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -15,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.files import LARGEST_LOG, read_bytes
+from galley.domain.files import MAX_LOG_BYTES, read_bytes
 from galley.domain.frames import Array
 
-# What numpy raises for a file that isn't an npz, or lacks a column, or is damaged.
+# What numpy raises for a file that is not an npz, is damaged, or lacks a column.
 UNREADABLE = (
     ValueError,
     KeyError,
@@ -27,38 +24,38 @@ UNREADABLE = (
     EOFError,
     zipfile.BadZipFile,
     zlib.error,
-    RuntimeError,  # encrypted, or a compression of another kind
+    RuntimeError,  # encrypted, or an unknown compression
     SyntaxError,
     TokenError,
-    SystemError,  # text beyond Unicode
+    SystemError,  # invalid Unicode
     OverflowError,
-    MemoryError,  # a header that promises terabytes
+    MemoryError,  # a header that announces terabytes
 )
-_LEAST = 64 * 2**20  # bytes that any file may unpack to
-_MOST = 100  # times its own size, beyond that: what a run leaves behind is packed 2 to 20 times
+_UNPACKED_BYTES = 64 * 2**20  # always allowed
+_UNPACKED_RATIO = 100  # of unpacked to packed size, beyond that; logs of runs have 2 to 20
 
 
 def read_columns(path: Path) -> dict[str, NDArray[Any]]:
-    """Every array of a file, by name.
+    """The arrays of a file, by name.
 
     Raises:
-        BadInput: there is no such file, or it is too large.
-        ValueError or another of ``UNREADABLE``: it is no npz, or unpacks to far more than it is.
+        BadInput: the file is missing or too large.
+        ValueError or another of ``UNREADABLE``: it is not an npz, or unpacks to an absurd size.
     """
-    packed = read_bytes(path, LARGEST_LOG)
+    packed = read_bytes(path, MAX_LOG_BYTES)
     with np.load(io.BytesIO(packed), allow_pickle=False) as data:
         unpacked = sum(part.file_size for part in data.zip.infolist())
-        if unpacked > max(_LEAST, _MOST * len(packed)):
+        if unpacked > max(_UNPACKED_BYTES, _UNPACKED_RATIO * len(packed)):
             raise ValueError(f"it unpacks to {unpacked} bytes")
         return {name: _column(data, name) for name in data.files}
 
 
 def _column(data: Any, name: str) -> NDArray[Any]:
     try:
-        found: NDArray[Any] = data[name]
-    except ValueError as error:  # objects, say
+        column: NDArray[Any] = data[name]
+    except ValueError as error:  # such as pickled objects
         raise ValueError(f"{name}: {error}") from None
-    return found
+    return column
 
 
 def real_numbers(
@@ -70,15 +67,15 @@ def real_numbers(
     """The column ``name`` as doubles.
 
     Args:
-        shape: that it must have, in which None is any length; None for any shape.
-        finite: none may be infinite or NaN.
+        shape: the required shape, with None for any length; None for any shape.
+        finite: whether to reject infinity and NaN.
 
     Raises:
-        ValueError: it holds something else than real numbers, of another shape, or not finite.
+        ValueError: not real numbers, another shape, or not finite.
     """
     values = np.asarray(values) if shape is None else _shaped(name, values, shape)
-    if values.dtype.kind not in "fiu":  # a complex number would lose a part without a word
-        raise ValueError(f"{name} has no real numbers but {values.dtype}")
+    if values.dtype.kind not in "fiu":  # casting would drop the imaginary part of complex numbers
+        raise ValueError(f"{name} must hold real numbers, not {values.dtype}")
     values = values.astype(np.float64)
     if finite and not np.isfinite(values).all():
         raise ValueError(f"{name} has numbers that are not finite")
@@ -86,14 +83,14 @@ def real_numbers(
 
 
 def whole_numbers(name: str, values: Any, shape: tuple[int | None, ...]) -> NDArray[np.int64]:
-    """The column ``name`` as whole numbers of ``shape``, in which None is any length.
+    """The column ``name`` as integers of ``shape``, with None for any length.
 
     Raises:
-        ValueError: it holds something else.
+        ValueError: another type or shape.
     """
     values = _shaped(name, values, shape)
     if values.dtype.kind not in "iu":
-        raise ValueError(f"{name} has no whole numbers but {values.dtype}")
+        raise ValueError(f"{name} must hold integers, not {values.dtype}")
     return np.asarray(values, dtype=np.int64)
 
 
@@ -101,17 +98,17 @@ def texts(name: str, values: Any, shape: tuple[int | None, ...]) -> list[Any]:
     """The column ``name``, of ``shape`` as above, as nested lists of strings.
 
     Raises:
-        ValueError: it holds something else. An empty column may be of any kind.
+        ValueError: another type or shape. An empty column may have any type.
     """
     values = _shaped(name, values, shape)
     if values.size and values.dtype.kind != "U":
-        raise ValueError(f"{name} has no text but {values.dtype}")
+        raise ValueError(f"{name} must hold text, not {values.dtype}")
     return list(values.tolist())
 
 
 def _shaped(name: str, values: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
-    found: NDArray[Any] = np.asarray(values)
-    fits = len(shape) == found.ndim
-    if not fits or any(n not in (None, m) for n, m in zip(shape, found.shape, strict=True)):
-        raise ValueError(f"{name} has the wrong shape, {found.shape}")
-    return found
+    column: NDArray[Any] = np.asarray(values)
+    same_rank = len(shape) == column.ndim
+    if not same_rank or any(n not in (None, m) for n, m in zip(shape, column.shape, strict=True)):
+        raise ValueError(f"{name} has the wrong shape, {column.shape}")
+    return column

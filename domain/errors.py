@@ -1,4 +1,4 @@
-"""Bad input, as data: what is wrong, and where."""
+"""Malformed input: what is wrong, and where."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-# Comparing a name with every known one takes microseconds each: too long for a file with thousands
-# of objects and a fault in every line. There only names one slip away are looked up.
-_MANY = 300
-_LONG = 80
+# Fuzzy matching takes microseconds per known name: too slow for thousands of objects and an error
+# in every line. Beyond this many, only names at edit distance 1 are looked up.
+_FUZZY_NAMES = 300
+_FUZZY_LENGTH = 80  # characters; longer names get no suggestion
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 
 
 class SourceLocation(NamedTuple):
-    """Where something is written: the file as it is named in messages, and the 1-based line."""
+    """A file, as it is named in messages, and a 1-based line."""
 
     file: str
     line: int
@@ -23,13 +23,13 @@ class SourceLocation(NamedTuple):
 
 @dataclass(frozen=True)
 class InputError:
-    """One fault of an input file.
+    """One error in an input file.
 
     Attributes:
         file: the file as the user named it.
-        line: 1-based line, or None where the fault has no line (a missing file).
+        line: 1-based line, or None for an error of the whole file (such as a missing one).
         column: 1-based column, or None.
-        what: one sentence: the fault, and what to do about it.
+        what: one sentence: what is wrong and how to fix it.
     """
 
     file: str
@@ -47,7 +47,7 @@ class InputError:
 
 
 class BadInput(ValueError):
-    """Raised for malformed input; carries every fault that was found, not the first only."""
+    """Malformed input. Carries every error found, not only the first."""
 
     def __init__(self, errors: list[InputError] | tuple[InputError, ...]) -> None:
         self.errors: tuple[InputError, ...] = tuple(errors)
@@ -57,35 +57,35 @@ class BadInput(ValueError):
     def one(
         cls, file: str | Path, what: str, line: int | None = None, column: int | None = None
     ) -> BadInput:
-        """A BadInput with a single fault."""
+        """A BadInput with a single error."""
         return cls([InputError(str(file), line, column, what)])
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
     """A suggestion to append to a message: ``"; did you mean 'sugar'?"``, or an empty string."""
-    found = closest(name, known)
-    return f"; did you mean '{found}'?" if found else ""
+    match = closest_match(name, known)
+    return f"; did you mean '{match}'?" if match else ""
 
 
-def closest(name: str, known: Collection[str]) -> str | None:
-    """The known name that ``name`` is probably a slip for, if there is one."""
-    from difflib import get_close_matches  # only a fault needs it
+def closest_match(name: str, known: Collection[str]) -> str | None:
+    """The known name that ``name`` is probably a misspelling of, if any."""
+    from difflib import get_close_matches  # late: only errors need it
 
-    if len(name) > _LONG:
+    if len(name) > _FUZZY_LENGTH:
         return None
-    if len(known) > _MANY:
-        return one_slip_away(name, known)
+    if len(known) > _FUZZY_NAMES:
+        return one_edit_away(name, known)
     return next(iter(get_close_matches(name, known, n=1, cutoff=0.6)), None)
 
 
-def one_slip_away(name: str, known: Collection[str]) -> str | None:
-    """A known name that differs in one character, or two exchanged, from ``name``."""
+def one_edit_away(name: str, known: Collection[str]) -> str | None:
+    """A known name at edit distance 1 from ``name``; swapped neighbours count as one edit."""
     pool = known if isinstance(known, (Set, Mapping)) else set(known)
-    return next((each for each in _slips(name) if each in pool), None) if pool else None
+    return next((edit for edit in _edits(name) if edit in pool), None) if pool else None
 
 
-def _slips(name: str) -> Iterator[str]:
-    """Every name that is one exchanged, wrong, missing or extra character away."""
+def _edits(name: str) -> Iterator[str]:
+    """Every name at edit distance 1: two characters swapped, one replaced, inserted or deleted."""
     for i in range(len(name) - 1):
         yield name[:i] + name[i + 1] + name[i] + name[i + 2 :]
     for i in range(len(name)):

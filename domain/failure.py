@@ -1,4 +1,4 @@
-"""Failure is a value: why something well-formed could not be done."""
+"""Failure as a value: why a well-formed task could not be solved."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ from typing import Any
 
 
 class FailureKind(Enum):
-    """What sort of no it is. All but ``BUDGET`` carry a certificate that can be checked."""
+    """The kind of failure. All but ``BUDGET`` carry a certificate that can be checked."""
 
-    CONTRADICTION = "contradiction"  # the symbols alone forbid it
-    UNREACHABLE = "unreachable"  # no stance or configuration reaches; numbers: shortfall in metres
+    CONTRADICTION = "contradiction"  # impossible in PDDL alone
+    UNREACHABLE = (
+        "unreachable"  # no stance or configuration reaches it; numbers: shortfall in metres
+    )
     BLOCKED = "blocked"  # named bodies are in the way
-    DOES_NOT_FIT = "does-not-fit"  # sizes
-    UNSTABLE = "unstable"  # it would fall
-    BUDGET = "budget"  # tried so often, found nothing: an honest "don't know"
+    DOES_NOT_FIT = "does-not-fit"  # an item is too large
+    UNSTABLE = "unstable"  # an item would fall
+    BUDGET = "budget"  # a limit was reached; a solution may exist
     BAD_INPUT = "bad-input"
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a planner, a skill or a run did not succeed.
+    """Why a planner, a skill or a run failed.
 
     Attributes:
         kind: see FailureKind.
         message: one sentence for a person.
         objects: names of the bodies, items, facts or links concerned.
         numbers: named quantities (SI units, unit in the name: ``shortfall_m``).
-        certificate: what can be checked, as JSON-ready data; None for ``BUDGET``.
+        certificate: a checkable proof, as JSON-ready data; None for ``BUDGET``.
         step: where in the plan it happened, outermost first (``("stow spam", "open", "grasp")``).
-        evidence: what a ``BUDGET`` rests on, as JSON-ready data: what was tried. It proves nothing.
+        evidence: for ``BUDGET``, what was tried, as JSON-ready data. It proves nothing.
     """
 
     kind: FailureKind
@@ -49,11 +51,11 @@ class Failure:
             object.__setattr__(self, "certificate", MappingProxyType(dict(self.certificate)))
 
     def within(self, *step: str) -> Failure:
-        """The same failure, seen from the enclosing step ``step``."""
+        """The same failure with ``step`` put before its own steps."""
         return replace(self, step=(*step, *self.step))
 
     def as_json(self) -> dict[str, Any]:
-        """The report's form: plain dicts, lists, strings and numbers."""
+        """The failure as it stands in ``report.json``."""
         return {
             "kind": self.kind.value,
             "message": str(self),

@@ -1,4 +1,4 @@
-"""Files: read within bounds, written whole or not at all (under a partial name, then renamed)."""
+"""Bounded file reads and atomic writes (to a partial file that is then renamed)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pathlib import Path
 
 from galley.domain.errors import BadInput
 
-LARGEST = 2**26  # bytes of a file that is read whole: 64 MiB
-LARGEST_LOG = 2**31  # bytes of the record of a run
-_PATIENCE = 10.0  # s without a byte, after which a pipe counts as one that nobody writes to
+MAX_FILE_BYTES = 2**26  # bytes that are read of a file, unless said otherwise: 64 MiB
+MAX_LOG_BYTES = 2**31  # bytes of a log
+_PIPE_TIMEOUT = 10.0  # s without data after which a pipe is given up
 _CHUNK = 2**20
 
 
-def read_text(path: Path | str, largest: int = LARGEST) -> str:
-    """The text of a file; line breaks are newlines.
+def read_text(path: Path | str, largest: int = MAX_FILE_BYTES) -> str:
+    """The text of a UTF-8 file, with line breaks converted to newlines.
 
     Raises:
-        BadInput: as ``read_bytes``, or it isn't UTF-8.
+        BadInput: as ``read_bytes``, or the file is not UTF-8.
     """
     try:
         text = read_bytes(path, largest).decode("utf-8")
@@ -32,29 +32,29 @@ def read_text(path: Path | str, largest: int = LARGEST) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_bytes(path: Path | str, largest: int = LARGEST) -> bytes:
-    """What a file, pipe or device holds: the one way in which Galley reads what it is given.
+def read_bytes(path: Path | str, largest: int = MAX_FILE_BYTES) -> bytes:
+    """The contents of a file, pipe or device. Every input file is read through here.
 
     Args:
-        path: of the file.
-        largest: bytes; more is refused, of a file before any of it is read.
+        path: the file.
+        largest: bytes; a larger file is refused before it is read.
 
     Raises:
-        BadInput: the file is missing, is a folder, can't be read, is too large, or is a pipe that
-            nobody writes to.
+        BadInput: the file is missing, a folder, unreadable or too large, or a pipe without a
+            writer.
     """
     try:
-        # Not blocking: opening a pipe would wait for its writer, for ever.
+        # Non-blocking: opening a pipe would otherwise wait for a writer for ever.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             kind = os.fstat(handle)
             if stat.S_ISDIR(kind.st_mode):
                 raise IsADirectoryError
             if not stat.S_ISREG(kind.st_mode):
-                largest = min(largest, LARGEST)  # it may never end
+                largest = min(largest, MAX_FILE_BYTES)  # it may be endless
             elif kind.st_size > largest:
                 raise BadInput.one(path, _too_large(largest))
-            return _all_of(path, handle, largest)
+            return _read_to_end(path, handle, largest)
         finally:
             os.close(handle)
     except FileNotFoundError:
@@ -69,33 +69,32 @@ def read_bytes(path: Path | str, largest: int = LARGEST) -> bytes:
         raise BadInput.one(path, f"can't be read: {error}") from None
 
 
-def _all_of(path: Path | str, handle: int, largest: int) -> bytes:
-    """What comes out of an open file until it ends."""
-    waiting = select.poll()
-    waiting.register(handle, select.POLLIN)
-    found: list[bytes] = []
+def _read_to_end(path: Path | str, handle: int, largest: int) -> bytes:
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    chunks: list[bytes] = []
     size = 0
-    until = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _PIPE_TIMEOUT
     while True:
-        if not waiting.poll(1e3 * max(0.0, until - time.monotonic())):
-            what = f"is a pipe or device that gave nothing for {_PATIENCE:g} s"
+        if not poll.poll(1e3 * max(0.0, deadline - time.monotonic())):
+            what = f"is a pipe or device that sent no data for {_PIPE_TIMEOUT:g} s"
             raise BadInput.one(path, what)
         data = os.read(handle, _CHUNK)
         if not data:
-            return b"".join(found)
-        found.append(data)
+            return b"".join(chunks)
+        chunks.append(data)
         size += len(data)
         if size > largest:
             raise BadInput.one(path, _too_large(largest))
-        until = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _PIPE_TIMEOUT
 
 
 def _too_large(largest: int) -> str:
-    return f"is larger than the {largest / 2**20:g} MiB that are read of such a file"
+    return f"is larger than {largest / 2**20:g} MiB, the most that is read of such a file"
 
 
-# What speaks against the name that was given; anything else (a full disk, a broken one) does not.
-_OF_THE_NAME = (
+# Errors that another path could avoid; others, such as a full disk, could not.
+_PATH_ERRORS = (
     *(errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.EINVAL, errno.ENAMETOOLONG),
     *(errno.ENOENT, errno.ENOTDIR, errno.EPERM, errno.EROFS),
 )
@@ -103,18 +102,18 @@ _OF_THE_NAME = (
 
 @contextlib.contextmanager
 def written_whole(path: Path | str, ending: str = "") -> Iterator[Path]:
-    """``with written_whole(path) as partial:`` write to ``partial``; then it becomes ``path``.
+    """``with written_whole(path) as partial:`` write to ``partial``, which then replaces ``path``.
 
-    Where the block raises, ``path`` stays as it was and the partial file is removed; where the
-    process is killed, only the partial file stays, under its telling name.
+    If the block raises, ``path`` is unchanged and the partial file is removed. If the process is
+    killed, the partial file remains beside ``path``.
 
     Args:
-        path: of the file, taken as it is; its folder exists.
-        ending: of the partial file's name, for writers that choose a format by it (``.png``).
+        path: the file; its folder must exist.
+        ending: suffix of the partial file, for writers that choose a format by it (``.png``).
 
     Raises:
         BadInput: ``path`` can't be written.
-        OSError: the disk is full; it names ``path``. OSErrors of the block count as either.
+        OSError: the disk is full. OSErrors raised in the block are converted alike.
     """
     path = Path(path)
     if os.path.isdir(path):
@@ -131,7 +130,7 @@ def written_whole(path: Path | str, ending: str = "") -> Iterator[Path]:
 
 
 def write_whole(path: Path | str, data: str | bytes) -> None:
-    """Write a file in one go, whole or not at all.
+    """Write a file atomically.
 
     Raises:
         BadInput, OSError: as ``written_whole``.
@@ -141,10 +140,10 @@ def write_whole(path: Path | str, data: str | bytes) -> None:
 
 
 def check_writable(path: Path | str, ending: str = "") -> None:
-    """Find out now whether ``written_whole`` could begin; nothing is left behind.
+    """Check in advance that ``path`` can be written; leaves nothing behind.
 
     Raises:
-        BadInput, OSError: it could not; as ``written_whole``.
+        BadInput, OSError: as ``written_whole``.
     """
     path = Path(path)
     if os.path.isdir(path):
@@ -158,11 +157,11 @@ def check_writable(path: Path | str, ending: str = "") -> None:
 
 
 def write_fault(path: Path, error: OSError) -> BadInput | OSError:
-    """What to raise where ``path`` can't be written: BadInput only if another path could be."""
+    """What to raise if ``path`` can't be written: BadInput only if another path may work."""
     if isinstance(error, FileNotFoundError) and not os.path.exists(path.parent):
         return BadInput.one(path, "its folder does not exist")
     why = error.strerror or str(error)
     what = f"can't be written: {why[:1].lower()}{why[1:]}"
-    if error.errno in _OF_THE_NAME:
+    if error.errno in _PATH_ERRORS:
         return BadInput.one(path, what)
     return OSError(error.errno or errno.EIO, what, str(path))

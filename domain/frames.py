@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 def frozen(values: ArrayLike) -> Array:
-    """A read-only float copy of ``values``; what every shared dataclass stores."""
+    """A read-only float copy of ``values``, as stored in frozen dataclasses."""
     array = np.array(values, dtype=np.float64)
     array.setflags(write=False)
     return array
@@ -56,14 +56,14 @@ def rotation_rpy(roll: float, pitch: float, yaw: float) -> Array:
 def rpy(R: Array) -> Array:
     """(roll, pitch, yaw) (3,) of R (3, 3), pitch in [-pi/2, pi/2]: ``rotation_rpy``'s inverse."""
     pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
-    if np.cos(pitch) < 1e-9:  # gimbal lock: roll and yaw turn about the same axis, put all in yaw
+    if np.cos(pitch) < 1e-9:  # gimbal lock: roll and yaw share an axis; all goes into yaw
         return np.array([0.0, pitch, np.arctan2(-R[0, 1], R[1, 1])])
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 
 
 def quaternion(R: Array) -> Array:
     """Unit quaternion (x, y, z, w) (4,) of R (3, 3), w >= 0. PyBullet's order."""
-    # The largest of the four squared components is the divisor: no loss of digits anywhere.
+    # Divide by the largest component, for numerical accuracy.
     t = np.array(
         [
             1 + R[0, 0] - R[1, 1] - R[2, 2],
@@ -86,7 +86,7 @@ def quaternion(R: Array) -> Array:
 
 
 def rotation_from_quaternion(q: ArrayLike) -> Array:
-    """R (3, 3) of a quaternion (x, y, z, w); it need not be normalised."""
+    """R (3, 3) of a quaternion (x, y, z, w), which need not be normalised."""
     x, y, z, w = np.asarray(q, dtype=np.float64) / np.linalg.norm(q)
     return np.array(
         [
@@ -98,7 +98,7 @@ def rotation_from_quaternion(q: ArrayLike) -> Array:
 
 
 def to_pose7(X: Array) -> Array:
-    """(x, y, z, qx, qy, qz, qw) (7,): the form poses have in logs."""
+    """(x, y, z, qx, qy, qz, qw) (7,), the pose format of logs."""
     return np.concatenate([X[:3, 3], quaternion(X[:3, :3])])
 
 
@@ -118,5 +118,5 @@ def angle_between(R_A: Array, R_B: Array) -> float:
 def wrap(angle: ArrayLike) -> Array:
     """Angle(s) wrapped to [-pi, pi)."""
     wrapped = (np.asarray(angle, dtype=np.float64) + np.pi) % (2.0 * np.pi) - np.pi
-    # The remainder of a tiny negative number rounds up to a whole turn.
+    # The remainder of a tiny negative number may round up to a full turn.
     return np.where(wrapped < np.pi, wrapped, -np.pi)

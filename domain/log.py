@@ -1,6 +1,6 @@
-"""Log: what was executed, in one form for kinematic and physics runs (``states.npz``).
+"""Log: the record of a kinematic or physics run (``states.npz``).
 
-Validation, video and report read only this and the scene; nothing in it is an object to unpickle.
+Validation, video and report read only the log and the scene. It holds no pickled objects.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from galley.domain.frames import Array, frozen
 LOG_VERSION = 2
 MODES = ("kinematic", "physics", "files")
 OUTSIDE = "outside"
-"""The name in contacts of what pushes and is not in the scene: an injected fault."""
+"""Name in contacts of a pusher that is not in the scene: an injected disturbance."""
 _NUMBERS: dict[str, tuple[int | None, ...]] = {
     **dict.fromkeys(("q", "velocity", "command", "torque", "scene_q"), (None, None)),
     **dict.fromkeys(("time", "contact_distance", "contact_force"), (None,)),
@@ -40,30 +40,29 @@ _TEXTS: dict[str, tuple[int | None, ...]] = {
 
 @dataclass(frozen=True)
 class Log:
-    """A run, sampled at T times, ``period`` apart from 0 on.
+    """A run, sampled at T times from 0 on, ``period`` apart.
 
     Attributes:
         time: seconds (T,), sample k at k * period.
-        q: robot configurations (T, n): base, arm, fingers; as they were, not as commanded.
-        velocity: their rates (T, n), rad/s or m/s.
-        command: the configurations that the motors were told to take (T, n).
-        torque: what the motors applied (T, n), N m or N; NaN in a run without forces.
+        q: measured robot configurations (T, n): base, arm, fingers.
+        velocity: joint velocities (T, n), rad/s or m/s.
+        command: commanded configurations (T, n).
+        torque: motor torques and forces (T, n), N m or N; NaN in a kinematic run.
         scene_q: scene joint values (T, nj).
         items: item poses in the world (T, ni, 7): x, y, z, qx, qy, qz, qw.
         held: index of the item in the hand (T,), -1 for none.
-        motion: index into ``motions`` of the motion under way (T,).
-        motions: a line for each motion, ``"pick sugar burner h1 | approach"`` (m,).
-        declared: pairs that may touch: (motion index, name, name) as text rows (k, 3).
-        ends: why each motion ended (m,): empty where it ran its course, else the guard that ended
-            it, in words.
-        names: of everything that has been in contact (b,).
-        contact_step: index of the sample of each contact (c,).
+        motion: index into ``motions`` of the current motion (T,).
+        motions: a label for each motion, ``"pick sugar burner h1 | approach"`` (m,).
+        declared: allowed contacts: (motion index, name, name) as text rows (k, 3).
+        ends: why each motion ended (m,): the guard that stopped it, or empty if it completed.
+        names: everything that has been in contact (b,).
+        contact_step: sample index of each contact (c,).
         contact_pair: the two in contact (c, 2), as indices into ``names``.
-        contact_distance: metres (c,), negative when they penetrate.
-        contact_force: normal force, newtons (c,); NaN in a run without forces.
+        contact_distance: metres (c,), negative in penetration.
+        contact_force: normal force, newtons (c,); NaN in a kinematic run.
         mode: one of ``MODES``.
         period: seconds between samples.
-        duration: seconds that the run lasted: the time of the last sample.
+        duration: seconds of the whole run: the time of the last sample.
     """
 
     time: Array
@@ -88,17 +87,17 @@ class Log:
     duration: float
 
     def declared_pairs(self, motion: int) -> frozenset[tuple[str, str]]:
-        """The pairs that may touch during a motion."""
+        """Pairs that may touch during a motion."""
         rows = self.declared[self.declared[:, 0] == str(motion)]
         return frozenset((str(a), str(b)) for _, a, b in rows)
 
     def touching(self, contact: int) -> tuple[str, str]:
-        """The names of the two of a contact, by its index."""
+        """Names of the two things in a contact, by its index."""
         a, b = self.contact_pair[contact]
         return str(self.names[a]), str(self.names[b])
 
     def save(self, path: Path) -> None:
-        """Write as a compressed npz; the file appears whole or not at all.
+        """Write a compressed npz, atomically.
 
         Raises:
             BadInput: ``path`` can't be written.
@@ -114,7 +113,7 @@ class Log:
         """Read what ``save`` wrote.
 
         Raises:
-            BadInput: not a log, or one of another version.
+            BadInput: not a log, or a log of another version.
         """
         try:
             columns = read_columns(path)

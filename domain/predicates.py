@@ -1,7 +1,4 @@
-"""Geometric predicates: what ``on``, ``in``, ``inside``, ``opened`` and ``near`` mean in metres.
-
-The thresholds are the design's: a goal holds in the geometry or it does not hold.
-"""
+"""Geometric meaning of the predicates on, in, inside, opened, near and grasp."""
 
 from __future__ import annotations
 
@@ -11,21 +8,21 @@ from itertools import product
 
 import numpy as np
 
-from galley.domain.frames import Array, inverse
+from galley.domain.frames import Array
 from galley.domain.pddl.formula import Fact
 from galley.domain.scene.model import Binding, Item, Region, Scene, Spot, Stance
 from galley.domain.state import State, item_pose
 
-GAP = 0.005  # m, between an item's underside and what it stands on
+GAP = 0.005  # m, between an item's underside and its support
 TILT = np.radians(5.0)  # rad, of the item's z axis from the vertical
-CLOSED = 0.005  # m, a drawer opened less counts as closed (rad for a door)
-SPOT_RADIUS = 0.010  # m in the plane, of an item's centre from the spot where it belongs
-SPOT_TURN = float(np.radians(5.0))  # rad, of its yaw from the spot's
+CLOSED = 0.005  # m (rad for a door), up to which a joint counts as closed
+SPOT_RADIUS = 0.010  # m in the plane, from an item's centre to its spot
+SPOT_YAW = float(np.radians(5.0))  # rad, from an item's yaw to its spot's
 
 
 @dataclass(frozen=True)
 class PredicateVerdict:
-    """Whether a predicate holds, and the figure that decided it, in words."""
+    """Whether a predicate holds, and why."""
 
     holds: bool
     why: str
@@ -37,21 +34,26 @@ def corners(item: Item) -> Array:
     return signs * item.size / 2.0
 
 
+def _pose_in_region(
+    scene: Scene, state: State, item_name: str, region: Region, X_WH: Array
+) -> Array:
+    """X_BI (4, 4): the item's pose in the frame of the region's body."""
+    X_WI = item_pose(scene, state, scene.item_index[item_name], X_WH)
+    return scene.in_parent(X_WI, region.body, state.scene_q)
+
+
 def on(scene: Scene, state: State, item_name: str, region: Region, X_WH: Array) -> PredicateVerdict:
-    """Stands on the region: gap, centre over it, upright. Being at rest is the log's to tell."""
-    index = scene.item_index[item_name]
-    if state.held == index:
+    """Upright on the region, centre over it, small gap. Does not check that it is at rest."""
+    if state.held == scene.item_index[item_name]:
         return PredicateVerdict(False, f"{item_name} is in the hand")
-    X_WB = scene.body_pose(region.body, state.scene_q)
-    X_BI = inverse(X_WB) @ item_pose(scene, state, index, X_WH)
+    X_BI = _pose_in_region(scene, state, item_name, region, X_WH)
     tilt = float(np.arccos(np.clip(X_BI[2, 2], -1.0, 1.0)))
     if tilt > TILT:
         return PredicateVerdict(False, f"{item_name} is tilted by {np.degrees(tilt):.1f} degrees")
     bottom = float((X_BI[:3, :3] @ corners(scene.item(item_name)).T + X_BI[:3, 3:4])[2].min())
     gaps = []
     for lower, upper in region.boxes:
-        inside = bool((X_BI[:2, 3] >= lower[:2]).all() and (X_BI[:2, 3] <= upper[:2]).all())
-        if inside:
+        if (X_BI[:2, 3] >= lower[:2]).all() and (X_BI[:2, 3] <= upper[:2]).all():
             gaps.append(bottom - float(lower[2]))
     if not gaps:
         return PredicateVerdict(False, f"the centre of {item_name} is not over {region.name}")
@@ -64,16 +66,13 @@ def on(scene: Scene, state: State, item_name: str, region: Region, X_WH: Array) 
 def inside(
     scene: Scene, state: State, item_name: str, region: Region, joint: str | None, X_WH: Array
 ) -> PredicateVerdict:
-    """Its box lies within the inner volume; and the drawer (``joint``, if given) is closed."""
-    index = scene.item_index[item_name]
-    if state.held == index:
+    """Its bounding box lies within the region, and ``joint``, if given, is closed."""
+    if state.held == scene.item_index[item_name]:
         return PredicateVerdict(False, f"{item_name} is in the hand")
-    X_BI = inverse(scene.body_pose(region.body, state.scene_q)) @ item_pose(
-        scene, state, index, X_WH
-    )
+    X_BI = _pose_in_region(scene, state, item_name, region, X_WH)
     p_BC = corners(scene.item(item_name)) @ X_BI[:3, :3].T + X_BI[:3, 3]
     lower, upper = region.boxes[0]
-    # A thing that stands on the drawer's floor may rest within the same gap as on a surface.
+    # An item on the drawer's floor may have the same gap as on a surface.
     excess = float(max((lower - p_BC).max(), (p_BC - upper).max()))
     if excess > GAP:
         return PredicateVerdict(
@@ -92,37 +91,35 @@ def inside(
 def at_spot(
     scene: Scene, state: State, item_name: str, region: Region, spot: Spot, X_WH: Array
 ) -> PredicateVerdict:
-    """Its centre is over the spot, and it is turned as the spot says (modulo one turn).
+    """Its centre and yaw agree with the spot.
 
-    An item's yaw is that of its x axis, seen from above; one whose x axis is vertical has none.
+    An item's yaw is that of its x axis, seen from above; it has none if that axis is vertical.
     """
-    index = scene.item_index[item_name]
-    X_WB = scene.body_pose(region.body, state.scene_q)
-    X_BI = inverse(X_WB) @ item_pose(scene, state, index, X_WH)
-    away = float(np.linalg.norm(X_BI[:2, 3] - spot.xy))
-    words = f"{item_name} is {1e3 * away:.1f} mm from its spot in {region.name}"
+    X_BI = _pose_in_region(scene, state, item_name, region, X_WH)
+    distance = float(np.linalg.norm(X_BI[:2, 3] - spot.xy))
+    words = f"{item_name} is {1e3 * distance:.1f} mm from its spot in {region.name}"
     if spot.yaw is None:
-        return PredicateVerdict(away <= SPOT_RADIUS, words)
+        return PredicateVerdict(distance <= SPOT_RADIUS, words)
     if float(np.hypot(X_BI[0, 0], X_BI[1, 0])) < 1e-6:
         return PredicateVerdict(
             False, f"{words}, and its x axis is vertical, so that it has no yaw"
         )
-    off = abs(float(np.arctan2(X_BI[1, 0], X_BI[0, 0])) - spot.yaw) % (2.0 * np.pi)
-    off = min(off, 2.0 * np.pi - off)
-    words += f", turned {np.degrees(off):.1f} degrees from its yaw"
-    return PredicateVerdict(away <= SPOT_RADIUS and off <= SPOT_TURN, words)
+    turn = abs(float(np.arctan2(X_BI[1, 0], X_BI[0, 0])) - spot.yaw) % (2.0 * np.pi)
+    turn = min(turn, 2.0 * np.pi - turn)
+    words += f", turned {np.degrees(turn):.1f} degrees from its yaw"
+    return PredicateVerdict(distance <= SPOT_RADIUS and turn <= SPOT_YAW, words)
 
 
 def opened(scene: Scene, state: State, joint: str) -> PredicateVerdict:
-    """The scene joint is further from zero than what counts as closed."""
+    """The scene joint is further from zero than ``CLOSED``."""
     k = scene.joint_index[joint]
     value = float(state.scene_q[k])
-    figure = f"{value:.3f} rad" if scene.joints[k].kind == "revolute" else f"{1e3 * value:.1f} mm"
-    return PredicateVerdict(abs(value) > CLOSED, f"{joint} is open by {figure}")
+    amount = f"{value:.3f} rad" if scene.joints[k].kind == "revolute" else f"{1e3 * value:.1f} mm"
+    return PredicateVerdict(abs(value) > CLOSED, f"{joint} is open by {amount}")
 
 
 def near(stance: Stance, base: Array) -> PredicateVerdict:
-    """The base pose (x, y, heading) lies in the furniture's stance set."""
+    """The base pose (x, y, heading) lies in the stance set."""
     x, y, heading = (float(v) for v in base[:3])
     where = f"the base stands at ({x:.2f}, {y:.2f}, {heading:.2f})"
     return PredicateVerdict(stance.contains(np.asarray(base[:3])), where)
@@ -131,7 +128,7 @@ def near(stance: Stance, base: Array) -> PredicateVerdict:
 def fact_holds(
     scene: Scene, state: State, name: str, bindings: tuple[Binding, ...], X_WH: Array
 ) -> PredicateVerdict | None:
-    """Whether a PDDL fact holds in the geometry; None for a fact that has no geometric meaning.
+    """Whether a PDDL fact holds in the geometry; None if it has no geometric meaning.
 
     ``bindings`` are those of the fact's arguments, in order.
     """
@@ -183,20 +180,20 @@ def state_facts(
     bindings: Mapping[str, Binding],
     X_WH: Array,
 ) -> dict[Fact, PredicateVerdict]:
-    """What the geometry says of every fact that can be made of some predicates and objects.
+    """Evaluates every fact over some predicates and objects in the geometry.
 
     Args:
         predicates: the number of arguments of each predicate, by name.
-        bindings: what each object of the problem is; facts are made of these objects.
+        bindings: the binding of each PDDL object.
         X_WH: the hand's pose (4, 4), for a held item.
 
     Returns:
-        The verdict on each fact that has a geometric meaning, whether it holds or not.
+        The verdict on each fact that has a geometric meaning, true or false.
     """
-    found = {}
+    verdicts = {}
     for name, arity in predicates.items():
         for args in product(bindings, repeat=arity):
             verdict = fact_holds(scene, state, name, tuple(bindings[a] for a in args), X_WH)
             if verdict is not None:
-                found[Fact(name, args)] = verdict
-    return found
+                verdicts[Fact(name, args)] = verdict
+    return verdicts

@@ -1,4 +1,4 @@
-"""Files that come with Galley: the kitchen and its tasks, the scenario suite."""
+"""Paths of the files that ship with Galley."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 
 
 def kitchen_file(given: Path | None, default: str) -> Path:
-    """The file named; one of the kitchen's by its bare name, where there is none here.
+    """The path ``given``; a bare file name that does not exist here means the kitchen's file.
 
     Args:
-        given: as the user named it, or None.
-        default: name of the kitchen's file to take then.
+        given: the user's path, or None.
+        default: the kitchen's file to use if ``given`` is None.
     """
     if given is None:
         return KITCHEN / default
-    ours = KITCHEN / given
-    return ours if given.name == str(given) and not given.exists() and ours.exists() else given
+    shipped = KITCHEN / given
+    bare = given.name == str(given)
+    return shipped if bare and not given.exists() and shipped.exists() else given

@@ -1,4 +1,4 @@
-"""State: where everything is. Planners start from one; executors return one."""
+"""State: the configuration of the robot, the scene joints and the items."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from galley.domain.scene.model import HAND, WORLD, Scene
 
 @dataclass(frozen=True)
 class Placement:
-    """An item's parent frame P (``world``, a body's name, or ``hand``) and its pose X_PI (4, 4)."""
+    """An item's parent frame P (``world``, a body's name or ``hand``) and its pose X_PI (4, 4)."""
 
     parent: str
     X_PI: Array
@@ -18,7 +18,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class State:
-    """Robot joints, scene joints, and every item's placement.
+    """Robot configuration, scene joint values and item placements.
 
     Attributes:
         q: robot configuration (n,): base, arm, fingers.
@@ -31,15 +31,15 @@ class State:
     items: tuple[Placement, ...]
 
     def with_robot(self, q: Array) -> State:
-        """The same world with the robot at q; a held item moves along."""
+        """A copy with the robot at q; a held item moves with the hand."""
         return replace(self, q=frozen(q))
 
     def with_scene(self, scene_q: Array) -> State:
-        """The same state with other scene joint values; a drawer's contents move along."""
+        """A copy with other scene joint values; a drawer's contents move with it."""
         return replace(self, scene_q=frozen(scene_q))
 
     def with_item(self, index: int, placement: Placement) -> State:
-        """The same state with one item placed elsewhere."""
+        """A copy with one item placed elsewhere."""
         items = (*self.items[:index], placement, *self.items[index + 1 :])
         return replace(self, items=items)
 
@@ -53,25 +53,33 @@ class State:
 
 
 def initial_state(scene: Scene) -> State:
-    """The State that the scene file describes. An item that stands in a drawer moves with it."""
+    """The start state that the scene file describes."""
     scene_q = frozen([joint.start for joint in scene.joints])
-    items = []
-    for item in scene.items:
-        parent = carrier(scene, item.X_WI, scene_q)
-        items.append(Placement(parent, frozen(scene.in_parent(item.X_WI, parent, scene_q))))
-    return State(scene.robot.q, scene_q, tuple(items))
+    items = tuple(placement_at(scene, item.X_WI, scene_q) for item in scene.items)
+    return State(scene.robot.q, scene_q, items)
 
 
 def item_pose(scene: Scene, state: State, index: int, X_WH: Array) -> Array:
-    """X_WI (4, 4) of an item; X_WH is the hand's pose, used if the item is held."""
+    """X_WI (4, 4) of one item; X_WH is the hand's pose, used if the item is held."""
     placement = state.items[index]
     if placement.parent == HAND:
         return X_WH @ placement.X_PI
     return scene.body_pose(placement.parent, state.scene_q) @ placement.X_PI
 
 
-def carrier(scene: Scene, X_WI: Array, scene_q: Array) -> str:
-    """The body that an item at X_WI (4, 4) would move with: a drawer it lies in, else ``world``."""
+def item_poses(scene: Scene, state: State, X_WH: Array) -> list[Array]:
+    """X_WI (4, 4) of every item, in the order of ``scene.items``."""
+    return [item_pose(scene, state, index, X_WH) for index in range(len(state.items))]
+
+
+def placement_at(scene: Scene, X_WI: Array, scene_q: Array) -> Placement:
+    """The placement of a released item at X_WI (4, 4): in a drawer it moves with the drawer."""
+    parent = _moving_body(scene, X_WI, scene_q)
+    return Placement(parent, frozen(scene.in_parent(X_WI, parent, scene_q)))
+
+
+def _moving_body(scene: Scene, X_WI: Array, scene_q: Array) -> str:
+    """The body with whose volume region an item at X_WI (4, 4) moves, or ``world``."""
     for region in scene.regions:
         if region.kind != "volume":
             continue

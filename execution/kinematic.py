@@ -11,7 +11,7 @@ import numpy as np
 
 from galley.domain.frames import Array, to_pose7
 from galley.domain.log import Log
-from galley.domain.state import State, item_pose
+from galley.domain.state import State, item_poses
 from galley.execution.executor import LOG_PERIOD, Executor, Observation, Recorder, Sample
 from galley.motion.effects import effects, outcome
 from galley.motion.motion import Motion
@@ -83,8 +83,7 @@ class KinematicExecutor:
     def _sample(self, state: State, velocity: Array) -> None:
         scene = self.world.scene
         X_WH = hand_pose(state.q, scene.robot.base)
-        poses = [item_pose(scene, state, k, X_WH) for k in range(len(scene.items))]
-        items = np.array([to_pose7(X) for X in poses]).reshape(-1, 7)
+        items = np.array([to_pose7(X) for X in item_poses(scene, state, X_WH)]).reshape(-1, 7)
         torque = np.full(len(state.q), math.nan)
         self._recorder.sample(
             Sample(

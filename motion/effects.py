@@ -12,7 +12,7 @@ import numpy as np
 
 from galley.domain.frames import Array, inverse
 from galley.domain.scene.model import HAND, Joint, Scene
-from galley.domain.state import Placement, State, carrier, item_pose
+from galley.domain.state import Placement, State, item_pose, placement_at
 from galley.motion.motion import Attachment, Motion
 from galley.robots.model import RobotModel
 from galley.robots.panda.mobile import hand_pose
@@ -88,8 +88,7 @@ def attached(scene: Scene, state: State, attachments: tuple[Attachment, ...], X_
             continue
         X_WI = item_pose(scene, state, index, X_WH)
         if held:
-            parent = carrier(scene, X_WI, state.scene_q)
-            placement = Placement(parent, scene.in_parent(X_WI, parent, state.scene_q))
+            placement = placement_at(scene, X_WI, state.scene_q)
         else:
             placement = Placement(HAND, inverse(X_WH) @ X_WI)
         state = state.with_item(index, placement)

@@ -1,10 +1,10 @@
-"""Task planning: which actions, in which order. Symbols only; geometry is not seen here.
+"""Task planning in PDDL, without geometry.
 
-- ``task``: a ground task, facts as bits; ``operators``: actions as masks, and plans of them
-- ``grounding/``: from PDDL to what can be reached; ``states/``: states as small integers
-- ``searches/``: the searches, behind one function; the best plans one after the other
-- ``explain/``: why there is no plan; ``checks/``: whether a plan is one
-- ``limits``: when to give up
+- ``task``: ground tasks; ``operators``: ground actions as bit masks, and plans
+- ``grounding/``: relaxed reachability; ``states/``: packed states and successor generators
+- ``searches/``: breadth-first, A*, greedy best-first and top-k search
+- ``explain/``: certificates of unsolvability; ``checks/``: plan validation
+- ``limits``: limits on expanded states, time and memory
 """
 
 from importlib import import_module
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from galley.planning.task import Task as Task
     from galley.planning.task import ground as ground
 
-# Where each name is, to be imported when it is first used: a plan for a small task should not wait
-# for the parts that it doesn't need.
-_HOMES = {
+# Modules of the exported names, imported on first use: small tasks should start fast.
+_MODULES = {
     "replay": "checks.gym_replay",
     **dict.fromkeys(("LimitReached", "SearchLimits"), "limits"),
     **dict.fromkeys(("GroundAction", "Plan"), "operators"),
@@ -40,6 +39,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -11,21 +11,21 @@ from time import perf_counter
 from galley.domain.failure import Failure, FailureKind
 
 _MIB = 1 << 20
-_LOOK_EVERY = 4096  # combinations between two looks at clock and memory
-_MOST_COMBINATIONS = 5_000_000  # half a minute; their actions would fill the memory
-_WORD_S = 0.5  # between two reports of progress
+_CHECK_EVERY = 4096  # combinations between two checks of clock and memory
+_MAX_COMBINATIONS = 5_000_000  # half a minute; their actions would fill the memory
+_PROGRESS_S = 0.5  # between two reports of progress
 
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """When a search gives up, and who hears how far it is; None is no limit.
+    """Limits of a search, and its progress callback; None means no limit.
 
     Attributes:
-        nodes: states that may be expanded.
-        seconds: wall time that a search may take.
-        memory_mib: resident memory that the process may have, in MiB.
-        spent: seconds that went by already.
-        progress: called now and then with the number of states expanded so far.
+        nodes: most states to expand.
+        seconds: most wall time.
+        memory_mib: most resident memory of the process, in MiB.
+        spent: seconds that have passed before the search.
+        progress: called from time to time with the number of expanded states.
     """
 
     nodes: int | None = None
@@ -41,50 +41,50 @@ class SearchLimits:
                 raise ValueError(f"{name} must be 0 or more, got {value}")
 
 
-class Meter:
-    """Holds one search against its limits, from now on; ``nodes`` is ``sys.maxsize`` for none."""
+class SearchBudget:
+    """Checks a search against its limits, with time from now; no limit on ``nodes`` is maxsize."""
 
     def __init__(self, limits: SearchLimits) -> None:
         self.limits = limits
         self.began = perf_counter() - limits.spent
         self.nodes = sys.maxsize if limits.nodes is None else limits.nodes
-        self._next_look = 0  # expansions at which clock and memory are read again
-        self._next_word = self.began + _WORD_S
+        self._next_check = 0  # expansions at which clock and memory are checked next
+        self._next_progress = self.began + _PROGRESS_S
 
     @property
     def seconds(self) -> float:
         """Wall time since the start."""
         return perf_counter() - self.began
 
-    def restarted(self) -> Meter:
-        """The same for a search that begins anew: states count from 0 again, time goes on."""
-        meter = Meter(self.limits)
-        meter.began = self.began
-        return meter
+    def restarted(self) -> SearchBudget:
+        """The budget of a restarted search: states are counted from 0, time goes on."""
+        budget = SearchBudget(self.limits)
+        budget.began = self.began
+        return budget
 
-    def exceeded(self, expanded: int, look_every: int = 256) -> str | None:
-        """The limit that is reached once ``expanded`` states are expanded, in words.
+    def exceeded(self, expanded: int, check_every: int = 256) -> str | None:
+        """The limit that is reached, in words, or None.
 
         Args:
-            expanded: states expanded so far; must not fall.
-            look_every: expansions between two looks at clock and memory.
+            expanded: states expanded so far; must not decrease.
+            check_every: expansions between two checks of clock and memory.
         """
         if expanded >= self.nodes:
             return f"node limit of {self.nodes}"
-        if expanded < self._next_look:
+        if expanded < self._next_check:
             return None
-        self._next_look = expanded + look_every
+        self._next_check = expanded + check_every
         progress = self.limits.progress
-        if progress is not None and perf_counter() >= self._next_word:
-            self._next_word = perf_counter() + _WORD_S
+        if progress is not None and perf_counter() >= self._next_progress:
+            self._next_progress = perf_counter() + _PROGRESS_S
             progress(expanded)
         return self.out_of_time_or_memory()
 
     def out_of_time_or_memory(self, more_mib: float = 0.0) -> str | None:
-        """The same for clock and memory alone, read now.
+        """The limit of time or memory that is reached now, in words, or None.
 
         Args:
-            more_mib: memory that is about to be taken.
+            more_mib: memory about to be allocated.
         """
         limits = self.limits
         if limits.seconds is not None and self.seconds >= limits.seconds:
@@ -94,10 +94,10 @@ class Meter:
         return None
 
     def failure(self, reached: str, *, expanded: int, generated: int) -> Failure:
-        """The failure of a search that stopped at a limit: an honest "don't know".
+        """The failure of a search that stopped at a limit.
 
         Args:
-            reached: which limit, such as ``"node limit of 1000"``.
+            reached: the limit, such as ``"node limit of 1000"``.
             expanded: states whose successors were computed.
             generated: distinct states seen.
         """
@@ -105,27 +105,26 @@ class Meter:
         return Failure(
             FailureKind.BUDGET,
             f"no plan found before the {reached} was reached ({expanded} "
-            f"state{'' if expanded == 1 else 's'} expanded, {seconds:.1f} s); there may be one "
-            "beyond",
+            f"state{'' if expanded == 1 else 's'} expanded, {seconds:.1f} s); a plan may exist",
             numbers={"expanded": expanded, "generated": generated, "seconds": seconds},
         )
 
 
 class LimitReached(RuntimeError):
-    """Grounding has stopped at a limit; ``failure`` says at which."""
+    """Grounding stopped at a limit, which ``failure`` names."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(str(failure))
         self.failure = failure
 
 
-class Allowance:
-    """Holds grounding against limits: combinations of objects are counted, whatever for."""
+class GroundingBudget:
+    """Checks grounding against its limits, and counts combinations of objects."""
 
     def __init__(self, limits: SearchLimits) -> None:
-        self._meter = Meter(limits)
+        self._budget = SearchBudget(limits)
         self._spent = 0
-        self._next_look = _LOOK_EVERY
+        self._next_check = _CHECK_EVERY
 
     def spend(self) -> None:
         """Counts one combination.
@@ -134,25 +133,25 @@ class Allowance:
             LimitReached: a limit is reached.
         """
         self._spent += 1
-        if self._spent < self._next_look:
+        if self._spent < self._next_check:
             return
-        self._next_look = self._spent + _LOOK_EVERY
-        reached = self._meter.out_of_time_or_memory()
-        if self._spent >= _MOST_COMBINATIONS:
-            reached = f"limit of {_MOST_COMBINATIONS:,} combinations of objects"
+        self._next_check = self._spent + _CHECK_EVERY
+        reached = self._budget.out_of_time_or_memory()
+        if self._spent >= _MAX_COMBINATIONS:
+            reached = f"limit of {_MAX_COMBINATIONS:,} combinations of objects"
         if reached is not None:
             raise LimitReached(
                 Failure(
                     FailureKind.BUDGET,
-                    f"grounding stopped at the {reached}, before the search began; actions and "
-                    "quantifiers with many parameters have too many instances",
-                    numbers={"combinations": self._spent, "seconds": self._meter.seconds},
+                    f"grounding stopped at the {reached}: actions or quantifiers have too many "
+                    "parameters or objects",
+                    numbers={"combinations": self._spent, "seconds": self._budget.seconds},
                 )
             )
 
 
 def resident_mib() -> float:
-    """Memory that this process holds now, in MiB (its peak where the system doesn't say more)."""
+    """Resident memory of this process in MiB (its peak, if the system tells only that)."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / _MIB
@@ -164,7 +163,7 @@ def resident_mib() -> float:
 
 
 def available_mib() -> float | None:
-    """Memory that the machine could still give out, in MiB; None where that isn't known."""
+    """Available memory of the machine in MiB; None if unknown."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             for line in file:

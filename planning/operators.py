@@ -1,7 +1,4 @@
-"""Ground actions as operators on sets of facts, and plans of them.
-
-A state is an integer, one bit a fact.
-"""
+"""Ground actions, operators and plans. A state is an integer with one bit for each fact."""
 
 from __future__ import annotations
 
@@ -23,12 +20,12 @@ class GroundAction:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What a state must be like, in negation normal form over the bits of a Task.
+    """A condition on states in negation normal form, over the bits of a Task.
 
     Attributes:
-        pre: facts that must hold.
-        neg: facts that must not hold.
-        any_of: disjunctions: of each, one condition must hold (an empty one never does).
+        pre: facts that must be true.
+        neg: facts that must be false.
+        any_of: disjunctions, each of which must hold (an empty one never does).
     """
 
     pre: int = 0
@@ -41,22 +38,22 @@ class Condition:
             return False
         return all(any(part.holds(state) for part in choice) for choice in self.any_of)
 
-    def read(self) -> int:
-        """Every fact it speaks of."""
-        found = self.pre | self.neg
+    def facts(self) -> int:
+        """The facts that it mentions."""
+        facts = self.pre | self.neg
         for choice in self.any_of:
             for part in choice:
-                found |= part.read()
-        return found
+                facts |= part.facts()
+        return facts
 
 
-COST_DECIMALS = 9  # of a sum of costs; what is beyond is the dust of binary fractions
+COST_DECIMALS = 9  # of a sum of costs, to drop binary rounding errors
 
 NEVER = Condition(any_of=((),))  # holds in no state
 
 
-def all_of(conditions: Iterable[Condition]) -> Condition:
-    """All of ``conditions`` at once."""
+def conjoin(conditions: Iterable[Condition]) -> Condition:
+    """The conjunction of ``conditions``; NEVER if literals contradict each other."""
     pre = neg = 0
     any_of: dict[tuple[Condition, ...], None] = {}
     for each in conditions:
@@ -82,12 +79,12 @@ class Operator:
     """A ground action as sets of facts, each a bit mask over ``Task.facts``.
 
     Attributes:
-        action: what it is called.
+        action: its name and arguments.
         condition: its precondition.
-        add: facts that it makes true whatever the state.
-        delete: facts that it makes false whatever the state; disjoint from ``add``.
+        add: facts that it makes true in every state.
+        delete: facts that it makes false in every state; disjoint from ``add``.
         conditional: effects that depend on the state.
-        cost: what it adds to the cost of a plan.
+        cost: its share of a plan's cost.
     """
 
     action: GroundAction
@@ -102,7 +99,7 @@ class Operator:
         return self.condition.holds(state)
 
     def apply(self, state: int) -> int:
-        """The state that follows ``state``; adding wins over deleting."""
+        """The successor of ``state``; a fact both added and deleted holds."""
         add, delete = self.add, self.delete
         for effect in self.conditional:
             if effect.condition.holds(state):
@@ -129,14 +126,14 @@ def bits_of(mask: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan that a search found.
+    """A plan, with figures of the search that found it.
 
     Attributes:
-        actions: the actions in order; empty where the goal holds already.
+        actions: the actions in order; empty if the goal holds initially.
         cost: the sum of the actions' costs.
         expanded: states whose successors were computed.
         generated: distinct states seen, the initial one included.
-        seconds: wall time of the search in seconds, its preparations included, without grounding.
+        seconds: wall time of the search with its preparation, without grounding.
     """
 
     actions: tuple[GroundAction, ...]
@@ -149,25 +146,25 @@ class Plan:
         return "\n".join(map(str, self.actions))
 
 
-def steps_to(state: int, reached: Mapping[int, tuple[int, int]]) -> list[int]:
-    """The operators, by number, that led to ``state``.
+def path_to(state: int, reached: Mapping[int, tuple[int, int]]) -> list[int]:
+    """The operators, by index, on the path to ``state``.
 
     Args:
-        state: where to end.
-        reached: for each state the one before and the operator between; the start has none, or -1.
+        state: the end of the path.
+        reached: parent and operator of each state; the initial state is missing or has -1.
     """
     steps = []
-    before, step = reached.get(state, (state, -1))
+    parent, step = reached.get(state, (state, -1))
     while step >= 0:
         steps.append(step)
-        before, step = reached.get(before, (before, -1))
+        parent, step = reached.get(parent, (parent, -1))
     return steps[::-1]
 
 
-def plan_of(
+def make_plan(
     operators: Sequence[Operator], *, expanded: int, generated: int, seconds: float
 ) -> Plan:
-    """The plan that ``operators`` are."""
+    """The Plan that consists of ``operators``."""
     return Plan(
         tuple(each.action for each in operators),
         round(fsum(each.cost for each in operators), COST_DECIMALS),

@@ -1,12 +1,12 @@
-"""The ground task: what a search needs, and what it stands for.
+"""The ground task: operators and conditions as bit masks.
 
 | PDDL | Task |
 |---|---|
-| action schema and objects | one Operator for each relaxed-reachable combination |
+| action schema | an Operator for each relaxed-reachable binding of its parameters |
 | quantifier | a conjunction or disjunction over the objects of its types |
 | condition, effect | bit masks, and disjunctions of them |
-| fact that changes, or is in the goal | one bit |
-| fact that always or never holds | evaluated here, no bit |
+| fluent, or fact in the goal | one bit |
+| static fact | evaluated here, no bit |
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from galley.domain.collection import paused_collection
+from galley.domain.gc_pause import paused_gc
 from galley.domain.pddl.formula import EQUALITY, Fact, Formula, Literal
 from galley.domain.pddl.model import Domain, Problem
-from galley.planning.grounding.relaxation import Fixpoint, Reach, impossible_parts
-from galley.planning.grounding.schemas import FactCondition, Instance, conjunction
-from galley.planning.limits import Allowance, SearchLimits
+from galley.planning.grounding.relaxation import Fixpoint, Reachability, unreachable_parts
+from galley.planning.grounding.schemas import ActionInstance, FactCondition, conjunction
+from galley.planning.limits import GroundingBudget, SearchLimits
 from galley.planning.operators import (
     NEVER,
     Condition,
     ConditionalEffect,
     GroundAction,
     Operator,
-    all_of,
+    conjoin,
 )
 
 
@@ -40,49 +40,51 @@ def ground(domain: Domain, problem: Problem, limits: SearchLimits | None = None)
     Args:
         domain: the domain.
         problem: a problem of that domain.
-        limits: when to give up; those of time and memory count.
+        limits: of time and memory; the limit on nodes is ignored.
 
     Returns:
         A task whose operators are the relaxed-reachable actions, in a fixed order. Goal facts
-        have a bit even where nothing reaches them: a search must fail there, not succeed.
+        always have a bit, even unreachable ones.
 
     Raises:
         BadInput: the cost of a reachable action needs a value that the problem does not give.
-        LimitReached: there are too many combinations of objects, or a limit is reached.
+        LimitReached: too many combinations of objects, or a limit is reached.
     """
-    with paused_collection():
-        fixpoint = Fixpoint(domain, problem, Allowance(limits or SearchLimits()))
+    with paused_gc():
+        fixpoint = Fixpoint(domain, problem, GroundingBudget(limits or SearchLimits()))
         reach = fixpoint.reach()
-        wishes = tuple((each, conjunction((each,), {}, fixpoint.objects)) for each in problem.goal)
+        fact_goals = tuple(
+            (each, conjunction((each,), {}, fixpoint.objects)) for each in problem.goal
+        )
         facts = _facts_with_bits(reach, problem.goal)
         masks = _Masks({fact: 1 << position for position, fact in enumerate(facts)}, reach.init)
         operators = [
             masks.operator(each, fixpoint.schemas[each.action.name].cost(each.action.args))
             for each in reach.instances
         ]
-        goals = tuple((formula, masks.condition(wish)) for formula, wish in wishes)
+        goals = tuple((formula, masks.condition(condition)) for formula, condition in fact_goals)
         return Task(
             domain,
             problem,
             facts,
-            # Each part of a condition may hold by itself, and yet not all of it at once.
+            # Each part of a condition may be reachable, but not all together.
             tuple(each for each in operators if each.condition != NEVER),
             init=masks.of(problem.init),
-            goal=all_of(condition for _, condition in goals),
+            goal=conjoin(condition for _, condition in goals),
             goals=goals,
-            wishes=wishes,
+            fact_goals=fact_goals,
             reach=reach,
             fixpoint=fixpoint,
         )
 
 
-class ImpossibleGoal(NamedTuple):
-    """A part of a goal that can't ever hold.
+class UnreachableGoal(NamedTuple):
+    """A part of the goal that is unreachable in the delete relaxation.
 
     Attributes:
         formula: the part as it is written.
-        condition: the same on facts; None where it contradicts itself.
-        missing: literals (fact and sign) of which it needs one, and none can hold.
+        condition: the same on ground facts; None if it contradicts itself.
+        missing: unreachable literals (fact and sign) of which it needs one.
     """
 
     formula: Formula
@@ -92,22 +94,21 @@ class ImpossibleGoal(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """What a search needs, and the domain and problem it stands for.
+    """A ground planning task, with the domain and problem it comes from.
 
     Attributes:
         domain: the lifted domain.
         problem: the lifted problem.
-        facts: the fact of each bit. Facts that can never change have no bit, except those of the
-            goal: they always have one, also where nothing can make them true.
+        facts: the fact of each bit. Static facts have no bit, except those of the goal.
         operators: relaxed-reachable ground actions, ordered as schemas and objects are declared.
         init: the initial state.
-        goal: what must hold at the end.
-        goals: the same by parts: each formula of ``problem.goal`` as a condition.
-        wishes: the same on facts; None where a formula contradicts itself.
-        forbidden: actions that no plan may hold; ``operators`` has none of them.
-        reach: what is relaxed-reachable, forbidden actions included.
-        fixpoint: the computation behind it, which can go on from further facts.
-        prepared: what searches have prepared, for the next one; a changed task begins with none.
+        goal: the goal condition.
+        goals: each formula of ``problem.goal`` with its condition.
+        fact_goals: the same with conditions on facts; None for a formula that contradicts itself.
+        forbidden: actions that plans must not contain; they are not among ``operators``.
+        reach: what is relaxed-reachable, with forbidden actions.
+        fixpoint: the computation of ``reach``, which can be extended by further initial facts.
+        prepared: cache of what searches derive from the task; empty in a changed task.
     """
 
     domain: Domain
@@ -117,76 +118,72 @@ class Task:
     init: int
     goal: Condition
     goals: tuple[tuple[Formula, Condition], ...]
-    wishes: tuple[tuple[Formula, FactCondition | None], ...] = field(repr=False, compare=False)
-    reach: Reach = field(repr=False, compare=False)
+    fact_goals: tuple[tuple[Formula, FactCondition | None], ...] = field(repr=False, compare=False)
+    reach: Reachability = field(repr=False, compare=False)
     fixpoint: Fixpoint = field(repr=False, compare=False)
     forbidden: frozenset[GroundAction] = frozenset()
-    prepared: dict[Hashable, Any] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    cache: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def is_goal(self, state: int) -> bool:
         """Whether the goal holds in ``state``."""
         return self.goal.holds(state)
 
     @cached_property
-    def allowed_reach(self) -> Reach:
-        """What is relaxed-reachable without forbidden actions."""
+    def allowed_reach(self) -> Reachability:
+        """What is relaxed-reachable without the forbidden actions."""
         if not self.forbidden:
             return self.reach
         return self.fixpoint.reach_from(self.problem.init, self.forbidden)
 
-    def impossible_goal(self) -> ImpossibleGoal | None:
-        """The first part of the goal that not even the delete relaxation reaches."""
-        for formula, condition in self.wishes:
+    def unreachable_goal(self) -> UnreachableGoal | None:
+        """The first part of the goal that is unreachable in the delete relaxation, or None."""
+        for formula, condition in self.fact_goals:
             if condition is None:
-                return ImpossibleGoal(formula, None, ())
-            missing = next(impossible_parts(condition, self.allowed_reach), None)
+                return UnreachableGoal(formula, None, ())
+            missing = next(unreachable_parts(condition, self.allowed_reach), None)
             if missing is not None:
-                return ImpossibleGoal(formula, condition, missing)
+                return UnreachableGoal(formula, condition, missing)
         return None
 
     @cached_property
-    def relevant(self) -> int:
-        """The facts on which reaching the goal may depend, as a mask over ``facts``.
+    def relevant_facts(self) -> int:
+        """The facts that are relevant to the goal, as a mask over ``facts``.
 
-        These are the facts that the goal speaks of, and what the conditions speak of under which
-        an operator changes such a fact. Leaving out the others neither adds nor takes away a plan,
-        except for actions that change nothing that matters.
+        Backward closure: the facts of the goal, and those in the conditions of effects on relevant
+        facts. Projecting the others away changes no plan, except for actions without relevant
+        effects.
         """
-        changers: dict[int, list[int]] = defaultdict(list)  # by fact
-        reads: list[int] = []  # what must be known where an effect matters
+        changers: dict[int, list[int]] = defaultdict(list)  # by fact: indices into ``reads``
+        reads: list[int] = []  # facts in the conditions of each effect
         for operator in self.operators:
-            precondition = operator.condition.read()
+            precondition = operator.condition.facts()
             _index(changers, reads, operator.add | operator.delete, precondition)
             for effect in operator.conditional:
-                read = precondition | effect.condition.read()
+                read = precondition | effect.condition.facts()
                 _index(changers, reads, effect.add | effect.delete, read)
-        relevant = 0
-        open_facts = self.goal.read()
-        # Where its parts contradict each other the goal as a whole reads nothing; the parts matter
-        # still, to say which of them do.
+        relevant_facts = 0
+        open_facts = self.goal.facts()
+        # A contradictory goal mentions no facts, but its parts are needed for the explanation.
         for _, part in self.goals:
-            open_facts |= part.read()
+            open_facts |= part.facts()
         while open_facts:
             fact = open_facts & -open_facts
-            relevant |= fact
-            # Each effect's conditions are looked at once for each fact it changes.
-            for place in changers.pop(fact, ()):
-                open_facts |= reads[place]
-            open_facts &= ~relevant
-        return relevant
+            relevant_facts |= fact
+            for index in changers.pop(fact, ()):
+                open_facts |= reads[index]
+            open_facts &= ~relevant_facts
+        return relevant_facts
 
     def forbid(self, *actions: GroundAction) -> Task:
-        """The same task without ``actions``; it is not ground anew.
+        """The same task without ``actions``, not grounded again.
 
         Raises:
-            ValueError: the domain has no such action, or the problem no such object.
+            ValueError: an unknown action or object.
         """
         for each in actions:
             schema = self.domain.action(each.name)
-            known = schema is not None and len(each.args) == len(schema.parameters)
-            if not known or not all(map(self.problem.object, each.args)):
+            valid = schema is not None and len(each.args) == len(schema.parameters)
+            if not valid or not all(map(self.problem.object, each.args)):
                 raise ValueError(f"the task has no action {each}")
         named = frozenset(actions)
         kept = tuple(each for each in self.operators if each.action not in named)
@@ -201,33 +198,30 @@ def _index(changers: dict[int, list[int]], reads: list[int], changed: int, read:
         changed ^= fact
 
 
-def _facts_with_bits(reach: Reach, goal: tuple[Formula, ...]) -> tuple[Fact, ...]:
-    """Facts that can change, and those of literals in the goal: these are not evaluated away.
-
-    Sorted, so that bits don't depend on hashing.
-    """
+def _facts_with_bits(reach: Reachability, goal: tuple[Formula, ...]) -> tuple[Fact, ...]:
+    """The fluents, and the facts of literals in the goal; sorted, to be deterministic."""
     changing = (reach.true - reach.init) | reach.falsified
     literals = (each for each in goal if isinstance(each, Literal) and each.predicate != EQUALITY)
     return tuple(sorted(changing | {each.fact for each in literals}))
 
 
 class _Masks:
-    """Turns facts into bits, and evaluates those without a bit: they never change."""
+    """Encodes facts as bits, and evaluates static facts."""
 
     def __init__(self, bits: Mapping[Fact, int], init: AbstractSet[Fact]) -> None:
         self.bits = bits
         self.init = init
 
     def of(self, facts: Iterable[Fact]) -> int:
-        """The set of those ``facts`` that have a bit."""
+        """The mask of those ``facts`` that have a bit."""
         bits = self.bits
-        found = 0
+        mask = 0
         for fact in facts:
-            found |= bits.get(fact, 0)
-        return found
+            mask |= bits.get(fact, 0)
+        return mask
 
     def condition(self, condition: FactCondition | None) -> Condition:
-        """The condition over bits; NEVER where a fact without a bit forbids it."""
+        """The condition over bits; NEVER if a static fact violates it."""
         if condition is None:
             return NEVER
         bits, init = self.bits, self.init
@@ -244,15 +238,15 @@ class _Masks:
                 neg |= bit
             elif fact in init:
                 return NEVER
-        found = [Condition(pre, neg)]
+        conjuncts = [Condition(pre, neg)]
         for choice in condition.any_of:
             parts = [each for each in dict.fromkeys(map(self.condition, choice)) if each != NEVER]
             if Condition() not in parts:
-                found.append(parts[0] if len(parts) == 1 else Condition(any_of=(tuple(parts),)))
-        return all_of(found)
+                conjuncts.append(parts[0] if len(parts) == 1 else Condition(any_of=(tuple(parts),)))
+        return conjoin(conjuncts)
 
-    def operator(self, instance: Instance, cost: float) -> Operator:
-        """An action as masks; its condition is NEVER where it contradicts itself."""
+    def operator(self, instance: ActionInstance, cost: float) -> Operator:
+        """An action as masks; its condition is NEVER if it contradicts itself."""
         add, delete = self.of(instance.add), self.of(instance.delete)
         conditional = []
         for effect in instance.conditional:

@@ -1,6 +1,6 @@
-"""PDDL: a domain and a problem as data, and how they are read, with the place of every fault.
+"""PDDL domains and problems, and their parser. Every error has a line and a column.
 
-- ``formula``, ``model``: what a domain and a problem say
-- ``syntax``: text into expressions, and a file into its sections
-- ``declarations``, ``actions``: what stands in them; ``reader``: whole files
+- ``model``, ``formula``: domains and problems, conditions and effects, as data
+- ``reader``: reads domain and problem files
+- ``syntax``: s-expressions and sections; ``declarations``, ``actions``: their contents
 """

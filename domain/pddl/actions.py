@@ -1,7 +1,4 @@
-"""Conditions, effects, costs and the actions made of them.
-
-All are checked against what is declared and in sight where they stand.
-"""
+"""Reads conditions, effects, costs and actions, and checks them against the declarations."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from galley.domain.errors import closest
+from galley.domain.errors import closest_match
 from galley.domain.pddl import formula as pddl
 from galley.domain.pddl.declarations import read_variables
 from galley.domain.pddl.formula import EQUALITY, Effect, Formula, FunctionTerm, Literal, Variable
@@ -39,15 +36,15 @@ _EQUALITY = Predicate(EQUALITY, (Variable("?a"), Variable("?b")))
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a formula may speak of.
+    """The names that a formula may use.
 
     Attributes:
         domain: the declared types, predicates and functions.
-        objects: the types of each object in sight (none: unknown, already reported).
-        variables: likewise of each variable.
-        place: where the formula stands, for messages (``:init``).
-        faults: where to note what is wrong.
-        loose: whether names and types go unchecked, as the domain could not be read.
+        objects: the types of each object (empty: unknown and already reported).
+        variables: the same of each variable.
+        place: the enclosing section or action, for messages (``:init``).
+        faults: collects errors.
+        loose: whether to skip the check of names and types, as the domain could not be read.
     """
 
     domain: Domain
@@ -55,16 +52,15 @@ class Scope:
     variables: Mapping[str, tuple[str, ...]]
     place: str
     faults: SyntaxFaults
-    loose: bool = False
+    syntax_only: bool = False
     _fits: dict[tuple[tuple[str, ...], tuple[str, ...]], bool] = field(
         default_factory=dict, compare=False
     )
 
     def within(self, node: SList) -> tuple[tuple[Variable, ...], Node | None, Scope]:
-        """A quantifier taken apart: its variables, what it speaks of, and the scope of that.
+        """The variables of a quantifier, its body, and the scope of the body.
 
-        What it speaks of is None after noting that the form is wrong. A variable may shadow one of
-        the same name outside.
+        The body is None after reporting a malformed quantifier. Variables may shadow outer ones.
         """
         if len(node.items) != 3:
             what = f"'{node.head}' takes a list of variables and one formula, "
@@ -75,70 +71,72 @@ class Scope:
             what = f"expected a list of variables such as (?x - type), got '{short(declared)}'"
             self.faults.add(declared, what)
             return (), None, self
-        found = read_variables(declared.items, self.domain, self.faults, loose=self.loose)
-        inner = {**self.variables, **{each.name: each.types for each in found}}
-        return found, body, replace(self, variables=inner)
+        variables = read_variables(
+            declared.items, self.domain, self.faults, syntax_only=self.syntax_only
+        )
+        inner = {**self.variables, **{each.name: each.types for each in variables}}
+        return variables, body, replace(self, variables=inner)
 
-    def fits(self, given: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-        """Whether a thing of one of the types ``given`` surely is of one of ``wanted``."""
-        found = self._fits.get((given, wanted))
-        if found is None:
-            # An empty tuple stands for a type that is not declared: already reported.
-            found = not wanted or all(self.domain.is_a(each, wanted) for each in given)
-            self._fits[given, wanted] = found
-        return found
+    def fits(self, types: tuple[str, ...], allowed: tuple[str, ...]) -> bool:
+        """Whether each of ``types`` is a subtype of one of ``allowed``."""
+        fits = self._fits.get((types, allowed))
+        if fits is None:
+            # An empty tuple is an undeclared type, which has been reported.
+            fits = not allowed or all(self.domain.is_a(each, allowed) for each in types)
+            self._fits[types, allowed] = fits
+        return fits
 
 
 def object_types(objects: Sequence[Object]) -> dict[str, tuple[str, ...]]:
-    """The objects of a scope."""
+    """``Scope.objects`` for some objects."""
     return {each.name: (each.type,) if each.type else () for each in objects}
 
 
 def check_predicate(node: SList, scope: Scope) -> tuple[str, ...] | None:
-    """The arguments of a fact or an equality; None after noting what is wrong with it."""
+    """The arguments of a fact or an equality; None after reporting an error."""
     head = node.head
     declared = _EQUALITY if head == EQUALITY else scope.domain.predicate(head)
-    if declared is None and not scope.loose:
+    if declared is None and not scope.syntax_only:
         if scope.domain.function(head) is not None:
             what = f"'{head}' is a function; a fact needs a predicate"
             scope.faults.add(node.items[0], what)
         else:
             what = f"predicate '{short(node.items[0])}' is not declared"
             scope.faults.add(node.items[0], what, head, scope.domain.predicate_names)
-    return _check(node.items[0], node.items[1:], declared, scope)
+    return _check_arguments(node.items[0], node.items[1:], declared, scope)
 
 
 def check_function(name: Atom, args: Sequence[Node], scope: Scope) -> tuple[str, ...] | None:
-    """The arguments of a function term; None after noting what is wrong with it."""
+    """The arguments of a function term; None after reporting an error."""
     declared = scope.domain.function(name.text)
-    if declared is None and not scope.loose:
+    if declared is None and not scope.syntax_only:
         what = f"function '{short(name)}' is not declared; declare it in :functions"
         scope.faults.add(name, what, name.text, scope.domain.function_names)
-    return _check(name, args, declared, scope)
+    return _check_arguments(name, args, declared, scope)
 
 
-def _check(
+def _check_arguments(
     name: Node, args: Sequence[Node], declared: Predicate | Function | None, scope: Scope
 ) -> tuple[str, ...] | None:
-    """Notes every fault of the arguments, also where the predicate itself is unknown."""
-    good = declared is not None or scope.loose
+    """The arguments, or None after reporting errors; also checks those of an unknown predicate."""
+    valid = declared is not None or scope.syntax_only
     words: list[str] = []
-    known: list[tuple[str, ...]] = []
+    word_types: list[tuple[str, ...]] = []
     for arg in args:
         if not isinstance(arg, Atom):
-            if good:
+            if valid:
                 what = f"an argument of '{short(name)}' must be a name, got '{short(arg)}'"
                 scope.faults.add(arg, what)
             return None
         word = arg.text
         types = (scope.variables if word[0] == "?" else scope.objects).get(word)
-        if types is None and not scope.loose:
-            _note_stranger(arg, scope)
-            good = False
+        if types is None and not scope.syntax_only:
+            _note_undeclared(arg, scope)
+            valid = False
         words.append(word)
-        known.append(types or ())
+        word_types.append(types or ())
     if declared is None:
-        return tuple(words) if good else None
+        return tuple(words) if valid else None
     parameters = declared.parameters
     if len(words) != len(parameters):
         plural = "argument" if len(parameters) == 1 else "arguments"
@@ -147,16 +145,16 @@ def _check(
         what = f"'{declared.name}' takes {len(parameters)} {plural}{signature}, got {len(words)}"
         scope.faults.add(name, what)
         return None
-    for arg, given, parameter in zip(args, known, parameters, strict=True):
-        if not scope.fits(given, parameter.types):
-            expected, got = " or ".join(parameter.types), " or ".join(given)
+    for arg, types, parameter in zip(args, word_types, parameters, strict=True):
+        if not scope.fits(types, parameter.types):
+            expected, got = " or ".join(parameter.types), " or ".join(types)
             what = f"{parameter.name} of '{declared.name}' must be of type {expected}, "
             scope.faults.add(arg, what + f"'{short(arg)}' is {got}")
-            good = False
-    return tuple(words) if good else None
+            valid = False
+    return tuple(words) if valid else None
 
 
-def _note_stranger(word: Atom, scope: Scope) -> None:
+def _note_undeclared(word: Atom, scope: Scope) -> None:
     name = short(word)
     if not word.text.startswith("?"):
         scope.faults.add(word, f"object '{name}' is not declared", word.text, scope.objects)
@@ -174,12 +172,12 @@ def _note_stranger(word: Atom, scope: Scope) -> None:
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII)
 _ARITHMETIC = ("+", "-", "*", "/")
 
-# Words of PDDL that mean something this reader can't express, unless they are predicates.
-_REFUSED = {
+# Keywords of unsupported PDDL, unless they are declared as predicates.
+_UNSUPPORTED = {
     "preference": "a preference",
     **dict.fromkeys(("<", ">", "<=", ">="), "a comparison of numeric fluents"),
     **dict.fromkeys(("decrease", "assign", "scale-up", "scale-down"), "a numeric fluent"),
-    **dict.fromkeys(("probabilistic", "oneof"), "an effect that depends on chance"),
+    **dict.fromkeys(("probabilistic", "oneof"), "a probabilistic effect"),
     **dict.fromkeys(
         ("always", "sometime", "within", "at-most-once", "sometime-after", "sometime-before"),
         "a trajectory constraint",
@@ -188,7 +186,7 @@ _REFUSED = {
 
 
 def read_condition(node: Node, scope: Scope) -> tuple[Formula, ...]:
-    """A condition; the conjunction at its top is flattened, ``()`` and ``(and)`` are empty."""
+    """A condition with its top-level conjunction flattened; ``()`` and ``(and)`` are empty."""
     return tuple(dict.fromkeys(_conjuncts(node, scope)))
 
 
@@ -205,7 +203,7 @@ def _conjuncts(node: Node, scope: Scope) -> Iterator[Formula]:
 
 
 def read_formula(node: Node, scope: Scope) -> Formula | None:
-    """One formula as it is written; None after noting what is wrong with it."""
+    """One formula as it is written; None after reporting an error."""
     if isinstance(node, SList) and not node.items:
         return pddl.And(())
     head = node.head if isinstance(node, SList) else ""
@@ -217,14 +215,14 @@ def read_formula(node: Node, scope: Scope) -> Formula | None:
         if part is None:
             return None
         return pddl.Exists(variables, part) if head == "exists" else pddl.Forall(variables, part)
-    wanted = {"not": 1, "imply": 2}.get(head)
-    if wanted is not None and len(node.items) - 1 != wanted:
-        numeral = "one condition" if wanted == 1 else "two conditions"
+    arity = {"not": 1, "imply": 2}.get(head)
+    if arity is not None and len(node.items) - 1 != arity:
+        numeral = "one condition" if arity == 1 else "two conditions"
         scope.faults.add(node, f"'{head}' takes exactly {numeral}, got {len(node.items) - 1}")
         return None
-    read = [read_formula(each, scope) for each in node.items[1:]]
-    parts = tuple(each for each in read if each is not None)
-    if wanted is not None and len(parts) < wanted:
+    formulas = [read_formula(each, scope) for each in node.items[1:]]
+    parts = tuple(each for each in formulas if each is not None)
+    if arity is not None and len(parts) < arity:
         return None
     if head == "not":
         part = parts[0]
@@ -237,21 +235,21 @@ def read_formula(node: Node, scope: Scope) -> Formula | None:
 
 
 def read_literal(node: Node, scope: Scope) -> Literal | None:
-    """A fact; None after noting what is wrong with it."""
+    """A fact or equality; None after reporting an error."""
     if not isinstance(node, SList) or not node.head:
         what = f"expected a fact such as (predicate ...), got '{short(node)}'"
         scope.faults.add(node, what)
         return None
     head = node.head
     name = node.items[0]
-    if scope.domain.predicate(head) is None and _refuse(node, head, scope):
+    if scope.domain.predicate(head) is None and _note_unsupported(node, head, scope):
         return None
     args = check_predicate(node, scope)
     return None if args is None else Literal(head, args, True, name.line, name.column)
 
 
-def _refuse(node: SList, head: str, scope: Scope) -> bool:
-    """Notes that ``node`` is PDDL, but can't stand in a condition or at all."""
+def _note_unsupported(node: SList, head: str, scope: Scope) -> bool:
+    """Reports PDDL that is not supported, or not in a condition; whether ``node`` is such."""
     if head == EQUALITY:
         numeric = next((arg for arg in node.items[1:] if _is_number(arg, scope)), None)
         if numeric is not None:
@@ -261,35 +259,35 @@ def _refuse(node: SList, head: str, scope: Scope) -> bool:
         what = f"'{head}' is an effect and can't stand in a condition"
         scope.faults.add(node, what + ("; write (imply ...)" if head == "when" else ""))
         return True
-    if head in _REFUSED:
-        scope.faults.add(node, f"'{head}' ({_REFUSED[head]}) is not supported")
+    if head in _UNSUPPORTED:
+        scope.faults.add(node, f"'{head}' ({_UNSUPPORTED[head]}) is not supported")
         return True
     return False
 
 
 def _is_number(node: Node, scope: Scope) -> bool:
     if isinstance(node, Atom):
-        known = node.text in scope.objects or node.text.startswith("?")
-        return not known and scope.domain.function(node.text) is not None
+        is_term = node.text in scope.objects or node.text.startswith("?")
+        return not is_term and scope.domain.function(node.text) is not None
     return True
 
 
 def read_number(node: Node) -> float | None:
-    """The number that ``node`` is, if it is one."""
+    """The value of a number, or None if ``node`` is none."""
     if isinstance(node, Atom) and len(node.text) < 400 and _NUMBER.fullmatch(node.text):
         return float(node.text)
     return None
 
 
 def is_total_cost(node: Node) -> bool:
-    """Whether ``node`` is ``(total-cost)``, or the word alone, as PDDL 2.1 allows."""
+    """Whether ``node`` is ``(total-cost)``, or ``total-cost``, as PDDL 2.1 allows."""
     if isinstance(node, SList):
         return len(node.items) == 1 and node.head == TOTAL_COST
     return node.text == TOTAL_COST
 
 
 def check_amount(number: float, where: Node, faults: SyntaxFaults) -> bool:
-    """Notes a cost that plans can't be measured by."""
+    """Whether a cost is finite and not negative; reports it if not."""
     if 0 <= number < math.inf:
         return True
     faults.add(where, f"a cost must be a finite number, 0 or more, got '{short(where)}'")
@@ -297,7 +295,7 @@ def check_amount(number: float, where: Node, faults: SyntaxFaults) -> bool:
 
 
 def read_term(node: Node, scope: Scope) -> FunctionTerm | None:
-    """A function of objects and variables; None after noting what is wrong with it."""
+    """A function term; None after reporting an error."""
     name = node.items[0] if isinstance(node, SList) and node.items else node
     if not isinstance(name, Atom) or (name is node and scope.domain.function(name.text) is None):
         what = f"expected a number or a function such as (name ?x), got '{short(node)}'"
@@ -317,15 +315,15 @@ def read_term(node: Node, scope: Scope) -> FunctionTerm | None:
 _ACTION_KEYS = (":parameters", ":precondition", ":effect")
 _REFUSED_KEYS = {
     ":vars": "use (exists (?x - type) ...) instead",
-    ":duration": "actions with a duration are not supported",
-    ":condition": "that is a durative action's; write :precondition",
+    ":duration": "durative actions are not supported",
+    ":condition": "it belongs to durative actions; write :precondition",
 }
 
 
 def read_actions(
     parts: Definition, domain: Domain, faults: SyntaxFaults
 ) -> tuple[ActionSchema, ...]:
-    """The actions of a domain whose types, constants, predicates and functions are known."""
+    """The actions of a domain, whose other declarations have been read."""
     actions: dict[str, ActionSchema] = {}
     constants = object_types(domain.constants)
     for section in parts.sections:
@@ -351,7 +349,7 @@ def _read_action(
         return None
     title = section.body[0]
     name = read_name(title, "an action's name", faults)
-    # Without its name, what follows would be taken for one.
+    # If the name is missing, the first keyword stands in its place.
     unnamed = name is None and isinstance(title, Atom) and title.text.startswith(":")
     fields = _read_fields(section.body[0 if unnamed else 1 :], faults)
     parameters: tuple[Variable, ...] | None = ()
@@ -379,7 +377,7 @@ def _read_parameters(
 
 
 def _read_fields(nodes: Sequence[Node], faults: SyntaxFaults) -> dict[str, Node]:
-    """The ``:key value`` pairs of an action, in any order."""
+    """The ``:key value`` pairs of an action."""
     fields: dict[str, Node] = {}
     index = 0
     while index < len(nodes):
@@ -398,9 +396,9 @@ def _read_fields(nodes: Sequence[Node], faults: SyntaxFaults) -> dict[str, Node]
         elif key.text not in _ACTION_KEYS:
             what = f"unknown keyword {short(key)} in an action"
             faults.add(key, what, key.text, _ACTION_KEYS)
-            meant = closest(key.text, _ACTION_KEYS)
-            if meant is not None:
-                fields.setdefault(meant, value)
+            match = closest_match(key.text, _ACTION_KEYS)
+            if match is not None:
+                fields.setdefault(match, value)
         elif key.text in fields:
             faults.add(key, f"a second {key} in one action")
         else:
@@ -410,16 +408,16 @@ def _read_fields(nodes: Sequence[Node], faults: SyntaxFaults) -> dict[str, Node]
 
 @dataclass
 class _Costs:
-    """What an action adds to the plan's cost, and where in its effect the reader is."""
+    """Collects the cost terms of an action."""
 
     terms: list[float | FunctionTerm] = field(default_factory=list)
-    inside: str = ""  # the `when` or `forall` around, where a cost may not stand
+    inside: str = ""  # the enclosing `when` or `forall`, where costs are not allowed
 
 
 def _read_effect(
     node: Node, scope: Scope
 ) -> tuple[tuple[Effect, ...], tuple[float | FunctionTerm, ...]]:
-    """An effect, its conjunctions flattened, and the action's cost."""
+    """An effect with conjunctions flattened, and the action's cost."""
     costs = _Costs()
     effects = tuple(dict.fromkeys(_effects(node, scope, costs)))
     return effects, tuple(costs.terms)
@@ -429,7 +427,7 @@ def _effects(node: Node, scope: Scope, costs: _Costs) -> Iterator[Effect]:
     if isinstance(node, SList) and not node.items:
         return
     head = node.head if isinstance(node, SList) else ""
-    found: Effect | None = None
+    effect: Effect | None = None
     if not isinstance(node, SList) or not head:
         what = f"expected an effect such as (predicate ...), got '{short(node)}'"
         scope.faults.add(node, what)
@@ -437,11 +435,11 @@ def _effects(node: Node, scope: Scope, costs: _Costs) -> Iterator[Effect]:
         for each in node.items[1:]:
             yield from _effects(each, scope, costs)
     elif head == "when":
-        found = _read_when(node, scope, costs)
+        effect = _read_when(node, scope, costs)
     elif head == "forall":
         variables, body, inner = scope.within(node)
         if body is not None:
-            found = pddl.ForEach(variables, _inside("forall", body, inner, costs))
+            effect = pddl.ForEach(variables, _inside("forall", body, inner, costs))
     elif head == "increase" and costs.inside:
         what = f"'increase' inside '{costs.inside}' (a cost that depends on the state) is not "
         scope.faults.add(node, what + "supported; an action's cost must be fixed by its parameters")
@@ -450,9 +448,9 @@ def _effects(node: Node, scope: Scope, costs: _Costs) -> Iterator[Effect]:
         if term is not None:
             costs.terms.append(term)
     else:
-        found = _read_simple(node, scope)
-    if found is not None:
-        yield found
+        effect = _read_simple(node, scope)
+    if effect is not None:
+        yield effect
 
 
 def _inside(what: str, body: Node, scope: Scope, costs: _Costs) -> tuple[Effect, ...]:
@@ -469,12 +467,12 @@ def _read_when(node: SList, scope: Scope, costs: _Costs) -> pddl.When | None:
 
 
 def _read_simple(node: SList, scope: Scope) -> Literal | None:
-    """A fact to add or, under ``not``, to delete."""
+    """An effect on one fact: positive to add, negative to delete it."""
     fact: Node = node
     if node.head == "not":
         inner = node.items[1] if len(node.items) == 2 else None
         if not isinstance(inner, SList) or inner.head in (*CONNECTIVES, "when", "increase"):
-            what = "an effect can make single facts false only: (not (predicate ...))"
+            what = "an effect can negate only a single fact: (not (predicate ...))"
             scope.faults.add(node, what)
             return None
         fact = inner
@@ -493,7 +491,7 @@ def _read_simple(node: SList, scope: Scope) -> Literal | None:
 
 
 def _read_cost(node: SList, scope: Scope) -> float | FunctionTerm | None:
-    """What ``(increase (total-cost) ...)`` adds; None after noting what is wrong with it."""
+    """The amount of ``(increase (total-cost) ...)``; None after reporting an error."""
     if len(node.items) != 3:
         scope.faults.add(node, f"expected (increase ({TOTAL_COST}) amount), got '{short(node)}'")
         return None

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from galley.domain.errors import one_slip_away
+from galley.domain.errors import one_edit_away
 from galley.domain.pddl.formula import EQUALITY, OBJECT, Variable
 from galley.domain.pddl.model import TOTAL_COST, Domain, Function, Object, Predicate, Type
 from galley.domain.pddl.syntax import (
@@ -26,11 +26,11 @@ from galley.domain.pddl.syntax import (
 
 _VARIABLE = re.compile(r"\?[\w#@.+!$%&~][\w\-#@.+!$%&~*/'|<>=:^]*")
 _SPACES = "the '-' before a type needs a space on both sides"
-_MANY = 300  # declared types
-_DEEPEST = 100  # hierarchy; sets of supertypes would fill the memory
+_FUZZY_TYPES = 300  # declared types, up to which undeclared ones are checked for misspellings
+_MAX_TYPE_DEPTH = 100  # of the hierarchy; sets of supertypes would fill the memory
 
-# A requirement of which some uses are supported is accepted; the others are refused where they
-# stand, by what they are. Files declare more than they use: `:fluents` for action costs alone.
+# Partly supported requirements are accepted, since files declare more than they use: `:fluents` for
+# action costs alone. Unsupported uses are refused where they occur.
 SUPPORTED = (
     ":strips",
     ":typing",
@@ -49,13 +49,13 @@ SUPPORTED = (
 )
 
 UNSUPPORTED = {
-    ":object-fluents": "functions whose values are objects",
-    ":durative-actions": "actions with a duration",
-    ":duration-inequalities": "actions with a duration",
-    ":continuous-effects": "effects over time",
+    ":object-fluents": "object fluents",
+    ":durative-actions": "durative actions",
+    ":duration-inequalities": "durative actions",
+    ":continuous-effects": "continuous effects",
     ":time": "processes and events",
-    ":timed-initial-literals": "facts that change by themselves",
-    ":timed-initial-effects": "facts that change by themselves",
+    ":timed-initial-literals": "timed initial literals",
+    ":timed-initial-effects": "timed initial literals",
     ":derived-predicates": "derived predicates",
     ":domain-axioms": "derived predicates",
     ":subgoal-through-axioms": "derived predicates",
@@ -63,75 +63,75 @@ UNSUPPORTED = {
     ":goal-utilities": "preferences",
     ":constraints": "trajectory constraints",
     ":safety-constraints": "trajectory constraints",
-    ":probabilistic-effects": "effects that depend on chance",
-    ":non-deterministic": "effects that depend on chance",
+    ":probabilistic-effects": "probabilistic effects",
+    ":non-deterministic": "nondeterministic effects",
     ":rewards": "rewards",
-    ":mdp": "effects that depend on chance, and rewards",
+    ":mdp": "probabilistic effects and rewards",
     ":hierarchy": "task networks",
     ":hierarchie": "task networks",
     ":method-preconditions": "task networks",
     ":action-expansions": "task networks",
     ":foreach-expansions": "task networks",
     ":dag-expansions": "task networks",
-    ":expression-evaluation": "evaluated expressions",
-    ":open-world": "facts that are not known",
-    ":true-negation": "facts that are not known",
-    ":multi-agent": "several agents",
-    ":factored-privacy": "several agents",
-    ":unfactored-privacy": "several agents",
+    ":expression-evaluation": "expression evaluation",
+    ":open-world": "unknown facts",
+    ":true-negation": "unknown facts",
+    ":multi-agent": "multiple agents",
+    ":factored-privacy": "multiple agents",
+    ":unfactored-privacy": "multiple agents",
 }
 
 
 class _Typed(NamedTuple):
-    """An entry of a typed list: a name or variable, and the types after its dash."""
+    """An entry of a typed list: a name or variable, and its types."""
 
     atom: Atom
-    types: tuple[Atom, ...]  # empty where the list gives none; with `either`: unknown
+    types: tuple[Atom, ...]  # empty if none is given, or, with `either`, if they are malformed
     either: bool = False
 
 
 def _read_typed_list(
     nodes: Sequence[Node], role: str, faults: SyntaxFaults, *, variables: bool = False
 ) -> list[_Typed]:
-    """A typed list: one entry a name, in order.
+    """The entries of a typed list, in order; malformed ones are reported and skipped.
 
     Args:
         nodes: the list's items.
         role: what an entry is called in messages.
-        faults: where whatever is out of place is noted; the rest is returned.
-        variables: whether entries must be variables (``?x``) or names.
+        faults: collects errors.
+        variables: whether entries must be variables (``?x``) rather than names.
     """
     entries: list[_Typed] = []
-    waiting: list[Atom] = []  # names whose dash has not come yet
+    untyped: list[Atom] = []  # names before the next dash
     pattern = _VARIABLE if variables else NAME
-    nodes = _apart(nodes, faults, variables)
+    nodes = _split_dashes(nodes, faults, variables)
     index = 0
     while index < len(nodes):
         node = nodes[index]
         index += 1
         if isinstance(node, Atom) and node.text == "-":
-            if not waiting:
+            if not untyped:
                 faults.add(node, f"'-' must follow {role}")
             if index == len(nodes):
                 faults.add(node, "'-' must be followed by a type")
-                return entries + [_Typed(atom, (), either=True) for atom in waiting]
+                return entries + [_Typed(atom, (), either=True) for atom in untyped]
             types, either = _read_types(nodes[index], faults)
             index += 1
-            entries += [_Typed(atom, types, either) for atom in waiting]
-            waiting = []
+            entries += [_Typed(atom, types, either) for atom in untyped]
+            untyped = []
         elif isinstance(node, Atom) and pattern.fullmatch(node.text):
-            waiting.append(node)
+            untyped.append(node)
         elif variables:
             faults.add(node, f"expected {role} such as '?x', got '{short(node)}'")
         else:
             read_name(node, role, faults)
-    return entries + [_Typed(atom, ()) for atom in waiting]
+    return entries + [_Typed(atom, ()) for atom in untyped]
 
 
-def _apart(nodes: Sequence[Node], faults: SyntaxFaults, variables: bool) -> Sequence[Node]:
-    """The list as it was meant where a dash lacks a space: ``?x -t``, ``?x- t``.
+def _split_dashes(nodes: Sequence[Node], faults: SyntaxFaults, variables: bool) -> Sequence[Node]:
+    """Separates dashes that lack a space, as in ``?x -t`` or ``?x- t``, and reports them.
 
-    So the slip gives one message, and what uses the variable none.
+    Uses of the variable then give no further errors.
     """
     result: list[Node] = []
     for index, node in enumerate(nodes):
@@ -173,10 +173,10 @@ def _read_types(node: Node, faults: SyntaxFaults) -> tuple[tuple[Atom, ...], boo
 def _known_types(
     typed: _Typed, types: Collection[str] | None, faults: SyntaxFaults
 ) -> tuple[str, ...]:
-    """The types of an entry (``object`` by default), after noting those that are not declared.
+    """The types of an entry (``object`` by default); undeclared ones are reported.
 
-    Empty where none is known; checks then let the entry pass, so one slip gives one message.
-    ``types`` is None where it can't be told what is declared.
+    Empty if none is known; later checks then let the entry pass, so there is one message only.
+    ``types`` is None if the declarations could not be read.
     """
     if not typed.types and not typed.either:
         return (OBJECT,)
@@ -194,87 +194,87 @@ def read_variables(
     faults: SyntaxFaults,
     *,
     named: bool = True,
-    loose: bool = False,
+    syntax_only: bool = False,
 ) -> tuple[Variable, ...]:
     """The variables of ``:parameters``, a quantifier, a predicate or a function.
 
     Args:
         nodes: the list's items.
-        domain: its types are those known.
-        faults: where faults are noted.
-        named: whether the names matter. In a declaration they don't, and benchmarks declare
+        domain: declares the types.
+        faults: collects errors.
+        named: whether names must be unique. In declarations they need not be: benchmarks have
             ``(in ?obj ?obj)``.
-        loose: whether types go unchecked.
+        loose: whether to skip the check of types.
     """
-    found: list[Variable] = []
-    seen: set[str] = set()
-    types = None if loose else domain.type_names
+    variables: list[Variable] = []
+    names: set[str] = set()
+    types = None if syntax_only else domain.type_names
     for entry in _read_typed_list(nodes, "a variable", faults, variables=True):
         name = entry.atom.text
-        if named and name in seen:
+        if named and name in names:
             faults.add(entry.atom, f"variable '{short(entry.atom)}' is declared twice in this list")
             continue
-        seen.add(name)
-        found.append(Variable(name, _known_types(entry, types, faults)))
-    return tuple(found)
+        names.add(name)
+        variables.append(Variable(name, _known_types(entry, types, faults)))
+    return tuple(variables)
 
 
 def read_requirements(nodes: Sequence[Node], faults: SyntaxFaults) -> tuple[str, ...]:
-    """The supported requirements that are declared; others are noted."""
-    found = []
+    """The declared requirements that are supported; others are reported."""
+    supported = []
     for node in nodes:
         name = node.text if isinstance(node, Atom) else ""
         if name in SUPPORTED:
-            found.append(name)
+            supported.append(name)
         elif name in UNSUPPORTED:
             faults.add(node, f"requirement {name} ({UNSUPPORTED[name]}) is not supported")
         else:
             known = (*SUPPORTED, *UNSUPPORTED)
             faults.add(node, f"unknown requirement '{short(node)}'", name, known)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(supported))
 
 
 def read_types(nodes: Sequence[Node], faults: SyntaxFaults) -> tuple[Type, ...]:
-    """The declared types; a type may come twice to lie under two others."""
+    """The declared types; a type may be declared twice to have two supertypes."""
     entries = _read_typed_list(nodes, "a type", faults)
     names = {entry.atom.text for entry in entries}
     parents: dict[str, tuple[str, ...]] = {}
-    unsure: set[str] = set()  # types with faults
+    faulty: set[str] = set()  # types whose supertypes are unknown
     for entry in entries:
         name = entry.atom.text
         above = _parents(entry, names, faults)
         if not above:
-            unsure.add(name)
-        # A type may be declared again to lie under a second type (IPC's storage domain does so).
+            faulty.add(name)
+        # IPC's storage domain declares a type twice to give it two supertypes.
         parents[name] = tuple(dict.fromkeys(parents.get(name, ()) + above))
     implied = [parent for above in parents.values() for parent in above]
     for parent in implied:
         parents.setdefault(parent, (OBJECT,))
     parents.pop(OBJECT, None)  # `(:types block - object)` and `(:types object)` both occur
-    unsure |= _note_cycles(entries, parents, faults)
-    for name in sorted(unsure & parents.keys())[:MAX_REPORTED]:
-        # It could lie under any other: whether a thing of it fits is then not asked.
+    faulty |= _note_cycles(entries, parents, faults)
+    for name in sorted(faulty & parents.keys())[:MAX_REPORTED]:
+        # Make it a subtype of every type, so its objects give no further errors.
         parents[name] = (*(each for each in parents if each != name), OBJECT)
     return tuple(Type(name, above) for name, above in parents.items())
 
 
 def _parents(entry: _Typed, names: set[str], faults: SyntaxFaults) -> tuple[str, ...]:
-    """The types above an entry; none after noting a fault.
+    """The direct supertypes of an entry; none after reporting an error.
 
-    Benchmarks name types that are declared nowhere else (settlers: ``place vehicle - store``).
-    That declares them, unless the name looks like a slip.
+    Benchmarks use supertypes that are declared nowhere else (settlers: ``place vehicle - store``).
+    That declares them, unless the name looks like a misspelling.
     """
     if entry.either:
-        what = f"type '{short(entry.atom)}' can't lie under 'either'; name one type"
+        what = f"type '{short(entry.atom)}' can't have 'either' as its supertype; name one type"
         faults.add(entry.atom, what)
         return ()
     for atom in entry.types:
         if atom.text in names or atom.text == OBJECT:
             continue
-        # Among many types this takes long; files that imply any declare few.
-        known = {*names, OBJECT} - {entry.atom.text} if len(names) < _MANY else set[str]()
-        # Names may resemble each other (`fast-lift - lift`): only one slip makes it one.
-        if one_slip_away(atom.text, known):
+        # Slow for many types, but files with undeclared supertypes have few.
+        known = {*names, OBJECT} - {entry.atom.text} if len(names) < _FUZZY_TYPES else set[str]()
+        # Type names may be similar (`fast-lift - lift`): only edit distance 1 is suspicious.
+        if one_edit_away(atom.text, known):
             return _known_types(entry, known, faults)
     return tuple(atom.text for atom in entry.types) or (OBJECT,)
 
@@ -282,9 +282,9 @@ def _parents(entry: _Typed, names: set[str], faults: SyntaxFaults) -> tuple[str,
 def _note_cycles(
     entries: Sequence[_Typed], parents: Mapping[str, tuple[str, ...]], faults: SyntaxFaults
 ) -> set[str]:
-    """Notes the types that lie under themselves, or too deep; the types that lie in or under such.
+    """Reports cyclic or too deep type hierarchies; returns the types in or below them.
 
-    Types are taken away from the top down; those that remain have one above that remains.
+    Topological sort from the root: the types that remain are in or below a cycle.
     """
     above = {name: [each for each in row if each in parents] for name, row in parents.items()}
     below: dict[str, list[str]] = {}
@@ -293,7 +293,7 @@ def _note_cycles(
             below.setdefault(each, []).append(name)
     waiting = {name: len(row) for name, row in above.items()}
     layer = [name for name, count in waiting.items() if count == 0]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_TYPE_DEPTH):
         following: list[str] = []
         for name in layer:
             del waiting[name]
@@ -304,7 +304,9 @@ def _note_cycles(
         layer = following
     for entry in entries:
         if entry.atom.text in layer[:1]:
-            what = f"type '{short(entry.atom)}' lies under more than {_DEEPEST} others"
+            what = (
+                f"type '{short(entry.atom)}' has more than {_MAX_TYPE_DEPTH} levels of supertypes"
+            )
             faults.add(entry.atom, what)
             return set(waiting)
     walks: dict[str, int] = {}
@@ -318,7 +320,7 @@ def _note_cycles(
             while (name := next(each for each in above[name] if each in waiting)) not in cycle:
                 cycle.add(name)
             first = next(each.atom for each in entries if each.atom.text in cycle)
-            faults.add(first, f"type '{short(first)}' lies under itself")
+            faults.add(first, f"type '{short(first)}' is its own supertype")
     return set(waiting)
 
 
@@ -328,13 +330,13 @@ def read_objects(
     constants: Sequence[Object],
     faults: SyntaxFaults,
     *,
-    loose: bool = False,
+    syntax_only: bool = False,
 ) -> tuple[Object, ...]:
     """The objects (or constants) declared by ``nodes``.
 
-    A problem may declare a constant of its domain once more, with the same type; benchmarks do.
+    As in benchmarks, a problem may repeat a constant of its domain with the same type.
     """
-    types = None if loose else domain.type_names
+    types = None if syntax_only else domain.type_names
     known = {each.name: each for each in constants}
     objects: dict[str, Object] = {}
     for entry in _read_typed_list(nodes, "an object", faults):
@@ -344,21 +346,21 @@ def read_objects(
             line = objects[name].line
             what = f"object '{short(atom)}' is declared twice, first at line {line}"
             if entry.types and objects[name].type not in (each.text for each in entry.types):
-                what += "; one that is of two types needs a type under both"
+                what += "; an object of two types needs a common subtype"
             faults.add(atom, what)
             continue
         if entry.either and len(entry.types) > 1:
             what = f"object '{short(atom)}' must have one type; 'either' is for parameters"
             faults.add(atom, what)
         above = _known_types(entry, types, faults)
-        thing = Object(name, above[0] if above else "", faults.file, atom.line, atom.column)
+        declared = Object(name, above[0] if above else "", faults.file, atom.line, atom.column)
         constant = known.get(name)
         if constant is None:
-            objects[name] = thing
-        elif thing.type and constant.type != thing.type:
+            objects[name] = declared
+        elif declared.type and constant.type != declared.type:
             what = (
                 f"object '{short(atom)}' is a constant of type {constant.type}, declared at "
-                f"{constant.file}:{constant.line}; its type here is {thing.type}"
+                f"{constant.file}:{constant.line}; its type here is {declared.type}"
             )
             faults.add(atom, what)
     return tuple(objects.values())
@@ -367,8 +369,8 @@ def read_objects(
 def read_predicates(
     nodes: Sequence[Node], domain: Domain, faults: SyntaxFaults
 ) -> tuple[Predicate, ...]:
-    """The declared predicates."""
-    found: dict[str, Predicate] = {}
+    """The declared predicates, without repetition."""
+    predicates: dict[str, Predicate] = {}
     lines: dict[str, int] = {}
     for node in nodes:
         if not isinstance(node, SList) or not node.items:
@@ -376,27 +378,27 @@ def read_predicates(
             continue
         title = node.items[0]
         if isinstance(title, Atom) and title.text == EQUALITY and len(node.items) > 2:
-            continue  # declared by old files, though implied
+            continue  # implied, but old files declare it
         name = read_name(title, "a predicate's name", faults)
         if name is None:
             continue
         predicate = Predicate(name, read_variables(node.items[1:], domain, faults, named=False))
-        if name in found:
+        if name in predicates:
             what = f"predicate '{short(title)}' is declared twice, first at line {lines[name]}"
             faults.add(title, what)
             continue
         if name in RESERVED:
-            faults.add(title, f"'{name}' is a word of PDDL; call the predicate something else")
-        found[name] = predicate
+            faults.add(title, f"'{name}' is a reserved word of PDDL; rename the predicate")
+        predicates[name] = predicate
         lines[name] = node.line
-    return tuple(found.values())
+    return tuple(predicates.values())
 
 
 def read_functions(
     nodes: Sequence[Node], domain: Domain, faults: SyntaxFaults
 ) -> tuple[Function, ...]:
     """The declared functions, ``(f ?x - t) (g) - number``; a type other than number is refused."""
-    found: dict[str, Function] = {}
+    functions: dict[str, Function] = {}
     index = 0
     while index < len(nodes):
         node = nodes[index]
@@ -404,18 +406,18 @@ def read_functions(
         if isinstance(node, Atom) and node.text == "-":
             kind = nodes[index] if index < len(nodes) else node
             index += 1
-            if kind is node or not found:
+            if kind is node or not functions:
                 faults.add(node, "'-' must stand between functions and their type")
             elif not isinstance(kind, Atom) or kind.text != "number":
                 what = f"functions of type '{short(kind)}' (object fluents) are not supported; "
                 faults.add(kind, what + "only '- number' is")
             continue
         function = _read_function(node, domain, faults)
-        if function is not None and function.name in found:
+        if function is not None and function.name in functions:
             faults.add(node, f"function '{function.name}' is declared twice")
         elif function is not None:
-            found[function.name] = function
-    return tuple(found.values())
+            functions[function.name] = function
+    return tuple(functions.values())
 
 
 def _read_function(node: Node, domain: Domain, faults: SyntaxFaults) -> Function | None:

@@ -1,8 +1,8 @@
-"""Formulas and effects of PDDL as trees, the way they are written.
+"""PDDL formulas and effects as syntax trees.
 
-A condition is a tuple of formulas that must all hold: the conjunction at its top is flattened, and
-most conditions are then tuples of literals. Effects likewise are tuples. Nothing is rewritten:
-normal forms are made where they are needed, so that the validator can read what the user wrote.
+A condition is a tuple of formulas that must all hold: the top-level conjunction is flattened, so
+most conditions are tuples of literals. Effects are tuples likewise. Nothing else is rewritten, so
+the validator sees what the user wrote; the grounder computes its own normal form.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ OBJECT = "object"  # the root of every type hierarchy
 EQUALITY = "="
 
 
-# A named tuple rather than a dataclass: grounding hashes and compares facts by the million.
+# A named tuple, not a dataclass: grounding hashes and compares millions of facts.
 class Fact(NamedTuple):
     """A predicate applied to objects: ``(on sugar burner)``."""
 
@@ -28,7 +28,7 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A parameter: its name with the question mark, and its types (several after ``either``)."""
+    """A variable: its name with the question mark, and its types (several after ``either``)."""
 
     name: str
     types: tuple[str, ...] = (OBJECT,)
@@ -36,14 +36,13 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A predicate, or equality, applied to variables and objects; perhaps negated.
+    """A possibly negated predicate or equality over variables and objects.
 
     Attributes:
         predicate: the predicate's name, ``=`` for equality.
-        args: variables (``?x``) and names of objects.
+        args: variables (``?x``) and object names.
         positive: False under ``not``.
-        line: 1-based line in the file it was read from; not compared.
-        column: 1-based column, not compared.
+        line, column: 1-based position in the file; not compared.
     """
 
     predicate: str
@@ -53,12 +52,12 @@ class Literal:
     column: int = field(default=0, compare=False)
 
     def ground(self, binding: Mapping[str, str]) -> Fact:
-        """The fact it speaks of (without the sign) once variables are replaced by ``binding``."""
+        """Its fact, without the sign, with variables replaced by ``binding``."""
         return Fact(self.predicate, tuple(binding.get(arg, arg) for arg in self.args))
 
     @property
     def fact(self) -> Fact:
-        """The fact it speaks of, for a literal that has no variables."""
+        """Its fact, without the sign, for a literal without variables."""
         return Fact(self.predicate, self.args)
 
     def __str__(self) -> str:
@@ -67,7 +66,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All of ``parts`` hold; true where there are none."""
+    """A conjunction; true if empty."""
 
     parts: tuple[Formula, ...]
 
@@ -77,7 +76,7 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """One of ``parts`` holds; false where there are none."""
+    """A disjunction; false if empty."""
 
     parts: tuple[Formula, ...]
 
@@ -87,7 +86,7 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """``part``, which is not a literal, does not hold (a literal has a sign of its own)."""
+    """The negation of a formula other than a literal, which has a sign of its own."""
 
     part: Formula
 
@@ -97,7 +96,7 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Imply:
-    """``conclusion`` holds, or ``premise`` does not."""
+    """An implication: ``premise`` is false or ``conclusion`` is true."""
 
     premise: Formula
     conclusion: Formula
@@ -108,7 +107,7 @@ class Imply:
 
 @dataclass(frozen=True, slots=True)
 class Exists:
-    """``part`` holds for some objects in place of ``variables``."""
+    """``part`` holds for some binding of ``variables``."""
 
     variables: tuple[Variable, ...]
     part: Formula
@@ -119,7 +118,7 @@ class Exists:
 
 @dataclass(frozen=True, slots=True)
 class Forall:
-    """``part`` holds for all objects in place of ``variables``."""
+    """``part`` holds for every binding of ``variables``."""
 
     variables: tuple[Variable, ...]
     part: Formula
@@ -133,7 +132,7 @@ Formula = Literal | And | Or | Not | Imply | Exists | Forall
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A conditional effect: ``effects`` where ``condition`` holds before the action."""
+    """A conditional effect: ``effects`` if ``condition`` holds before the action."""
 
     condition: tuple[Formula, ...]
     effects: tuple[Effect, ...]
@@ -144,7 +143,7 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class ForEach:
-    """A universal effect: ``effects`` for every object in place of ``variables``."""
+    """A universal effect: ``effects`` for every binding of ``variables``."""
 
     variables: tuple[Variable, ...]
     effects: tuple[Effect, ...]
@@ -153,13 +152,13 @@ class ForEach:
         return f"(forall {_typed(self.variables)} {_all(self.effects)})"
 
 
-# A literal adds its fact, or deletes it where it is negative.
+# A positive literal adds its fact, a negative one deletes it.
 Effect = Literal | When | ForEach
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionTerm:
-    """A function of objects that costs may depend on: ``(distance ?from ?to)``."""
+    """A numeric function term in an action's cost: ``(distance ?from ?to)``."""
 
     function: str
     args: tuple[str, ...]
@@ -167,7 +166,7 @@ class FunctionTerm:
     column: int = field(default=0, compare=False)
 
     def ground(self, binding: Mapping[str, str]) -> Fact:
-        """The term once variables are replaced by ``binding``; a key of ``Problem.values``."""
+        """The ground term under ``binding``: a key of ``Problem.values``."""
         return Fact(self.function, tuple(binding.get(arg, arg) for arg in self.args))
 
     def __str__(self) -> str:
@@ -183,9 +182,9 @@ def _all(parts: tuple[object, ...]) -> str:
 
 
 def _typed(variables: tuple[Variable, ...]) -> str:
-    """``(?x - block ?y - (either ball box))``; the root type is left out where no type is given.
+    """``(?x - block ?y - (either ball box))``, without types if all are ``object``.
 
-    Not where another has one: ``(?x ?y - block)`` would give both that type.
+    If only some are, it must be written: ``(?x ?y - block)`` would make both blocks.
     """
     if all(each.types == (OBJECT,) for each in variables):
         return f"({' '.join(each.name for each in variables)})"

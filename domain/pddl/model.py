@@ -1,7 +1,7 @@
-"""PDDL as data: what a domain and a problem say.
+"""PDDL domains and problems as data.
 
 Names are lower case, as PDDL ignores case; variables keep their question mark. Everything is
-immutable and in the order of the file, so that whatever is built from it is deterministic.
+immutable and in file order, so planning is deterministic.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TOTAL_COST = "total-cost"
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type and the types directly above it (``object`` where the file names none)."""
+    """A type and its direct supertypes (``object`` if the file names none)."""
 
     name: str
     parents: tuple[str, ...] = (OBJECT,)
@@ -32,15 +32,7 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """An object of a problem or a constant of a domain, and where it was declared.
-
-    Attributes:
-        name: its name.
-        type: the one type it was declared with.
-        file: the file that declares it, as the user named it.
-        line: 1-based line of its name.
-        column: 1-based column of its name.
-    """
+    """An object of a problem or a constant of a domain, with its type and place of declaration."""
 
     name: str
     type: str
@@ -51,7 +43,7 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A declared predicate."""
+    """A predicate with its typed parameters."""
 
     name: str
     parameters: tuple[Variable, ...]
@@ -64,7 +56,7 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A declared function whose values are numbers; ``total-cost`` is one, without parameters."""
+    """A numeric function with its typed parameters, such as ``total-cost``, which has none."""
 
     name: str
     parameters: tuple[Variable, ...]
@@ -72,18 +64,17 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class ActionSchema:
-    """An action with parameters.
+    """An action schema.
 
-    Where an effect both deletes and adds a fact, adding wins (PDDL 2.1, section 3.3).
+    If an effect both deletes and adds a fact, the fact holds afterwards (PDDL 2.1, section 3.3).
 
     Attributes:
         name: its name.
         parameters: its variables in order.
         precondition: formulas that must all hold.
-        effect: effects that all happen; conditions of ``When`` are read before any of them.
-        cost: what it adds to ``total-cost``: numbers and function terms, summed; nothing adds 0.
-        line: 1-based line of its name.
-        column: 1-based column of its name.
+        effect: simultaneous effects; conditions of ``When`` are evaluated before the action.
+        cost: numbers and function terms whose sum is added to ``total-cost``.
+        line, column: 1-based position of its name.
     """
 
     name: str
@@ -97,14 +88,14 @@ class ActionSchema:
 
 @dataclass(frozen=True)
 class Domain:
-    """What can be said and done.
+    """A PDDL domain.
 
     Attributes:
         name: the domain's name, which problems refer to.
         file: the file it was read from, as the user named it.
-        requirements: the declared requirements, with their colon.
+        requirements: the declared requirements, with colon.
         types: declared types in order; ``object`` is implied.
-        constants: objects that every problem has.
+        constants: objects that exist in every problem.
         predicates: declared predicates in order; equality is implied.
         actions: action schemas in order.
         functions: declared functions in order.
@@ -120,29 +111,26 @@ class Domain:
     functions: tuple[Function, ...] = ()
 
     def predicate(self, name: str) -> Predicate | None:
-        """The predicate called ``name``."""
+        """The predicate called ``name``, or None."""
         return self._predicates.get(name)
 
     def action(self, name: str) -> ActionSchema | None:
-        """The action schema called ``name``."""
+        """The action schema called ``name``, or None."""
         return self._actions.get(name)
 
     def function(self, name: str) -> Function | None:
-        """The function called ``name``."""
+        """The function called ``name``, or None."""
         return self._functions.get(name)
 
     def supertypes(self, name: str) -> frozenset[str]:
-        """``name`` and every type above it, up to ``object``."""
-        found = self._supertypes.get(name)
-        if found is None:
-            found = self._supertypes[name] = self._find_supertypes(name)
-        return found
+        """``name`` and all its supertypes, up to ``object``."""
+        if name not in self._supertypes:
+            self._supertypes[name] = self._find_supertypes(name)
+        return self._supertypes[name]
 
     def is_a(self, name: str, allowed: tuple[str, ...]) -> bool:
-        """Whether the type ``name`` is, or lies under, one of ``allowed``."""
+        """Whether the type ``name`` is one of ``allowed`` or a subtype of one."""
         return not self.supertypes(name).isdisjoint(allowed)
-
-    # Readers and grounders ask these for every fact of a problem.
 
     @cached_property
     def type_names(self) -> frozenset[str]:
@@ -180,30 +168,30 @@ class Domain:
         return {}
 
     def _find_supertypes(self, name: str) -> frozenset[str]:
-        found = {OBJECT}
+        supertypes = {OBJECT}
         frontier = [name]
         while frontier:
             current = frontier.pop()
-            if current not in found:
-                found.add(current)
+            if current not in supertypes:
+                supertypes.add(current)
                 frontier += self._parents.get(current, ())
-        return frozenset(found)
+        return frozenset(supertypes)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One task in a domain.
+    """A PDDL problem.
 
     Attributes:
         name: the problem's name.
         domain: the name of its domain.
         file: the file it was read from, as the user named it.
-        objects: the domain's constants, then the problem's own objects, each with its place.
-        init: the facts that hold at the start, in order, without repetition; all others are false.
+        objects: the domain's constants, then the problem's own objects.
+        init: the facts that hold initially, in order, without duplicates; all others are false.
         goal: formulas that must all hold at the end.
         init_places: line and column of each fact of ``init``.
-        values: the value of each ground function term; only costs read them.
-        metric: whether ``total-cost`` is to be minimised; if not, every action costs 1.
+        values: the value of each ground function term, for action costs.
+        metric: whether to minimise ``total-cost``; if not, every action costs 1.
     """
 
     name: str
@@ -217,7 +205,7 @@ class Problem:
     metric: bool = False
 
     def object(self, name: str) -> Object | None:
-        """The object called ``name``."""
+        """The object called ``name``, or None."""
         return self._objects.get(name)
 
     @cached_property

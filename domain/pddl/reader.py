@@ -1,7 +1,7 @@
 """Reads PDDL files: ADL with action costs.
 
-Every fault of a file is collected and raised together, each with its line and column. What is
-PDDL but lies outside this subset is refused by name, never skipped.
+All errors of a file are raised together, each with line and column. PDDL outside this subset is
+refused by name, never skipped.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from galley.domain.collection import paused_collection
 from galley.domain.errors import BadInput
+from galley.domain.gc_pause import paused_gc
 from galley.domain.pddl.actions import (
     Scope,
     check_amount,
@@ -71,12 +71,12 @@ _IN_PROBLEM = "belongs in the problem, not the domain"
 _IN_DOMAIN = "belongs in the domain, not the problem"
 _DOMAIN_REFUSED = {
     **_UNSUPPORTED,
-    ":objects": f"{_IN_PROBLEM}; what every problem has is declared as :constants",
+    ":objects": f"{_IN_PROBLEM}; objects of every problem are declared as :constants",
     **dict.fromkeys((":domain", ":init", ":goal", ":metric"), _IN_PROBLEM),
 }
 _PROBLEM_REFUSED = {
     **_UNSUPPORTED,
-    ":constants": f"{_IN_DOMAIN}; a problem's own are declared as :objects",
+    ":constants": f"{_IN_DOMAIN}; a problem declares its own as :objects",
     **dict.fromkeys((":types", ":predicates", ":functions", ":action"), _IN_DOMAIN),
 }
 
@@ -85,14 +85,14 @@ def read_task(domain_path: str | Path, problem_path: str | Path) -> tuple[Domain
     """Reads a domain and a problem file.
 
     Raises:
-        BadInput: every fault of both files, the domain's first. Where the domain has faults, the
-            problem is checked for what needs no domain: its form, but no names and types.
+        BadInput: every error of both files, the domain's first. If the domain has errors, only the
+            syntax of the problem is checked, not its names and types.
     """
     try:
         domain = read_domain(domain_path)
     except BadInput as bad:
         try:
-            _read_problem(problem_path, Domain("", str(domain_path)), loose=True)
+            _read_problem(problem_path, Domain("", str(domain_path)), syntax_only=True)
         except BadInput as more:
             raise BadInput(bad.errors + more.errors) from None
         raise
@@ -103,13 +103,13 @@ def read_domain(path: str | Path) -> Domain:
     """Reads a domain file.
 
     Raises:
-        BadInput: every fault of the file, with line and column.
+        BadInput: every error of the file, with line and column.
     """
     faults = SyntaxFaults(str(path))
     parts = read_definition(path, "domain", _DOMAIN_SECTIONS, _DOMAIN_REFUSED, faults)
     requirements = read_requirements(parts.body(":requirements"), faults)
     domain = Domain(parts.name, faults.file, requirements)
-    # Each part is checked against those before it, whatever their order in the file.
+    # Sections may stand in any order in the file, but each needs those read before it.
     domain = replace(domain, types=read_types(parts.body(":types"), faults))
     domain = replace(domain, constants=read_objects(parts.body(":constants"), domain, (), faults))
     domain = replace(domain, predicates=read_predicates(parts.body(":predicates"), domain, faults))
@@ -123,21 +123,21 @@ def read_problem(path: str | Path, domain: Domain) -> Problem:
     """Reads a problem file of ``domain``.
 
     Raises:
-        BadInput: every fault of the file, with line and column.
+        BadInput: every error of the file, with line and column.
     """
-    with paused_collection():
-        return _read_problem(path, domain, loose=False)
+    with paused_gc():
+        return _read_problem(path, domain, syntax_only=False)
 
 
-def _read_problem(path: str | Path, domain: Domain, *, loose: bool) -> Problem:
+def _read_problem(path: str | Path, domain: Domain, *, syntax_only: bool) -> Problem:
     faults = SyntaxFaults(str(path))
     parts = read_definition(path, "problem", _PROBLEM_SECTIONS, _PROBLEM_REFUSED, faults)
     read_requirements(parts.body(":requirements"), faults)
-    _check_domain_name(parts, domain, faults, loose)
+    _check_domain_name(parts, domain, faults, syntax_only)
     constants = domain.constants
-    own = read_objects(parts.body(":objects"), domain, constants, faults, loose=loose)
+    own = read_objects(parts.body(":objects"), domain, constants, faults, syntax_only=syntax_only)
     objects = constants + own
-    scope = Scope(domain, object_types(objects), {}, ":init", faults, loose)
+    scope = Scope(domain, object_types(objects), {}, ":init", faults, syntax_only)
     facts, values = _read_init(parts, scope)
     goal = _read_goal(parts, replace(scope, place="the goal"))
     metric = _read_metric(parts, values, scope)
@@ -156,18 +156,18 @@ def _read_problem(path: str | Path, domain: Domain, *, loose: bool) -> Problem:
 
 
 def _check_domain_name(
-    parts: Definition, domain: Domain, faults: SyntaxFaults, loose: bool
+    parts: Definition, domain: Domain, faults: SyntaxFaults, syntax_only: bool
 ) -> None:
     section = parts.one(":domain")
     if section is None:
-        name = "NAME" if loose else domain.name
+        name = "NAME" if syntax_only else domain.name
         faults.add(parts.node, f"the problem names no domain; add (:domain {name})")
         return
     if len(section.body) != 1:
         faults.add(section.node, f"expected (:domain NAME), got '{short(section.node)}'")
         return
     name = read_name(section.body[0], "the domain's name", faults) or domain.name
-    if name != domain.name and not loose:
+    if name != domain.name and not syntax_only:
         what = f"this problem is for domain '{name}', but {domain.file} defines '{domain.name}'"
         faults.add(section.body[0], what)
 
@@ -175,40 +175,37 @@ def _check_domain_name(
 def _read_init(
     parts: Definition, scope: Scope
 ) -> tuple[dict[Fact, tuple[int, int]], dict[Fact, float]]:
-    """What ``:init`` says.
-
-    Returns:
-        Each fact that holds, with the line and column of its predicate; and the value of each
-        ground function term.
-    """
+    """The initial facts, each with line and column, and the value of each ground function term."""
     values: dict[Fact, float] = {}
     section = parts.one(":init")
     if section is None:
-        what = "the problem has no :init; write (:init) if nothing holds at first"
+        what = "the problem has no :init; write (:init) if no fact holds initially"
         scope.faults.add(parts.node, what)
         return {}, values
-    absent: dict[Fact, Literal] = {}
-    present: dict[Fact, Literal] = {}
-    costly = _cost_functions(scope)
+    negative: dict[Fact, Literal] = {}
+    positive: dict[Fact, Literal] = {}
+    cost_functions = _cost_functions(scope)
     for node in section.body:
         if isinstance(node, SList) and _is_value(node, scope):
-            _read_value(node, scope, costly, values)
+            _read_value(node, scope, cost_functions, values)
             continue
         literal = _read_fact(node, scope)
         if literal is None:
             continue
         fact = literal.fact
-        (present if literal.positive else absent).setdefault(fact, literal)
-        if fact in absent and fact in present:
-            _note_contradiction(literal, absent[fact], present[fact], ":init states", scope.faults)
-    # Facts that are not listed are false already, so a negated one says nothing new.
-    return {fact: (each.line, each.column) for fact, each in present.items()}, values
+        (positive if literal.positive else negative).setdefault(fact, literal)
+        if fact in negative and fact in positive:
+            _note_contradiction(
+                literal, negative[fact], positive[fact], ":init states", scope.faults
+            )
+    # Unlisted facts are false anyway, so negated ones are dropped.
+    return {fact: (each.line, each.column) for fact, each in positive.items()}, values
 
 
 def _read_fact(node: Node, scope: Scope) -> Literal | None:
     head = node.head if isinstance(node, SList) else ""
     if isinstance(node, SList) and _is_timed(node):
-        what = "a fact at a time (a timed initial literal) is not supported"
+        what = "a timed initial literal is not supported"
         scope.faults.add(node, what)
         return None
     if isinstance(node, SList) and head == "not":
@@ -232,7 +229,7 @@ def _read_fact(node: Node, scope: Scope) -> Literal | None:
 
 
 def _is_timed(node: SList) -> bool:
-    """Whether it is ``(at 5 (fact))``; ``at`` is also a popular predicate."""
+    """Whether it is ``(at 5 (fact))``; ``at`` is also a common predicate name."""
     return (
         node.head == "at"
         and len(node.items) == 3
@@ -252,7 +249,7 @@ def _is_value(node: SList, scope: Scope) -> bool:
 
 
 def _read_value(
-    node: SList, scope: Scope, costly: Mapping[str, str], values: dict[Fact, float]
+    node: SList, scope: Scope, cost_functions: Mapping[str, str], values: dict[Fact, float]
 ) -> None:
     if len(node.items) != 3:
         scope.faults.add(node, f"expected (= (function object ...) number), got '{short(node)}'")
@@ -263,7 +260,7 @@ def _read_value(
         what = f"the value of a function must be a number, got '{short(amount)}'"
         scope.faults.add(amount, what)
     if is_total_cost(target):
-        if scope.domain.function(TOTAL_COST) is None and not scope.loose:
+        if scope.domain.function(TOTAL_COST) is None and not scope.syntax_only:
             what = f"function '{TOTAL_COST}' is not declared in the domain's :functions"
             scope.faults.add(target, what)
         elif number:
@@ -272,7 +269,7 @@ def _read_value(
     term = read_term(target, scope)
     if term is None or number is None:
         return
-    if term.function in costly and not check_amount(number, amount, scope.faults):
+    if term.function in cost_functions and not check_amount(number, amount, scope.faults):
         return
     key = Fact(term.function, term.args)
     if values.setdefault(key, number) != number:
@@ -280,23 +277,22 @@ def _read_value(
 
 
 def _cost_functions(scope: Scope) -> dict[str, str]:
-    """The functions that costs depend on, each with the first action that reads it."""
-    found: dict[str, str] = {}
+    """The functions that action costs use, each with the first action that does."""
+    functions: dict[str, str] = {}
     for action in scope.domain.actions:
         for term in action.cost:
             if isinstance(term, FunctionTerm):
-                found.setdefault(term.function, action.name)
-    return found
+                functions.setdefault(term.function, action.name)
+    return functions
 
 
 def _read_goal(parts: Definition, scope: Scope) -> tuple[Formula, ...]:
-    """The goal of a problem."""
     section = parts.one(":goal")
     if section is None:
         scope.faults.add(parts.node, "the problem has no goal; add (:goal (and ...))")
         return ()
     if len(section.body) != 1:
-        what = "the goal must be one condition; put several into (and ...)"
+        what = "the goal must be one condition; join several by (and ...)"
         scope.faults.add(section.node, what)
         return ()
     goal = read_condition(section.body[0], scope)
@@ -305,7 +301,7 @@ def _read_goal(parts: Definition, scope: Scope) -> tuple[Formula, ...]:
 
 
 def _check_contradiction(goal: Iterable[Formula], faults: SyntaxFaults) -> None:
-    """Notes where a goal asks for a fact and its negation."""
+    """Reports a goal that asks for a fact and its negation."""
     signs: dict[Fact, Literal] = {}
     for literal in goal:
         if not isinstance(literal, Literal):
@@ -324,22 +320,22 @@ def _note_contradiction(
 
 
 def _read_metric(parts: Definition, values: Mapping[Fact, float], scope: Scope) -> bool:
-    """Whether ``total-cost`` is to be minimised; anything else to be optimised is noted."""
+    """Whether to minimise ``total-cost``; any other metric is an error."""
     section = parts.one(":metric")
     if section is None:
         return False
-    wanted = f"(:metric minimize ({TOTAL_COST}))"
+    expected = f"(:metric minimize ({TOTAL_COST}))"
     if len(section.body) != 2:
-        scope.faults.add(section.node, f"expected {wanted}, got '{short(section.node)}'")
+        scope.faults.add(section.node, f"expected {expected}, got '{short(section.node)}'")
         return False
     direction, measure = section.body
     if not isinstance(direction, Atom) or direction.text != "minimize":
-        scope.faults.add(direction, f"'{short(direction)}' is not supported; only {wanted} is")
+        scope.faults.add(direction, f"'{short(direction)}' is not supported; only {expected} is")
         return False
     if not is_total_cost(measure):
-        scope.faults.add(measure, f"metric '{short(measure)}' is not supported; only {wanted} is")
+        scope.faults.add(measure, f"metric '{short(measure)}' is not supported; only {expected} is")
         return False
-    if scope.loose:
+    if scope.syntax_only:
         return True
     if scope.domain.function(TOTAL_COST) is None:
         what = f"function '{TOTAL_COST}' is not declared in the domain's :functions"
@@ -352,15 +348,15 @@ def _read_metric(parts: Definition, values: Mapping[Fact, float], scope: Scope) 
 
 
 def _check_values(init: Section, values: Mapping[Fact, float], scope: Scope) -> None:
-    """Notes the functions that costs depend on and that have no value at all.
+    """Reports functions that costs use and that have no value at all.
 
-    Whether a value is missing for some objects only, is for the grounder to find out: an action
-    that can never be taken needs none.
+    Values missing for some objects are reported by the grounder, since actions that are never
+    applicable need none.
     """
-    given = {key.predicate for key in values}
+    defined = {key.predicate for key in values}
     for name, action in _cost_functions(scope).items():
         function = scope.domain.function(name)
-        if name in given or function is None:
+        if name in defined or function is None:
             continue
         kinds = set(scope.objects.values())
         if all(

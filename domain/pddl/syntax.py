@@ -1,12 +1,11 @@
-"""The form of a PDDL file: text into expressions, a file into its sections, and its faults.
+"""The syntax of PDDL files: s-expressions, sections, and collected errors.
 
-Every atom and list has its place. Text is read once, left to right, without recursion. Names are
-folded to lower case because PDDL ignores case; columns count characters, so a tab is one column.
+Atoms and lists have a line and a column. Parsing is one pass without recursion. Names are folded to
+lower case because PDDL ignores case; columns count characters, so a tab is one column.
 
-Where parentheses don't balance, the one to blame must be guessed. A ``)`` always closes the
-innermost list, so a forgotten one leaves the file's first ``(`` open, far from the mistake. What
-really lacks its ``)`` is told by what stands inside it: PDDL has no section within a section, no
-list within a fact, and people indent their files.
+If parentheses don't balance, the culprit must be guessed. A missing ``)`` leaves the first ``(`` of
+the file open, far from the mistake. The contents of a list tell more: sections don't contain
+sections, facts don't contain lists, and files are indented.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from galley.domain.errors import BadInput, InputError, closest, did_you_mean
+from galley.domain.errors import BadInput, InputError, closest_match, did_you_mean
 from galley.domain.files import read_bytes
 
-# Readers of the tree may recurse; real PDDL nests about ten deep.
+# The readers recurse. Real PDDL nests about ten deep.
 MAX_DEPTH = 100
 
 _TOKEN = re.compile(r";.*|[()]|[^\s();]+")
 
-# Lists that start with one of these hold other lists; a fact holds none.
-_HOLDS_LISTS = frozenset(
+# Lists with these heads may contain lists; facts contain none.
+_MAY_NEST = frozenset(
     (
         *("define", "domain", "problem", "either"),
         *("and", "or", "not", "imply", "forall", "exists", "when", "preference", "="),
@@ -34,21 +33,15 @@ _HOLDS_LISTS = frozenset(
         *("scale-up", "scale-down", "probabilistic", "oneof", "always", "sometime", "within"),
     )
 )
-# Keywords that stand within a section rather than open one, and where.
+# Keywords of fields within a section.
 _FIELDS = frozenset((":parameters", ":precondition", ":effect", ":vars", ":duration", ":condition"))
 
-_SECTION, _FACT, _INDENT = range(3)  # how a suspect came up, the surest first
+_SECTION, _FACT, _INDENT = range(3)  # kinds of evidence, most reliable first
 
 
-# Named tuples rather than dataclasses: a large problem has a million atoms.
+# Named tuples, not dataclasses: a large problem has a million atoms.
 class Atom(NamedTuple):
-    """A word: a name, a variable, a keyword, or the dash of a typed list.
-
-    Attributes:
-        text: the word in lower case.
-        line: 1-based line of its first character.
-        column: 1-based column of its first character.
-    """
+    """A word in lower case, such as a name, variable or keyword, with its 1-based position."""
 
     text: str
     line: int
@@ -59,13 +52,7 @@ class Atom(NamedTuple):
 
 
 class SList(NamedTuple):
-    """A parenthesised list.
-
-    Attributes:
-        items: its atoms and lists, in order.
-        line: 1-based line of the opening parenthesis.
-        column: 1-based column of the opening parenthesis.
-    """
+    """A parenthesised list, with the 1-based position of its opening parenthesis."""
 
     items: tuple[Atom | SList, ...]
     line: int
@@ -73,7 +60,7 @@ class SList(NamedTuple):
 
     @property
     def head(self) -> str:
-        """The text of the first item where that is an atom, otherwise an empty string."""
+        """The text of the first item if that is an atom, otherwise an empty string."""
         first = self.items[0] if self.items else None
         return first.text if isinstance(first, Atom) else ""
 
@@ -85,25 +72,25 @@ Node = Atom | SList
 
 
 def parse_sexprs(text: str, file: str) -> tuple[Node, ...]:
-    """Every top-level expression of ``text``.
+    """The top-level expressions of ``text``.
 
     Args:
-        text: the whole file; line breaks are newlines.
+        text: the whole file, with newlines as line breaks.
         file: its name, for messages.
 
     Raises:
         BadInput: parentheses don't balance, or lists nest more than ``MAX_DEPTH`` deep.
     """
-    items: list[Node] = []  # of the list that is open
-    stack: list[tuple[list[Node], int, int]] = []  # the items before each open list, and its place
+    items: list[Node] = []  # of the innermost open list
+    stack: list[tuple[list[Node], int, int]] = []  # outer items, and the position of each open list
     find = _TOKEN.finditer
-    new = tuple.__new__  # what Atom(...) comes down to
+    new = tuple.__new__  # faster than Atom(...)
     for number, line in enumerate(_lines(text), start=1):
         for match in find(line):
             token = match.group()
             if token == ")":
                 if not stack:
-                    raise BadInput([_misplaced(_tokens(text), file)])
+                    raise BadInput([_unbalanced(_tokens(text), file)])
                 done = tuple(items)
                 items, *place = stack.pop()
                 items.append(new(SList, (done, *place)))
@@ -111,12 +98,12 @@ def parse_sexprs(text: str, file: str) -> tuple[Node, ...]:
                 stack.append((items, number, match.start() + 1))
                 items = []
                 if len(stack) > MAX_DEPTH:
-                    what = f"lists nest more than {MAX_DEPTH} deep; is a ')' missing before?"
+                    what = f"lists are nested more than {MAX_DEPTH} deep; is a ')' missing before?"
                     raise BadInput.one(file, what, number, match.start() + 1)
             elif token[0] != ";":
                 items.append(new(Atom, (token.lower(), number, match.start() + 1)))
     if stack:
-        raise BadInput([_misplaced(_tokens(text), file)])
+        raise BadInput([_unbalanced(_tokens(text), file)])
     return tuple(items)
 
 
@@ -133,29 +120,29 @@ def _lines(text: str) -> list[str]:
 
 
 class _Open:
-    """A list whose closing parenthesis has not been seen yet."""
+    """A list that is not closed yet."""
 
     def __init__(self, line: int, column: int, first_in_line: bool) -> None:
         self.line = line
         self.column = column
         self.first_in_line = first_in_line
-        self.head: str | None = None  # its first word; "" where that is a list
+        self.head: str | None = None  # its first word; "" if that is a list
 
 
 class _Suspect(NamedTuple):
-    """A list that something stands in which belongs after it."""
+    """A list that contains something which belongs after it."""
 
     open: _Open
     kind: int
-    order: int  # of the token that gave it away
+    order: int  # index of the token that shows it
 
 
-def _misplaced(tokens: Iterable[tuple[str, int, int]], file: str) -> InputError:
-    """The parenthesis to blame in a file whose parentheses don't balance."""
+def _unbalanced(tokens: Iterable[tuple[str, int, int]], file: str) -> InputError:
+    """The likely culprit in a file whose parentheses don't balance."""
     stack: list[_Open] = []
     suspects: list[_Suspect] = []
-    first_end: tuple[int, int] | None = None  # where the first list of the file is closed
-    stray: tuple[str, int] | None = None  # the first section that follows it, and its line
+    first_end: tuple[int, int] | None = None  # where the file's first list ends
+    stray: tuple[str, int] | None = None  # the first section after it, and its line
     last_line = 0
     for order, (token, line, column) in enumerate(tokens):
         starts_line, last_line = line != last_line, line
@@ -186,7 +173,7 @@ def _misplaced(tokens: Iterable[tuple[str, int, int]], file: str) -> InputError:
 
 
 def _outdented(stack: list[_Open], column: int, order: int) -> list[_Suspect]:
-    """The outermost list that a line, starting with ``(``, is not indented into."""
+    """The outermost open list whose contents a line starting with ``(`` is not indented into."""
     for each in stack[1:]:
         if each.first_in_line and each.column >= column:
             return [_Suspect(each, _INDENT, order)]
@@ -202,15 +189,15 @@ def _out_of_place(stack: list[_Open], word: str, opens: bool, order: int) -> lis
         return []
     if word.startswith(":"):
         outer = [each for each in stack[:-1] if (each.head or "").startswith(":")]
-        # :length holds (:serial 9), the only lists within a section that start so.
+        # Only :length contains lists that start with a colon, such as (:serial 9).
         if outer and outer[-1].head != ":length":
             return [_Suspect(outer[-1], _SECTION, order)]
-        # Sections stand in the define, not in the `(domain name)` before them.
+        # Sections belong in the define, not in the `(domain name)` before them.
         astray = not outer and stack[-2].head not in ("define", "")
         return [_Suspect(stack[-2], _SECTION, order)] if astray else []
     parent = stack[-2]
     head = parent.head or ":"
-    if word != "either" and head[0] != ":" and head not in _HOLDS_LISTS:
+    if word != "either" and head[0] != ":" and head not in _MAY_NEST:
         return [_Suspect(parent, _FACT, order)]
     return []
 
@@ -225,7 +212,7 @@ def _unclosed(stack: list[_Open], suspects: list[_Suspect], file: str) -> InputE
         what = f"this '(' of {culprit.head} is not closed before what follows it; add a ')'"
         if (culprit.head or "").startswith(":"):
             what = f"this '(' of {culprit.head} is not closed before the next section; add a ')'"
-        # The mistake lies within that section, and before what gave it away.
+        # The mistake is within that section, before the token that shows it.
         start = (culprit.line, culprit.column)
         suspects = [
             each
@@ -233,9 +220,9 @@ def _unclosed(stack: list[_Open], suspects: list[_Suspect], file: str) -> InputE
             if (each.open.line, each.open.column) >= start and each.order < sure.order
         ]
     for kind in (_FACT, _INDENT):
-        found = next((each for each in suspects if each.kind == kind), None)
-        if found is not None:
-            culprit = found.open
+        suspect = next((each for each in suspects if each.kind == kind), None)
+        if suspect is not None:
+            culprit = suspect.open
             what = f"this '(' of {culprit.head or 'a list'} is not closed where it should be"
             what += "; add a ')'"
             break
@@ -260,92 +247,92 @@ def _extra(
     return InputError(file, line, column, what)
 
 
-# A file of another language, or one wrong word in every line, makes thousands; nobody reads them.
+# A file in another language gives thousands.
 MAX_REPORTED = 100
 
-_SHORT = 40
+_SHORT = 40  # characters
 
 
 class SyntaxFaults:
-    """Notes of what is wrong with a file: a reader adds to it and goes on, to find the rest."""
+    """Collects the errors of a file, so that a reader can go on and report them all."""
 
     def __init__(self, file: str) -> None:
         self.file = file
         self._once: set[str] = set()
-        self._found: dict[tuple[int, int, str], tuple[str, Collection[str]]] = {}
+        self._errors: dict[tuple[int, int, str], tuple[str, Collection[str]]] = {}
 
     def add(self, where: Node, what: str, name: str = "", known: Collection[str] = ()) -> None:
-        """Notes a fault.
+        """Adds an error.
 
         Args:
-            where: the place.
-            what: one sentence: the fault, and what to do about it.
+            where: the node concerned.
+            what: one sentence: what is wrong and how to fix it.
             name: a name that may be misspelt.
-            known: what it could have been; a suggestion is made only if the fault is reported.
+            known: the valid names, from which a suggestion is made.
         """
-        self._found.setdefault((where.line, where.column, what), (name, known))
+        self._errors.setdefault((where.line, where.column, what), (name, known))
 
     def add_once(self, where: Node, what: str) -> None:
-        """Notes a fault that is one slip, at the first of the places where it shows."""
+        """Adds an error that shows in many places, at the first of them only."""
         if what not in self._once:
             self._once.add(what)
             self.add(where, what)
 
     def raise_if_any(self) -> None:
-        """Raises everything noted, in the order of the file; the last one counts those left out.
+        """Raises all errors in file order; beyond ``MAX_REPORTED`` they are only counted.
 
         Raises:
-            BadInput: at least one fault was noted.
+            BadInput: there is at least one error.
         """
-        # Sections are read in the order of dependence, not of the file.
-        noted = sorted(self._found.items(), key=lambda item: item[0][:2])
+        # Sections are read in order of dependence, not in file order.
+        noted = sorted(self._errors.items(), key=lambda item: item[0][:2])
         errors = []
         for (line, column, what), (name, known) in noted[:MAX_REPORTED]:
             hint = did_you_mean(name, known) if name else ""
             errors.append(InputError(self.file, line, column, what + hint))
         if len(noted) > MAX_REPORTED:
             line, column, _ = noted[MAX_REPORTED][0]
-            what = f"... and {len(noted) - MAX_REPORTED} more faults from here on"
+            what = f"... and {len(noted) - MAX_REPORTED} more errors from here on"
             errors.append(InputError(self.file, line, column, what))
         if errors:
             raise BadInput(errors)
 
 
 def short(node: Node) -> str:
-    """How ``node`` is written, cut to the length of a message."""
+    """The text of ``node``, truncated for messages."""
     words: list[str] = []
-    waiting: list[Node | str] = [node]
+    stack: list[Node | str] = [node]
     length = 0
     # Not str(node): a list may be a megabyte long.
-    while waiting and length <= _SHORT + 1:
-        each = waiting.pop()
+    while stack and length <= _SHORT + 1:
+        each = stack.pop()
         if isinstance(each, SList):
-            waiting.append(")")
-            waiting += reversed(each.items[: _SHORT + 1])
-            waiting.append("(")
+            stack.append(")")
+            stack += reversed(each.items[: _SHORT + 1])
+            stack.append("(")
             continue
         word = each.text if isinstance(each, Atom) else each
         words.append(word if word == ")" or not words or words[-1] == "(" else f" {word}")
         length += len(words[-1])
     text = "".join(words)
-    return text if len(text) <= _SHORT and not waiting else text[: _SHORT - 3] + "..."
+    return text if len(text) <= _SHORT and not stack else text[: _SHORT - 3] + "..."
 
 
 CONNECTIVES = ("and", "or", "not", "imply", "exists", "forall")
-RESERVED = (*CONNECTIVES, "when", "increase")  # no predicate may be called so
+RESERVED = (*CONNECTIVES, "when", "increase")  # not allowed as predicate names
 
-# Wider than the standard's letters, digits, dashes and underscores: benchmarks use more. What
-# starts with a question mark, colon, dash or operator could be taken for something else.
+# More than the standard's letters, digits, dashes and underscores, as in benchmarks. The first
+# character excludes what could be a variable, keyword, dash or operator.
 NAME = re.compile(r"[\w#@.+!$%&~][\w\-#@.+!$%&~*/'|<>=:^]*\??")
 
-# What the other of the two files calls the same thing.
-_TWINS = {":objects": ":constants", ":constants": ":objects"}
+# A section's counterpart in the other file.
+_COUNTERPARTS = {":objects": ":constants", ":constants": ":objects"}
 
 _COMMENT = re.compile(r";[^\n]*")
 
 
 class Section(NamedTuple):
-    """One ``(:keyword ...)`` of a file."""
+    """A section ``(:keyword ...)`` and its contents."""
 
     keyword: str
     node: SList
@@ -353,18 +340,18 @@ class Section(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """A file taken apart: ``(define (kind NAME) section ...)``."""
+    """The sections of a file: ``(define (kind NAME) section ...)``."""
 
     node: SList
     name: str
     sections: tuple[Section, ...]
 
     def one(self, keyword: str) -> Section | None:
-        """The section ``keyword``, or None where the file has none."""
+        """The section ``keyword``, or None."""
         return next((each for each in self.sections if each.keyword == keyword), None)
 
     def body(self, keyword: str) -> tuple[Node, ...]:
-        """What the section ``keyword`` holds; nothing where the file has no such section."""
+        """The contents of the section ``keyword``; empty if there is none."""
         section = self.one(keyword)
         return section.body if section else ()
 
@@ -376,17 +363,17 @@ def read_definition(
     refused: Mapping[str, str],
     faults: SyntaxFaults,
 ) -> Definition:
-    """Takes a file apart into its sections.
+    """Splits a file into its sections.
 
     Args:
         path: the file.
         kind: ``domain`` or ``problem``.
-        known: the sections to accept; only ``:action`` may come more than once.
-        refused: sections that are refused by name, each with the reason.
-        faults: where unknown, refused and repeated sections are noted.
+        known: the accepted sections; only ``:action`` may be repeated.
+        refused: sections that are refused, each with the reason.
+        faults: collects unknown, refused and repeated sections.
 
     Raises:
-        BadInput: the file can't be read, or is not a ``define`` of the right kind at all.
+        BadInput: the file can't be read, or is not a ``define`` of the right kind.
     """
     forms = parse_sexprs(_read(path), faults.file)
     shape = f"(define ({kind} NAME) ...)"
@@ -397,7 +384,7 @@ def read_definition(
         what = f"expected {shape}, got '{short(define)}'"
         raise BadInput.one(faults.file, what, define.line, define.column)
     for extra in forms[1:2]:
-        faults.add(extra, "nothing may follow the (define ...); a parenthesis closes it too early?")
+        faults.add(extra, "nothing may follow the (define ...); does a ')' close it too early?")
     name = _read_header(define, kind, shape, faults)
     sections: dict[str, Section] = {}
     actions: list[Section] = []
@@ -411,7 +398,7 @@ def read_definition(
 
 
 def _read(path: str | Path) -> str:
-    """The text of a PDDL file: UTF-8, but for comments, which old benchmarks have in Latin-1."""
+    """The text of a PDDL file, in UTF-8; comments may be Latin-1, as in old benchmarks."""
     data = read_bytes(path)
     try:
         text = data.decode("utf-8")
@@ -447,11 +434,11 @@ def _read_section(
     keyword = node.head
     if keyword in refused:
         faults.add(node, f"{keyword} {refused[keyword]}")
-        keyword = _TWINS.get(keyword, "")
+        keyword = _COUNTERPARTS.get(keyword, "")
     elif keyword not in known:
         faults.add(node, f"unknown section {short(node.items[0])}", keyword, known)
         keyword = _closest_section(keyword, known)
-    # A slip in the keyword is no reason to take what the section declares for undeclared.
+    # Read the section under its likely keyword, so that its declarations are known.
     if not keyword or (keyword != node.head and keyword in before):
         return None
     if keyword in before:
@@ -460,13 +447,13 @@ def _read_section(
     return Section(keyword, node, node.items[1:])
 
 
-@lru_cache(maxsize=100)  # a file may repeat its slip fifty thousand times
+@lru_cache(maxsize=100)  # the same misspelling may occur thousands of times
 def _closest_section(keyword: str, known: tuple[str, ...]) -> str:
-    return closest(keyword, known) or ""
+    return closest_match(keyword, known) or ""
 
 
 def read_name(node: Node, role: str, faults: SyntaxFaults) -> str | None:
-    """The name that ``node`` is, or None after noting why it is not one."""
+    """The name that ``node`` holds, or None after reporting that it is no name."""
     if isinstance(node, Atom) and NAME.fullmatch(node.text):
         return node.text
     hint = ""

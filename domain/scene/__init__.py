@@ -1,6 +1,6 @@
-"""Scenes: the world that doesn't change, in metres, and the YAML files that it is read from.
+"""Scenes: the static description of the world, read from YAML.
 
-- ``model``: a Scene; ``base_spec``: the measures and limits of the mobile base
-- ``yaml_reader``: YAML with positions; ``shapes``, ``bodies``: the parts of a scene file
-- ``reader``: a whole file
+- ``model``: a Scene; ``base_spec``: dimensions and limits of the mobile base
+- ``reader``: reads a scene file; ``shapes``, ``bodies``, ``stances``: its parts
+- ``yaml_reader``: YAML values with file, line and error messages
 """

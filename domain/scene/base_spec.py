@@ -1,4 +1,4 @@
-"""The measures and limits of the wheeled base."""
+"""Dimensions and limits of the mobile base."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ class MobileBaseSpec:
     Frame B lies on the floor under the middle of the chassis, x forwards; the arm faces forwards.
 
     Attributes:
-        size: length, width and top of the chassis (its collision box ends ``ground_gap`` above the
-            floor, since the floor is a collision body as well).
-        ground_gap: height of the chassis' underside.
+        size: length, width and top of the chassis.
+        ground_gap: height of the chassis' underside, and of its collision box, above the floor.
         p_BA: where ``panda_link0`` stands in B.
         column: length and width of the column between chassis and arm.
         plate: length, width and thickness of the plate on the column, under the arm's foot.
-        column_offset: the column's middle, forward of ``panda_link0``'s axis (negative: behind it).
+        column_offset: x of the column's centre from the axis of ``panda_link0``.
         lower, upper: position limits of ``base_x``, ``base_y`` (m, in the world) and
             ``base_heading`` (rad).
-        velocity, acceleration: limits of magnitude, per s and s^2.
-        jerk: limits of magnitude, per s^3. Ours: full acceleration after 0.2 s.
+        velocity, acceleration, jerk: limits of magnitude, per s, s^2 and s^3.
     """
 
     size: Triple = (0.815, 0.634, 0.40)
@@ -42,7 +40,6 @@ class MobileBaseSpec:
     joints = ("base_x", "base_y", "base_heading")
 
     def __post_init__(self) -> None:
-        """Checks what the URDF is built on."""
         if not 0.0 < self.ground_gap < self.size[2] < self.p_BA[2] - self.plate[2]:
             raise ValueError(
                 "a mobile base needs 0 < ground_gap < size[2] < p_BA[2] - plate[2], got"

@@ -1,4 +1,4 @@
-"""Reads the things of a scene file: furniture (bodies, joints, regions, handles) and items."""
+"""Reads furniture (bodies, joints, regions, handles) and items of a scene file."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from galley.domain.scene.model import (
     Shape,
 )
 from galley.domain.scene.shapes import POSE_KEYS, read_direction, read_pose, read_shape
-from galley.domain.scene.yaml_reader import Entry, Reader, is_null, root_of_other
+from galley.domain.scene.yaml_reader import Entry, Reader, is_null, read_linked_file
 
-HAND_OPENING = 0.08  # m between the fingers, at most
-_SHAPES = 1000  # of a body: Drake takes 6 s to load as many, and 40 s for three times as many
+MAX_HAND_OPENING = 0.08  # m between the fingers, at most
+_MAX_SHAPES = 1000  # of a body: Drake takes 6 s to load as many, 40 s for three times as many
 _CLOSED = 0.005  # m or rad; see ``predicates``
-_THINNEST = 0.001  # m, of an item: less is neither held nor simulated
-_ALIKE = 0.001  # m by which a size that is given may differ from that of the shapes; and 1 %
-_CENTRED = 0.0005  # m that a mesh's bounding box may be off its item's frame
+_MIN_SIDE = 0.001  # m, of an item: a thinner one can't be grasped or simulated
+_SIZE_TOLERANCE = 0.001  # m, or 1 % if that is more, between ``size`` and the shapes
+_CENTRE_TOLERANCE = 0.0005  # m, between an item's frame and the centre of its meshes
 BODY_KEYS = ("parent", "joint", "mass", "friction", "restitution", *POSE_KEYS)
 
 
 def read_body(name: str, entry: Entry, physics: Physics) -> Body:
-    """A body of the section ``bodies``; its parent and joint are checked by ``check_carriers``."""
+    """A body; its parent and joint are checked by ``check_body_tree``."""
     f = entry.fields(("shapes",), BODY_KEYS)
     shapes = _shapes(f)
     friction, restitution = _surface(f, physics)
@@ -54,9 +54,9 @@ def _shapes(f: dict[str, Entry]) -> tuple[Shape, ...]:
     entries = f["shapes"].elements()
     if not entries:
         f["shapes"].fault("needs at least one shape")
-    if len(entries) > _SHAPES:
-        what = f"has {len(entries)} shapes, at most {_SHAPES} are taken in one body"
-        f["shapes"].fault(f"{what}: join some, or use meshes")
+    if len(entries) > _MAX_SHAPES:
+        what = f"has {len(entries)} shapes, at most {_MAX_SHAPES} are allowed in a body"
+        f["shapes"].fault(f"{what}: merge some, or use meshes")
         return ()
     return tuple(read_shape(e) for e in entries)
 
@@ -71,10 +71,10 @@ def _surface(f: dict[str, Entry], default: Physics) -> tuple[float, float]:
     )
 
 
-def check_carriers(
+def check_body_tree(
     top: dict[str, Entry], bodies: tuple[Body, ...], joints: tuple[Joint, ...]
 ) -> None:
-    """Every parent and joint exists, no body carries itself, every joint moves one body."""
+    """Checks that parents and joints exist, parents form a tree, and each joint moves one body."""
     names = tuple(b.name for b in bodies)
     joint_names = tuple(j.name for j in joints)
     parents = {b.name: b.parent for b in bodies}
@@ -93,19 +93,19 @@ def check_carriers(
             elif body.joint in used:
                 entry["joint"].fault(f"joint '{body.joint}' already moves '{used[body.joint]}'")
             used[body.joint] = body.name
-        seen, at = set(), body.name
-        while at != WORLD and at in parents and at not in seen:
-            seen.add(at)
+        visited, at = set(), body.name
+        while at != WORLD and at in parents and at not in visited:
+            visited.add(at)
             at = parents[at]
-        if at in seen:
-            entry["parent"].fault("is carried by itself: its parents form a circle")
+        if at in visited:
+            entry["parent"].fault("is its own ancestor: the parents form a cycle")
     for joint in joints:
         if joint.name not in used:
             top["joints"].named()[joint.name].fault("moves no body: give one body the key 'joint'")
 
 
 def read_joint(name: str, entry: Entry) -> Joint:
-    """A joint of the section ``joints``."""
+    """A scene joint with its limits and start value."""
     f = entry.fields(("type", "axis", "limits"), ("pivot", "start", "friction", "damping"))
     kind = f["type"].text(("prismatic", "revolute")) if "type" in f else "prismatic"
     lower, upper = f["limits"].interval(wide=True) if "limits" in f else (0.0, 1.0)
@@ -128,7 +128,7 @@ def read_joint(name: str, entry: Entry) -> Joint:
 
 
 def read_region(name: str, entry: Entry, bodies: tuple[str, ...]) -> Region:
-    """A region of the section ``regions``: flat rectangles, or one box."""
+    """A region: rectangles of a surface, or the box of a volume."""
     f = entry.fields(("body",), ("surface", "volume"))
     body = f["body"].text(bodies) if "body" in f else ""
     if ("surface" in f) == ("volume" in f):
@@ -156,7 +156,7 @@ def read_region(name: str, entry: Entry, bodies: tuple[str, ...]) -> Region:
 def read_handle(
     name: str, entry: Entry, bodies: tuple[str, ...], joints: tuple[str, ...]
 ) -> Handle:
-    """A handle of the section ``handles``."""
+    """A handle with its grasp point and directions."""
     f = entry.fields(("body", "joint", "point", "approach", "closing", "thickness"), ("span",))
     approach = read_direction(f["approach"]) if "approach" in f else frozen((1.0, 0.0, 0.0))
     closing = read_direction(f["closing"]) if "closing" in f else frozen((0.0, 0.0, 1.0))
@@ -169,7 +169,7 @@ def read_handle(
         point=frozen(f["point"].vector(3) if "point" in f else np.zeros(3)),
         approach=approach,
         closing=closing,
-        thickness=f["thickness"].number(positive=True, at_most=HAND_OPENING)
+        thickness=f["thickness"].number(positive=True, at_most=MAX_HAND_OPENING)
         if "thickness" in f
         else 0.02,
         span=f["span"].number(at_least=0) if "span" in f else 0.0,
@@ -177,7 +177,7 @@ def read_handle(
 
 
 def check_handles(reader: Reader, scene: Scene) -> None:
-    """A handle belongs to what its joint moves, and so does the volume that it opens."""
+    """Checks that each handle, and the volume it opens, are moved by the handle's joint."""
     for handle in scene.handles:
         if handle.body not in scene.moved_by(handle.joint):
             key = f"handles.{handle.name}.body"
@@ -190,7 +190,7 @@ def check_handles(reader: Reader, scene: Scene) -> None:
         key = f"objects.{binding.object}.region"
         travel = max(abs(scene.joint(joint).lower), abs(scene.joint(joint).upper))
         if travel <= _CLOSED:
-            what = f"it moves by {travel:g} at most and counts as closed up to {_CLOSED:g}"
+            what = f"it moves by at most {travel:g}, and up to {_CLOSED:g} counts as closed"
             reader.fault(f"joints.{joint}.limits", f"'{joint}' can't be opened: {what}")
         if region.kind != "volume":
             what = f"'{region.name}' is a surface; what a handle opens needs a volume"
@@ -202,16 +202,16 @@ def check_handles(reader: Reader, scene: Scene) -> None:
 def read_item(
     name: str, entry: Entry, physics: Physics, regions: tuple[Region, ...]
 ) -> tuple[str, Item]:
-    """The item, and the body in whose frame its ``X_WI`` still is."""
+    """The body whose frame the item's pose is given in, and the item with that pose as X_WI."""
     optional = ("label", "friction", "restitution", "grasps", "size")
     f = entry.fields(("shapes", "mass", "pose"), optional)
     faults = len(entry.reader.errors)
     shapes = _shapes(f)
-    known = len(entry.reader.errors) == faults
+    valid = len(entry.reader.errors) == faults
     solid = [s for s in shapes if s.collision]
     if shapes and not solid:
-        f["shapes"].fault("needs at least one shape that can be touched")
-    size = _size(f, solid) if solid and known else np.ones(3)
+        f["shapes"].fault("needs at least one shape with collision")
+    size = _size(f, solid) if solid and valid else np.ones(3)
     body, X_BI = WORLD, frozen(np.eye(4))
     if "pose" in f:
         body, X_BI = _item_pose(f["pose"], float(size[2]), regions)
@@ -225,12 +225,12 @@ def read_item(
         friction=friction,
         restitution=restitution,
         X_WI=X_BI,
-        grasps=tuple(_grasp(e) for e in _listed(f["grasps"])) if "grasps" in f else (),
+        grasps=tuple(_grasp(e) for e in _grasp_entries(f["grasps"])) if "grasps" in f else (),
     )
 
 
 def _item_pose(entry: Entry, height: float, regions: tuple[Region, ...]) -> tuple[str, Array]:
-    """The body in whose frame the pose is given (that of the region), and the pose (4, 4)."""
+    """The body whose frame the pose is given in (the region's, or world), and the pose (4, 4)."""
     f = entry.fields((), ("on", "xy", "yaw", *POSE_KEYS))
     if "on" not in f:
         if "xyz" not in f:
@@ -253,14 +253,14 @@ def _item_pose(entry: Entry, height: float, regions: tuple[Region, ...]) -> tupl
     return region.body, frozen(transform(rotation_z(yaw), (*xy, z)))
 
 
-def _listed(entry: Entry) -> list[Entry]:
-    """The grasps in the list, or in the file beside the scene file that is named instead."""
+def _grasp_entries(entry: Entry) -> list[Entry]:
+    """The entries of the list of grasps, which may stand in a file of its own."""
     if not isinstance(entry.node, yaml.ScalarNode) or is_null(entry.node):
         return entry.elements()
     if not entry.text():
         entry.fault("needs a list of grasps, or the name of a file with one")
         return []
-    root = root_of_other(entry, entry.file.parent / entry.text(), ("width",))
+    root = read_linked_file(entry, entry.file.parent / entry.text(), ("width",))
     return root.elements() if root is not None else []
 
 
@@ -269,43 +269,43 @@ def _grasp(entry: Entry) -> Grasp:
     return Grasp(
         name=f["name"].text() if "name" in f else "",
         X_IT=read_pose(f),
-        width=f["width"].number(positive=True, at_most=HAND_OPENING) if "width" in f else 0.05,
+        width=f["width"].number(positive=True, at_most=MAX_HAND_OPENING) if "width" in f else 0.05,
     )
 
 
 def _size(f: dict[str, Entry], solid: list[Shape]) -> Array:
-    """The bounding box (3,) about an item's frame of its shapes; one that is given must agree."""
+    """An item's bounding box (3,), centred on its frame; a given ``size`` must agree."""
     bounds = np.array([shape.bounds(np.eye(4)) for shape in solid])
     low, high = bounds[:, 0].min(axis=0), bounds[:, 1].max(axis=0)
     middle = (low + high) / 2.0
     meshes = any(shape.kind == "mesh" for shape in solid)
-    if meshes and np.abs(middle).max() > _CENTRED:
+    if meshes and np.abs(middle).max() > _CENTRE_TOLERANCE:
         words = ", ".join(f"{v:.6g}" for v in 0.0 - np.round(middle, 6))
         f["shapes"].fault(
-            "an item's frame is the centre of its bounding box, but that of these shapes is off: "
+            "an item's frame must be the centre of its bounding box, and here it is not: "
             f"add [{words}] to each shape's xyz"
         )
         return np.asarray(high - low)
     size: Array = 2.0 * np.maximum(-low, high)
-    if size.min() < _THINNEST:
+    if size.min() < _MIN_SIDE:
         sides = " x ".join(f"{1e3 * side:.3g}" for side in size)
-        what = f"{sides} mm is too small: every side must be at least {1e3 * _THINNEST:g} mm"
+        what = f"{sides} mm is too small: every side must be at least {1e3 * _MIN_SIDE:g} mm"
         f["shapes"].fault(what)
     if "size" in f:
-        given = f["size"].vector(3, positive=True)
-        if (np.abs(given - size) > np.maximum(_ALIKE, 0.01 * size)).any():
+        declared = f["size"].vector(3, positive=True)
+        if (np.abs(declared - size) > np.maximum(_SIZE_TOLERANCE, 0.01 * size)).any():
             words = ", ".join(f"{side:.4g}" for side in size)
-            what = f"the shapes' bounding box is [{words}] m: leave the key out"
+            what = f"the shapes' bounding box is [{words}] m: leave out this key"
             (f["size"].fault if meshes else f["size"].warn)(what)
-        size = given
+        size = declared
     return size
 
 
 def warn_too_wide(entry: Entry, item: Item) -> None:
-    """Say so where an item that tasks may name can't be taken, for no grasp spans it."""
-    if not item.grasps and min(item.size[:2]) > HAND_OPENING:
+    """Warns about an item of a PDDL object that is too wide for every generated grasp."""
+    if not item.grasps and min(item.size[:2]) > MAX_HAND_OPENING:
         sides = " x ".join(f"{side:.3g}" for side in item.size[:2])
         entry.warn(
             f"'{item.name}' can't be picked up: it is {sides} m across and the hand opens to "
-            f"{HAND_OPENING:g} m; list 'grasps' if it has a narrower part"
+            f"{MAX_HAND_OPENING:g} m; list 'grasps' if it has a narrower part"
         )

@@ -1,8 +1,7 @@
-"""Scene: the world in metres. Frozen data, read from one YAML file by ``reader``.
+"""Scene: the static description of the world. Frozen data, read from YAML by ``reader``.
 
-Every furniture body is authored in place: its frame B coincides with the world frame W (or with
-its ``pose``) while all scene joints are zero. A joint moves its child body about or along an
-axis given in those same coordinates, so that a scene can be written down with a tape measure.
+Furniture is written down in place: a body's frame B coincides with the world frame W (or with its
+``pose``) when all scene joints are zero, and a joint's axis is given in those same coordinates.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ HAND = "hand"
 
 @dataclass(frozen=True)
 class RobotSpec:
-    """The robot and its configuration at the start.
+    """The robot and its start configuration.
 
     Attributes:
         model: ``mobile_panda``.
@@ -61,11 +60,11 @@ class Shape:
             mesh: (scale,). Metres.
         X_BS: pose in the body's frame (4, 4).
         color: r, g, b, a in [0, 1].
-        collision: False for decoration that nothing can touch.
+        collision: False for a visual-only shape.
         mesh: file of a mesh; None for the other kinds.
-        points: corners (n, 3) of the mesh's convex hull, which is what collides, in the shape's
-            own frame, scaled, metres; None for the other kinds.
-        texture: picture wrapped round the sides of a box; None for plain colour.
+        points: vertices (n, 3) of the mesh's convex hull, its collision shape, in the shape's own
+            frame, scaled, metres; None for the other kinds.
+        texture: image wrapped around the sides of a box; None for plain colour.
     """
 
     kind: str
@@ -78,7 +77,7 @@ class Shape:
     texture: Path | None = None
 
     def bounds(self, X: Array) -> tuple[Array, Array]:
-        """Lowest and highest corner (3,) of the box around it, its body at X (4, 4)."""
+        """Lower and upper corner (3,) of its axis-aligned box when its body is at X (4, 4)."""
         X_S = X @ self.X_BS
         if self.points is not None:
             points = self.points @ X_S[:3, :3].T + X_S[:3, 3]
@@ -88,7 +87,7 @@ class Shape:
 
     @property
     def half_extents(self) -> Array:
-        """Half the side lengths (3,) of the shape's own bounding box, metres."""
+        """Half side lengths (3,) of the bounding box in the shape's own frame, metres."""
         if self.kind == "box":
             return self.size / 2.0
         if self.kind == "cylinder":
@@ -100,7 +99,7 @@ class Shape:
 
     @property
     def middle(self) -> Array:
-        """Centre (3,) of that box in the shape's own frame, metres: not 0 for most meshes."""
+        """Centre (3,) of its own bounding box in its own frame, metres; 0 except for meshes."""
         if self.points is None:
             return np.zeros(3)
         return np.asarray(self.points.min(axis=0) + self.points.max(axis=0)) / 2.0
@@ -108,15 +107,15 @@ class Shape:
 
 @dataclass(frozen=True)
 class Body:
-    """Furniture: shapes that move together.
+    """A rigid piece of furniture.
 
     Attributes:
         name: unique among bodies and items.
         parent: name of the body that carries it, or ``world``.
         joint: name of the joint to the parent, or None for a fixed one.
-        X_WB0: pose in the world while all scene joints are zero (4, 4).
-        friction, restitution: Coulomb coefficient and bounce of its surface.
-        mass: kg; used for bodies on a joint.
+        X_WB0: pose in the world when all scene joints are zero (4, 4).
+        friction, restitution: surface coefficients.
+        mass: kg; used only for bodies on a joint.
     """
 
     name: str
@@ -152,7 +151,7 @@ class Joint:
     damping: float
 
     def motion(self, value: float) -> Array:
-        """The displacement (4, 4) in world coordinates at zero, for a joint ``value``."""
+        """The displacement (4, 4) by a joint ``value``, in world coordinates at zero."""
         if self.kind == "prismatic":
             return transform(None, self.axis * value)
         R = rotation_about(self.axis, value)
@@ -161,12 +160,12 @@ class Joint:
 
 @dataclass(frozen=True)
 class Region:
-    """A named part of a surface, or of a drawer's inside, in its body's frame.
+    """A named surface or volume where items are put, in its body's frame.
 
     Attributes:
         kind: ``surface`` or ``volume``.
-        boxes: (k, 2, 3): lower and upper corners. A surface's boxes are flat (their z is the
-            height on which things stand); a volume has one box, its floor is the lower z.
+        boxes: lower and upper corners (k, 2, 3). A surface's boxes are flat, at the height of the
+            surface; a volume is one box, and its lower z is the floor.
     """
 
     name: str
@@ -177,16 +176,16 @@ class Region:
 
 @dataclass(frozen=True)
 class Handle:
-    """Where a hand takes hold of a body on a joint.
+    """Where the hand grasps a body on a joint.
 
     Attributes:
         body: the handle's own body (fixed to what it moves).
         joint: the joint that it moves.
         point: grasp centre p_BQ (3,), body frame.
-        approach: unit direction (3,) in which the hand comes in, body frame.
+        approach: unit direction (3,) in which the hand approaches, body frame.
         closing: unit direction (3,) along which the fingers close, body frame.
         thickness: width between the fingers when closed on it, metres.
-        span: the hand may sit this far to either side along approach x closing, metres.
+        span: allowed offset of the hand to either side along approach x closing, metres.
     """
 
     name: str
@@ -201,7 +200,7 @@ class Handle:
 
 @dataclass(frozen=True)
 class Grasp:
-    """A way to hold an item.
+    """A grasp pose.
 
     Attributes:
         name: such as ``top-x`` or ``side+y``.
@@ -217,12 +216,12 @@ class Grasp:
 
 @dataclass(frozen=True)
 class Item:
-    """A thing to be moved. Its frame I sits in the centre of its bounding box, z up when upright.
+    """A movable object. Its frame I is the centre of its bounding box, z up when upright.
 
     Attributes:
         size: bounding box, full extents (3,), metres.
         X_WI: pose at the start (4, 4).
-        grasps: listed in the file, or empty: then generated from the geometry.
+        grasps: those listed in the file; if empty, generated from the geometry.
     """
 
     name: str
@@ -237,7 +236,7 @@ class Item:
 
     @property
     def round(self) -> bool:
-        """Whether it looks the same from all sides when upright: round, and on one axis."""
+        """Whether its shape is symmetric about its z axis."""
         return all(
             np.hypot(*shape.X_BS[:2, 3]) < 1e-6
             and (
@@ -254,7 +253,7 @@ class Stance:
     """Base poses from which a piece of furniture counts as near: a box in (x, y, heading).
 
     Attributes:
-        lower, upper: (3,), metres and radians. A heading range may pass pi (3.0 .. 3.5).
+        lower, upper: (3,), metres and radians. A heading range may cross pi (3.0 .. 3.5).
     """
 
     name: str
@@ -262,14 +261,15 @@ class Stance:
     upper: Array
 
     def contains(self, base: Array) -> bool:
-        """Whether the base pose (x, y, heading) lies in the box, heading modulo one turn."""
-        turn = self.lower[2] + (base[2] - self.lower[2]) % (2.0 * np.pi)
+        """Whether the base pose (x, y, heading) lies in the box, heading modulo 2 pi."""
+        heading = self.lower[2] + (base[2] - self.lower[2]) % (2.0 * np.pi)
         tolerance = 1e-9
         return bool(
             np.all(base[:2] >= self.lower[:2] - tolerance)
             and np.all(base[:2] <= self.upper[:2] + tolerance)
             and (
-                turn <= self.upper[2] + tolerance or turn - 2.0 * np.pi >= self.lower[2] - tolerance
+                heading <= self.upper[2] + tolerance
+                or heading - 2.0 * np.pi >= self.lower[2] - tolerance
             )
         )
 
@@ -280,7 +280,7 @@ class Spot:
 
     Attributes:
         xy: where the item's centre goes (2,), in the frame of the region's body, metres.
-        yaw: how the item is turned about the body's z axis, radians; None: any way.
+        yaw: the item's yaw about the body's z axis, radians; None for any.
     """
 
     xy: Array
@@ -289,16 +289,16 @@ class Spot:
 
 @dataclass(frozen=True)
 class Binding:
-    """What a PDDL object is in the scene.
+    """The scene element that a PDDL object stands for.
 
     Attributes:
         object: the PDDL name. kind: ``furniture``, ``item`` or ``hand``.
-        target: the item's name, the hand's link; for furniture the stance's name.
-        region: furniture: where things are put; None where nothing can be put.
+        target: name of the item, of the hand's link or of the furniture's stance.
+        region: furniture: where items are put; None if nothing can be put there.
         handle: furniture with a drawer: its handle.
         opening: how far the drawer is opened to reach in, metres.
-        staging: surface region on which things are put down meanwhile.
-        spot: furniture: where in the region things are put exactly; None: anywhere in it.
+        staging: surface region for putting an item down while the drawer is opened.
+        spot: furniture: exact place in the region; None for anywhere in it.
     """
 
     object: str
@@ -326,9 +326,9 @@ class Scene:
     """Everything about the world that does not change during a run.
 
     Attributes:
-        source: the file that it was read from.
-        places: where each dotted key (``items.sugar_box``) is written, which may be in a file that
-            ``source`` extends; for messages.
+        source: the file it was read from.
+        places: location of each dotted key (``items.sugar_box``), for messages; it may lie in a
+            file that ``source`` extends.
     """
 
     name: str
@@ -346,17 +346,9 @@ class Scene:
     places: Mapping[str, SourceLocation]
 
     def fault(self, key: str, what: str) -> InputError:
-        """A fault of the value at the dotted ``key``, with the file and line where it is written.
-
-        A key that stands nowhere gives a fault of the whole file.
-        """
+        """An error in the value at the dotted ``key``; without a line if no file has that key."""
         file, line = self.places.get(key, (self.source, None))
         return InputError(file, line, None, f"{key}: {what}")
-
-    @cached_property
-    def lines(self) -> Mapping[str, int]:
-        """The line of each dotted key that is written in ``source`` itself."""
-        return {key: line for key, (file, line) in self.places.items() if file == self.source}
 
     def body(self, name: str) -> Body:
         """The body called ``name``; KeyError if there is none (as for the others below)."""
@@ -379,21 +371,21 @@ class Scene:
         return _find(self.items, name, "item")
 
     def stance(self, name: str) -> Stance:
-        """The stance set called ``name``."""
+        """The stance called ``name``."""
         return _find(self.stances, name, "stance")
 
     def binding(self, name: str) -> Binding:
-        """What the PDDL object ``name`` is."""
+        """The binding of the PDDL object ``name``."""
         return _find(self.bindings, name, "object")
 
     @cached_property
     def joint_index(self) -> Mapping[str, int]:
-        """Position of each joint in a vector of scene joint values."""
+        """Index of each joint in ``State.scene_q``."""
         return {joint.name: i for i, joint in enumerate(self.joints)}
 
     @cached_property
     def item_index(self) -> Mapping[str, int]:
-        """Position of each item in a State's ``items``."""
+        """Index of each item in ``State.items``."""
         return {item.name: i for i, item in enumerate(self.items)}
 
     @cached_property
@@ -401,7 +393,7 @@ class Scene:
         return {body.name: body for body in self.bodies}
 
     def chain(self, body: str) -> tuple[str, ...]:
-        """The body and everything that carries it, ``world`` excluded, outermost last."""
+        """The body and its ancestors up to ``world``, which is excluded."""
         chain = []
         while body != WORLD:
             chain.append(body)
@@ -421,7 +413,7 @@ class Scene:
         return X @ self._bodies[body].X_WB0
 
     def moved_by(self, joint: str) -> tuple[str, ...]:
-        """Names of the bodies that the joint carries."""
+        """Names of the bodies that the joint moves."""
         return tuple(
             b.name
             for b in self.bodies
@@ -429,9 +421,9 @@ class Scene:
         )
 
     def carried(self, body: str) -> bool:
-        """Whether a body can be elsewhere: some joint carries it."""
+        """Whether some joint moves the body."""
         return any(self._bodies[name].joint is not None for name in self.chain(body))
 
     def in_parent(self, X_WI: Array, parent: str, scene_q: Array) -> Array:
-        """X_PI (4, 4) of a world pose in the frame of the body ``parent``."""
+        """X_PI (4, 4): the world pose X_WI expressed in the frame of the body ``parent``."""
         return inverse(self.body_pose(parent, scene_q)) @ X_WI

@@ -1,8 +1,7 @@
 """Reads a scene file (YAML, version 1) into a Scene. The format is documented in docs/scene.md.
 
-A file may extend another one: its entries are laid over those of the other, by name. Files are
-merged as YAML nodes, before anything in them is read. Each node keeps the file and line in which
-it is written, so that whatever is wrong later is reported there.
+A file may extend another: its entries override the other's entries of the same name. Files are
+merged as YAML nodes before anything is read. Each node keeps its file and line for error messages.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from galley.domain.errors import did_you_mean
 from galley.domain.frames import frozen
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.domain.scene.bodies import (
-    check_carriers,
+    check_body_tree,
     check_handles,
     read_body,
     read_handle,
@@ -44,16 +43,14 @@ from galley.domain.scene.model import (
     Stance,
 )
 from galley.domain.scene.stances import check_stances
-from galley.domain.scene.yaml_reader import Entry, Reader, is_null, root_of_other
+from galley.domain.scene.yaml_reader import Entry, Reader, is_null, read_linked_file
 
 VERSION = 1
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # they name files and URDF links too
-
-
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # also the names of files and URDF links
 _ARTICLES = {"item": "an item", "hand": "a hand"}
 _FURNITURE_KEYS = ("region", "handle", "opening", "staging", "at")
 
-# The mappings that are merged key by key instead of being replaced as a whole.
+# Mappings that are merged key by key instead of being replaced as a whole.
 _MERGED: Mapping[str, Any] = {
     "robot": {"start": {}, "base": {}},
     **{name: {} for name in ("physics", "bodies", "joints", "regions", "handles")},
@@ -62,10 +59,10 @@ _MERGED: Mapping[str, Any] = {
 
 
 def load_scene(path: str | Path) -> Scene:
-    """The Scene described by a file.
+    """The Scene of a file.
 
     Raises:
-        BadInput: with every fault found, each with its line and key.
+        BadInput: every error found, each with its line and key.
     """
     reader = Reader(path)
     root = _root(reader)
@@ -77,7 +74,7 @@ def load_scene(path: str | Path) -> Scene:
     physics = _physics(top.get("physics"))
     joints = tuple(read_joint(n, e) for n, e in _section(top, "joints"))
     bodies = tuple(read_body(n, e, physics) for n, e in _section(top, "bodies"))
-    check_carriers(top, bodies, joints)
+    check_body_tree(top, bodies, joints)
     body_names = tuple(b.name for b in bodies)
     regions = tuple(read_region(n, e, body_names) for n, e in _section(top, "regions"))
     handles = tuple(
@@ -97,14 +94,13 @@ def load_scene(path: str | Path) -> Scene:
             if binding.kind == "item" and binding.target == item.name:
                 warn_too_wide(entry, item)
     robot = _robot(top["robot"]) if "robot" in top else None
-    taken: dict[str, str] = {}
+    bound: dict[str, str] = {}
     for binding in bindings:
         if binding.kind != "furniture":
-            other = taken.setdefault(binding.target, binding.object)
+            other = bound.setdefault(binding.target, binding.object)
             if other != binding.object:
-                key = f"objects.{binding.object}"
-                what = f"is '{binding.target}', which is '{other}' already"
-                reader.fault(key, what)
+                what = f"is '{binding.target}', to which '{other}' is bound already"
+                reader.fault(f"objects.{binding.object}", what)
     reader.finish()
     assert robot is not None
     scene = Scene(
@@ -137,7 +133,9 @@ def _section(top: dict[str, Entry], name: str) -> list[tuple[str, Entry]]:
     entries = list(top[name].named().items()) if name in top else []
     for own, entry in entries:
         if not _NAME.fullmatch(own):
-            entry.fault("a name begins with a letter or _, then letters, digits, _ and - follow")
+            entry.fault(
+                "a name must start with a letter or _ and may go on with letters, digits, _ and -"
+            )
         if name in ("bodies", "items") and own in (WORLD, HAND):
             entry.fault(f"'{own}' is a reserved name")
     return entries
@@ -183,14 +181,14 @@ def _robot(entry: Entry) -> RobotSpec:
 
 
 def _base(entry: Entry | None) -> MobileBaseSpec:
-    """The base, from the figures in the file; defaults are those of the seed's kitchen."""
+    """The base; missing values default to those of the shipped kitchen."""
     if entry is None:
         return MobileBaseSpec()
-    three = ("size", "p_BA", "plate", "lower", "upper", "velocity", "acceleration", "jerk")
-    f = entry.fields((), (*three, "column", "ground_gap", "column_offset"))
+    triples = ("size", "p_BA", "plate", "lower", "upper", "velocity", "acceleration", "jerk")
+    f = entry.fields((), (*triples, "column", "ground_gap", "column_offset"))
     values: dict[str, Any] = {}
     for key, value in f.items():
-        if key in three:
+        if key in triples:
             positive = key not in ("p_BA", "lower", "upper")
             values[key] = tuple(float(v) for v in value.vector(3, positive=positive))
         elif key == "column":
@@ -212,16 +210,16 @@ def _binding(
     items: tuple[Item, ...],
     stances: tuple[Stance, ...],
 ) -> Binding:
-    """What the PDDL object ``name`` is."""
+    """The binding of the PDDL object ``name``."""
     f = entry.fields((), ("item", "hand", "stance", *_FURNITURE_KEYS))
     kinds = [k for k in ("item", "hand", "stance") if k in f]
     if len(kinds) != 1:
-        entry.fault("needs exactly one of item, hand, stance (a stance makes it furniture)")
+        entry.fault("needs exactly one of item, hand, stance (the last for furniture)")
         return Binding(name, "furniture", "")
     if kinds[0] != "stance":
         for key in f:
             if key != kinds[0]:
-                f[key].fault(f"belongs to furniture; '{name}' is {_ARTICLES[kinds[0]]}")
+                f[key].fault(f"is only for furniture; '{name}' is {_ARTICLES[kinds[0]]}")
     if kinds[0] == "item":
         return Binding(name, "item", f["item"].text(tuple(i.name for i in items)))
     if kinds[0] == "hand":
@@ -230,7 +228,7 @@ def _binding(
     region = f["region"].text(tuple(r.name for r in regions)) if "region" in f else None
     handle = f["handle"].text(tuple(h.name for h in handles)) if "handle" in f else None
     if handle is not None and region is None:
-        entry.fault("has a handle, so it needs a region (a volume) that opens with it")
+        entry.fault("has a handle, so it needs a region: the volume that the handle opens")
     return Binding(
         object=name,
         kind="furniture",
@@ -244,10 +242,10 @@ def _binding(
 
 
 def _spot(entry: Entry, region_name: str | None, regions: tuple[Region, ...]) -> Spot | None:
-    """The exact place ``at``, which must lie within the region."""
+    """The exact place of the key ``at``, which must lie within the region."""
     f = entry.fields(("xy",), ("yaw",))
     if region_name is None:
-        entry.fault("is a place in a region, so a region is needed too")
+        entry.fault("is a place in a region, so the key 'region' is needed too")
     yaw = f["yaw"].number() if "yaw" in f else None
     if "xy" not in f:
         return None
@@ -262,23 +260,22 @@ def _spot(entry: Entry, region_name: str | None, regions: tuple[Region, ...]) ->
 
 
 def _root(reader: Reader) -> Entry:
-    """The root of the reader's file with all that it extends, directly or not, merged in.
+    """The root of the reader's file, merged with the files that it extends.
 
     Raises:
-        BadInput: a file of the chain is missing, is not YAML, has another version of the format,
-            or comes up twice.
+        BadInput: a file of the chain is missing, not YAML, of another format version, or repeated.
     """
-    chain = _chain(reader)
+    chain = _extended_files(reader)
     node = chain[-1].node
     for own in reversed(chain[:-1]):
-        # The names that are merged stand in several files: a reader of its own for their places.
+        # A reader of its own, as merged keys have locations in several files.
         base = Entry(Reader(reader.path, reader.errors), node, "")
-        node = _laid_over(base, own, _MERGED)
+        node = _merge(base, own, _MERGED)
     return Entry(reader, node, "")
 
 
-def _chain(reader: Reader) -> list[Entry]:
-    """The roots of the file, of what it extends, of what that extends, and so on."""
+def _extended_files(reader: Reader) -> list[Entry]:
+    """The roots of the file, of the file it extends, and so on."""
     chain = [reader.root()]
     paths = [reader.path]
     while True:
@@ -291,19 +288,19 @@ def _chain(reader: Reader) -> list[Entry]:
             return chain
         path = link.file.parent / name
         base = None
-        if any(_same(path, each) for each in paths):
-            way = " > ".join(each.name for each in (*paths, path))
-            link.fault(f"is a circle: {way}")
+        if any(_same_file(path, each) for each in paths):
+            cycle = " > ".join(each.name for each in (*paths, path))
+            link.fault(f"is a cycle: {cycle}")
         else:
-            base = root_of_other(link, path, ("galley_scene",))
-        if base is None:  # what is missing would be reported as faults of this file
+            base = read_linked_file(link, path, ("galley_scene",))
+        if base is None:  # else its missing keys would be reported too
             raise reader.bad_input()
         chain.append(base)
         paths.append(path)
 
 
 def _sections(reader: Reader, root: Entry) -> dict[str, Entry]:
-    """The sections of one file of a chain, whose format must be this one."""
+    """The sections of one file, after checking its format version."""
     top = root.named()
     if not isinstance(root.node, yaml.MappingNode):
         raise reader.bad_input()
@@ -315,30 +312,30 @@ def _sections(reader: Reader, root: Entry) -> dict[str, Entry]:
     return top
 
 
-def _same(one: Path, other: Path) -> bool:
+def _same_file(one: Path, other: Path) -> bool:
     try:
         return one.resolve() == other.resolve()
-    except (OSError, RuntimeError, ValueError):  # links in a circle, a NUL
+    except (OSError, RuntimeError, ValueError):  # cyclic links, a NUL
         return False
 
 
-def _laid_over(base: Entry, own: Entry, merged: Mapping[str, Any]) -> yaml.MappingNode:
-    """The mapping with the entries of ``base``, replaced, removed and added to by ``own``'s.
+def _merge(base: Entry, own: Entry, merged: Mapping[str, Any]) -> yaml.MappingNode:
+    """The entries of ``base``, overridden by those of ``own``; null removes an entry.
 
     Args:
-        merged: the names whose values are mappings to be merged in turn.
+        merged: keys whose mappings are merged recursively.
     """
     pairs = {name: (key, value) for name, key, value in base.pairs()}
     for name, key, value in own.pairs():
         if own.key and is_null(value):
             if name not in pairs:
-                what = f"removes nothing: what is extended has no '{name}'"
+                what = f"removes nothing: the extended file has no '{name}'"
                 own.reader.fault(own.below(name), what + did_you_mean(name, tuple(pairs)))
             pairs.pop(name, None)
             continue
         if name in merged:
             below = pairs[name][1] if name in pairs else _empty(value)
-            value = _laid_over(
+            value = _merge(
                 Entry(base.reader, below, base.below(name)),
                 Entry(own.reader, value, own.below(name)),
                 merged[name],

@@ -1,6 +1,6 @@
-"""Reads the geometry of a scene file: poses, directions, shapes, and the files that shapes name.
+"""Reads poses, directions and shapes of a scene file.
 
-Meshes and pictures are checked before an engine that would crash on them reads them.
+Meshes and textures are checked here, as engines may crash on malformed ones.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy as np
 from galley.domain.errors import BadInput
 from galley.domain.files import read_bytes
 from galley.domain.frames import Array, frozen, rotation_rpy, transform
-from galley.domain.meshes import ENDINGS, hollow, hull, read_mesh
+from galley.domain.meshes import MESH_SUFFIXES, concavity, hull, read_mesh
 from galley.domain.scene.model import Shape
 from galley.domain.scene.yaml_reader import Entry
 
 _GREY = (0.7, 0.7, 0.7, 1.0)
 POSE_KEYS = ("xyz", "rpy")
-_SMALLEST, _LARGEST = 1e-4, 100.0  # m
-_CORNERS = 4000  # of a mesh's hull, at most: every engine's time grows with them
-_HOLLOW = 0.002  # m that a mesh may lie within its hull before a user is told
-_PIXELS = 2**24  # of a texture: 4096 x 4096
+_SMALLEST, _LARGEST = 1e-4, 100.0  # m, of a side
+_MAX_VERTICES = 4000  # of a mesh's hull; every engine's time grows with them
+_CONCAVITY = 0.002  # m of a mesh's surface below its hull before a warning
+_MAX_PIXELS = 2**24  # of a texture: 4096 x 4096
 _SHAPE_KINDS = ("extents", "box", "cylinder", "sphere", "mesh")
 
 
@@ -39,7 +39,7 @@ def read_direction(entry: Entry) -> Array:
     v = entry.vector(3)
     length = float(np.linalg.norm(v))
     if length < 1e-9:
-        entry.fault("a direction can't be all zeros")
+        entry.fault("a direction can't be the zero vector")
         return frozen((0.0, 0.0, 1.0))
     return frozen(v / length)
 
@@ -59,7 +59,7 @@ def read_shape(entry: Entry) -> Shape:
             f["extents"].fault("expected three ranges: [[x0, x1], [y0, y1], [z0, z1]]")
             ranges = [(0.0, 1.0)] * 3
         if any(k in f for k in POSE_KEYS):
-            entry.fault("extents already say where it is; use box with xyz and rpy to turn it")
+            entry.fault("extents already give the position; use box with xyz and rpy instead")
         low, high = np.array(ranges).T
         size = high - low
         if (size <= 0).any():
@@ -77,7 +77,7 @@ def read_shape(entry: Entry) -> Shape:
         mesh, points = _mesh(f["mesh"], float(size[0]))
     texture = _texture(f["texture"]) if "texture" in f else None
     if texture is not None and kind != "box":
-        f["texture"].fault("only a box can carry a texture")
+        f["texture"].fault("only a box can have a texture")
     if kind != "mesh" and ((size < _SMALLEST) | (size > _LARGEST)).any():
         entry.fault(f"sizes must lie between {_SMALLEST:g} and {_LARGEST:g} m")
         size = np.ones(3)[: len(size)]
@@ -106,13 +106,13 @@ def _color(fields: dict[str, Entry]) -> tuple[float, float, float, float]:
 
 
 def _file(entry: Entry, endings: tuple[str, ...]) -> Path | None:
-    """The file that is named, relative to the scene file; None where there is no such one."""
+    """The file named, relative to the scene file; None if it is missing or of another type."""
     path = entry.file.parent / entry.text()
     try:
-        found = path.exists()
-    except (OSError, ValueError):  # a name too long for the file system, a NUL
-        found = False
-    if not found:
+        exists = path.exists()
+    except (OSError, ValueError):  # a name that is too long or has a NUL
+        exists = False
+    if not exists:
         entry.fault(f"no such file: {entry.text()} (looked beside the scene file)")
     elif path.suffix.lower() not in endings:
         entry.fault(f"expected a file ending in {' or '.join(endings)}")
@@ -122,40 +122,40 @@ def _file(entry: Entry, endings: tuple[str, ...]) -> Path | None:
 
 
 def _mesh(entry: Entry, scale: float) -> tuple[Path, Array]:
-    """The file of a mesh, and the corners (n, 3) of its convex hull, scaled, metres."""
-    stand_in = frozen(np.vstack([np.eye(3), -np.eye(3)]))
-    path = _file(entry, ENDINGS)
+    """The file of a mesh, and the vertices (n, 3) of its convex hull, scaled, metres."""
+    default = frozen(np.vstack([np.eye(3), -np.eye(3)]))
+    path = _file(entry, MESH_SUFFIXES)
     if path is None:
-        return entry.file, stand_in
+        return entry.file, default
     try:
         mesh = read_mesh(path)
     except BadInput as bad:
         entry.fault(f"{path.name} {bad.errors[0].what}")
-        return path, stand_in
+        return path, default
     except ValueError as error:
         entry.fault(str(error))
-        return path, stand_in
+        return path, default
     if not len(mesh.triangles):
         entry.fault(f"{path.name} has no faces")
-        return path, stand_in
-    # Only what faces use: a stray point is no part of the solid.
+        return path, default
+    # Points that no face uses are not part of the solid.
     used = mesh.points[np.unique(mesh.triangles)] * scale
     sides = np.ptp(used, axis=0)
     if (sides > _LARGEST).any() or (sides.max() < _SMALLEST):
         what = f"is {_by(sides)} m at scale {scale:g}; sizes must lie between {_SMALLEST:g} and"
         entry.fault(f"{path.name} {what} {_LARGEST:g} m: give it another scale")
-        return path, stand_in
+        return path, default
     try:
-        around = hull(used, _CORNERS)
+        around = hull(used, _MAX_VERTICES)
     except ValueError as error:
         entry.fault(f"{path.name} {error}")
-        return path, stand_in
-    depth = hollow(mesh, scale, around)
-    if depth > _HOLLOW:
+        return path, default
+    depth = concavity(mesh, scale, around)
+    if depth > _CONCAVITY:
         entry.warn(
-            f"{path.name} is not convex: its surface lies up to {1e3 * depth:.0f} mm within its "
-            "convex hull, and the hull is what collides and is held; build it of several shapes "
-            "if that matters"
+            f"{path.name} is not convex: its surface lies up to {1e3 * depth:.0f} mm below its "
+            "convex hull, which is what collides and is grasped; use several shapes if that "
+            "matters"
         )
     return path, around.vertices
 
@@ -165,8 +165,8 @@ def _by(sides: Array) -> str:
 
 
 def _texture(entry: Entry) -> Path | None:
-    """The file of a picture, which can be read whole. What is in it is never told."""
-    from PIL import Image  # late: only scenes with textures need it
+    """The file of a PNG image that can be decoded. Messages never quote its contents."""
+    from PIL import Image  # late: only textures need it
 
     path = _file(entry, (".png",))
     if path is None:
@@ -175,15 +175,15 @@ def _texture(entry: Entry) -> Path | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
             with Image.open(io.BytesIO(read_bytes(path)), formats=("PNG",)) as picture:
-                if picture.width * picture.height > _PIXELS:
+                if picture.width * picture.height > _MAX_PIXELS:
                     size = f"{picture.width} x {picture.height}"
-                    entry.fault(f"{path.name} has {size} pixels, at most {_PIXELS} are taken")
+                    entry.fault(f"{path.name} has {size} pixels, at most {_MAX_PIXELS} are allowed")
                 else:
                     picture.load()
     except BadInput as bad:
         entry.fault(f"{path.name} {bad.errors[0].what}")
     except Image.DecompressionBombError:
-        entry.fault(f"{path.name} has too many pixels, at most {_PIXELS} are taken")
+        entry.fault(f"{path.name} has too many pixels, at most {_MAX_PIXELS} are allowed")
     except (OSError, SyntaxError, ValueError, EOFError):
-        entry.fault(f"{path.name} is not a picture that can be read as PNG")
+        entry.fault(f"{path.name} is not a valid PNG image")
     return path

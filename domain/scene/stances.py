@@ -1,7 +1,7 @@
-"""Whether a base can stand where a stance wants it: what no plan could mend is seen on loading.
+"""Finds stances in which the base can never stand.
 
-A disc within the chassis' footprint must find room somewhere in the stance. Where furniture that
-never moves leaves it none, neither is there any for the chassis, whatever its heading.
+The chassis is replaced by a disc within its footprint. If static furniture leaves no room for the
+disc anywhere in the stance, there is none for the chassis either, whatever its heading.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from galley.domain.scene.model import Scene, Shape, Stance
 from galley.domain.scene.yaml_reader import Reader
 
 _CELLS = 64  # along each side of a stance
-_DEEP = 0.002  # m that a robot may stand in something at the start too: rounding
+_PENETRATION = 0.002  # m that are tolerated, as at the start of a run
 _UPRIGHT = 1e-6
 
 
 def check_stances(reader: Reader, scene: Scene) -> None:
-    """A fault for each stance in use that the base can't reach, or in which it can't stand."""
+    """Reports each stance in use that is out of the base's limits or has no room for it."""
     base = scene.robot.base
     low, high = np.array(base.lower[:2]), np.array(base.upper[:2])
     for name in sorted({b.target for b in scene.bindings if b.kind == "furniture"}):
@@ -28,37 +28,37 @@ def check_stances(reader: Reader, scene: Scene) -> None:
         if (stance.upper[:2] < low).any() or (stance.lower[:2] > high).any():
             what = f"lies outside the base's limits, x from {low[0]:g} to {high[0]:g} and"
             reader.fault(f"stances.{name}", f"{what} y from {low[1]:g} to {high[1]:g}")
-        elif names := _fills(scene, stance):
+        elif names := _blocking_bodies(scene, stance):
             what = f"the base can't stand anywhere in it: {', '.join(names)} leaves it no room"
             reader.fault(f"stances.{name}", what)
 
 
-def _fills(scene: Scene, stance: Stance) -> list[str]:
-    """The bodies in the way, if they leave no room for the base; else none."""
+def _blocking_bodies(scene: Scene, stance: Stance) -> list[str]:
+    """The bodies that leave the base no room in the stance; empty if there is some."""
     spec = scene.robot.base
     lower = np.maximum(stance.lower[:2], spec.lower[:2])
     sides = np.minimum(stance.upper[:2], spec.upper[:2]) - lower
     steps = (np.arange(_CELLS) + 0.5) / _CELLS
     x, y = np.meshgrid(*(lower[:, None] + sides[:, None] * steps))
     cells = np.column_stack([x.ravel(), y.ravel()])
-    # A disc about a cell's middle that reaches so far touches what the base would, wherever in the
-    # cell it stands.
-    reach = min(spec.size[:2]) / 2.0 - _DEEP - float(np.linalg.norm(sides)) / (2.0 * _CELLS)
+    # Shrunk by half a cell's diagonal: what touches this disc at the cell's centre touches the base
+    # wherever in the cell it stands.
+    reach = min(spec.size[:2]) / 2.0 - _PENETRATION - float(np.linalg.norm(sides)) / (2.0 * _CELLS)
     names = []
-    for name, shape, X in _standing(scene):
+    for name, shape, X in _static_shapes(scene):
         low, high = shape.bounds(X)
-        if low[2] < spec.size[2] - _DEEP and high[2] > spec.ground_gap + _DEEP:
-            taken = _distance(shape, X @ shape.X_BS, cells) < reach
-            if taken.any():
+        if low[2] < spec.size[2] - _PENETRATION and high[2] > spec.ground_gap + _PENETRATION:
+            blocked = _distance(shape, X @ shape.X_BS, cells) < reach
+            if blocked.any():
                 names.append(name)
-                cells = cells[~taken]
+                cells = cells[~blocked]
         if not len(cells):
             return sorted(set(names))
     return []
 
 
-def _standing(scene: Scene) -> Iterator[tuple[str, Shape, Array]]:
-    """Boxes and cylinders that stand upright and never move, with X_WB of their bodies."""
+def _static_shapes(scene: Scene) -> Iterator[tuple[str, Shape, Array]]:
+    """Upright boxes and cylinders of bodies that never move: body name, shape, X_WB."""
     for body in scene.bodies:
         if scene.carried(body.name):
             continue
@@ -69,10 +69,10 @@ def _standing(scene: Scene) -> Iterator[tuple[str, Shape, Array]]:
 
 
 def _distance(shape: Shape, X_WS: Array, points: Array) -> Array:
-    """From points (n, 2) of the floor to the outline of an upright shape, seen from above (n,)."""
-    away = (points - X_WS[:2, 3]) @ X_WS[:2, :2]
+    """Distance (n,) in the plane from points (n, 2) to the outline of an upright shape."""
+    offset = (points - X_WS[:2, 3]) @ X_WS[:2, :2]
     if shape.kind == "cylinder":
-        return np.asarray(np.linalg.norm(away, axis=1) - shape.size[0])
+        return np.asarray(np.linalg.norm(offset, axis=1) - shape.size[0])
     return np.asarray(
-        np.linalg.norm(np.maximum(np.abs(away) - shape.half_extents[:2], 0.0), axis=1)
+        np.linalg.norm(np.maximum(np.abs(offset) - shape.half_extents[:2], 0.0), axis=1)
     )

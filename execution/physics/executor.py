@@ -15,7 +15,7 @@ import numpy as np
 from galley.domain.frames import Array, frozen, inverse, to_pose7
 from galley.domain.log import OUTSIDE, Log
 from galley.domain.scene.model import HAND, Scene
-from galley.domain.state import Placement, State, carrier
+from galley.domain.state import Placement, State, placement_at
 from galley.execution.executor import LOG_PERIOD, Observation, Recorder, Sample
 from galley.execution.physics.world import PhysicsWorld, Touch
 from galley.motion.motion import Motion
@@ -188,8 +188,7 @@ def seen_state(world: PhysicsWorld, held: int | None) -> State:
         if index == held:
             placements.append(Placement(HAND, frozen(inverse(X_WH) @ X_WI)))
             continue
-        parent = carrier(scene, X_WI, scene_q)
-        placements.append(Placement(parent, frozen(scene.in_parent(X_WI, parent, scene_q))))
+        placements.append(placement_at(scene, X_WI, scene_q))
     # A motor that holds a joint at its limit may be a hair beyond it; planners want it within.
     return State(frozen(np.clip(world.q(), *world.robot.limits)), scene_q, tuple(placements))
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from galley.domain.frames import Array
 from galley.domain.scene.model import Scene
-from galley.domain.state import State, item_pose
+from galley.domain.state import State, item_poses
 from galley.robots.model import RobotModel
 from galley.robots.panda.mobile import hand_pose
 from galley.robots.panda.urdf import set_identified
@@ -128,8 +128,8 @@ class PhysicsWorld:
         self.loaded.set_robot(state.q)
         self.loaded.set_furniture(state.scene_q)
         X_WH = hand_pose(state.q, self.scene.robot.base)
-        for index in range(len(self.item_ids)):
-            self.loaded.set_item(index, item_pose(self.scene, state, index, X_WH))
+        for index, X_WI in enumerate(item_poses(self.scene, state, X_WH)):
+            self.loaded.set_item(index, X_WI)
 
     def _surfaces(self) -> None:
         """Friction and bounce of everything. Bullet multiplies the two friction coefficients."""

@@ -1,5 +1,5 @@
-"""Whether a plan is one: checked against the PDDL itself, sharing nothing with the search.
+"""Plan validation on the lifted PDDL, sharing no code with grounding and search.
 
-- ``semantics``: what formulas and effects mean; ``validation``: reads a plan and checks it
-- ``gym_replay``: the same by PDDLGym
+- ``semantics``: evaluates formulas and applies effects; ``validation``: reads and checks a plan
+- ``gym_replay``: executes a plan in PDDLGym
 """

@@ -1,16 +1,15 @@
-"""Replays a plan in PDDLGym, as an outsider's check.
+"""Replays a plan in PDDLGym, as an independent check.
 
-PDDLGym (Silver and Chitnis, 2020) reads the original files with a parser of its own and applies
-actions with an inference engine of its own, so agreement means more than agreeing with ourselves.
-The domain and problem are registered as a Gym environment for the time of the replay.
+PDDLGym (Silver and Chitnis, 2020) has a parser and an inference engine of its own. Domain and
+problem are registered as a Gym environment for the time of the replay.
 
-The parser of version 0.0.7 takes more than its engine can execute: disjunctions and quantifiers in
-conditions are handed to SWI-Prolog, objects of subtypes, or in no fact, being left out; a fact
-about constants alone is never checked. Other constructs it fails on with an exception that says
-little. Each is refused here by name, from our own reading, before PDDLGym sees a file.
+The parser of version 0.0.7 accepts more than its engine can execute: disjunctions and quantifiers
+in conditions go to SWI-Prolog without objects of subtypes and objects in no fact; facts about
+constants alone are never checked. Other constructs raise obscure exceptions. All these are refused
+here by name before PDDLGym reads a file.
 
-This is the only module that imports pddlgym, and only when a replay is asked for: the import takes
-seconds, loads matplotlib, and prints to stderr.
+Only this module imports pddlgym, and only for a replay: the import takes seconds, loads matplotlib
+and prints to stderr.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ _NEEDS = "not installed: it needs Pillow below 10, which has no wheels for Pytho
 
 
 class ReplayStatus(StrEnum):
-    """What PDDLGym says of a plan."""
+    """The result of a replay."""
 
-    AGREES = "agrees"  # every action was applicable, every state is ours, the goal is reached
+    AGREES = "agrees"  # all actions are applicable, all states equal ours, the goal is reached
     DISAGREES = "disagrees"
-    UNREADABLE = "unreadable"  # the files are beyond PDDLGym; it says nothing of the plan
-    MISSING = "missing"  # it is not installed
+    UNREADABLE = "unreadable"  # PDDLGym does not support the files; says nothing about the plan
+    MISSING = "missing"  # PDDLGym is not installed
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Replay:
     Attributes:
         status: see ReplayStatus.
         message: one line.
-        steps: how many actions both sides executed with the same result.
+        steps: actions executed with the same result on both sides.
     """
 
     status: ReplayStatus
@@ -63,21 +62,21 @@ class Replay:
 
 
 class _Unreadable(Exception):
-    """PDDLGym can't read the files, or reads something else than they say."""
+    """PDDLGym can't read the files, or misreads them."""
 
 
 def replay(domain: Domain, problem: Problem, actions: Sequence[GroundAction]) -> Replay:
-    """Executes ``actions`` in PDDLGym, comparing its state with ours before and after each.
+    """Executes ``actions`` in PDDLGym and compares its states with ours.
 
     Args:
-        domain: the domain; PDDLGym reads the file it came from.
-        problem: the problem; likewise.
+        domain: the domain; PDDLGym reads its file.
+        problem: the problem; PDDLGym reads its file.
         actions: the plan, valid or not.
 
     Returns:
-        The outcome; never an exception for what PDDLGym can't handle.
+        The outcome. What PDDLGym can't handle is a status, not an exception.
     """
-    reason = beyond_pddlgym(domain, problem, actions)
+    reason = unsupported_by_pddlgym(domain, problem, actions)
     if reason:
         return Replay(ReplayStatus.UNREADABLE, reason, 0)
     ours = validate_actions(domain, problem, actions).states
@@ -93,7 +92,7 @@ def replay(domain: Domain, problem: Problem, actions: Sequence[GroundAction]) ->
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Keeps the notices of gym and the prints of pddlgym off the terminal."""
+    """Silences the warnings of gym and the prints of pddlgym."""
     sink = io.StringIO()
     with (
         contextlib.redirect_stdout(sink),
@@ -106,7 +105,7 @@ def _silence() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _environment(domain: Domain, problem: Problem) -> Iterator[Any]:
-    """The environment of one problem: registered, made, and forgotten again at the end.
+    """The registered environment of one problem.
 
     Raises:
         ImportError: PDDLGym is not installed.
@@ -116,12 +115,12 @@ def _environment(domain: Domain, problem: Problem) -> Iterator[Any]:
     from gym.envs.registration import register, registry
 
     with TemporaryDirectory(prefix="galley-replay-") as folder:
-        # PDDLGym takes every .pddl file of a folder for a problem, so it gets a folder of its own.
+        # PDDLGym takes every .pddl file of a folder for a problem.
         domain_file = Path(folder, "domain.pddl")
         problem_dir = Path(folder, "problems")
         problem_dir.mkdir()
         try:
-            # The final newline: PDDLGym misses a comment at the very end without it.
+            # PDDLGym misses a comment at the end without a final newline.
             domain_file.write_text(read_text(domain.file) + "\n", encoding="utf-8")
             problem_file = problem_dir / "problem.pddl"
             problem_file.write_text(read_text(problem.file) + "\n", encoding="utf-8")
@@ -137,8 +136,8 @@ def _environment(domain: Domain, problem: Problem) -> Iterator[Any]:
         try:
             with _translated("PDDLGym can't read the files"):
                 environment = pddlgym.make(_ENVIRONMENT).unwrapped
-                # There are no derived predicates. To find that out, PDDLGym lists every possible
-                # fact at each step, in quadratic time, and fails where equality is among them.
+                # There are no derived predicates, but to find out PDDLGym enumerates all facts at
+                # each step, in quadratic time, and fails on equality.
                 environment._handle_derived_literals = lambda state: state
                 environment.reset()
             yield environment
@@ -148,10 +147,9 @@ def _environment(domain: Domain, problem: Problem) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _translated(what: str) -> Iterator[None]:
-    """Turns whatever pddlgym fails with into one line.
+    """Converts any exception of pddlgym into one line.
 
-    Its parser gives up with assertions, key errors, missing regular expression matches and plain
-    exceptions alike, so nothing narrower would do.
+    Its parser raises AssertionError, KeyError, AttributeError and plain Exception.
     """
     try:
         yield
@@ -203,10 +201,9 @@ def _run(
 
 
 def _check_reading(environment: Any, domain: Domain, problem: Problem) -> None:
-    """Compares the names and types that PDDLGym understood with those in the files.
+    """Checks that PDDLGym read the same names and types as we did.
 
-    Its parser passes over some constructs in silence; its verdict on a plan would then be about
-    another domain.
+    Its parser silently skips some constructs.
 
     Raises:
         _Unreadable: they differ.
@@ -226,14 +223,14 @@ def _check_reading(environment: Any, domain: Domain, problem: Problem) -> None:
                 raise _Unreadable(f"PDDLGym can't execute the nested {what} of action '{name}'")
     for each in problem.objects:
         above = read.type_to_parent_types.get(objects[each.name], set())
-        # PDDLGym calls the type of everything "default" in a file without types.
-        understood = {str.__str__(t) for t in above} - {OBJECT, "default"}
-        if understood != domain.supertypes(each.type) - {OBJECT}:
+        # In a file without types PDDLGym calls the root type "default".
+        theirs = {str.__str__(t) for t in above} - {OBJECT, "default"}
+        if theirs != domain.supertypes(each.type) - {OBJECT}:
             raise _Unreadable(f"PDDLGym misreads the type of '{each.name}'")
 
 
 def _is_flat(tree: Any) -> bool:
-    """Whether it is a literal of PDDLGym's or a conjunction of some: all that it can execute."""
+    """Whether it is a literal or a conjunction of literals, which PDDLGym can execute."""
     from pddlgym.structs import Literal, LiteralConjunction
 
     parts = tree.literals if isinstance(tree, LiteralConjunction) else [tree]
@@ -241,7 +238,7 @@ def _is_flat(tree: Any) -> bool:
 
 
 def _difference(environment: Any, ours: State) -> str:
-    """How PDDLGym's state differs from ours; empty where they are the same."""
+    """How PDDLGym's state differs from ours; empty if they are equal."""
     theirs = {
         Fact(literal.predicate.name, tuple(arg.name for arg in literal.variables))
         for literal in environment.get_state().literals
@@ -251,11 +248,11 @@ def _difference(environment: Any, ours: State) -> str:
         return ""
     extra = " ".join(map(str, sorted(theirs - ours))) or "nothing"
     lacking = " ".join(map(str, sorted(ours - theirs))) or "nothing"
-    return f"PDDLGym's state has {extra} too much and lacks {lacking}"
+    return f"PDDLGym's state has additional facts {extra} and lacks {lacking}"
 
 
 def _goal_reached(environment: Any) -> bool:
-    """Whether PDDLGym finds the goal reached; ``step`` is not there to ask in an empty plan."""
+    """Whether PDDLGym finds the goal reached; ``step`` would not tell for an empty plan."""
     from pddlgym.inference import check_goal
 
     state = environment.get_state()
@@ -264,29 +261,31 @@ def _goal_reached(environment: Any) -> bool:
     return reached
 
 
-def beyond_pddlgym(domain: Domain, problem: Problem, actions: Iterable[GroundAction]) -> str:
-    """Why PDDLGym can't judge a plan, in one line; empty where nothing is known against it.
+def unsupported_by_pddlgym(
+    domain: Domain, problem: Problem, actions: Iterable[GroundAction]
+) -> str:
+    """Why PDDLGym does not support a plan, in one line; empty if nothing is known.
 
     Args:
         domain: the domain.
         problem: the problem.
-        actions: the plan; what can be read but not executed does no harm in other actions.
+        actions: the plan; constructs that are only not executed matter just in its actions.
     """
     used = {each.name for each in actions}
-    found = list(_in_declarations(domain))
+    reasons = list(_in_declarations(domain))
     for schema in domain.actions:
-        found += (f"{what} in action '{schema.name}'" for what in _in_action(domain, schema))
+        reasons += (f"{what} in action '{schema.name}'" for what in _in_action(domain, schema))
         if schema.name in used:
-            found += (f"{what} of action '{schema.name}'" for what in _unchecked(schema))
-    found += (f"{what} in the goal" for what in _in_conditions(problem.goal))
+            reasons += (f"{what} of action '{schema.name}'" for what in _unchecked(schema))
+    reasons += (f"{what} in the goal" for what in _in_conditions(problem.goal))
     if problem.metric or problem.values:
-        found.append("action costs in the problem")
-    return f"PDDLGym can't represent {found[0]}" if found else ""
+        reasons.append("action costs in the problem")
+    return f"PDDLGym can't represent {reasons[0]}" if reasons else ""
 
 
 def _in_declarations(domain: Domain) -> Iterator[str]:
     for predicate in domain.predicates:
-        if predicate.name == "probabilistic":  # it would read the fact as an effect of chance
+        if predicate.name == "probabilistic":  # it would read the fact as a probabilistic effect
             yield "a predicate named 'probabilistic'"
         for variable in predicate.parameters:
             if len(variable.types) > 1:
@@ -298,7 +297,7 @@ def _in_declarations(domain: Domain) -> Iterator[str]:
 
 
 def _in_action(domain: Domain, schema: ActionSchema) -> Iterator[str]:
-    """What it fails on in an action that it reads, whether or not the plan has it."""
+    """Constructs that PDDLGym fails to read in an action, used in the plan or not."""
     for parameter in schema.parameters:
         if len(parameter.types) > 1:
             yield "'either'"
@@ -333,7 +332,7 @@ def _in_effects(effects: Iterable[Effect]) -> Iterator[str]:
 
 
 def _unchecked(schema: ActionSchema) -> Iterator[str]:
-    """Preconditions on which its inference gives up, or which it passes over."""
+    """Preconditions on which its inference fails, or which it ignores."""
     for literal in schema.precondition:
         if not isinstance(literal, Literal) or not literal.args:
             continue

@@ -1,7 +1,7 @@
-"""What PDDL's formulas and effects mean, straight from their trees and over sets of facts.
+"""Semantics of PDDL formulas and effects, evaluated on their syntax trees over sets of facts.
 
-Nothing is rewritten and nothing is prepared beyond the list of a type's objects: this is what the
-compiled representation is checked against, so it stays close to the text of the definition.
+The reference for the compiled representation, so it stays close to the definition and precomputes
+nothing but the objects of each type.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Binding = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Semantics:
-    """The meaning of formulas and effects over the objects of one problem.
+    """Evaluates formulas and effects over the objects of one problem.
 
     Attributes:
         domain: declares the types.
@@ -35,18 +35,18 @@ class Semantics:
 
     def objects(self, types: tuple[str, ...]) -> tuple[str, ...]:
         """The objects of one of ``types``, in the order of declaration."""
-        found = self._members.get(types)
-        if found is None:
+        members = self._members.get(types)
+        if members is None:
             is_a = self.domain.is_a
             fitting = {t: is_a(t, types) for t in {each.type for each in self.problem.objects}}
-            found = tuple(each.name for each in self.problem.objects if fitting[each.type])
-            self._members[types] = found
-        return found
+            members = tuple(each.name for each in self.problem.objects if fitting[each.type])
+            self._members[types] = members
+        return members
 
     def bindings(self, variables: tuple[Variable, ...], outer: Binding) -> Iterator[Binding]:
-        """``outer``, extended by every choice of objects for ``variables``.
+        """``outer``, extended by every binding of ``variables``.
 
-        It is one mapping that changes from each choice to the next: don't keep it.
+        Yields one mapping that changes in place: don't keep it.
         """
         names = [each.name for each in variables]
         inner = dict(outer)
@@ -55,7 +55,7 @@ class Semantics:
             yield inner
 
     def holds(self, formula: Formula, binding: Binding, state: Container[Fact]) -> bool:
-        """Whether ``formula``, all of whose free variables are bound, is true in ``state``."""
+        """Whether ``formula`` holds in ``state``; ``binding`` binds its free variables."""
         match formula:
             case Literal():
                 fact = formula.ground(binding)
@@ -79,41 +79,41 @@ class Semantics:
                 inner = self.bindings(variables, binding)
                 return all(self.holds(part, each, state) for each in inner)
 
-    def culprits(
+    def failing_parts(
         self, formula: Formula, binding: Binding, state: Container[Fact]
     ) -> tuple[Formula, ...]:
-        """The smallest instantiated parts that make ``formula`` false; none where it is true.
+        """The smallest ground parts that make ``formula`` false; none if it is true.
 
-        Of a conjunction they are the parts that fail, of a universal formula those of one
-        counterexample, and of a negated disjunction or existential formula a part that should not
-        hold. What has no smaller part to blame is named as a whole.
+        Of a conjunction these are the parts that fail, of a universal formula those of one
+        counterexample, of a negated disjunction or existential formula those that should not hold.
+        Other formulas are returned whole.
         """
         if self.holds(formula, binding, state):
             return ()
         match formula:
             case pddl.And(parts):
-                found = (self.culprits(each, binding, state) for each in parts)
-                return tuple(each for group in found for each in group)
+                groups = (self.failing_parts(each, binding, state) for each in parts)
+                return tuple(each for group in groups for each in group)
             case pddl.Or((part,)):
-                return self.culprits(part, binding, state)
+                return self.failing_parts(part, binding, state)
             case pddl.Forall(variables, part):
                 for inner in self.bindings(variables, binding):
-                    blamed = self.culprits(part, inner, state)
-                    if blamed:
-                        return blamed
+                    failing_parts = self.failing_parts(part, inner, state)
+                    if failing_parts:
+                        return failing_parts
             case pddl.Not(pddl.Not(part)):
-                return self.culprits(part, binding, state)
+                return self.failing_parts(part, binding, state)
             case pddl.Not(pddl.Or(parts)):
-                found = (self.culprits(_negation(each), binding, state) for each in parts)
-                return tuple(each for group in found for each in group)
+                groups = (self.failing_parts(_negation(each), binding, state) for each in parts)
+                return tuple(each for group in groups for each in group)
             case pddl.Not(pddl.Exists(variables, part)):
-                return self.culprits(pddl.Forall(variables, _negation(part)), binding, state)
+                return self.failing_parts(pddl.Forall(variables, _negation(part)), binding, state)
         return (instantiate(formula, binding),)
 
     def changes(
         self, effects: Iterable[Effect], binding: Binding, state: State
     ) -> tuple[set[Fact], set[Fact]]:
-        """The facts that ``effects`` add and delete; all conditions are read in ``state``."""
+        """The facts that ``effects`` add and delete in ``state``."""
         added: set[Fact] = set()
         deleted: set[Fact] = set()
 
@@ -139,7 +139,7 @@ class Semantics:
 
 
 def instantiate(formula: Formula, binding: Binding) -> Formula:
-    """``formula`` with objects in place of its free variables."""
+    """``formula`` with its free variables replaced by objects."""
     match formula:
         case Literal():
             return replace(formula, args=formula.ground(binding).args)
@@ -157,8 +157,8 @@ def instantiate(formula: Formula, binding: Binding) -> Formula:
             return pddl.Forall(variables, instantiate(part, _without(binding, variables)))
 
 
-def kinds(variables: tuple[Variable, ...]) -> str:
-    """What is quantified over, as a noun: ``block``, ``ball or box``, ``objects``."""
+def describe_types(variables: tuple[Variable, ...]) -> str:
+    """The types quantified over, in words: ``block``, ``ball or box``, ``objects``."""
     if len(variables) != 1:
         return "objects"
     types = variables[0].types
@@ -166,9 +166,9 @@ def kinds(variables: tuple[Variable, ...]) -> str:
 
 
 def _without(binding: Binding, variables: tuple[Variable, ...]) -> Binding:
-    """``binding`` without the variables that a quantifier takes for itself."""
-    own = {each.name for each in variables}
-    return {name: value for name, value in binding.items() if name not in own}
+    """``binding`` without the variables that a quantifier binds."""
+    bound = {each.name for each in variables}
+    return {name: value for name, value in binding.items() if name not in bound}
 
 
 def _negation(formula: Formula) -> Formula:

@@ -1,7 +1,6 @@
-"""Reads a plan and checks it against the lifted domain, sharing nothing with grounding and search.
+"""Plan validation: executes a plan on the lifted domain and sets of facts.
 
-It substitutes objects into schemas and works on sets of facts, so a mistake in the compiled
-representation can't confirm itself here.
+It shares no code with grounding and search, so it can't repeat their mistakes.
 """
 
 from __future__ import annotations
@@ -15,24 +14,29 @@ from galley.domain.files import read_text
 from galley.domain.pddl.formula import Exists, Formula, FunctionTerm
 from galley.domain.pddl.model import ActionSchema, Domain, Problem
 from galley.domain.pddl.syntax import SList, SyntaxFaults, parse_sexprs, read_name
-from galley.planning.checks.semantics import Binding, Semantics, State, instantiate, kinds
+from galley.planning.checks.semantics import (
+    Binding,
+    Semantics,
+    State,
+    describe_types,
+    instantiate,
+)
 from galley.planning.operators import COST_DECIMALS, GroundAction
 
 
 @dataclass(frozen=True)
 class Validation:
-    """The verdict on a plan.
+    """The result of validating a plan.
 
     Attributes:
-        valid: every action was applicable and the goal holds at the end.
-        message: one sentence: the first failing action and precondition, or the missing goal.
-        step: index of the first failing action, counted from 0; None where all are applicable.
-        action: the first failing action.
-        missing: what should hold and doesn't, of that action's preconditions or of the goal: the
-            smallest parts to blame, with objects in place of variables.
-        states: the state before the first action and after each applicable one.
-        cost: of the applicable actions: what they add to ``total-cost`` where the problem asks to
-            minimise it, else their number.
+        valid: whether every action is applicable and the goal holds at the end.
+        message: one sentence: the first failing action and precondition, or the failing goal.
+        step: 0-based index of the first inapplicable action; None if all are applicable.
+        action: the first inapplicable action.
+        missing: the failing ground parts of that action's precondition or of the goal.
+        states: the initial state and the state after each applicable action.
+        cost: of the applicable actions: their ``total-cost`` if the problem minimises it, else
+            their number.
     """
 
     valid: bool
@@ -47,7 +51,7 @@ class Validation:
 def validate_actions(
     domain: Domain, problem: Problem, actions: Iterable[GroundAction]
 ) -> Validation:
-    """Executes a plan from the initial state, up to the first action that can't be.
+    """Executes a plan from the initial state, up to the first inapplicable action.
 
     Args:
         domain: the domain.
@@ -58,7 +62,7 @@ def validate_actions(
     states: list[State] = [frozenset(problem.init)]
     cost = 0.0
     for step, action in enumerate(actions):
-        what, missing = _fault(semantics, states[-1], action)
+        what, missing = _inapplicable(semantics, states[-1], action)
         if what:
             message = f"step {step + 1}, {action}: {what}"
             return Validation(False, message, step, action, missing, tuple(states), cost)
@@ -78,10 +82,10 @@ def validate_actions(
     return Validation(True, message, None, None, (), tuple(states), cost)
 
 
-def _fault(
+def _inapplicable(
     semantics: Semantics, state: State, action: GroundAction
 ) -> tuple[str, tuple[Formula, ...]]:
-    """Why ``action`` can't be done in ``state``; an empty text where it can."""
+    """Why ``action`` is not applicable in ``state``, and the failing parts; empty if it is."""
     domain, problem = semantics.domain, semantics.problem
     schema = domain.action(action.name)
     if schema is None:
@@ -91,28 +95,28 @@ def _fault(
         expected = len(schema.parameters)
         return f"'{schema.name}' takes {expected} object{'' if expected == 1 else 's'}", ()
     for arg, parameter in zip(action.args, schema.parameters, strict=True):
-        found = problem.object(arg)
-        if found is None:
+        thing = problem.object(arg)
+        if thing is None:
             hint = did_you_mean(arg, [each.name for each in problem.objects])
             return f"the problem has no object '{arg}'{hint}", ()
-        if not domain.is_a(found.type, parameter.types):
+        if not domain.is_a(thing.type, parameter.types):
             types = " or ".join(parameter.types)
-            return f"{parameter.name} must be of type {types}, '{arg}' is {found.type}", ()
+            return f"{parameter.name} must be of type {types}, '{arg}' is {thing.type}", ()
     _, binding = _bound(domain, action)
     failing = _Failing.of(semantics, schema.precondition, binding, state)
     if failing.missing:
         several = failing.count > 1
         word, verb = ("preconditions", "do") if several else ("precondition", "does")
         return f"{word} {failing.names} {verb} not hold{failing.why}", failing.missing
-    unknown = _unknown_values(schema, binding, problem)
-    if unknown:
-        return f"its cost needs {' and '.join(unknown)}, which the problem gives no value", ()
+    missing = _missing_values(schema, binding, problem)
+    if missing:
+        return f"its cost needs {' and '.join(missing)}, which the problem does not give", ()
     return "", ()
 
 
 @dataclass(frozen=True)
 class _Failing:
-    """Those of some conditions that fail: their number, their names, why, and what is to blame."""
+    """The failing formulas: how many, their names, why they fail, and their failing parts."""
 
     count: int
     names: str
@@ -123,15 +127,15 @@ class _Failing:
     def of(
         cls, semantics: Semantics, formulas: tuple[Formula, ...], binding: Binding, state: State
     ) -> _Failing:
-        """What fails of ``formulas``."""
+        """Those of ``formulas`` that fail in ``state``."""
         names: list[str] = []
         missing: list[Formula] = []
         for formula in formulas:
-            parts = semantics.culprits(formula, binding, state)
+            parts = semantics.failing_parts(formula, binding, state)
             if parts:
                 whole = instantiate(formula, binding)
-                blamed = " and ".join(map(str, parts))
-                names.append(blamed if parts == (whole,) else f"{blamed} of {whole}")
+                failing_parts = " and ".join(map(str, parts))
+                names.append(failing_parts if parts == (whole,) else f"{failing_parts} of {whole}")
                 missing += parts
         why = [_why_none(semantics, each) for each in missing if isinstance(each, Exists)]
         tail = f": {', '.join(why)}" if why else ""
@@ -141,19 +145,20 @@ class _Failing:
 def _why_none(semantics: Semantics, formula: Exists) -> str:
     for variable in formula.variables:
         if not semantics.objects(variable.types):
-            return f"there is no {kinds((variable,))}"
-    return f"no {kinds(formula.variables)} will do"
+            return f"there is no {describe_types((variable,))}"
+    verb = "satisfies" if len(formula.variables) == 1 else "satisfy"
+    return f"no {describe_types(formula.variables)} {verb} it"
 
 
 def _bound(domain: Domain, action: GroundAction) -> tuple[ActionSchema, Binding]:
-    """The schema of ``action``, which exists and fits, and objects for its variables."""
+    """The schema of a well-formed ``action``, and the binding of its parameters."""
     schema = domain.action(action.name)
     assert schema is not None
     return schema, {p.name: arg for p, arg in zip(schema.parameters, action.args, strict=True)}
 
 
-def _unknown_values(schema: ActionSchema, binding: Binding, problem: Problem) -> tuple[str, ...]:
-    """The terms of the cost that have no value."""
+def _missing_values(schema: ActionSchema, binding: Binding, problem: Problem) -> tuple[str, ...]:
+    """The function terms of the cost that have no value."""
     if not problem.metric:
         return ()
     terms = [each.ground(binding) for each in schema.cost if isinstance(each, FunctionTerm)]
@@ -171,13 +176,12 @@ def _cost(schema: ActionSchema, binding: Binding, problem: Problem) -> float:
 
 
 def read_plan(path: str | Path) -> tuple[GroundAction, ...]:
-    """The actions of a plan file: one ``(pick sugar burner h1)`` a line, ``;`` begins a comment.
+    """The actions of a plan file: one ``(pick sugar burner h1)`` per line, ``;`` starts a comment.
 
-    An empty file is the empty plan. Only the form is checked here; whether actions and objects
-    exist is for ``validate_actions`` to say.
+    Only the syntax is checked; ``validate_actions`` checks names. An empty file is the empty plan.
 
     Raises:
-        BadInput: every fault of the file, with line and column.
+        BadInput: every error of the file, with line and column.
     """
     faults = SyntaxFaults(str(path))
     actions: list[GroundAction] = []

@@ -1,5 +1,5 @@
-"""Why there is no plan.
+"""Why there is no plan, with a certificate.
 
-- ``unreachable``: a part of the goal can't hold, not even by itself
-- ``conflicts``: each part can, all of them can't, told before any search or after all of it
+- ``unreachable``: a part of the goal is unreachable in the delete relaxation
+- ``conflicts``: parts of the goal exclude each other, by a mutex group or by exhaustive search
 """

@@ -1,8 +1,7 @@
-"""Why a part of the goal can't ever hold, not even by itself.
+"""Why a part of the goal is unreachable.
 
-The certificate is a set of literals that never hold. None of them holds initially, and every
-action that would make one of them true needs another of them first (or is forbidden); hence, by
-induction, none ever comes true.
+The certificate is a set of literals that never hold: none holds initially, and every action that
+achieves one of them needs another of them or is forbidden. By induction, none ever becomes true.
 """
 
 from __future__ import annotations
@@ -15,30 +14,30 @@ from itertools import product
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import Exists, Fact, ForEach, Formula, Literal, When
 from galley.domain.pddl.model import ActionSchema
-from galley.planning.grounding.relaxation import Reach, impossible_parts
+from galley.planning.grounding.relaxation import Reachability, unreachable_parts
 from galley.planning.grounding.schemas import FactCondition
 from galley.planning.operators import GroundAction
-from galley.planning.task import ImpossibleGoal, Task
+from galley.planning.task import Task, UnreachableGoal
 
-_CHAIN_SHOWN = 4  # links of "a needs b, b needs c" in a message
-_REMEDIES_TRIED = 8  # each costs a relaxation
-_ACHIEVERS_TRIED = 20_000  # ground actions looked at, whether they can be applied or not
+_CHAIN_SHOWN = 4  # links of "a needs b; b needs c" in a message
+_MAX_REMEDIES = 8  # each needs a relaxed exploration
+_MAX_ACHIEVERS = 20_000  # ground actions tried, reachable or not
 
 
-def explain_unreachable(task: Task, found: ImpossibleGoal) -> Failure:
-    """The failure for a part of the goal that nothing can make true."""
-    if found.condition is None:
-        return _contradicts_itself(found.formula)
-    backward = _Backward(task, task.allowed_reach)
-    return backward.explain(found.formula, found.condition, _literals(found.missing))
+def explain_unreachable(task: Task, goal: UnreachableGoal) -> Failure:
+    """The failure for an unreachable part of the goal."""
+    if goal.condition is None:
+        return _contradicts_itself(goal.formula)
+    literals = _UnreachableLiterals(task, task.allowed_reach)
+    return literals.explain(goal.formula, goal.condition, _literals(goal.missing))
 
 
 def _contradicts_itself(formula: Formula) -> Failure:
     what = "contradicts itself"
-    if isinstance(formula, Literal):  # an equality: all else may hold in some state
+    if isinstance(formula, Literal):  # an equality
         what = "names two objects" if formula.positive else "names one object twice"
     elif isinstance(formula, Exists):
-        what = "speaks of objects that don't exist, or contradicts itself"
+        what = "needs objects that don't exist, or contradicts itself"
     return Failure(
         FailureKind.CONTRADICTION,
         f"goal {formula} can never hold: it {what}",
@@ -59,24 +58,24 @@ def _literals(missing: Iterable[tuple[Fact, bool]]) -> tuple[Literal, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """An action that would make a literal true, and literals of which it needs one in vain.
+    """An action that achieves a literal, and unreachable literals of which it needs one.
 
-    None are missing where the action is forbidden.
+    ``missing`` is empty if the action is forbidden.
     """
 
     action: GroundAction
     missing: tuple[Literal, ...]
 
 
-class _Backward:
-    """Collects, from a part of the goal backwards, literals that never hold."""
+class _UnreachableLiterals:
+    """Regresses from a part of the goal to collect literals that never hold."""
 
-    def __init__(self, task: Task, reach: Reach) -> None:
+    def __init__(self, task: Task, reach: Reachability) -> None:
         self.task = task
         self.reach = reach
         self.schemas = task.fixpoint.schemas
-        self.left = _ACHIEVERS_TRIED
-        # Were they not forbidden, that is.
+        self.left = _MAX_ACHIEVERS
+        # Relaxed-reachable actions, forbidden ones included.
         self.possible = {each.action for each in task.reach.instances}
 
     def explain(
@@ -89,11 +88,11 @@ class _Backward:
             if literal in never:
                 continue
             never[literal] = []
-            known = {*never, *frontier}
+            collected = {*never, *frontier}
             for action, needed in self._achievers(literal):
-                lacking = self._missing(action, needed, known)
-                frontier += [each for each in lacking if each not in known]
-                known.update(lacking)
+                lacking = self._missing(action, needed, collected)
+                frontier += [each for each in lacking if each not in collected]
+                collected.update(lacking)
                 never[literal].append(_Need(action, lacking))
         remedies = self._remedies(condition, [each for each in never if each not in missing])
         certificate = {
@@ -109,31 +108,31 @@ class _Backward:
             message += f"it needs {_either(missing)}; "
         message += self._chain(missing[0], never, remedies)
         if remedies:
-            message += f"; it might if the start had {_either(remedies)}"
+            message += f"; it might if {_either(remedies)} held initially"
         objects = (str(goal), *(str(each) for each in remedies))
         return Failure(FailureKind.CONTRADICTION, message, objects, certificate=certificate)
 
     def _remedies(self, goal: FactCondition, never: list[Literal]) -> list[Literal]:
-        """Those of ``never`` that would make the goal relaxed-reachable if they held at first."""
-        found = []
+        """Those of ``never`` that would make the goal relaxed-reachable if they held initially."""
+        remedies = []
         task = self.task
-        for literal in never[:_REMEDIES_TRIED]:
+        for literal in never[:_MAX_REMEDIES]:
             init = [fact for fact in task.problem.init if fact != literal.fact]
-            gone = [] if literal.positive else [literal.fact]
+            removed = [] if literal.positive else [literal.fact]
             if literal.positive:
                 init.append(literal.fact)
-            reach = task.fixpoint.extended(init, gone).reach_from(init, task.forbidden)
-            if next(impossible_parts(goal, reach), None) is None:
-                found.append(literal)
-        return found
+            reach = task.fixpoint.extended(init, removed).reach_from(init, task.forbidden)
+            if next(unreachable_parts(goal, reach), None) is None:
+                remedies.append(literal)
+        return remedies
 
     def _achievers(self, literal: Literal) -> Iterator[tuple[GroundAction, FactCondition]]:
-        """Ground actions that may make ``literal`` true, reachable or not, with what they need."""
+        """Ground actions that may achieve ``literal``, reachable or not, with their conditions."""
         tried: set[GroundAction] = set()
         for schema in self.task.domain.actions:
-            for effect, hidden in _atoms(schema.effect):
+            for effect, quantified in _atoms(schema.effect):
                 if effect.positive == literal.positive and effect.predicate == literal.predicate:
-                    for action in self._bindings(schema, effect, hidden, literal.fact):
+                    for action in self._bindings(schema, effect, quantified, literal.fact):
                         if action not in tried:
                             tried.add(action)
                             yield from self._needs(action, literal)
@@ -149,20 +148,20 @@ class _Backward:
             yield action, instance.condition
         for effect in instance.conditional:
             if fact in (effect.add if positive else effect.delete):
-                # One of the two is impossible.
-                lacking = next(impossible_parts(instance.condition, self.reach), None)
+                # One of the two conditions is unreachable.
+                lacking = next(unreachable_parts(instance.condition, self.reach), None)
                 yield action, instance.condition if lacking else effect.condition
 
     def _bindings(
-        self, schema: ActionSchema, effect: Literal, hidden: frozenset[str], fact: Fact
+        self, schema: ActionSchema, effect: Literal, quantified: frozenset[str], fact: Fact
     ) -> Iterator[GroundAction]:
-        """Ground actions of ``schema`` whose ``effect`` may be about ``fact``.
+        """Ground actions of ``schema`` whose ``effect`` may be on ``fact``.
 
-        Variables ``hidden`` in the effect are quantified there, whatever parameters are called.
+        ``quantified`` are the variables bound within the effect; they may shadow parameters.
         """
         bound: dict[str, str] = {}
         for term, arg in zip(effect.args, fact.args, strict=True):
-            if term in hidden:
+            if term in quantified:
                 continue
             if (bound.setdefault(term, arg) if term.startswith("?") else term) != arg:
                 return
@@ -180,30 +179,30 @@ class _Backward:
             yield GroundAction(schema.name, args)
 
     def _missing(
-        self, action: GroundAction, needed: FactCondition, known: Collection[Literal]
+        self, action: GroundAction, needed: FactCondition, collected: Collection[Literal]
     ) -> tuple[Literal, ...]:
-        """Literals of which ``action`` needs one and none ever holds; none where it is forbidden.
+        """Unreachable literals of which ``action`` needs one; none if it is forbidden.
 
-        Those that are known already come first, which keeps the certificate short.
+        Prefers literals that are collected already, to keep the certificate short.
         """
         if action in self.task.forbidden:
             return ()
-        parts = [_literals(part) for part in impossible_parts(needed, self.reach)]
-        return next((p for p in parts if all(each in known for each in p)), parts[0])
+        parts = [_literals(part) for part in unreachable_parts(needed, self.reach)]
+        return next((p for p in parts if all(each in collected for each in p)), parts[0])
 
     def _chain(
         self, start: Literal, never: dict[Literal, list[_Need]], remedies: list[Literal]
     ) -> str:
         """``(stow spam drawer h1) needs (grasp spam); ...; no action makes (empty h1) true``."""
         links: list[str] = []
-        seen: set[Literal] = set()
+        visited: set[Literal] = set()
         literal = start
-        while literal not in seen:
-            seen.add(literal)
+        while literal not in visited:
+            visited.add(literal)
             if not never[literal]:
                 links.append(self._dead_end(literal))
                 break
-            need = max(never[literal], key=lambda need: self._likely(need, remedies))
+            need = max(never[literal], key=lambda need: self._plausibility(need, remedies))
             if not need.missing:
                 links.append(f"{need.action} is forbidden")
                 break
@@ -211,14 +210,14 @@ class _Backward:
                 links.append("and so on")
                 break
             links.append(f"{need.action} needs {_either(need.missing)}")
-            helpful = [each for each in need.missing if each in remedies]
-            literal = (helpful or need.missing)[0]
+            preferred = [each for each in need.missing if each in remedies]
+            literal = (preferred or need.missing)[0]
         else:
-            links.append("and so in a circle")
+            links.append("which is a cycle")
         return "; ".join(links)
 
-    def _likely(self, need: _Need, remedies: list[Literal]) -> int:
-        """How likely it is that a person would think of this action, first of all."""
+    def _plausibility(self, need: _Need, remedies: list[Literal]) -> int:
+        """How plausible the action is to a user as the way to achieve a literal."""
         if not need.missing:
             return 2 if need.action in self.possible else 0
         return 1 if any(each in remedies for each in need.missing) else 0
@@ -226,28 +225,28 @@ class _Backward:
     def _dead_end(self, literal: Literal) -> str:
         change, now = ("adds", "does not hold") if literal.positive else ("deletes", "holds")
         fact = literal.fact
-        named = any(
+        possible = any(
             each.predicate == fact.predicate and each.positive == literal.positive
             for schema in self.task.domain.actions
             for each, _ in _atoms(schema.effect)
         )
-        if named:
-            return f"{fact} {now} at the start and no possible action {change} it"
-        return f"{fact} {now} at the start and no action {change} '{fact.predicate}' facts"
+        if possible:
+            return f"{fact} {now} initially and no possible action {change} it"
+        return f"{fact} {now} initially and no action {change} '{fact.predicate}' facts"
 
 
 def _atoms(
-    effects: Iterable[Literal | When | ForEach], hidden: frozenset[str] = frozenset()
+    effects: Iterable[Literal | When | ForEach], quantified: frozenset[str] = frozenset()
 ) -> Iterator[tuple[Literal, frozenset[str]]]:
-    """Every literal among ``effects``, each with the variables quantified around it."""
+    """Every literal in ``effects``, with the variables of its quantifiers."""
     for effect in effects:
         if isinstance(effect, Literal):
-            yield effect, hidden
+            yield effect, quantified
         elif isinstance(effect, ForEach):
             names = frozenset(each.name for each in effect.variables)
-            yield from _atoms(effect.effects, hidden | names)
+            yield from _atoms(effect.effects, quantified | names)
         else:
-            yield from _atoms(effect.effects, hidden)
+            yield from _atoms(effect.effects, quantified)
 
 
 def _either(literals: Iterable[Literal]) -> str:

@@ -1,5 +1,5 @@
-"""From PDDL to what can be reached: actions and conditions on facts.
+"""Grounding: from PDDL to the actions and facts that are reachable in the delete relaxation.
 
-- ``schemas``: actions ready to be applied by the thousand, formulas in normal form
-- ``relaxation``: what could ever become true or false
+- ``schemas``: instantiates action schemas and formulas
+- ``relaxation``: the relaxed reachability fixpoint
 """

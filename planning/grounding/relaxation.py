@@ -1,13 +1,11 @@
-"""Relaxed reachability: what could ever become true or false if nothing got in its own way.
+"""Relaxed reachability: the fixpoint of the delete relaxation.
 
-Facts once true stay usable as true, and facts once false stay usable as false (the delete
-relaxation, with a negative condition read as a fact of its own). The fixpoint is computed by
-joining each newly reached fact with those reached before (semi-naive evaluation, as Datalog does;
-Helmert, "Concise finite-domain representations for PDDL planning tasks", 2009, section 6), so the
-work follows the actions that are reachable, not all combinations of objects.
+A fact that was once true counts as true for ever, and one that was once false counts as false for
+ever. The fixpoint joins each newly reached fact with those reached before (semi-naive evaluation as
+in Datalog; Helmert, "Concise finite-domain representations for PDDL planning tasks", 2009, section
+6), so the work depends on the reachable actions, not on all combinations of objects.
 
-The fixpoint only ever grows. So what would become reachable from further initial facts, which an
-explanation may suggest, is found by letting it go on from where it stands.
+The fixpoint is monotone, so it can be extended by further initial facts, as explanations do.
 """
 
 from __future__ import annotations
@@ -23,27 +21,27 @@ from typing import TypeVar
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.model import Domain, Problem
 from galley.planning.grounding.schemas import (
+    ActionInstance,
     Binding,
+    CompiledSchema,
     FactCondition,
-    Instance,
     Objects,
     Pattern,
-    Schema,
 )
-from galley.planning.limits import Allowance
+from galley.planning.limits import GroundingBudget
 from galley.planning.operators import GroundAction
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 
-def impossible_parts(
-    condition: FactCondition, reached: Reach | _Rules
+def unreachable_parts(
+    condition: FactCondition, reached: Reachability | _Rules
 ) -> Iterator[tuple[tuple[Fact, bool], ...]]:
-    """The parts of ``condition`` that can't hold.
+    """The unreachable parts of ``condition``.
 
     Yields:
-        For each the literals (fact and sign) of which one would have to hold, and none can.
+        For each part, unreachable literals (fact and sign) of which it needs one.
     """
     for fact in condition.pre:
         if fact not in reached.true:
@@ -52,68 +50,68 @@ def impossible_parts(
         if fact in reached.init and fact not in reached.falsified:
             yield ((fact, False),)
     for choice in condition.any_of:
-        needed: list[tuple[Fact, bool]] = []
+        missing: list[tuple[Fact, bool]] = []
         for part in choice:
-            found = next(impossible_parts(part, reached), None)
-            if found is None:
+            literals = next(unreachable_parts(part, reached), None)
+            if literals is None:
                 break
-            needed += found
+            missing += literals
         else:
-            yield tuple(dict.fromkeys(needed))
+            yield tuple(dict.fromkeys(missing))
 
 
 @dataclass(frozen=True)
-class Reach:
-    """What can be reached from one start, if nothing gets in its own way.
+class Reachability:
+    """What is relaxed-reachable from an initial state.
 
     Attributes:
-        init: the facts of the start.
-        true: facts that may become true, initial ones included.
+        init: the initial facts.
+        true: facts that are or may become true.
         falsified: initial facts that may become false.
-        instances: actions that may become applicable, ordered as schemas and objects are declared.
+        instances: reachable actions, ordered as schemas and objects are declared.
     """
 
     init: frozenset[Fact]
     true: frozenset[Fact]
     falsified: frozenset[Fact]
-    instances: tuple[Instance, ...]
+    instances: tuple[ActionInstance, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rule:
-    """Facts that become true and false once ``condition`` can hold.
+    """Facts added and deleted once ``condition`` is reachable.
 
-    ``instance`` is the action that this is the start of; its conditional effects follow.
+    ``instance`` is the action, whose conditional effects become rules when this one fires; None for
+    the rule of a conditional effect.
     """
 
     condition: FactCondition
     add: tuple[Fact, ...]
     delete: tuple[Fact, ...]
-    instance: Instance | None = None
+    instance: ActionInstance | None = None
 
 
 class _Rules:
-    """Fires rules as soon as their conditions can hold."""
+    """Fires rules as soon as their conditions are reachable."""
 
     def __init__(self, init: Iterable[Fact]) -> None:
         self.init: set[Fact] = set()
         self.true: set[Fact] = set()
         self.falsified: set[Fact] = set()  # of ``init``
-        self.instances: dict[GroundAction, Instance] = {}
-        # Facts that are true, but whose consequences are still to be drawn.
-        self._queue: deque[Fact] = deque()
+        self.instances: dict[GroundAction, ActionInstance] = {}
+        self._queue: deque[Fact] = deque()  # reached facts that are not processed yet
         self._ready: deque[_Rule] = deque()  # rules to try
-        # Rules whose condition can't hold yet, under each literal that might help.
+        # Rules whose condition is not reachable yet, by the literals it may need.
         self._waiting: dict[tuple[Fact, bool], list[_Rule]] = defaultdict(list)
         self._fired: set[_Rule] = set()
         self._start_with(init)
 
-    def add(self, instance: Instance) -> None:
-        """Adds an action to those that may become applicable."""
+    def add(self, instance: ActionInstance) -> None:
+        """Adds an action, to fire once its precondition is reachable."""
         self._ready.append(_Rule(instance.condition, instance.add, instance.delete, instance))
 
     def run(self) -> None:
-        """Draws all consequences."""
+        """Computes the fixpoint."""
         while self._queue or self._ready:
             while self._ready:
                 self._try(self._ready.popleft())
@@ -123,7 +121,7 @@ class _Rules:
                 self._ready.extend(self._waiting.pop((fact, True), ()))
 
     def _settle(self, fact: Fact) -> None:
-        """Finds further actions that need ``fact``."""
+        """Hook: instantiates further actions that need ``fact``."""
 
     def _start_with(self, facts: Iterable[Fact]) -> None:
         for fact in facts:
@@ -141,10 +139,10 @@ class _Rules:
             self._ready.extend(self._waiting.pop((fact, False), ()))
 
     def _try(self, rule: _Rule) -> None:
-        """Fires a rule, or parks it until its condition can hold."""
+        """Fires a rule, or lets it wait until its condition is reachable."""
         if rule in self._fired:
             return
-        blockers = next(impossible_parts(rule.condition, self), None)
+        blockers = next(unreachable_parts(rule.condition, self), None)
         if blockers is not None:
             for literal in blockers:
                 self._waiting[literal].append(rule)
@@ -162,43 +160,43 @@ class _Rules:
 
 
 class Fixpoint(_Rules):
-    """The relaxed-reachable facts and actions of a problem; it can go on from further facts."""
+    """The relaxed-reachable facts and actions of a problem; can be extended by initial facts."""
 
-    def __init__(self, domain: Domain, problem: Problem, allowance: Allowance) -> None:
+    def __init__(self, domain: Domain, problem: Problem, budget: GroundingBudget) -> None:
         super().__init__(problem.init)
-        objects = Objects(domain, problem, allowance)
+        objects = Objects(domain, problem, budget)
         self.objects = objects
-        self._spend = allowance.spend
-        self.schemas = {a.name: Schema(a, domain, problem, objects) for a in domain.actions}
+        self._spend = budget.spend
+        self.schemas = {a.name: CompiledSchema(a, domain, problem, objects) for a in domain.actions}
         self._rank = {each.name: i for i, each in enumerate(problem.objects)}
         self._order = {each.name: i for i, each in enumerate(domain.actions)}
-        self._triggers: dict[str, list[tuple[Schema, int]]] = defaultdict(list)
+        self._triggers: dict[str, list[tuple[CompiledSchema, int]]] = defaultdict(list)
         for schema in self.schemas.values():
             for index, (predicate, _) in enumerate(schema.positive):
                 self._triggers[predicate].append((schema, index))
-        # Facts whose consequences are drawn: by predicate, and by predicate, position and object.
+        # Processed facts by predicate, and by predicate, position and object.
         self._by_predicate: dict[str, list[Fact]] = defaultdict(list)
         self._by_argument: dict[tuple[str, int, str], list[Fact]] = defaultdict(list)
-        self._seen: set[GroundAction] = set()
+        self._instantiated: set[GroundAction] = set()
         for schema in self.schemas.values():
             if not schema.positive:
                 self._complete(schema, [None] * len(schema.allowed))
         self.run()
 
-    def reach(self) -> Reach:
-        """What is reached."""
+    def reach(self) -> Reachability:
+        """The fixpoint's facts and actions."""
         return self._reached(self)
 
-    def _reached(self, rules: _Rules) -> Reach:
-        return Reach(
+    def _reached(self, rules: _Rules) -> Reachability:
+        return Reachability(
             frozenset(rules.init),
             frozenset(rules.true),
             frozenset(rules.falsified),
-            tuple(sorted(rules.instances.values(), key=self._place)),
+            tuple(sorted(rules.instances.values(), key=self._rank_of)),
         )
 
     def extended(self, facts: Iterable[Fact], removed: Iterable[Fact]) -> Fixpoint:
-        """The fixpoint of all starts so far, and of one with ``facts`` and without ``removed``."""
+        """The fixpoint of all initial states so far and one with ``facts``, without ``removed``."""
         new = copy(self)
         new.init, new.true = set(self.init), set(self.true)
         new.falsified, new.instances = set(self.falsified), dict(self.instances)
@@ -206,20 +204,20 @@ class Fixpoint(_Rules):
         new._by_argument = _copied(self._by_argument)
         new._waiting = _copied(self._waiting)
         new._queue, new._ready = deque(), deque()
-        new._seen, new._fired = set(self._seen), set(self._fired)
+        new._instantiated, new._fired = set(self._instantiated), set(self._fired)
         added = [fact for fact in facts if fact not in self.init]
         new._start_with(added)
-        for fact in (*added, *removed):  # among all starts, one is without it
+        for fact in (*added, *removed):  # false in one of the initial states
             new._falsify(fact)
         new.run()
         return new
 
     def reach_from(
         self, init: Iterable[Fact], forbidden: AbstractSet[GroundAction] = frozenset()
-    ) -> Reach:
-        """What is reached from ``init`` without ``forbidden``; each fact was in a start so far."""
+    ) -> Reachability:
+        """What is reachable from ``init``, which lies in the fixpoint, without ``forbidden``."""
         rules = _Rules(init)
-        for instance in sorted(self.instances.values(), key=self._place):
+        for instance in sorted(self.instances.values(), key=self._rank_of):
             if instance.action not in forbidden:
                 rules.add(instance)
         rules.run()
@@ -238,9 +236,9 @@ class Fixpoint(_Rules):
                     self._complete(schema, binding)
 
     def _join(
-        self, schema: Schema, rest: list[tuple[str, Pattern]], binding: Binding
+        self, schema: CompiledSchema, rest: list[tuple[str, Pattern]], binding: Binding
     ) -> Iterator[Binding]:
-        """Every extension of ``binding`` under which all of ``rest`` is reached."""
+        """Every extension of ``binding`` under which all of ``rest`` are processed facts."""
         if not rest:
             yield binding
             return
@@ -251,7 +249,7 @@ class Fixpoint(_Rules):
         chosen = min(rest, key=free)
         remaining = [each for each in rest if each is not chosen]
         predicate, pattern = chosen
-        # What the join reaches is queued: these lists don't grow while it runs.
+        # New facts are queued, so these lists don't grow during the join.
         matches = self._by_predicate.get(predicate, [])
         for position, item in enumerate(pattern):
             value = item if isinstance(item, str) else binding[item]
@@ -264,8 +262,8 @@ class Fixpoint(_Rules):
             if extended is not None:
                 yield from self._join(schema, remaining, extended)
 
-    def _complete(self, schema: Schema, binding: Binding) -> None:
-        """Reaches the action of ``binding`` for every choice of its free parameters."""
+    def _complete(self, schema: CompiledSchema, binding: Binding) -> None:
+        """Instantiates ``schema`` for every completion of ``binding``."""
         choices = [
             (bound,) if bound is not None else schema.candidates[i]
             for i, bound in enumerate(binding)
@@ -273,14 +271,14 @@ class Fixpoint(_Rules):
         for args in product(*choices):
             self._spend()
             action = GroundAction(schema.name, args)
-            if action in self._seen:
+            if action in self._instantiated:
                 continue
-            self._seen.add(action)
+            self._instantiated.add(action)
             instance = schema.instantiate(args)
             if instance is not None:
                 self.add(instance)
 
-    def _place(self, instance: Instance) -> tuple[int, ...]:
+    def _rank_of(self, instance: ActionInstance) -> tuple[int, ...]:
         args = (self._rank[arg] for arg in instance.action.args)
         return (self._order[instance.action.name], *args)
 

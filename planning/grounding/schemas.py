@@ -1,10 +1,9 @@
-"""Action schemas and formulas applied to the objects of a problem.
+"""Instantiates action schemas and formulas over the objects of a problem.
 
-Literals, most of what the conditions and effects of schemas are made of, become patterns of
-argument positions, ready to be applied by the thousand. Only what is left goes through the general
-normal form: negation pushed down to the facts, quantifiers expanded, equality evaluated. What
-remains is a conjunction of facts, negated facts and disjunctions of the same. Facts that never
-change are kept: which those are is known only after relaxed reachability.
+Literals in conditions and effects become patterns of argument positions, which are quick to
+instantiate. Other formulas are brought into negation normal form, with quantifiers expanded and
+equality evaluated: a conjunction of facts, negated facts and disjunctions. Static facts are kept,
+as they are known only after relaxed reachability.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from galley.domain.errors import BadInput
 from galley.domain.pddl import formula as pddl
 from galley.domain.pddl.formula import EQUALITY, Effect, Fact, Formula, Literal, Variable
 from galley.domain.pddl.model import ActionSchema, Domain, Problem
-from galley.planning.limits import Allowance
+from galley.planning.limits import GroundingBudget
 from galley.planning.operators import COST_DECIMALS, GroundAction
 
 Pattern = tuple[int | str, ...]  # for each argument a parameter's position, or an object's name
 Assignment = Mapping[str, str]  # of objects to variables
-Binding = list[str | None]  # one entry a parameter of the schema; None where still free
+Binding = list[str | None]  # one entry for each parameter of the schema; None if unbound
 
 
 @dataclass(frozen=True, slots=True)
 class FactCondition:
-    """A condition on facts; of each of ``any_of`` one part must hold."""
+    """A condition on ground facts; one part of each of ``any_of`` must hold."""
 
     pre: tuple[Fact, ...] = ()
     neg: tuple[Fact, ...] = ()
@@ -40,10 +39,10 @@ TRUE = FactCondition()
 
 
 class Objects:
-    """The objects of a problem by type; quantifiers and parameters range over them."""
+    """The objects of a problem by type."""
 
-    def __init__(self, domain: Domain, problem: Problem, allowance: Allowance) -> None:
-        self.allowance = allowance
+    def __init__(self, domain: Domain, problem: Problem, budget: GroundingBudget) -> None:
+        self.budget = budget
         self._domain = domain
         self._objects = problem.objects
         self.of = lru_cache(maxsize=None)(self._of)
@@ -53,17 +52,17 @@ class Objects:
         return tuple(o.name for o in self._objects if self._domain.is_a(o.type, types))
 
     def bindings(self, variables: tuple[Variable, ...], outer: Assignment) -> Iterator[Assignment]:
-        """``outer`` extended by every choice of objects for ``variables``."""
+        """``outer`` extended by every binding of ``variables``."""
         names = [each.name for each in variables]
-        spend = self.allowance.spend
-        for chosen in product(*(self.of(each.types) for each in variables)):
+        spend = self.budget.spend
+        for args in product(*(self.of(each.types) for each in variables)):
             spend()
-            yield {**outer, **dict(zip(names, chosen, strict=True))}
+            yield {**outer, **dict(zip(names, args, strict=True))}
 
 
 @dataclass(frozen=True, slots=True)
 class FactEffect:
-    """Facts added and deleted where ``condition`` holds; adding wins."""
+    """Facts added and deleted if ``condition`` holds; adding wins."""
 
     condition: FactCondition
     add: tuple[Fact, ...]
@@ -71,8 +70,8 @@ class FactEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
-    """A ground action, its condition and what it does."""
+class ActionInstance:
+    """A ground action with its condition and effects."""
 
     action: GroundAction
     condition: FactCondition
@@ -81,8 +80,8 @@ class Instance:
     conditional: tuple[FactEffect, ...]
 
 
-class Schema:
-    """An action schema as patterns, in one problem."""
+class CompiledSchema:
+    """An action schema as patterns, for one problem."""
 
     def __init__(
         self, schema: ActionSchema, domain: Domain, problem: Problem, objects: Objects
@@ -105,8 +104,8 @@ class Schema:
             elif each.predicate == EQUALITY:
                 self.equalities.append((self._pattern(each), each.positive))
             else:
-                kept = self.positive if each.positive else self.negative
-                kept.append((each.predicate, self._pattern(each)))
+                literals = self.positive if each.positive else self.negative
+                literals.append((each.predicate, self._pattern(each)))
         simple = [each for each in schema.effect if isinstance(each, Literal)]
         self.adds = [(e.predicate, self._pattern(e)) for e in simple if e.positive]
         self.deletes = [(e.predicate, self._pattern(e)) for e in simple if not e.positive]
@@ -116,7 +115,7 @@ class Schema:
         return tuple(self.position.get(arg, arg) for arg in literal.args)
 
     def unify(self, pattern: Pattern, args: tuple[str, ...], binding: Binding) -> Binding | None:
-        """``binding`` extended so that ``pattern`` becomes ``args``, or None."""
+        """``binding`` extended so that ``pattern`` equals ``args``, or None."""
         extended = list(binding)
         for item, arg in zip(pattern, args, strict=True):
             if isinstance(item, str):
@@ -130,8 +129,8 @@ class Schema:
                 return None
         return extended
 
-    def instantiate(self, args: tuple[str, ...]) -> Instance | None:
-        """The schema applied to ``args``; None where its precondition contradicts itself."""
+    def instantiate(self, args: tuple[str, ...]) -> ActionInstance | None:
+        """The action for ``args``; None if its precondition contradicts itself."""
         for (left, right), positive in self.equalities:
             a = left if isinstance(left, str) else args[left]
             b = right if isinstance(right, str) else args[right]
@@ -139,7 +138,7 @@ class Schema:
                 return None
         pre = _facts(self.positive, args)
         neg = _facts(self.negative, args)
-        if neg and not set(pre).isdisjoint(neg):  # (near ?from) (not (near ?to)), for one place
+        if neg and not set(pre).isdisjoint(neg):  # (near ?from) (not (near ?to)) with ?from = ?to
             return None
         condition = FactCondition(pre, neg)
         binding = {}
@@ -158,13 +157,13 @@ class Schema:
             delete = _facts(self.deletes, args)
             if not set(add).isdisjoint(delete):  # adding wins
                 delete = tuple(fact for fact in delete if fact not in add)
-        return Instance(GroundAction(self.name, args), condition, add, delete, more)
+        return ActionInstance(GroundAction(self.name, args), condition, add, delete, more)
 
     def cost(self, args: tuple[str, ...]) -> float:
-        """What the action adds to ``total-cost``; 1 where the problem has no metric.
+        """The action's cost; 1 if the problem has no metric.
 
         Raises:
-            BadInput: the problem gives no value to a function that the cost names.
+            BadInput: the problem gives no value for a function term of the cost.
         """
         if not self.problem.metric:
             return 1.0
@@ -181,7 +180,7 @@ class Schema:
                 what = f"the cost of {action} needs {key}, which {self.problem.file} does not give"
                 raise BadInput.one(self.domain.file, what, term.line, term.column)
             terms.append(value)
-        # Of 0.1 and 0.2 the sum is 0.3.
+        # Rounded, so that 0.1 + 0.2 is 0.3.
         return round(fsum(terms), COST_DECIMALS) if len(terms) > 1 else sum(terms)
 
 
@@ -197,8 +196,8 @@ def _facts(patterns: list[tuple[str, Pattern]], args: tuple[str, ...]) -> tuple[
 def conjunction(
     formulas: Iterable[Formula], binding: Assignment, objects: Objects
 ) -> FactCondition | None:
-    """All of ``formulas`` under ``binding``; None where they contradict themselves."""
-    parts = _all(_normal(each, binding, objects, True) for each in formulas)
+    """The conjunction of ``formulas`` under ``binding``; None if it contradicts itself."""
+    parts = _conjoin(_normal_form(each, binding, objects, True) for each in formulas)
     if isinstance(parts, bool):
         return TRUE if parts else None
     return parts
@@ -207,7 +206,7 @@ def conjunction(
 def ground_effects(
     effects: Iterable[Effect], binding: Assignment, objects: Objects
 ) -> tuple[tuple[Fact, ...], tuple[Fact, ...], tuple[FactEffect, ...]]:
-    """What effects do: facts added, facts deleted (both whatever the state), and the rest."""
+    """The facts added and deleted in every state, and the conditional effects."""
     add: dict[Fact, None] = {}
     delete: dict[Fact, None] = {}
     conditional: dict[FactCondition, tuple[list[Fact], list[Fact]]] = {}
@@ -221,7 +220,7 @@ def ground_effects(
     kept = tuple(fact for fact in delete if fact not in add)
     rest = []
     for condition, (more, less) in conditional.items():
-        # What is added anyway can't be deleted, and need not be added twice.
+        # A fact that is added unconditionally can be neither deleted nor added here.
         more = [fact for fact in dict.fromkeys(more) if fact not in add]
         less = [fact for fact in dict.fromkeys(less) if fact not in add and fact not in more]
         if more or less:
@@ -243,39 +242,39 @@ def _simple_effects(
                 yield from _simple_effects(effect.effects, condition, inner, objects)
         else:
             premise = conjunction(effect.condition, binding, objects)
-            both = _all([condition, premise if premise is not None else False])
+            both = _conjoin([condition, premise if premise is not None else False])
             if both is not False:
-                reached = TRUE if both is True else both
-                yield from _simple_effects(effect.effects, reached, binding, objects)
+                inner_condition = TRUE if both is True else both
+                yield from _simple_effects(effect.effects, inner_condition, binding, objects)
 
 
 _Part = FactCondition | bool
 
 
-def _normal(formula: Formula, binding: Assignment, objects: Objects, wanted: bool) -> _Part:
-    """``formula`` (``wanted``) or its negation, with negation pushed down to the facts."""
+def _normal_form(formula: Formula, binding: Assignment, objects: Objects, sign: bool) -> _Part:
+    """``formula``, or its negation if ``sign`` is False, in negation normal form."""
     if isinstance(formula, Literal):
         fact = formula.ground(binding)
-        positive = formula.positive == wanted
+        positive = formula.positive == sign
         if formula.predicate == EQUALITY:
             return (fact.args[0] == fact.args[1]) == positive
         return FactCondition(pre=(fact,)) if positive else FactCondition(neg=(fact,))
     if isinstance(formula, pddl.Not):
-        return _normal(formula.part, binding, objects, not wanted)
+        return _normal_form(formula.part, binding, objects, not sign)
     if isinstance(formula, pddl.Imply):
-        premise = _normal(formula.premise, binding, objects, not wanted)
-        conclusion = _normal(formula.conclusion, binding, objects, wanted)
-        return (_any if wanted else _all)([premise, conclusion])
+        premise = _normal_form(formula.premise, binding, objects, not sign)
+        conclusion = _normal_form(formula.conclusion, binding, objects, sign)
+        return (_disjoin if sign else _conjoin)([premise, conclusion])
     if isinstance(formula, pddl.And | pddl.Or):
-        parts = (_normal(each, binding, objects, wanted) for each in formula.parts)
-        return (_all if isinstance(formula, pddl.And) == wanted else _any)(parts)
-    # pddl.Forall, or Exists.
+        parts = (_normal_form(each, binding, objects, sign) for each in formula.parts)
+        return (_conjoin if isinstance(formula, pddl.And) == sign else _disjoin)(parts)
+    # Forall or Exists
     choices = objects.bindings(formula.variables, binding)
-    parts = (_normal(formula.part, inner, objects, wanted) for inner in choices)
-    return (_all if isinstance(formula, pddl.Forall) == wanted else _any)(parts)
+    parts = (_normal_form(formula.part, inner, objects, sign) for inner in choices)
+    return (_conjoin if isinstance(formula, pddl.Forall) == sign else _disjoin)(parts)
 
 
-def _all(parts: Iterable[_Part]) -> _Part:
+def _conjoin(parts: Iterable[_Part]) -> _Part:
     pre: dict[Fact, None] = {}
     neg: dict[Fact, None] = {}
     any_of: dict[tuple[FactCondition, ...], None] = {}
@@ -286,20 +285,20 @@ def _all(parts: Iterable[_Part]) -> _Part:
             pre.update(dict.fromkeys(part.pre))
             neg.update(dict.fromkeys(part.neg))
             any_of.update(dict.fromkeys(part.any_of))
-    if not pre.keys().isdisjoint(neg):  # (near ?from) (not (near ?to)), for one and the same place
+    if not pre.keys().isdisjoint(neg):  # (near ?from) (not (near ?to)) with ?from = ?to
         return False
     if not pre and not neg and not any_of:
         return True
     return FactCondition(tuple(pre), tuple(neg), tuple(any_of))
 
 
-def _any(parts: Iterable[_Part]) -> _Part:
+def _disjoin(parts: Iterable[_Part]) -> _Part:
     choices: dict[FactCondition, None] = {}
     for part in parts:
         if part is True:
             return True
         if part is not False:
-            # A disjunction within a disjunction is one.
+            # Flatten nested disjunctions.
             if not part.pre and not part.neg and len(part.any_of) == 1:
                 choices.update(dict.fromkeys(part.any_of[0]))
             else:

@@ -1,11 +1,10 @@
-"""Greedy best-first search: fast, and any plan will do.
+"""Lazy greedy best-first search with the FF heuristic: any plan, fast.
 
-States wait in order of the estimate of the state before them (lazy search), in two queues: one
-for all, one for those reached by an action that the heuristic prefers. The latter's turn comes far
-more often while it makes progress (Richter and Helmert, "Preferred operators and deferred
-evaluation in satisficing planning", 2009; as in the first iteration of LAMA). Of equal estimates
-the one that has waited longest comes first: the newest first is quicker on towers of blocks, but
-makes plans of kitchens twice as long.
+Open states are ordered by the h-value of their parent (deferred evaluation), in two open lists: one
+of all states, one of those reached by preferred operators, which gets far more turns while it makes
+progress (Richter and Helmert, "Preferred operators and deferred evaluation in satisficing
+planning", 2009; as in the first iteration of LAMA). Ties are broken first-in first-out: last-in
+first-out is quicker on Blocksworld, but doubles the length of kitchen plans.
 """
 
 from __future__ import annotations
@@ -15,107 +14,106 @@ from heapq import heappop, heappush
 
 from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_exhausted
-from galley.planning.limits import Meter, SearchLimits
-from galley.planning.operators import Operator, Plan, plan_of, steps_to
+from galley.planning.limits import SearchBudget, SearchLimits
+from galley.planning.operators import Operator, Plan, make_plan, path_to
 from galley.planning.searches.breadth_first import breadth_first
-from galley.planning.searches.relaxed import RelaxedPlans, RelaxedTask
+from galley.planning.searches.relaxed import FFHeuristic, RelaxedTask
 from galley.planning.states.space import state_space
 from galley.planning.task import Task
 
-_BOOST = 1000  # turns that preferred states get ahead for each progress
-_LOOK_EVERY = 16  # expansions between two looks at the clock; one takes a heuristic evaluation
+_BOOST = 1000  # extra turns of the preferred open list for each progress
+_CHECK_EVERY = 16  # expansions between two checks of the limits
+_MAX_ELIMINATION = 1000  # actions of a plan, for which elimination takes well under a second
 
-_Entry = tuple[int, int, int, int, int]  # estimate, number, state, state before, operator
-_LONGEST = 1000  # actions of a plan for which this takes well under a second
+_Entry = tuple[int, int, int, int, int]  # h-value, serial number, state, parent, operator
 
 
 def greedy(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
-    """A plan, found with as little search as possible.
+    """Any plan, found quickly.
 
-    The same task always gives the same plan; for what else may come back see ``methods.search``.
+    Deterministic. For the other results see ``methods.search``.
 
     Args:
         task: the ground task.
         limits: when to give up.
     """
-    meter = Meter(limits or SearchLimits())
+    budget = SearchBudget(limits or SearchLimits())
     space = state_space(task)
-    # Actions are counted, not their costs: measured on kitchens with distances, plans found by
-    # cost, or by cost plus one, are longer and dearer, and take several times longer to find.
-    heuristic = RelaxedPlans(RelaxedTask(space))
+    # The heuristic counts actions. With costs, or costs plus one, kitchen plans become longer and
+    # more expensive, and take several times as long to find.
+    heuristic = FFHeuristic(RelaxedTask(space))
     start: _Entry = (0, 0, space.init, space.init, -1)
-    every: list[_Entry] = [start]
-    preferred_only: list[_Entry] = []
-    lead = 0  # turns that the preferred ones are ahead
-    reached: dict[int, tuple[int, int]] = {}  # how expanded states were reached
+    open_list: list[_Entry] = [start]
+    preferred_list: list[_Entry] = []
+    lead = 0  # turns that the preferred list is ahead
+    reached: dict[int, tuple[int, int]] = {}  # closed states: parent and operator
     expanded = number = 0
     dead_ends = False
     best = None
-    while every or preferred_only:
-        over = meter.exceeded(expanded, _LOOK_EVERY)
+    while open_list or preferred_list:
+        over = budget.exceeded(expanded, _CHECK_EVERY)
         if over is not None:
-            return meter.failure(over, expanded=expanded, generated=number + 1)
-        if preferred_only and (lead > 0 or not every):
+            return budget.failure(over, expanded=expanded, generated=number + 1)
+        if preferred_list and (lead > 0 or not open_list):
             lead -= 1
-            entry = heappop(preferred_only)
+            entry = heappop(preferred_list)
         else:
             lead += 1
-            entry = heappop(every)
-        _, _, state, before, index = entry
+            entry = heappop(open_list)
+        _, _, state, parent, index = entry
         if state in reached:
             continue
-        reached[state] = before, index
+        reached[state] = parent, index
         if space.is_goal(state):
-            steps = [space.operators[step] for step in steps_to(state, reached)]
-            plan = without_needless(task, steps)
-            return plan_of(plan, expanded=expanded, generated=number + 1, seconds=meter.seconds)
-        found = heuristic.plan(state)
-        if found is None:
+            steps = [space.operators[step] for step in path_to(state, reached)]
+            plan = eliminate_actions(task, steps)
+            return make_plan(plan, expanded=expanded, generated=number + 1, seconds=budget.seconds)
+        relaxed_plan = heuristic.plan(state)
+        if relaxed_plan is None:
             dead_ends = True
             continue
         expanded += 1
-        actions, preferred = found
-        estimate = len(actions)
-        if best is None or estimate < best:
-            best = estimate
+        actions, preferred = relaxed_plan
+        h = len(actions)
+        if best is None or h < best:
+            best = h
             lead += _BOOST
         for index, after in space.successors(state):
             if after not in reached:
                 number += 1
-                entry = (estimate, number, after, state, index)
-                heappush(every, entry)
+                entry = (h, number, after, state, index)
+                heappush(open_list, entry)
                 if index in preferred:
-                    heappush(preferred_only, entry)
-    if dead_ends:  # the states behind them were not seen, and an explanation needs them all
+                    heappush(preferred_list, entry)
+    if dead_ends:  # the explanation also needs the states behind them
         return breadth_first(task, limits)
     return explain_exhausted(task, map(space.packing.decode, reached))
 
 
-def without_needless(task: Task, plan: Sequence[Operator]) -> list[Operator]:
-    """``plan`` without actions that it doesn't need; as it is where it is very long.
+def eliminate_actions(task: Task, plan: Sequence[Operator]) -> list[Operator]:
+    """Removes redundant actions from a plan, unless it is very long.
 
-    Action elimination: an action is left out on trial, and with it all later ones that thereby
-    become inapplicable; if the goal still holds at the end, they stay out (Nakhost and Müller,
-    "Action elimination and plan neighborhood graph search", 2010). It takes time quadratic in the
-    plan's length and never makes a plan dearer.
+    Action elimination: tries to remove each action, with all later ones that become inapplicable,
+    and keeps them removed if the goal still holds (Nakhost and Müller, "Action elimination and plan
+    neighborhood graph search", 2010). Quadratic in the plan's length; never increases its cost.
     """
     kept = list(plan)
-    if len(kept) > _LONGEST:
+    if len(kept) > _MAX_ELIMINATION:
         return kept
     state = task.init
-    place = 0
-    while place < len(kept):
-        rest = _executable(task, state, kept[place + 1 :])
+    index = 0
+    while index < len(kept):
+        rest = _executable(task, state, kept[index + 1 :])
         if rest is not None:
-            kept[place:] = rest
+            kept[index:] = rest
         else:
-            state = kept[place].apply(state)
-            place += 1
+            state = kept[index].apply(state)
+            index += 1
     return kept
 
 
 def _executable(task: Task, state: int, plan: list[Operator]) -> list[Operator] | None:
-    """Those of ``plan`` that can be executed in turn, where they reach the goal."""
+    """The actions of ``plan`` that remain applicable in turn; None if they miss the goal."""
     executed = []
     for operator in plan:
         if operator.applicable(state):

@@ -1,14 +1,16 @@
 """The landmark-cut heuristic on flat arrays, compiled by Numba. Import it late: that takes time.
 
 Helmert and Domshlak, "Landmarks, critical paths and abstractions: what's the difference anyway?"
-(2009). The justification graph leads from the dearest precondition of each operator to its
-effects. The operators that cross from what is reached for certain into the zone from which the
-goal is free are a landmark: every plan uses one. Its least cost is counted and taken off.
+(2009). The justification graph has an arc from the supporter of each operator, its precondition of
+highest h_max, to each of its effects. The goal zone are the propositions from which the goal is
+reached at cost 0. The operators that enter it from propositions reachable without it are a
+disjunctive action landmark. Its least cost is added to the heuristic and subtracted from the
+operators.
 
-Costs belong to actions, not to their parts: where a landmark holds one part of an action, all its
-parts get cheaper. So the sum never counts an action's cost twice, and stays admissible for
-conditional effects (Röger, Pommerening and Helmert, "Optimal planning in the presence of
-conditional effects", 2014, where this is the plain way).
+Costs belong to actions: if a landmark contains one part of an action, all its parts become cheaper.
+So no cost is counted twice, and the heuristic is admissible with conditional effects (Röger,
+Pommerening and Helmert, "Optimal planning in the presence of conditional effects", 2014, the basic
+variant).
 """
 
 from __future__ import annotations
@@ -19,13 +21,13 @@ import numpy as np
 
 from galley.compiled.jit import entry, kernel
 
-_UNKNOWN, _GOAL, _BEHIND = 0, 1, 2  # zones: the goal's, and what is reached through it alone
+_UNKNOWN, _GOAL, _BEHIND = 0, 1, 2  # the goal zone, and what is reachable only through it
 UNREACHED = np.int64(1 << 60)
 
 
 @kernel
 def _push(heap: Any, size: int, key: Any) -> int:
-    """Adds ``key`` to a binary heap and returns its size."""
+    """Pushes ``key`` onto a binary heap; returns the new size."""
     place = size
     while place > 0:
         above = (place - 1) >> 1
@@ -49,16 +51,15 @@ def _outside(
     added_by: Any,
     supporter: Any,
 ) -> bool:
-    """Whether the justification graph leads to ``start`` without the goal zone.
+    """Whether ``start`` is reachable in the justification graph without the goal zone.
 
-    It does so to all that costs less than the goal, since nothing in the goal zone does. That is
-    why a search backwards, which is over soon, does for the one forwards through all that is
-    reached, as which this is mostly described.
+    This holds for every proposition cheaper than the goal, as none in the goal zone is. So a short
+    backward search replaces the usual forward exploration.
     """
     if zone[start] == _BEHIND:
         return False
     stack[base] = start
-    zone[start] = _BEHIND  # unless found otherwise
+    zone[start] = _BEHIND  # until proven otherwise
     size = base + 1
     place = base
     while place < size:
@@ -80,7 +81,7 @@ def _outside(
 
 @kernel
 def _drop(heap: Any, size: int) -> int:
-    """Takes the least key, ``heap[0]``, off a binary heap and returns its size."""
+    """Pops the least key, ``heap[0]``, off a binary heap; returns the new size."""
     size -= 1
     key = heap[size]
     place = 0
@@ -104,12 +105,12 @@ def landmark_cut(
     true: Any,  # propositions that hold
     true_count: int,
     goal: int,  # the proposition that is the goal
-    operators: Any,  # columns: first of pre, first of add, owner; one row more than operators
+    operators: Any,  # columns: start in pre, start in add, owner; one row more than operators
     pre: Any,
     add: Any,
     readers: Any,  # rows of (start, end) into ``read_by``, for each proposition
     read_by: Any,
-    adders: Any,  # the same for the operators that add it
+    adders: Any,  # the same for the operators that add each proposition
     added_by: Any,
     parts: Any,  # the same for the operators of each owner
     part_of: Any,
@@ -118,30 +119,30 @@ def landmark_cut(
 ) -> int:
     """The heuristic's value, -1 for a dead end."""
     count = readers.shape[0]
-    bits = 0  # a heap's key is a value and below it, in so many bits, a proposition
+    bits = 0  # of a proposition, the lower part of a heap key; the upper part is its value
     while (1 << bits) < count:
         bits += 1
     low = (1 << bits) - 1
     total_operators = operators.shape[0] - 1
-    cost = base_cost.copy()  # of each operator: what is left of its owner's
+    cost = base_cost.copy()  # remaining cost of each operator
     value = np.full(count, UNREACHED, np.int64)
     missing = np.empty(total_operators, np.int32)
     supporter = np.full(total_operators, -1, np.int32)
     support = np.zeros(total_operators, np.int64)  # the supporter's value
     zone = np.empty(count, np.int8)
-    entered = np.zeros(total_operators, np.int32)  # the round in which it was looked at for a cut
+    entered = np.zeros(total_operators, np.int32)  # the round in which it was last tested for a cut
     rounds = 0
-    stack = np.empty(count, np.int32)  # the zone, and above it the stack of a search
+    stack = np.empty(count, np.int32)  # the goal zone, and above it the stack of a search
     cut = np.empty(total_operators, np.int32)
-    queue = np.empty(count, np.int32)  # a ring of propositions whose value has fallen
-    waits = np.zeros(count, np.bool_)  # whether they are in it
+    queue = np.empty(count, np.int32)  # ring buffer of propositions whose value has decreased
+    waits = np.zeros(count, np.bool_)  # whether they are in the queue
     for o in range(total_operators):
         missing[o] = operators[o + 1, 0] - operators[o, 0]
     size = 0
     for i in range(true_count):
         value[true[i]] = 0
         size = _push(heap, size, np.int64(true[i]))
-    # h_max: a proposition costs as much as the dearest precondition of the cheapest operator.
+    # h_max: the cheapest achiever's cost plus the value of its most expensive precondition.
     while size:
         key = heap[0]
         size = _drop(heap, size)
@@ -165,7 +166,7 @@ def landmark_cut(
         return -1
     total = 0
     while value[goal] > 0:
-        # The zone from which the goal costs nothing more.
+        # The goal zone: propositions from which the goal is reached at cost 0.
         zone[:] = _UNKNOWN
         zone[goal] = _GOAL
         stack[0] = goal
@@ -181,7 +182,7 @@ def landmark_cut(
                     zone[s] = _GOAL
                     stack[zone_size] = s
                     zone_size += 1
-        # The operators that enter it from where one gets without it.
+        # The cut: operators that enter the zone from propositions reachable without it.
         cut_size = 0
         least: Any = UNREACHED
         rounds += 1
@@ -201,7 +202,7 @@ def landmark_cut(
                     if cost[o] < least:
                         least = cost[o]
         total += least
-        # Each owner once, however many of its parts are in the cut: others are marked by -1.
+        # The distinct owners of the cut.
         owners = 0
         for i in range(cut_size):
             owner = operators[cut[i], 2]
@@ -213,8 +214,8 @@ def landmark_cut(
             if not seen:
                 cut[owners] = owner
                 owners += 1
-        # Values that fall make the operators cheaper of which they are the dearest precondition.
-        # No order is needed for that: each proposition is looked at again whenever it falls.
+        # Incremental h_max: decreased values propagate through the operators they support, in any
+        # order, since a proposition is queued again whenever it decreases.
         first = last = waiting = 0
         for i in range(owners):
             owner = cut[i]
@@ -243,14 +244,14 @@ def landmark_cut(
                 o = read_by[i]
                 if supporter[o] != p or support[o] <= v:
                     continue
-                dearest = pre[operators[o, 0]]
+                supporting = pre[operators[o, 0]]
                 for j in range(operators[o, 0] + 1, operators[o + 1, 0]):
-                    if value[pre[j]] > value[dearest]:
-                        dearest = pre[j]
-                supporter[o] = dearest
-                if value[dearest] == support[o]:
+                    if value[pre[j]] > value[supporting]:
+                        supporting = pre[j]
+                supporter[o] = supporting
+                if value[supporting] == support[o]:
                     continue
-                support[o] = value[dearest]
+                support[o] = value[supporting]
                 t = support[o] + cost[o]
                 for j in range(operators[o, 1], operators[o + 1, 1]):
                     q = add[j]

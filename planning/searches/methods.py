@@ -1,23 +1,23 @@
-"""The searches by name, behind one function."""
+"""``search``: selects a search by its name."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
-from galley.domain.collection import paused_collection
 from galley.domain.errors import did_you_mean
 from galley.domain.failure import Failure
-from galley.planning.explain.conflicts import explain_at_once
+from galley.domain.gc_pause import paused_gc
+from galley.planning.explain.conflicts import explain_before_search
 from galley.planning.limits import SearchLimits
 from galley.planning.operators import Plan
 from galley.planning.task import Task
 
-# The modules are called as their functions; each is imported when it is asked for.
+# The modules are called as their functions; each is imported on first use.
 METHODS = {"bfs": "breadth_first", "astar": "astar", "gbfs": "greedy"}
 
 
 def search(task: Task, method: str = "bfs", limits: SearchLimits | None = None) -> Plan | Failure:
-    """Looks for a plan.
+    """Searches for a plan.
 
     Args:
         task: the ground task.
@@ -26,11 +26,11 @@ def search(task: Task, method: str = "bfs", limits: SearchLimits | None = None) 
         limits: when to give up; no limits by default.
 
     Returns:
-        The plan, or a Failure: ``CONTRADICTION`` with a certificate where no plan exists, and
-        ``BUDGET`` where a limit was reached first, which says nothing of whether there is one.
+        The plan, or a Failure: ``CONTRADICTION`` with a certificate if no plan exists, or
+        ``BUDGET`` if a limit was reached, which does not tell whether one exists.
 
     Raises:
-        ValueError: there is no such method.
+        ValueError: unknown method.
     """
     if method not in METHODS:
         known = ", ".join(METHODS)
@@ -38,10 +38,10 @@ def search(task: Task, method: str = "bfs", limits: SearchLimits | None = None) 
         raise ValueError(f"no search is called '{method}'{hint} (there are {known})")
     if task.is_goal(task.init):
         return Plan((), 0.0, 0, 1, 0.0)
-    hopeless = explain_at_once(task)
-    if hopeless is not None:
-        return hopeless
+    failure = explain_before_search(task)
+    if failure is not None:
+        return failure
     name = METHODS[method]
     function = getattr(import_module(f"galley.planning.searches.{name}"), name)
-    with paused_collection():
+    with paused_gc():
         return function(task, limits or SearchLimits())  # type: ignore[no-any-return]

@@ -1,14 +1,13 @@
-"""The delete relaxation of a task, where what is once true stays true; and plans of it.
+"""The delete relaxation of a task, and the FF heuristic.
 
-A proposition is a fact, or "not fact" where some condition wants a fact not to hold, or a
-disjunction. A disjunction is made true by free auxiliary operators, one for each of its parts, and
-a conditional effect is an operator of its own that also needs what its action needs.
+A proposition is a fact, a negated fact that some condition needs, or a disjunction. A disjunction
+is achieved by auxiliary operators of cost 0, one for each part. A conditional effect becomes an
+operator that also needs its action's precondition.
 
-The FF heuristic is the length of a relaxed plan, found without search. Each proposition gets the
-cheapest operator that makes it true, as far as the sum of the costs of its preconditions tells
-(h_add), and the plan is collected backwards from the goal (Hoffmann and Nebel, "The FF planning
-system", 2001; with h_add's choices: Keyder and Geffner, "Heuristics for planning with action costs
-revisited", 2008). The actions of the plan that can be done at once are worth trying first.
+The FF heuristic is the length of a relaxed plan. The supporter of each proposition is its cheapest
+achiever by h_add, and the plan is extracted backwards from the goal (Hoffmann and Nebel, "The FF
+planning system", 2001; Keyder and Geffner, "Heuristics for planning with action costs revisited",
+2008). Its actions that are applicable are the preferred operators.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from heapq import heapify, heappop, heappush
 from galley.planning.operators import Condition, bits_of
 from galley.planning.states.space import StateSpace
 
-ALWAYS = 0  # the proposition that holds in every state
-AUXILIARY = -1  # the owner of operators that stand for no action
+ALWAYS = 0  # the proposition that is always true
+AUXILIARY = -1  # owner of auxiliary operators
 
 Propositions = tuple[int, ...]
 _UNREACHED = 1 << 60
@@ -28,12 +27,12 @@ _UNREACHED = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class RelaxedOperator:
-    """An action, one conditional effect of an action, or an auxiliary operator.
+    """The unconditional part of an action, a conditional effect, or an auxiliary operator.
 
     Attributes:
-        pre: what it needs; never empty.
-        add: what it makes true.
-        owner: the place in ``space.operators`` of the action that it is a part of, or AUXILIARY.
+        pre: preconditions; never empty.
+        add: add effects.
+        owner: index of its action in ``space.operators``, or AUXILIARY.
     """
 
     pre: Propositions
@@ -45,8 +44,8 @@ class RelaxedTask:
     """The relaxed task of a state space.
 
     Attributes:
-        count: propositions are 0 to ``count - 1``.
-        operators: the relaxed operators. Those of one action stand side by side.
+        count: number of propositions, which are 0 to ``count - 1``.
+        operators: the relaxed operators; those of one action are adjacent.
         goal: the propositions of the goal.
     """
 
@@ -54,8 +53,8 @@ class RelaxedTask:
         self.count = 1
         self._packed = space.packing.facts
         self.operators: list[RelaxedOperator] = []
-        self._positive: dict[int, int] = {}  # proposition of each fact that is read
-        self._negative: dict[int, int] = {}  # of each fact that must not hold somewhere
+        self._positive: dict[int, int] = {}  # proposition of each fact that must hold somewhere
+        self._negative: dict[int, int] = {}  # of each fact that must be false somewhere
         self._choices: dict[tuple[Condition, ...], int] = {}
         self.goal = self._needs(space.task.goal)
         drafts = []
@@ -66,29 +65,29 @@ class RelaxedTask:
             for effect in operator.conditional:
                 if (effect.add | effect.delete) & self._packed:
                     both = tuple(sorted({*pre, *self._needs(effect.condition)}))
-                    # What the action adds anyway, no effect deletes.
+                    # Adding wins over deleting.
                     delete = effect.delete & ~operator.add
                     drafts.append((both, effect.add, delete, move.index))
-        wanted, unwanted = sum(self._positive), sum(self._negative)
+        positive, negative = sum(self._positive), sum(self._negative)
         for pre, add, delete, owner in drafts:
-            made = [self._positive[fact] for fact in bits_of(add & wanted)]
-            made += [self._negative[fact] for fact in bits_of(delete & ~add & unwanted)]
-            made = [each for each in made if each not in pre]
-            if made:
-                self.operators.append(RelaxedOperator(pre, tuple(made), owner))
+            added = [self._positive[fact] for fact in bits_of(add & positive)]
+            added += [self._negative[fact] for fact in bits_of(delete & ~add & negative)]
+            added = [each for each in added if each not in pre]
+            if added:
+                self.operators.append(RelaxedOperator(pre, tuple(added), owner))
         self._tables = tuple(
             (each.shift, each.mask, self._table(each.facts)) for each in space.packing.variables
         )
 
     def propositions(self, state: int) -> list[int]:
-        """Those true in a packed state, disjunctions excepted."""
-        found = [ALWAYS]
+        """The propositions true in a packed state, without disjunctions."""
+        true = [ALWAYS]
         for shift, mask, table in self._tables:
-            found += table[state >> shift & mask]
-        return found
+            true += table[state >> shift & mask]
+        return true
 
     def _table(self, facts: tuple[int, ...]) -> tuple[Propositions, ...]:
-        """For each value of a variable, the propositions that it makes true."""
+        """The propositions that each value of a variable makes true."""
         rows = []
         for fact in facts:
             row = [self._positive[fact]] if fact in self._positive else []
@@ -97,23 +96,23 @@ class RelaxedTask:
         return tuple(rows)
 
     def _needs(self, condition: Condition) -> Propositions:
-        found = [self._literal(self._positive, fact) for fact in bits_of(condition.pre)]
-        found += [self._literal(self._negative, fact) for fact in bits_of(condition.neg)]
-        found += [self._choice(choice) for choice in condition.any_of]
-        return tuple(sorted(set(found))) or (ALWAYS,)
+        needs = [self._literal(self._positive, fact) for fact in bits_of(condition.pre)]
+        needs += [self._literal(self._negative, fact) for fact in bits_of(condition.neg)]
+        needs += [self._choice(choice) for choice in condition.any_of]
+        return tuple(sorted(set(needs))) or (ALWAYS,)
 
-    def _literal(self, known: dict[int, int], fact: int) -> int:
+    def _literal(self, propositions: dict[int, int], fact: int) -> int:
         if not fact & self._packed:
-            return ALWAYS  # the space doesn't follow it; to take it for granted is admissible
-        if fact not in known:
-            known[fact] = self._new()
-        return known[fact]
+            return ALWAYS  # not in the packed states; assuming it holds is admissible
+        if fact not in propositions:
+            propositions[fact] = self._new()
+        return propositions[fact]
 
     def _choice(self, choice: tuple[Condition, ...]) -> int:
         if choice not in self._choices:
-            made = self._choices[choice] = self._new()
+            added = self._choices[choice] = self._new()
             for part in choice:
-                self.operators.append(RelaxedOperator(self._needs(part), (made,), AUXILIARY))
+                self.operators.append(RelaxedOperator(self._needs(part), (added,), AUXILIARY))
         return self._choices[choice]
 
     def _new(self) -> int:
@@ -121,12 +120,12 @@ class RelaxedTask:
         return self.count - 1
 
 
-class RelaxedPlans:
-    """Estimates states by the number of actions of relaxed plans."""
+class FFHeuristic:
+    """The FF heuristic: relaxed plans of states."""
 
     def __init__(self, relaxed: RelaxedTask) -> None:
         self.relaxed = relaxed
-        self._goal = len(relaxed.operators)  # an operator that needs the goal and adds nothing
+        self._goal = len(relaxed.operators)  # an operator whose precondition is the goal
         self._pre = [*(each.pre for each in relaxed.operators), relaxed.goal]
         self._add = [*(each.add for each in relaxed.operators), ()]
         self._owner = [each.owner for each in relaxed.operators]
@@ -141,12 +140,9 @@ class RelaxedPlans:
         self._no_support = [-1] * relaxed.count
 
     def plan(self, state: int) -> tuple[set[int], set[int]] | None:
-        """The actions of a relaxed plan, and those of them that are applicable in ``state``.
+        """The actions of a relaxed plan, and those applicable in ``state``: preferred operators.
 
-        Each is named once, even where several of its conditional effects are needed in turn.
-
-        Returns:
-            None where the goal can't be reached even in the relaxation: a dead end.
+        None for a dead end, from which the goal is unreachable even in the relaxation.
         """
         missing, reached_at = self._missing.copy(), self._cost.copy()
         value, support = self._none_reached.copy(), self._no_support.copy()
@@ -155,7 +151,7 @@ class RelaxedPlans:
         true = self.relaxed.propositions(state)
         for proposition in true:
             value[proposition] = 0
-        queue: list[int] = []  # cost * count + proposition, which heapq compares fastest
+        queue: list[int] = []  # cost * count + proposition: integers compare fastest
         for proposition in true:
             for operator in readers[proposition]:
                 missing[operator] -= 1
@@ -186,7 +182,7 @@ class RelaxedPlans:
         return self._collect(support, reached_at)
 
     def _collect(self, support: list[int], reached_at: list[int]) -> tuple[set[int], set[int]]:
-        """The plan from the goal backwards; ``support`` is -1 for what holds already."""
+        """Extracts the plan backwards from the goal; ``support`` is -1 for true propositions."""
         pre, owner, cost = self._pre, self._owner, self._cost
         actions: set[int] = set()
         preferred: set[int] = set()

@@ -1,9 +1,9 @@
-"""Uniform-cost search without a heuristic, by whole layers of states of one cost.
+"""Uniform-cost search by layers of states of equal cost.
 
-States wait in one set for each cost. The actions of each cost have an expansion of their own, which
-runs through a layer and throws what follows into the set of the higher cost. Neither parents nor
-costs are stored with the states: the plan is found backwards through the layers. With all costs
-the same this is breadth-first search.
+The open list has one set of states per cost, and the operators of each cost have a successor
+generator of their own, which expands a layer into the open set of a higher cost. States are stored
+without parents: the plan is extracted by regression through the layers. With equal costs this is
+breadth-first search.
 """
 
 from __future__ import annotations
@@ -20,49 +20,49 @@ from typing import TYPE_CHECKING
 
 from galley.domain.failure import Failure
 from galley.planning.explain.conflicts import explain_exhausted
-from galley.planning.limits import Meter
+from galley.planning.limits import SearchBudget
 from galley.planning.operators import Operator
-from galley.planning.states.packing import ALWAYS, Move, PackedVariable
+from galley.planning.states.packing import ALWAYS, PackedOperator, PackedVariable
 from galley.planning.states.space import Layer, StateSpace
 
-if TYPE_CHECKING:  # it needs NumPy, which small searches don't wait for
-    from galley.planning.searches.arrays import Arrays
+if TYPE_CHECKING:  # imports NumPy, which small searches don't need
+    from galley.planning.searches.arrays import ArrayFrontier
 
-_CHUNK = 4096  # states expanded between two looks at the limits
-_LARGE = 4000  # states in a layer, for each cost an action may have, from which arrays are faster
-_COPIED_MIB = 16e-6  # memory that adding to sorted arrays takes meanwhile, for each state
-_GUESSES = 5000  # states before an action that are tried by their values, not looked for
+_CHUNK = 4096  # states expanded between two checks of the limits
+_LARGE = 4000  # layer size per distinct cost, from which arrays are faster than sets
+_COPY_MIB = 16e-6  # temporary memory for merging sorted arrays, per state
+_MAX_CANDIDATES = 5000  # predecessors of a state, up to which they are enumerated
 
 
 @dataclass(frozen=True)
 class _CostLayer:
-    """States of one least cost; those of a later layer of that cost come from it for nothing."""
+    """Closed states of one cost. Actions of cost 0 lead to further layers of the same cost."""
 
     cost: int
     states: Layer
-    free_step: bool  # whether it comes from the layer before by actions that cost nothing
+    free_step: bool  # whether reached from the previous layer by actions of cost 0
 
 
-class UniformCost:
-    """A search that can be interrupted and goes on where it stopped.
+class UniformCostSearch:
+    """Uniform-cost search that can be interrupted and resumed.
 
     Attributes:
         expanded: states expanded so far.
-        effort: what they took, in a unit of about half a microsecond; the same on every run.
+        effort: deterministic measure of their time, in about half a microsecond.
         goal: a goal state of least cost, once found.
-        done: whether a goal is found or the space exhausted.
+        done: whether a goal is found or the space is exhausted.
     """
 
     def __init__(
         self, space: StateSpace, costs: Sequence[int], *, ends: int = 1, large: int | None = None
     ) -> None:
-        """Prepares the search.
+        """Sets up the search.
 
         Args:
             space: the space to search.
-            costs: whole numbers, one for each operator of the space.
-            ends: goal states of least cost that are looked at to choose the plan's last action.
-            large: states in a layer, for each cost an action may have, from which arrays are used.
+            costs: integers, one for each operator of the space.
+            ends: number of goal states of least cost among which the plan's last action is chosen.
+            large: layer size per distinct cost, from which arrays replace sets.
         """
         self.space = space
         self.expanded = 0
@@ -70,7 +70,7 @@ class UniformCost:
         self.goal: int | None = None
         self.done = False
         self._ends = ends
-        self._goals: list[int] = []  # the first of the least cost, ``ends`` at most
+        self._goals: list[int] = []  # of least cost, at most ``ends``
         groups: dict[int, list[int]] = {}
         for place, move in enumerate(space.moves):
             groups.setdefault(costs[move.index], []).append(place)
@@ -79,122 +79,120 @@ class UniformCost:
             for cost in sorted(groups)
         }
         if len(groups) == 1:
-            self._spaces = dict.fromkeys(groups, space)  # with what is compiled for it already
-        sets = _Sets(space, self._spaces)
-        sets.waiting[0] = {space.init}
+            self._spaces = dict.fromkeys(groups, space)  # reuse its compiled functions
+        sets = _SetFrontier(space, self._spaces)
+        sets.open[0] = {space.init}
         self._large = (_LARGE if large is None else large) * max(1, len(groups))
-        self._sets: _Sets | None = sets if space.packing.width <= 64 else None  # may be exchanged
-        self._frontier: _Sets | Arrays = sets
-        self._order = [0]  # a heap of costs under which states wait
+        self._sets: _SetFrontier | None = sets if space.packing.width <= 64 else None  # replaceable
+        self._frontier: _SetFrontier | ArrayFrontier = sets
+        self._order = [0]  # heap of the costs of open states
         self._layers: list[_CostLayer] = []
-        self._taken = 0  # states of the last layer that have been expanded
+        self._done_in_layer = 0  # states of the last layer that have been expanded
 
     @property
     def generated(self) -> int:
-        """States seen, counting twice those that wait under two costs."""
+        """Number of stored states; those open under two costs count twice."""
         return self._frontier.generated()
 
-    def why_none(self) -> Failure:
-        """Why there is no plan, after the whole space was searched without one."""
-        read = self._frontier.masked(self.space.goal_fields)
-        states = map(self.space.packing.decode, read)
-        return explain_exhausted(self.space.task, states, self._frontier.taken())
+    def explain_unsolvable(self) -> Failure:
+        """Why there is no plan, after the space was exhausted."""
+        projections = self._frontier.projections(self.space.goal_fields)
+        states = map(self.space.packing.decode, projections)
+        return explain_exhausted(self.space.task, states, self._frontier.closed_count())
 
-    def run(self, effort: int, meter: Meter, others: int = 0) -> str | None:
+    def run(self, effort: int, budget: SearchBudget, others: int = 0) -> str | None:
         """Expands further states.
 
         Args:
-            effort: about how much is to be done; see the attribute.
-            meter: holds the limits.
-            others: states that another search has expanded on the same meter.
+            effort: roughly how much to do; see the attribute.
+            budget: checks the limits.
+            others: states expanded by another search on the same budget.
 
         Returns:
-            The limit that was reached, if one was.
+            The limit that was reached, if any.
         """
         stop = self.effort + effort
         while not self.done and self.effort < stop:
-            # First of all: the next layer may hold the goal, and a limit not be reached any more.
-            if not self._layers or self._taken >= len(self._layers[-1].states):
-                if self._sets is None:  # sorted arrays are merged by copying them
-                    over = meter.out_of_time_or_memory(_COPIED_MIB * self.generated)
+            # Before the limits are checked, as the next layer may contain the goal.
+            if not self._layers or self._done_in_layer >= len(self._layers[-1].states):
+                if self._sets is None:  # merging sorted arrays copies them
+                    over = budget.out_of_time_or_memory(_COPY_MIB * self.generated)
                     if over is not None:
                         return over
                 self._next_layer()
                 continue
-            over = meter.exceeded(self.expanded + others, _CHUNK)
+            over = budget.exceeded(self.expanded + others, _CHUNK)
             if over is not None:
                 return over
             layer = self._layers[-1]
-            most = min(self._frontier.chunk, meter.nodes - self.expanded - others)
-            chunk = layer.states[self._taken : self._taken + most]
+            size = min(self._frontier.chunk, budget.nodes - self.expanded - others)
+            chunk = layer.states[self._done_in_layer : self._done_in_layer + size]
             for cost in self._frontier.expand(chunk, layer.cost):
                 heappush(self._order, cost)
-            self._taken += len(chunk)
+            self._done_in_layer += len(chunk)
             self.expanded += len(chunk)
             self.effort += len(chunk) * self._frontier.effort
         return None
 
     def _next_layer(self) -> None:
-        """Takes the next states to expand; done where a goal is among them, or there are none."""
+        """Closes the next layer; done if it contains a goal or there is none."""
         while self._order:
             cost = heappop(self._order)
-            states = self._frontier.take(cost)
+            states = self._frontier.close(cost)
             if not len(states):
                 continue
             free_step = bool(self._layers) and self._layers[-1].cost == cost
             self._layers.append(_CostLayer(cost, states, free_step))
-            self._taken = 0
+            self._done_in_layer = 0
             goals = sorted(self._frontier.goals(states))
             if goals:
                 self.goal, self._goals = goals[0], goals[: self._ends]
                 self.done = True
             elif self._sets is not None and len(states) >= self._large:
-                # Late: a small search shouldn't wait for numpy.
-                from galley.planning.searches.arrays import Arrays
+                # Late: imports numpy.
+                from galley.planning.searches.arrays import ArrayFrontier
 
                 sets, self._sets = self._sets, None
-                self._frontier = Arrays(self.space, self._spaces, sets.known, sets.waiting)
+                self._frontier = ArrayFrontier(self.space, self._spaces, sets.closed, sets.open)
             return
         self.done = True
 
     def plan(self) -> list[Operator]:
-        """The plan to ``goal``, or to another goal state of its cost."""
+        """The plan to ``goal`` or to another goal state of the same cost."""
         regressions = {cost: _Regression(space) for cost, space in self._spaces.items()}
 
-        def before(state: int, place: int) -> tuple[int, int, int]:
-            """An operator, and a state and its layer from which it leads to ``state``."""
+        def predecessor(state: int, place: int) -> tuple[int, int, int]:
+            """An operator that leads to ``state``, with the state and layer before."""
             layer = self._layers[place]
             for cost, regression in regressions.items():
                 if layer.free_step:
                     places = [] if cost else [place - 1]
                 else:
-                    wanted = layer.cost - cost
-                    places = [i for i in range(place) if self._layers[i].cost == wanted]
+                    before = layer.cost - cost
+                    places = [i for i in range(place) if self._layers[i].cost == before]
                 for each in places:
-                    found = regression.before(state, self._layers[each].states)
-                    if found is not None:
-                        return *found, each
-            raise AssertionError("each state follows from one of a layer before")
+                    pair = regression.predecessor(state, self._layers[each].states)
+                    if pair is not None:
+                        return *pair, each
+            raise AssertionError("every state has a predecessor in an earlier layer")
 
         place = len(self._layers) - 1
         if not place:
             return []
-        index, state, place = max(before(goal, place) for goal in self._goals)
+        index, state, place = max(predecessor(goal, place) for goal in self._goals)
         plan = [self.space.operators[index]]
         while place:
-            index, state, place = before(state, place)
+            index, state, place = predecessor(state, place)
             plan.append(self.space.operators[index])
         return plan[::-1]
 
 
-class _Sets:
-    """The frontier, states seen and states that wait under their cost, as Python's sets.
-
-    ``arrays.Arrays`` is the same for large layers.
+class _SetFrontier:
+    """Open and closed lists as Python sets; ``arrays.ArrayFrontier`` is the same for large layers.
 
     Attributes:
-        chunk: states to be expanded between two looks at the limits.
-        effort: about how long a state takes.
+        chunk: states expanded between two checks of the limits.
+        effort: time per state; see ``UniformCostSearch.effort``.
     """
 
     chunk = _CHUNK
@@ -203,68 +201,63 @@ class _Sets:
     def __init__(self, space: StateSpace, spaces: Mapping[int, StateSpace]) -> None:
         self.space = space
         self.spaces = spaces
-        self.known: set[int] = set()
-        self.waiting: dict[int, set[int]] = {}
+        self.closed: set[int] = set()
+        self.open: dict[int, set[int]] = {}
 
-    def take(self, cost: int) -> Layer:
-        """The states that wait under ``cost`` and have not been seen; they count as seen now."""
-        fresh = self.waiting.pop(cost, set()) - self.known
-        self.known |= fresh
-        return array("Q", fresh) if self.space.packing.width <= 64 else tuple(fresh)
+    def close(self, cost: int) -> Layer:
+        """Moves the open states of ``cost`` to the closed list; returns the new ones."""
+        new = self.open.pop(cost, set()) - self.closed
+        self.closed |= new
+        return array("Q", new) if self.space.packing.width <= 64 else tuple(new)
 
     def expand(self, states: Layer, cost: int) -> list[int]:
-        """Lets the successors of ``states``, reached at ``cost``, wait.
-
-        Returns:
-            The costs under which some may wait now.
-        """
+        """Opens the successors of ``states`` of ``cost``; returns the new costs among theirs."""
         new = []
         for more, space in self.spaces.items():
-            if cost + more not in self.waiting:
-                self.waiting[cost + more] = set()
+            if cost + more not in self.open:
+                self.open[cost + more] = set()
                 new.append(cost + more)
-            space.expand(states, self.waiting[cost + more].add)
+            space.expand(states, self.open[cost + more].add)
         return new
 
     def goals(self, layer: Layer) -> list[int]:
-        """The goal states of ``layer``."""
+        """The goal states in ``layer``."""
         return self.space.goals_among(layer)
 
     def generated(self) -> int:
-        """How many states are stored; twice those that wait under two costs."""
-        return len(self.known) + sum(map(len, self.waiting.values()))
+        """Number of open and closed states; those open under two costs count twice."""
+        return len(self.closed) + sum(map(len, self.open.values()))
 
-    def taken(self) -> int:
-        """How many states have been taken."""
-        return len(self.known)
+    def closed_count(self) -> int:
+        """Number of closed states."""
+        return len(self.closed)
 
-    def masked(self, mask: int) -> Collection[int]:
-        """What ``mask`` leaves of the states taken, each once."""
-        return {state & mask for state in self.known}
+    def projections(self, mask: int) -> Collection[int]:
+        """The distinct projections of the closed states onto ``mask``."""
+        return {state & mask for state in self.closed}
 
 
 class _Regression:
-    """Finds which action led to a state, without having stored it."""
+    """Finds a predecessor of a state by regression, as parents are not stored."""
 
     def __init__(self, space: StateSpace) -> None:
         self.space = space
         self.variables = space.packing.variables
-        # Of each move what it surely writes: only those are tried that may have led to a state.
-        self._writing = [_surely_written(move) for move in space.moves]
+        self._effects = [_certain_effect(move) for move in space.moves]
 
-    def before(self, state: int, layer: Layer) -> tuple[int, int] | None:
-        """An operator, and a state of ``layer`` from which it leads to ``state``, if there is one.
+    def predecessor(self, state: int, layer: Layer) -> tuple[int, int] | None:
+        """An operator and a state of ``layer`` from which it leads to ``state``, if any.
 
-        It is the last such operator in the task's order: so of actions that may come in any
-        order those declared first come first.
+        The last such operator in the task's order, so that of actions in arbitrary order those
+        declared first come first.
         """
-        # Arrays of numpy are sorted; to make a set of them would cost more than the search.
+        # Arrays of numpy are sorted; converting them to sets would take longer than the search.
         members = frozenset(layer) if isinstance(layer, array | tuple) else _Sorted(layer)
         moves = self.space.moves
-        places = [i for i, (field, value) in enumerate(self._writing) if state & field == value]
+        places = [i for i, (field, value) in enumerate(self._effects) if state & field == value]
         for place in reversed(places):
             move = moves[place]
-            for candidate in self._guesses(move, state, layer):
+            for candidate in self._candidates(move, state, layer):
                 if (
                     candidate in members
                     and move.test.holds(candidate)
@@ -273,8 +266,8 @@ class _Regression:
                     return move.index, candidate
         return None
 
-    def _guesses(self, move: Move, state: int, layer: Layer) -> Iterable[int]:
-        """States that may come before: what the move changes may have been anything before."""
+    def _candidates(self, move: PackedOperator, state: int, layer: Layer) -> Iterable[int]:
+        """Candidate predecessors: variables that the move changes may have any value."""
         changed = 0
         for step in move.steps:
             changed |= step.field
@@ -286,12 +279,12 @@ class _Regression:
         count = 1
         for variable in free:
             count *= len(variable.facts)
-        # Sorted, so that it doesn't matter how the layer is held.
-        return _fillings(base, free) if count <= _GUESSES else map(int, sorted(layer))
+        # Sorted, so that the result does not depend on the layer's type.
+        return _fillings(base, free) if count <= _MAX_CANDIDATES else map(int, sorted(layer))
 
 
-def _surely_written(move: Move) -> tuple[int, int]:
-    """The fields that a move leaves with known values, and these values."""
+def _certain_effect(move: PackedOperator) -> tuple[int, int]:
+    """The fields that a move always sets, and their values."""
     fields = values = 0
     for step in move.steps:
         fields &= ~step.field
@@ -319,14 +312,13 @@ def _fillings(base: int, free: list[PackedVariable]) -> Iterator[int]:
         yield base | sum(chosen)
 
 
-def whole_costs(costs: Iterable[float]) -> tuple[list[int], int]:
-    """The costs in a unit of which each is a whole multiple.
+def integer_costs(costs: Iterable[float]) -> tuple[list[int], int]:
+    """Scales costs to integers, so that sums and comparisons are exact.
 
-    So sums are exact, and equal costs compare equal. A cost is taken as the decimal that it is
-    written as: 0.1 is a tenth, not the binary fraction next to it.
+    A cost is taken as the decimal it is written as: 0.1 is a tenth.
 
     Returns:
-        The multiples, and how many of the unit make one.
+        The scaled costs, and the scale.
     """
     listed = list(costs)
     exact = {cost: Fraction(repr(cost)) for cost in set(listed)}

@@ -1,5 +1,5 @@
-"""States of a task as small integers, and their successors as compiled Python.
+"""Packed states and compiled successor generators.
 
-- ``mutex``: facts of which at most one holds; ``packing``: a task's facts in one integer
-- ``space``: packed states, and the source that computes their successors
+- ``mutex``: mutex groups; ``packing``: finite-domain variables packed into an integer
+- ``space``: the state space with its successor generator
 """

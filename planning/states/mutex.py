@@ -1,11 +1,11 @@
 """Mutex groups: sets of facts of which at most one holds in any reachable state.
 
-A group is guessed from predicates and checked on the ground operators. A guess such as "for each
-item, one of (on item *), (inside item *) or (grasp item)" is a set of patterns; it is an invariant
-where every operator that adds a fact of a group takes one away that it needs. A guess that fails
-on an operator is repaired by a further predicate that this operator takes away (guess, check and
-repair: Helmert, "Concise finite-domain representations for PDDL planning tasks", 2009, section 5,
-but checked on ground operators, which is simpler and sees more).
+An invariant candidate such as "for each item, at most one of (on item *), (inside item *) and
+(grasp item)" is a set of predicates with patterns. It is an invariant if every operator that adds a
+fact of a group needs and deletes another. A candidate that an operator threatens is refined by
+further predicates that this operator deletes (guess, check and repair: Helmert, "Concise
+finite-domain representations for PDDL planning tasks", 2009, section 5, but on ground operators,
+which is simpler and more precise).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from galley.domain.pddl.formula import Fact
 from galley.planning.operators import Operator
 from galley.planning.task import Task
 
-_CANDIDATES = 300  # guesses looked at, repairs included
+_MAX_CANDIDATES = 300  # refined ones included
 
 _COUNTED = -1
 
 
 class _InvariantPart(NamedTuple):
-    """A predicate whose arguments are parameters of the group (by number), or counted."""
+    """A predicate whose arguments are group parameters (by index) or counted."""
 
     predicate: str
     pattern: tuple[int, ...]
@@ -38,19 +38,18 @@ def mutex_groups(task: Task) -> list[int]:
     """Groups of facts of which at most one holds in any state that ``task`` can reach.
 
     Returns:
-        Each group as a mask over ``task.facts``; they may overlap. Every group has two facts or
-        more, and one that holds at the start. Computed once for each task.
+        Each group as a mask over ``task.facts``; they may overlap. Every group has at least two
+        facts, one of which holds initially. Computed once per task.
     """
-    found = task.prepared.get("mutex")
-    if found is None:
-        found = task.prepared["mutex"] = _computed(task)
-    return list(found)
+    if "mutex" not in task.cache:
+        task.cache["mutex"] = _computed(task)
+    return list(task.cache["mutex"])
 
 
 def _computed(task: Task) -> tuple[int, ...]:
     search = _Invariants(task)
     groups: dict[int, None] = {}
-    for candidate in search.found():
+    for candidate in search.invariants():
         for group in search.groups(candidate):
             if group.bit_count() > 1 and (group & task.init).bit_count() == 1:
                 groups[group] = None
@@ -58,10 +57,10 @@ def _computed(task: Task) -> tuple[int, ...]:
 
 
 class _Change(NamedTuple):
-    """Facts that an effect may add, and facts that it surely takes away when it does."""
+    """Facts that an effect may add, and facts that it then surely deletes."""
 
     added: tuple[Fact, ...]
-    taken: tuple[Fact, ...]
+    deleted: tuple[Fact, ...]
 
 
 class _Invariants:
@@ -70,24 +69,24 @@ class _Invariants:
         self.arity: dict[str, int] = {}
         for fact in task.facts:
             self.arity[fact.predicate] = len(fact.args)
-        # What operators do, with numbers for objects. Whether it breaks a guess depends on which
-        # objects are the same, not on which they are: a few forms stand for all operators.
+        # Operators with numbers for objects. Whether an operator threatens a candidate depends only
+        # on which objects are equal, so a few forms represent all operators.
         forms: dict[tuple[_Change, ...], None] = {}
         for operator in task.operators:
             numbers: dict[str, str] = {}
             changes = [
-                _Change(self._facts(added, numbers), self._facts(taken, numbers))
-                for added, taken in _effects(operator)
+                _Change(self._facts(added, numbers), self._facts(deleted, numbers))
+                for added, deleted in _effects(operator)
             ]
             forms[tuple(changes)] = None
-        # For each predicate, the forms that may add such facts.
+        # The forms that may add facts of each predicate.
         self.adding: dict[str, list[tuple[_Change, ...]]] = defaultdict(list)
         for form in forms:
             for predicate in dict.fromkeys(f.predicate for change in form for f in change.added):
                 self.adding[predicate].append(form)
 
     def _facts(self, mask: int, numbers: dict[str, str]) -> tuple[Fact, ...]:
-        """The facts of ``mask`` with numbers for objects, given in order of appearance."""
+        """The facts of ``mask`` with objects numbered by first appearance."""
         all_facts = self.task.facts
         facts = []
         while mask:
@@ -103,22 +102,22 @@ class _Invariants:
             facts.append(Fact(predicate, tuple(renamed)))
         return tuple(facts)
 
-    def found(self) -> Iterator[_Candidate]:
-        """The guesses that hold, simplest first."""
-        queue = deque(self._first_guesses())
+    def invariants(self) -> Iterator[_Candidate]:
+        """The candidates that are invariants, simplest first."""
+        queue = deque(self._initial_candidates())
         seen = set(queue)
         while queue:
             candidate = queue.popleft()
-            broken = self._broken(candidate)
-            if broken is None:
+            threat = self._threat(candidate)
+            if threat is None:
                 yield candidate
                 continue
-            for repaired in self._repairs(candidate, *broken):
-                if repaired not in seen and len(seen) < _CANDIDATES:
-                    seen.add(repaired)
-                    queue.append(repaired)
+            for refined in self._refined(candidate, *threat):
+                if refined not in seen and len(seen) < _MAX_CANDIDATES:
+                    seen.add(refined)
+                    queue.append(refined)
 
-    def _first_guesses(self) -> Iterator[_Candidate]:
+    def _initial_candidates(self) -> Iterator[_Candidate]:
         for predicate, arity in self.arity.items():
             yield frozenset((_InvariantPart(predicate, tuple(range(arity))),))
             for counted in range(arity):
@@ -126,8 +125,8 @@ class _Invariants:
                 pattern = (_COUNTED if i == counted else next(rest) for i in range(arity))
                 yield frozenset((_InvariantPart(predicate, tuple(pattern)),))
 
-    def _broken(self, candidate: _Candidate) -> tuple[_Key, tuple[Fact, ...]] | None:
-        """A group that an operator may make heavier, and the facts it takes away; None: none."""
+    def _threat(self, candidate: _Candidate) -> tuple[_Key, tuple[Fact, ...]] | None:
+        """A group whose weight an operator may increase, and the facts it deletes; or None."""
         parts = {part.predicate: part.pattern for part in candidate}
         for predicate in parts:
             for form in self.adding[predicate]:
@@ -138,22 +137,22 @@ class _Invariants:
                         if key is None:
                             continue
                         if weight.setdefault(key, added) != added:
-                            return key, ()  # two facts of a group at once: beyond repair
-                        if not any(_key(fact, parts) == key for fact in change.taken):
-                            return key, change.taken
+                            return key, ()  # too heavy: two facts at once
+                        if not any(_key(fact, parts) == key for fact in change.deleted):
+                            return key, change.deleted
         return None
 
-    def _repairs(
-        self, candidate: _Candidate, key: _Key, taken: tuple[Fact, ...]
+    def _refined(
+        self, candidate: _Candidate, key: _Key, deleted: tuple[Fact, ...]
     ) -> Iterator[_Candidate]:
         predicates = {part.predicate for part in candidate}
-        for fact in taken:
+        for fact in deleted:
             if fact.predicate not in predicates:
                 for pattern in _patterns(fact.args, key):
                     yield candidate | {_InvariantPart(fact.predicate, pattern)}
 
     def groups(self, candidate: _Candidate) -> Iterator[int]:
-        """The groups of facts that a guess stands for."""
+        """The groups of facts that a candidate stands for."""
         parts = {part.predicate: part.pattern for part in candidate}
         masks: dict[_Key, int] = defaultdict(int)
         for position, fact in enumerate(self.task.facts):
@@ -164,17 +163,17 @@ class _Invariants:
 
 
 def _effects(operator: Operator) -> Iterator[tuple[int, int]]:
-    """Of each effect the facts that it may add anew, and those that it then surely takes away."""
+    """For each effect, the facts that it may newly add and those that it then surely deletes."""
     pre = operator.condition.pre
     yield operator.add & ~pre, pre & operator.delete
     for effect in operator.conditional:
-        known = pre | effect.condition.pre
-        gone = (pre & operator.delete) | known & (effect.delete | operator.delete) & ~effect.add
-        yield effect.add & ~operator.add, gone
+        both = pre | effect.condition.pre
+        deleted = (pre & operator.delete) | both & (effect.delete | operator.delete) & ~effect.add
+        yield effect.add & ~operator.add, deleted
 
 
 def _key(fact: Fact, parts: dict[str, tuple[int, ...]]) -> _Key | None:
-    """The group to which ``fact`` belongs; None where its predicate is not part of the guess."""
+    """The group to which ``fact`` belongs; None if its predicate is not in the candidate."""
     pattern = parts.get(fact.predicate)
     if pattern is None:
         return None
@@ -183,7 +182,7 @@ def _key(fact: Fact, parts: dict[str, tuple[int, ...]]) -> _Key | None:
 
 
 def _patterns(args: tuple[str, ...], key: _Key) -> Iterator[tuple[int, ...]]:
-    """Every way to read the objects of ``key`` off ``args``, with at most one argument left."""
+    """Every pattern of ``args`` that yields ``key``, with at most one counted argument."""
 
     def extend(pattern: tuple[int, ...], left: frozenset[int]) -> Iterator[tuple[int, ...]]:
         position = len(pattern)

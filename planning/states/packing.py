@@ -1,8 +1,7 @@
-"""Packs the facts of a task into a few finite-domain variables, side by side in one integer.
+"""Packs finite-domain variables into one integer (Helmert, 2009, for the variables).
 
-Facts of a mutex group share a variable whose value says which of them holds, so a state needs few
-bits: an integer of one or two machine digits, quick to hash, compare and store. The idea is that
-of finite-domain representations (Helmert, 2009); the masks are those of a bit set.
+The facts of a mutex group become the values of a variable, so a state needs few bits and is quick
+to hash, compare and store.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ class PackedVariable:
     """A variable of a packed state.
 
     Attributes:
-        facts: for each value the fact that then holds, as a mask over ``Task.facts``; 0 for the
-            value "none of them", which comes first where it can occur.
-        shift: where it stands: its value is ``state >> shift & mask``.
+        facts: for each value its fact, as a mask over ``Task.facts``; 0 for "none of them", the
+            first value if it can occur.
+        shift: its position: its value is ``state >> shift & mask``.
         mask: its width as a mask of ones.
     """
 
@@ -32,40 +31,35 @@ class PackedVariable:
 
     @property
     def field(self) -> int:
-        """The bits of a state that it takes."""
+        """Its bits of a packed state."""
         return self.mask << self.shift
 
     @property
     def all_facts(self) -> int:
-        """Every fact of it, as a mask over ``Task.facts``."""
-        found = 0
-        for fact in self.facts:
-            found |= fact
-        return found
+        """Its facts as a mask over ``Task.facts``."""
+        return sum(self.facts)
 
     @cached_property
     def value_of(self) -> dict[int, int]:
-        """The value that stands for each fact, 0 for none included, in its place in a state."""
+        """The shifted value of each fact, and of 0 for "none of them" if it can occur."""
         return {fact: value << self.shift for value, fact in enumerate(self.facts)}
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class PackedCondition:
     """A condition on a packed state.
 
-    It holds where ``state & mask == value``, where for no pair of ``unequal`` ``state & m == v``,
-    and where of each of ``any_of`` one test holds.
+    It holds if ``state & mask == value``, ``state & m != v`` for each pair of ``unequal``, and one
+    condition of each of ``any_of`` holds.
     """
-
-    __test__ = False  # not a test case, whatever its name makes pytest think
 
     mask: int = 0
     value: int = 0
     unequal: tuple[tuple[int, int], ...] = ()
-    any_of: tuple[tuple[Test, ...], ...] = ()
+    any_of: tuple[tuple[PackedCondition, ...], ...] = ()
 
     def holds(self, state: int) -> bool:
-        """Whether ``state`` passes."""
+        """Whether ``state`` satisfies it."""
         return (
             state & self.mask == self.value
             and all(state & mask != value for mask, value in self.unequal)
@@ -73,34 +67,34 @@ class Test:
         )
 
 
-ALWAYS = Test()
+ALWAYS = PackedCondition()
 
 
 @dataclass(frozen=True, slots=True)
 class PackedEffect:
-    """Part of an effect: where ``test`` holds before the action, ``field`` becomes ``value``."""
+    """Part of an effect: if ``test`` holds before the action, ``field`` becomes ``value``."""
 
-    test: Test
+    test: PackedCondition
     field: int
     value: int
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class PackedOperator:
     """An operator on packed states.
 
     Attributes:
-        index: the operator's place in ``Space.operators``.
+        index: of the operator in ``StateSpace.operators``.
         test: its precondition.
-        steps: its effect, later steps over earlier ones; tests read the state before the action.
+        steps: its effects, later over earlier ones; tests are evaluated before the action.
     """
 
     index: int
-    test: Test
+    test: PackedCondition
     steps: tuple[PackedEffect, ...]
 
     def apply(self, state: int) -> int:
-        """The state that follows ``state``."""
+        """The successor of ``state``."""
         after = state
         for step in self.steps:
             if step.test.holds(state):
@@ -109,16 +103,15 @@ class Move:
 
 
 class Packing:
-    """The variables of a task and the translation to and from packed states."""
+    """The variables of a task, and the conversion to and from packed states."""
 
     def __init__(self, task: Task, facts: int) -> None:
-        """Packs ``facts``, a mask over ``task.facts``; the others are left out."""
+        """Packs ``facts``, a mask over ``task.facts``; the others are projected away."""
         self.task = task
         self.facts = facts
         self.variables = _variables(task, facts)
         self.width = sum(each.mask.bit_length() for each in self.variables)
-        # For each fact its variable's bits, the value that stands for it, and the other value of a
-        # variable that has but two.
+        # For each fact its variable's bits, its value, and the other value of a binary variable.
         self._place: dict[int, tuple[int, int, int | None]] = {}
         for variable in self.variables:
             values = variable.value_of
@@ -136,101 +129,101 @@ class Packing:
         return packed
 
     def decode(self, packed: int) -> int:
-        """The state of the task, as far as its facts are packed."""
+        """The packed facts of a state of the task."""
         state = 0
         for variable in self.variables:
             state |= variable.facts[packed >> variable.shift & variable.mask]
         return state
 
-    def test(self, condition: Condition) -> Test | None:
-        """``condition`` on packed states; None where mutex facts make it impossible."""
+    def test(self, condition: Condition) -> PackedCondition | None:
+        """``condition`` on packed states; None if it needs mutex facts."""
         mask = value = 0
         place = self._place
         for fact in bits_of(condition.pre):
-            field, wanted, _ = place[fact]
-            if mask & field and value & field != wanted:
+            field, required, _ = place[fact]
+            if mask & field and value & field != required:
                 return None
             mask |= field
-            value |= wanted
+            value |= required
         unequal = []
         for fact in bits_of(condition.neg):
-            field, unwanted, other = place[fact]
+            field, excluded, other = place[fact]
             if mask & field:
-                if value & field == unwanted:
+                if value & field == excluded:
                     return None
             elif other is not None:
                 mask |= field
                 value |= other
             else:
-                unequal.append((field, unwanted))
+                unequal.append((field, excluded))
         any_of = []
         for choice in condition.any_of:
             parts = [test for test in map(self.test, choice) if test is not None]
             if not parts:
                 return None
             any_of.append(tuple(parts))
-        return Test(mask, value, tuple(unequal), tuple(any_of))
+        return PackedCondition(mask, value, tuple(unequal), tuple(any_of))
 
-    def move(self, index: int, operator: Operator) -> Move | None:
-        """``operator`` on packed states; None where mutex facts make it impossible."""
+    def move(self, index: int, operator: Operator) -> PackedOperator | None:
+        """``operator`` on packed states; None if its precondition needs mutex facts."""
         test = self.test(operator.condition)
         if test is None:
             return None
         effects = [(ALWAYS, operator.add, operator.delete)]
         for effect in operator.conditional:
             if not (effect.add | effect.delete) & self.facts:
-                continue  # what its condition speaks of need not be packed
+                continue  # the facts of its condition may not be packed
             condition = self.test(effect.condition)
             if condition is not None:
                 effects.append((condition, effect.add, effect.delete))
         steps: list[PackedEffect] = []
-        # Deleting first: adding wins, also over a deletion by another conditional effect.
+        # Deletions first: adding wins, also over other conditional effects.
         for condition, add, delete in effects:
             steps += self._deletions(condition, delete & self.facts, test, add)
         for condition, add, _ in effects:
             field = value = 0
             for fact in bits_of(add & self.facts):
-                own, wanted, _ = self._place[fact]
-                # Nothing changes what the precondition has found already, if no step is before.
-                if steps or test.mask & own == 0 or test.value & own != wanted:
+                own, added, _ = self._place[fact]
+                # Skip what the precondition implies, if no deletion comes before.
+                if steps or test.mask & own == 0 or test.value & own != added:
                     field |= own
-                    value |= wanted
+                    value |= added
             if field:
                 steps.append(PackedEffect(condition, field, value))
-        return Move(index, test, _merged(steps))
+        return PackedOperator(index, test, _merged(steps))
 
     def _deletions(
-        self, condition: Test, delete: int, before: Test, added: int
+        self, condition: PackedCondition, delete: int, before: PackedCondition, added: int
     ) -> list[PackedEffect]:
-        """Steps that take facts away, of which ``added`` by the same effect need none."""
+        """Steps that delete facts; variables that the same effect sets by ``added`` need none."""
         replaced = 0
         for fact in bits_of(added & self.facts):
             replaced |= self._place[fact][0]
         steps = []
-        gone = 0
+        deleted = 0
         for fact in bits_of(delete):
             field, value, _ = self._place[fact]
             if replaced & field:
-                continue  # what is added takes the fact's place, where it was
-            for known in (before, condition):
-                if known.mask & field:
-                    if known.value & field == value:
-                        gone |= field
+                continue  # the added value overwrites it
+            for test in (before, condition):
+                if test.mask & field:
+                    if test.value & field == value:
+                        deleted |= field
                     break
             else:
                 if (field, value) not in condition.unequal:
                     unequal = tuple(pair for pair in condition.unequal if pair[0] != field)
-                    holds = Test(
+                    holds = PackedCondition(
                         condition.mask | field, condition.value | value, unequal, condition.any_of
                     )
                     steps.append(PackedEffect(holds, field, 0))
-        if gone:
-            steps.insert(0, PackedEffect(condition, gone, 0))
+        if deleted:
+            steps.insert(0, PackedEffect(condition, deleted, 0))
         return steps
 
 
 def _merged(steps: list[PackedEffect]) -> tuple[PackedEffect, ...]:
-    """Consecutive steps of one test as one."""
+    """Joins consecutive steps with the same test."""
     if len(steps) < 2:
         return tuple(steps)
     merged: list[PackedEffect] = []
@@ -244,7 +237,7 @@ def _merged(steps: list[PackedEffect]) -> tuple[PackedEffect, ...]:
 
 
 def _variables(task: Task, facts: int) -> tuple[PackedVariable, ...]:
-    """Covers ``facts`` by mutex groups, largest first; each left over gets a bit of its own."""
+    """Covers ``facts`` greedily by the largest mutex groups; the rest get binary variables."""
     groups = [group & facts for group in mutex_groups(task)]
     chosen: list[int] = []
     left = facts
@@ -271,7 +264,7 @@ def _variables(task: Task, facts: int) -> tuple[PackedVariable, ...]:
 
 
 def _changes(task: Task) -> list[tuple[int, int]]:
-    """What may be deleted at once, with what is surely added then, each pair once."""
+    """Pairs of facts deleted together, and facts surely added with them."""
     pairs: dict[tuple[int, int], None] = {}
     for operator in task.operators:
         pairs[operator.delete, operator.add] = None
@@ -281,7 +274,7 @@ def _changes(task: Task) -> list[tuple[int, int]]:
 
 
 def _may_be_empty(task: Task, group: int, changes: list[tuple[int, int]]) -> bool:
-    """Whether a state may hold no fact of ``group``."""
+    """Whether no fact of ``group`` may hold in some state."""
     if not task.init & group:
         return True
     return any(delete & group and not add & group for delete, add in changes)

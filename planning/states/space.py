@@ -1,9 +1,9 @@
-"""The state space of a task in the form that searches use: packed states, compiled successors.
+"""The state space of a task: packed states and a compiled successor generator.
 
-The moves of a space become one decision tree over its variables, written out as Python source, as
-nested ``if``s: a state meets only the moves whose tests it may pass. A move whose precondition
-fixes all that it changes is one addition. The interpreter runs this several times faster than a
-loop over moves.
+The successor generator is a decision tree over the variables, written out as Python source with
+nested ``if``s, so that a state is tested only against operators that may be applicable. An operator
+whose precondition determines all variables that it changes is a single addition. This is several
+times faster than a loop over operators.
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ from functools import cached_property
 from typing import Any
 
 from galley.planning.operators import Operator
-from galley.planning.states.packing import Move, PackedVariable, Packing, Test
+from galley.planning.states.packing import PackedCondition, PackedOperator, PackedVariable, Packing
 from galley.planning.task import Task
 
-Layer = Sequence[int]  # states: a set's in any order, or a sorted array of 64-bit integers
+Layer = Sequence[int]  # states in any order, or a sorted array of 64-bit integers
 
-_MAX_DEPTH = 60  # Python refuses a hundred levels of indentation
-_LINEAR = 3  # values of a variable that are tried one after the other rather than by halving
+_MAX_DEPTH = 60  # Python allows fewer than 100 levels of indentation
+_LINEAR = 3  # values of a variable, up to which linear search beats binary search
 
 
 @dataclass(frozen=True)
 class StateSpace:
     """A task's states as packed integers.
 
-    The functions are compiled when first used.
+    The functions are compiled on first use.
 
     Attributes:
         task: the task.
-        packing: the variables, and the translation of states.
-        operators: the operators that count here, in the task's order.
-        moves: the same on packed states; those that mutex facts make impossible are left out.
+        packing: the variables, and the conversion of states.
+        operators: the relevant operators, in the task's order.
+        moves: the same on packed states, without those that need mutex facts.
         init: the packed initial state.
-        goal: the packed goal; None where mutex facts make it impossible.
+        goal: the packed goal; None if it needs mutex facts.
     """
 
     task: Task
     packing: Packing
     operators: tuple[Operator, ...]
-    moves: tuple[Move, ...]
+    moves: tuple[PackedOperator, ...]
     init: int
-    goal: Test | None
+    goal: PackedCondition | None
 
     @cached_property
     def expand(self) -> Callable[[Iterable[int], Callable[[int], object]], None]:
@@ -57,9 +57,9 @@ class StateSpace:
 
     @cached_property
     def successors(self) -> Callable[[int], list[tuple[int, int]]]:
-        """``successors(state)``: pairs of a place in ``operators`` and the state that follows.
+        """``successors(state)``: pairs of an index into ``operators`` and a successor.
 
-        Their order is fixed, but not that of the places.
+        Their order is deterministic, but not that of the indices.
         """
         writer = _Writer(self, "add(({index}, {after}))")
         writer.line(0, "def successors(s):")
@@ -86,10 +86,10 @@ class StateSpace:
 
     @cached_property
     def goal_fields(self) -> int:
-        """The bits of a state that hold the variables of which the goal speaks."""
-        read = self.task.goal.read()
+        """The bits of the variables that the goal mentions."""
+        read = self.task.goal.facts()
         for _, condition in self.task.goals:
-            read |= condition.read()
+            read |= condition.facts()
         fields = 0
         for variable in self.packing.variables:
             if variable.all_facts & read:
@@ -102,29 +102,27 @@ def state_space(task: Task, *, prune: bool = True) -> StateSpace:
 
     Args:
         task: the ground task.
-        prune: leave out facts and operators on which the goal doesn't depend, and all but the
-            cheapest of operators that do the same. A shortest or cheapest plan stays one; searches
-            for further plans need the rest.
+        prune: leave out irrelevant facts and operators, and all but the cheapest of equivalent
+            operators. This preserves optimal plans, but not all plans, as top-k search needs.
 
     Returns:
-        The space; the same one for the same task, with all that was compiled for it.
+        The space, which is cached in the task.
     """
     key = "space", prune
-    found = task.prepared.get(key)
-    if found is None:
-        found = task.prepared[key] = _built(task, prune)
-    return found
+    if key not in task.cache:
+        task.cache[key] = _built(task, prune)
+    return task.cache[key]  # type: ignore[no-any-return]
 
 
 def _built(task: Task, prune: bool) -> StateSpace:
     facts = (1 << len(task.facts)) - 1
     operators = task.operators
     if prune:
-        facts = task.relevant
+        facts = task.relevant_facts
         operators = tuple(each for each in operators if each.changes(facts))
     packing = Packing(task, facts)
     moves = []
-    cheapest: dict[tuple[object, ...], Move] = {}
+    cheapest: dict[tuple[object, ...], PackedOperator] = {}
     for index, operator in enumerate(operators):
         move = packing.move(index, operator)
         if move is None:
@@ -144,19 +142,21 @@ def _built(task: Task, prune: bool) -> StateSpace:
     return StateSpace(task, packing, operators, tuple(moves), init, packing.test(task.goal))
 
 
-class Decisions:
-    """Splits moves by a variable that many of them test."""
+class BranchingHeuristic:
+    """Chooses the branching variables of the successor generator's decision tree."""
 
-    def __init__(self, moves: Sequence[Move], variables: Sequence[PackedVariable]) -> None:
+    def __init__(
+        self, moves: Sequence[PackedOperator], variables: Sequence[PackedVariable]
+    ) -> None:
         fields = [each.field for each in variables]
         self._tested = {
             move.index: [field for field in fields if move.test.mask & field] for move in moves
         }
 
-    def best_field(self, moves: Sequence[Move], known: int) -> int:
-        """The variable that most of ``moves`` test, as its bits of a state.
+    def branching_variable(self, moves: Sequence[PackedOperator], known: int) -> int:
+        """The bits of the variable that most of ``moves`` test, except those in ``known``.
 
-        It is 0 where testing them one by one is as good; the bits ``known`` are decided already.
+        0 if no variable is tested by two of them.
         """
         counts: dict[int, int] = {}
         for move in moves:
@@ -169,9 +169,11 @@ class Decisions:
         return best
 
 
-def split(moves: Sequence[Move], field: int) -> tuple[dict[int, list[Move]], list[Move]]:
-    """Those that test ``field`` by the value they want there; and the others."""
-    branches: dict[int, list[Move]] = {}
+def split(
+    moves: Sequence[PackedOperator], field: int
+) -> tuple[dict[int, list[PackedOperator]], list[PackedOperator]]:
+    """The moves that test ``field``, by the required value, and the others."""
+    branches: dict[int, list[PackedOperator]] = {}
     others = []
     for move in moves:
         if move.test.mask & field:
@@ -182,24 +184,26 @@ def split(moves: Sequence[Move], field: int) -> tuple[dict[int, list[Move]], lis
 
 
 def _compiled(lines: list[str], name: str) -> Callable[..., Any]:
-    # Only numbers go into the source: no name from a file ever does.
+    # The source contains only numbers, never a name from a file.
     scope: dict[str, Callable[..., Any]] = {}
     exec(compile("\n".join(lines), f"<galley {name}>", "exec"), scope)
     return scope[name]
 
 
 class _Writer:
+    """Writes the successor generator as Python source."""
+
     def __init__(self, space: StateSpace, emit: str) -> None:
         self.lines: list[str] = []
         self.emit = emit
-        self.decisions = Decisions(space.moves, space.packing.variables)
+        self.decisions = BranchingHeuristic(space.moves, space.packing.variables)
 
     def line(self, depth: int, text: str) -> None:
         self.lines.append(" " * depth + text)
 
-    def tree(self, depth: int, moves: Sequence[Move], known: int = 0) -> None:
-        """Code for ``moves`` where the bits ``known`` have been tested already."""
-        field = self.decisions.best_field(moves, known) if depth < _MAX_DEPTH else 0
+    def tree(self, depth: int, moves: Sequence[PackedOperator], known: int = 0) -> None:
+        """Code for ``moves``, where the bits ``known`` have been tested."""
+        field = self.decisions.branching_variable(moves, known) if depth < _MAX_DEPTH else 0
         if not field:
             for move in moves:
                 self._leaf(depth, move, known)
@@ -210,7 +214,9 @@ class _Writer:
         if others:
             self.tree(depth, others, known)
 
-    def _switch(self, depth: int, branches: list[tuple[int, list[Move]]], known: int) -> None:
+    def _switch(
+        self, depth: int, branches: list[tuple[int, list[PackedOperator]]], known: int
+    ) -> None:
         if len(branches) > _LINEAR and depth < _MAX_DEPTH:
             middle = len(branches) // 2
             self.line(depth, f"if v < {branches[middle][0]}:")
@@ -218,18 +224,18 @@ class _Writer:
             self.line(depth, "else:")
             self._switch(depth + 1, branches[middle:], known)
             return
-        word = "if"
+        keyword = "if"
         for value, moves in branches:
-            self.line(depth, f"{word} v == {value}:")
+            self.line(depth, f"{keyword} v == {value}:")
             self.tree(depth + 1, moves, known)
-            word = "elif"
+            keyword = "elif"
 
-    def _leaf(self, depth: int, move: Move, known: int) -> None:
+    def _leaf(self, depth: int, move: PackedOperator, known: int) -> None:
         condition = _expression(move.test, known)
         if condition:
             self.line(depth, f"if {condition}:")
             depth += 1
-        if len(move.steps) <= 1 and all(step.test == Test() for step in move.steps):
+        if len(move.steps) <= 1 and all(step.test == PackedCondition() for step in move.steps):
             after = "s"
             for step in move.steps:
                 after = _after(move.test, step.field, step.value)
@@ -243,8 +249,8 @@ class _Writer:
         self.line(depth, self.emit.format(index=move.index, after="t"))
 
 
-def _after(test: Test, field: int, value: int) -> str:
-    """The state after a change; one addition where ``test`` says what was there before."""
+def _after(test: PackedCondition, field: int, value: int) -> str:
+    """The state after a change: one addition if ``test`` fixes the old value."""
     if test.mask & field == field:
         difference = value - (test.value & field)
         return f"s {'+' if difference >= 0 else '-'} {abs(difference)}"
@@ -253,8 +259,8 @@ def _after(test: Test, field: int, value: int) -> str:
     return f"s & {~field} | {value}" if value != field else f"s | {value}"
 
 
-def _expression(test: Test, known: int = 0) -> str:
-    """``test`` as Python without the bits that are ``known`` to pass; empty if none are left."""
+def _expression(test: PackedCondition, known: int = 0) -> str:
+    """``test`` as Python, without the bits ``known`` to pass; empty if it always holds."""
     parts = []
     if test.mask & ~known:
         parts.append(f"s & {test.mask & ~known} == {test.value & ~known}")

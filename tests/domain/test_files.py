@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, and what can't be written is told in one line."""
+"""Atomic writes, bounded reads, and one-line errors."""
 
 import errno
 import os
@@ -132,13 +132,13 @@ def odd(tmp_path):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("endless", "is larger than the 1 MiB that are read of such a file"),
-        ("huge", "is larger than the 1 MiB that are read of such a file"),
-        ("pipe", "is a pipe or device that gave nothing for 0.2 s"),
+        ("endless", "is larger than 1 MiB, the most that is read of such a file"),
+        ("huge", "is larger than 1 MiB, the most that is read of such a file"),
+        ("pipe", "is a pipe or device that sent no data for 0.2 s"),
     ],
 )
 def test_what_has_no_end_is_refused_in_bounded_time(name, words, odd, monkeypatch):
-    monkeypatch.setattr(files, "_PATIENCE", 0.2)
+    monkeypatch.setattr(files, "_PIPE_TIMEOUT", 0.2)
     with pytest.raises(BadInput, match=f"{name}: {words}"):
         read_bytes(odd / name, largest=2**20)
 
@@ -173,9 +173,9 @@ READERS = {
 @pytest.mark.parametrize("kind", READERS)
 @pytest.mark.parametrize("name", ["endless", "huge", "pipe"])
 def test_every_kind_of_file_is_read_within_bounds(kind, name, odd, monkeypatch):
-    monkeypatch.setattr(files, "_PATIENCE", 0.2)
+    monkeypatch.setattr(files, "_PIPE_TIMEOUT", 0.2)
     path = odd / name
     if kind == "mesh":
         path = path.rename(odd / f"{name}.obj")
-    with pytest.raises(BadInput, match=r"is larger than the|gave nothing for"):
+    with pytest.raises(BadInput, match=r"is larger than|sent no data for"):
         READERS[kind](path)

@@ -1,4 +1,4 @@
-"""Geometric facts in metres: each holds up to its threshold, not beyond."""
+"""Geometric predicates: each holds up to its threshold, not beyond."""
 
 import numpy as np
 import pytest
@@ -144,7 +144,7 @@ def test_in_a_drawer_whether_open_or_closed(kitchen, opening):
 
 
 def test_all_facts_of_some_predicates(kitchen):
-    """Each that can be made of the objects and has a meaning, whether it holds or not."""
+    """Every fact over the objects that has a geometric meaning, true or false."""
     objects = ("sugar", "spam", "drawer", "burner", "center", "h1")
     bindings = {name: kitchen.binding(name) for name in objects}
     opened = np.zeros(6)

@@ -1,4 +1,4 @@
-"""The log survives the disk, and what is no log is refused."""
+"""Logs are saved and loaded unchanged; other files are refused."""
 
 from dataclasses import fields, replace
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from galley.domain.failure import Failure
-from galley.domain.frames import frozen, transform
+from galley.domain.frames import transform
 from galley.domain.pddl.reader import read_domain, read_problem
-from galley.domain.state import Placement, State, carrier, initial_state
+from galley.domain.state import State, initial_state, placement_at
 from galley.execution.kinematic import KinematicExecutor, execute_all
 from galley.execution.recovery.replanning import InterruptedPlan, RecoveryPlan, replan
 from galley.motion.audit import audit
@@ -66,9 +66,8 @@ class Task:
 
     def moved(self, state: State, item: str, X_WI: Any) -> State:
         """The State with an item lying at X_WI."""
-        parent = carrier(self.scene, X_WI, state.scene_q)
-        X_PI = self.scene.in_parent(X_WI, parent, state.scene_q)
-        return state.with_item(self.scene.item_index[item], Placement(parent, frozen(X_PI)))
+        placement = placement_at(self.scene, X_WI, state.scene_q)
+        return state.with_item(self.scene.item_index[item], placement)
 
     def drawn(self, state: State, value: float) -> State:
         """The State with the drawer open by ``value``; what lies in it moves along."""

@@ -23,6 +23,6 @@ def pddl(tmp_path):
 
 @pytest.fixture(scope="session")
 def kitchen_task():
-    """The seed's task, ground."""
+    """The default kitchen task, grounded."""
     folder = Path(str(files("galley.domain").joinpath("kitchen")))
     return ground(*read_task(folder / "kitchen.pddl", folder / "task.pddl"))

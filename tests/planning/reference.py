@@ -1,4 +1,4 @@
-"""An exhaustive reference for small tasks: every binding, every state, nothing clever.
+"""An exhaustive, simple reference planner for small tasks.
 
 It shares nothing with the planner or the validator. Quantifiers are expanded over the objects once,
 and what is left are nested tuples of facts, read off against sets of facts:
@@ -18,12 +18,12 @@ from galley.planning import GroundAction
 
 
 class TooMany(Exception):
-    """The task has more states or plans than the reference was told to look at."""
+    """The task has more states or plans than the reference's limit."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """A ground action: what it needs, its effects as (condition, added, deleted), its cost."""
+    """A ground action: its condition, its effects as (condition, added, deleted), its cost."""
 
     name: str
     args: tuple[str, ...]
@@ -53,7 +53,7 @@ def true_in(condition, state):
 
 
 def joined(kind, parts):
-    """``("all", parts)`` or ``("any", parts)``, without those parts that are decided already."""
+    """``("all", parts)`` or ``("any", parts)``, simplified."""
     neutral = kind == "all"
     parts = [each for each in parts if each is not neutral]
     if any(each is not neutral for each in parts if isinstance(each, bool)):
@@ -209,7 +209,7 @@ class Reference:
 
     @cached_property
     def to_go(self):
-        """The least cost from each state to a goal state, of those from which there is a way."""
+        """The least cost from each state to a goal state, if one is reachable."""
         back = {state: [] for state in self.edges}
         for state, steps in self.edges.items():
             for move, after in steps:

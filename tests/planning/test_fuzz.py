@@ -1,4 +1,4 @@
-"""Mutated tasks: whatever can still be read is planned for, or refused, soon and rightly."""
+"""Mutated tasks that can still be read are solved or refused, correctly and in time."""
 
 import random
 import re

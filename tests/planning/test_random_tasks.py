@@ -74,12 +74,12 @@ def test_an_impossible_pair_of_reachable_wishes_is_named(with_goal, seed):
         return
     rng = random.Random(seed)
     one, other = rng.sample(sorted(reference.edges, key=sorted), 2)
-    wishes = rng.sample(sorted(one), min(2, len(one))) + rng.sample(
+    fact_goals = rng.sample(sorted(one), min(2, len(one))) + rng.sample(
         sorted(other), min(2, len(other))
     )
-    if not wishes:
+    if not fact_goals:
         return
-    task = with_goal(task, *wishes)
+    task = with_goal(task, *fact_goals)
     found = search(task, "bfs")
     possible = reference.reachable(*task.problem.goal)
     assert isinstance(found, Plan) == possible

@@ -23,7 +23,7 @@ from pydrake.systems.framework import DiagramBuilder
 
 from galley.domain.frames import Array, to_pose7
 from galley.domain.scene.model import Scene
-from galley.domain.state import State, item_pose
+from galley.domain.state import State, item_poses
 from galley.robots.model import RobotModel
 from galley.worlds.checker import Contact, Pair, pair
 from galley.worlds.engines.urdf import furniture_urdf, item_urdf
@@ -124,7 +124,7 @@ class DrakeWorld:
         """Put everything where ``state`` says."""
         self.set_robot(state.q)
         X_WH = self.link_pose(self.robot.palm)
-        poses = (item_pose(self.scene, state, k, X_WH) for k in range(len(self._item_at)))
+        poses = item_poses(self.scene, state, X_WH)
         self.set_arrays(state.q, state.scene_q, np.array([to_pose7(X) for X in poses]))
 
     def set_arrays(self, q: Array, scene_q: Array, items: Array) -> None:

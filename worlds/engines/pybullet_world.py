@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array, from_pose7, frozen, inverse, to_pose7
 from galley.domain.scene.model import HAND, WORLD, Scene
-from galley.domain.state import State, item_pose
+from galley.domain.state import State, item_pose, item_poses
 from galley.robots.model import RobotModel
 from galley.worlds.checker import MARGIN, Contact, Pair, pair
 from galley.worlds.engines.bullet import pybullet as pb
@@ -231,8 +231,8 @@ class PyBulletWorld:
         self.set_scene(state.scene_q)
         self.set_robot(state.q)
         X_WH = self.hand_pose()
-        for index in range(len(self.item_ids)):
-            self.set_item(index, item_pose(self.scene, state, index, X_WH))
+        for index, X_WI in enumerate(item_poses(self.scene, state, X_WH)):
+            self.set_item(index, X_WI)
 
     def set_robot(self, q: Array) -> None:
         """Set the robot's joints to q (n,)."""

@@ -1,4 +1,4 @@
-"""Where something stands in a text."""
+"""Locates marked text."""
 
 
 def place_of(text, marked):

@@ -1,4 +1,4 @@
-"""What the PDDL reader accepts, and the data it makes of it."""
+"""PDDL that the reader accepts, and the resulting data."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def read(tmp_path):
 
 @pytest.fixture
 def condition(read):
-    """What is read from a precondition over ?i - item, ?a - room."""
+    """The formulas read from a precondition over ?i - item, ?a - room."""
 
     def run(text):
         head, tail = DOMAIN.split("(:action")[0], "(:action a :parameters (?i - item ?a - room)"

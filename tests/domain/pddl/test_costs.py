@@ -1,4 +1,4 @@
-"""Action costs: what is read of them, and what is refused."""
+"""Action costs: what is supported, and what is refused."""
 
 import pytest
 

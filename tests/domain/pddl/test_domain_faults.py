@@ -1,4 +1,4 @@
-"""Where the PDDL reader says a fault of a domain is, and what it says."""
+"""Errors in PDDL domains: position and message."""
 
 import pytest
 
@@ -20,7 +20,7 @@ DOMAIN = """\
 
 @pytest.fixture
 def faults(tmp_path):
-    """Every fault of a domain given as text."""
+    """All errors of a domain given as text."""
 
     def run(text):
         (tmp_path / "d.pddl").write_text(text, encoding="utf-8")
@@ -86,7 +86,7 @@ TWICE = {
         "hall - room",
         "hall - room hall - box",
         "hall - room @hall",
-        "needs a type under both",
+        "needs a common subtype",
     ),
     "parameter": ("?a ?b - room", "?a ?b ?a - room", "?b @?a", "declared twice"),
     "quantified variable": (PRE, "(exists (?x ?x) (and))", "(?x @?x", "declared twice"),
@@ -105,8 +105,8 @@ UNKNOWN = {
 }
 
 FORM = {
-    "type cycle": ("room item - object", "room item - box", "room @item - box", "under itself"),
-    "type under itself": ("box - item", "box - box", "@box - box", "under itself"),
+    "type cycle": ("room item - object", "room item - box", "room @item - box", "own supertype"),
+    "type its own supertype": ("box - item", "box - box", "@box - box", "own supertype"),
     "reserved": ("(lit ?r", "(when ?x) (lit ?r", "(@when ?x", "word of PDDL"),
     "dash without space": ("?a ?b - room", "?a ?b -room", "@-room", "expected a variable"),
     "dash glued on": ("?a ?b - room", "?a ?b- room", "@?b- room", "space on both sides"),
@@ -133,8 +133,8 @@ FORM = {
     "increase in a condition": (PRE, "(increase (lit) 1)", "@(increase", "is an effect"),
     "or in an effect": (EFFECT, "(or (lit ?a) (lit ?b))", "@(or", "can't stand in an effect"),
     "exists in an effect": (EFFECT, "(exists (?x) (lit ?a))", "@(exists", "in an effect"),
-    "not and in an effect": (EFFECT, "(not (and (lit ?a)))", "@(not (and (lit", "single facts"),
-    "not not in an effect": (EFFECT, "(not (not (lit ?a)))", "@(not (not", "single facts"),
+    "not and in an effect": (EFFECT, "(not (and (lit ?a)))", "@(not (and (lit", "a single fact"),
+    "not not in an effect": (EFFECT, "(not (not (lit ?a)))", "@(not (not", "a single fact"),
     "equality as an effect": (EFFECT, "(= ?a ?b)", "ct @(= ?a", "can't make objects equal"),
     "when of one": (EFFECT, "(when (lit ?a))", "@(when", "a condition and an effect, got 1"),
     "when of three": (EFFECT, "(when (lit ?a) () ())", "@(when", "got 3"),
@@ -146,7 +146,7 @@ REFUSED = {
         "(:types",
         "(:requirements :durative-actions) (:types",
         "@:durative",
-        "actions with a duration",
+        "durative actions",
     ),
     "durative action": (
         "(:action move",
@@ -163,7 +163,7 @@ REFUSED = {
     "numeric equality": (PRE, "(= (fuel) 3)", "@(= (fuel", "numeric fluent"),
     "assign": (EFFECT, "(assign (fuel) 3)", "@(assign", "numeric fluent"),
     "decrease": (EFFECT, "(when (lit ?a) (decrease (fuel) 3))", "@(decrease", "numeric fluent"),
-    "chance": (EFFECT, "(probabilistic 0.5 (lit ?a))", "@(probab", "depends on chance"),
+    "chance": (EFFECT, "(probabilistic 0.5 (lit ?a))", "@(probab", "a probabilistic effect"),
     "trajectory": (PRE, "(always (lit ?a))", "@(always", "trajectory constraint"),
     "vars": (":precondition", ":vars (?z) :precondition", "@:vars", "use (exists"),
 }

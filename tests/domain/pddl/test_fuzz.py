@@ -1,4 +1,4 @@
-"""No text whatever brings the PDDL reader down or to a halt."""
+"""The PDDL reader neither crashes nor hangs on any text."""
 
 import random
 import re
@@ -70,7 +70,7 @@ def mutate(text, rng):
 
 
 def outcome(folder, domain, problem):
-    """Whether a task is read; if not, that each fault says what is wrong, and where."""
+    """Whether a task is read; if not, checks that each error has a message and a position."""
     (folder / "d").write_bytes(domain if isinstance(domain, bytes) else domain.encode())
     (folder / "p").write_bytes(problem if isinstance(problem, bytes) else problem.encode())
     errors = ()

@@ -1,4 +1,4 @@
-"""Which parenthesis the PDDL reader blames when they don't balance."""
+"""The culprit that the PDDL reader names for unbalanced parentheses."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Where the PDDL reader says a fault of a problem is; faults of both files at once."""
+"""Errors in PDDL problems, and errors in both files at once."""
 
 import pytest
 
@@ -26,7 +26,7 @@ PROBLEM = """\
 
 @pytest.fixture
 def faults(tmp_path):
-    """Every fault of a problem given as text."""
+    """All errors of a problem given as text."""
 
     def run(text):
         (tmp_path / "d.pddl").write_text(DOMAIN, encoding="utf-8")
@@ -41,7 +41,7 @@ def faults(tmp_path):
 
 @pytest.fixture
 def task_faults(tmp_path):
-    """Every fault of a domain and a problem given as text, with their file's first letter."""
+    """All errors of a domain and a problem given as text, with their file's first letter."""
 
     def run(domain, problem):
         (tmp_path / "d.pddl").write_text(domain, encoding="utf-8")

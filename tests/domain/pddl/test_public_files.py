@@ -1,4 +1,4 @@
-"""PDDL as the public writes it: PDDLGym's files, and domains in the manner of the IPC's."""
+"""Public PDDL: PDDLGym's files, and domains in the style of the IPC."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +22,7 @@ from galley.domain.pddl.reader import read_domain, read_problem, read_task
 
 GYM = Path(find_spec("pddlgym").origin).parent / "pddl"
 
-CHANCE = "depends on chance"
+CHANCE = "probabilistic"
 GYM_REFUSED = {
     "derivedblocks": "a derived predicate",
     "easygripper": "space on both sides",

@@ -1,4 +1,4 @@
-"""Meshes and pictures: what any program writes is read, what can't work is refused in a line."""
+"""Meshes and textures: valid files are read, others refused with one line."""
 
 import struct
 import zlib
@@ -99,7 +99,7 @@ def test_a_mesh_that_is_not_convex_is_told_with_figures(small_text, tmp_path, ca
     )
     # The middle of the bottom inside: 3 mm from below, 27 mm from the wall, 77 mm from the top.
     # Where the wall meets the bottom inside is 3 mm from all; half way up none is deeper than 3.
-    assert "up to 3 mm within" in record.getMessage()
+    assert "up to 3 mm below" in record.getMessage()
 
 
 def test_an_item_that_no_grasp_spans_is_told_with_figures(small_text, tmp_path, caplog):
@@ -137,11 +137,15 @@ def test_what_is_wrong_with_a_mesh_is_said_with_its_line(text, words, small_text
     [
         ("{mesh: box.obj, scale: 1.0e-9}", "", "m at scale 1e-09; sizes must lie between 0.0001"),
         ("{mesh: box.obj, scale: 1.0e6}", "", "box.obj is 5e+04 x 6e+04 x 1e+05 m at scale 1e+06"),
-        ("{mesh: box.obj}", "    size: [0.05, 0.05, 0.05]\n", "box is [0.05, 0.06, 0.1] m: leave"),
+        (
+            "{mesh: box.obj}",
+            "    size: [0.05, 0.05, 0.05]\n",
+            "box is [0.05, 0.06, 0.1] m: leave out",
+        ),
         ("{mesh: box.obj, xyz: [0, 0, 0.05]}", "", "add [0, 0, -0.05] to each shape's xyz"),
         ("{box: [1.0e-4, 1.0e-4, 1.0e-4]}", "", "0.1 x 0.1 x 0.1 mm is too small"),
-        ("{mesh: fine.obj}", "", "has a convex hull of 10242 corners, at most 4000 are taken"),
-        ("{mesh: endless.obj}", "", "endless.obj is larger than the 64 MiB"),
+        ("{mesh: fine.obj}", "", "has a convex hull of 10242 vertices, at most 4000 are allowed"),
+        ("{mesh: endless.obj}", "", "endless.obj is larger than 64 MiB"),
     ],
 )
 def test_a_mesh_that_can_not_be_meant_is_refused(shapes, more, words, small_text, tmp_path):
@@ -170,10 +174,10 @@ def png(width, height, data=b""):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"root:s3cret:0:0", "bad.png is not a picture"),
-        (png(20_000, 20_000), "bad.png has too many pixels, at most 16777216 are taken"),
+        (b"root:s3cret:0:0", "bad.png is not a valid PNG"),
+        (png(20_000, 20_000), "bad.png has too many pixels, at most 16777216 are allowed"),
         (png(10_000, 10_000), "bad.png has 10000 x 10000 pixels, at most 16777216"),
-        (png(100, 100, zlib.compress(bytes(50))), "bad.png is not a picture"),
+        (png(100, 100, zlib.compress(bytes(50))), "bad.png is not a valid PNG"),
     ],
 )
 def test_a_file_that_is_no_picture(content, words, small_text, tmp_path):

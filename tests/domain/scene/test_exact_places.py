@@ -1,4 +1,4 @@
-"""Furniture with an exact place (``at``): its faults, and what ``on`` and ``in`` then ask for."""
+"""Furniture with an exact place (``at``): input errors, and the meaning of ``on`` and ``in``."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def load(tmp_path, text, old=TABLE, new=TABLE):
         (DRAWER, "{stance: cabinet, region: inside, handle: knob, at: {xy: [-0.31, 0]}}",
          "objects.drawer.at.xy: [-0.31, 0] lies outside the region 'inside'"),
         (TABLE, "{stance: cabinet, at: {xy: [0, 0]}}",
-         "objects.table.at: is a place in a region, so a region is needed too"),
+         "objects.table.at: is a place in a region, so the key 'region' is needed too"),
         (TABLE, "{stance: cabinet, region: top, at: {yaw: 0.1}}",
          "objects.table.at: needs the key 'xy'"),
         (TABLE, "{stance: cabinet, region: top, at: [0, 0]}",
@@ -42,9 +42,9 @@ def load(tmp_path, text, old=TABLE, new=TABLE):
         (TABLE, "{stance: cabinet, region: top, at: {xy: [0, 0], z: 1}}",
          "objects.table.at.z: unknown key; known are xy, yaw"),
         ("  block: {item: block}", "{item: block, at: {xy: [0, 0]}}",
-         "objects.block.at: belongs to furniture; 'block' is an item"),
+         "objects.block.at: is only for furniture; 'block' is an item"),
         ("  h1: {hand: panda_hand}", "{hand: panda_hand, at: {xy: [0, 0]}}",
-         "objects.h1.at: belongs to furniture; 'h1' is a hand"),
+         "objects.h1.at: is only for furniture; 'h1' is a hand"),
     ],
 )  # fmt: skip
 def test_a_faulty_place_is_named_with_its_line_and_key(old, new, what, small_text, tmp_path):

@@ -1,4 +1,4 @@
-"""Faulty scene files: each kind of fault is named, at its line and key, and all at once."""
+"""Malformed scene files: each error with its line and key, all at once."""
 
 import pytest
 
@@ -60,7 +60,7 @@ FAULTS = {
         "  cabinet:\n    parent: drawer\n    shapes",
         "parent: drawer\n    shapes:\n      - {extents: [[-0.4",
         "bodies.cabinet.parent",
-        "circle",
+        "cycle",
     ),
     "unknown region": ("on: top", "on: tpo", "pose:", "items.block.pose.on", "mean 'top'"),
     "unknown stance": (
@@ -135,13 +135,19 @@ FAULTS = {
         "joints.hinge.axis",
         "expected 3 numbers, got 2",
     ),
-    "zero axis": ("axis: [0, 0, 1]", "axis: [0, 0, 0]", "hinge: {", "joints.hinge.axis", "zeros"),
+    "zero axis": (
+        "axis: [0, 0, 1]",
+        "axis: [0, 0, 0]",
+        "hinge: {",
+        "joints.hinge.axis",
+        "zero vector",
+    ),
     "limits the wrong way round": (
         "limits: [0, 0.4]",
         "limits: [0.4, 0]",
         "slide: {",
         "joints.slide.limits",
-        "lies above",
+        "is above",
     ),
     "start outside the limits": (
         "limits: [0, 0.4]",
@@ -157,7 +163,7 @@ FAULTS = {
         "[0.84, 0.80]",
         "- {extents: [[-0.4",
         "bodies.cabinet.shapes[0].extents[2]",
-        "lies above",
+        "is above",
     ),
     "flat extents": (
         "[0.80, 0.84]",
@@ -186,7 +192,7 @@ FAULTS = {
         "{box: [0.05, 0.06, 0.10], collision: false}",
         "    shapes:\n      - {box: [0.05",
         "items.block.shapes",
-        "touched",
+        "with collision",
     ),
     "colour": (
         "color: [0.6, 0.4, 0.3]",
@@ -253,7 +259,13 @@ FAULTS = {
         "items.door",
         "a body has this name too",
     ),
-    "name that no file can have": ("  floor:", "  a/b:", "  a/b:", "bodies.a/b", "a name begins"),
+    "name that no file can have": (
+        "  floor:",
+        "  a/b:",
+        "  a/b:",
+        "bodies.a/b",
+        "a name must start",
+    ),
     "handle held askew": (
         "closing: [0, 0, 1]",
         "closing: [1, 0, 1]",
@@ -421,7 +433,7 @@ def test_files_that_can_not_be_read(tmp_path):
             "limits: [0, 0.4]",
             "limits: [0, 0.003]",
             "  slide: {",
-            "joints.slide.limits: 'slide' can't be opened: it moves by 0.003 at most and counts",
+            "joints.slide.limits: 'slide' can't be opened: it moves by at most 0.003, and up to",
         ),
         (
             "{box: [0.05, 0.06, 0.10]}",
@@ -433,7 +445,7 @@ def test_files_that_can_not_be_read(tmp_path):
             "      - {box: [0.05, 0.06, 0.10]}\n",
             "      - {box: [0.05, 0.06, 0.10]}\n" * 3000,
             "    shapes:\n      - {box: [0.05",
-            "items.block.shapes: has 3000 shapes, at most 1000 are taken in one body",
+            "items.block.shapes: has 3000 shapes, at most 1000 are allowed in a body",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The scene against figures written here by hand, from a tape measure and a pencil."""
+"""The kitchen scene against dimensions computed by hand."""
 
 import numpy as np
 import pytest
@@ -95,7 +95,7 @@ def test_region_floors_lie_on_the_surfaces(kitchen):
 
 
 def test_a_joint_that_starts_open_and_a_body_with_a_pose_carry_their_item(small_text, tmp_path):
-    """A region is written in its body's frame: what stands on it goes where the body is."""
+    """A region is given in its body's frame, so items on it follow the body's pose."""
     text = small_text.replace("limits: [0, 0.4]", "limits: [0, 0.4], start: 0.2")
     text = text.replace("{on: top, xy: [0.1, -0.2], yaw: 0.5}", "{on: inside, xy: [0.1, -0.2]}")
     text = text.replace(

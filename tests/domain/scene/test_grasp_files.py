@@ -1,4 +1,4 @@
-"""Grasps listed in a file of their own: the same as in the scene, with faults of that file."""
+"""Grasps in a file of their own: the same as in the scene file; errors name that file."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The validator: each construct by hand, then against two others that share nothing with it."""
+"""The validator: each construct by hand, and random plans against two independent ones."""
 
 import random
 from dataclasses import replace
@@ -86,19 +86,19 @@ FALSE = [  # what is to blame, and words of the message
     (
         "(exists (?y - block) (at ?y floor))",
         ["(exists (?y - block) (at ?y floor))"],
-        "does not hold: no block will do",
+        "does not hold: no block satisfies it",
     ),
     ("(exists (?y) (and (lit) (= ?y ?x)))", ["(exists (?y) (and (lit) (= ?y b1)))"], "no object"),
     (
         "(exists (?y - block ?q - place) (and (at ?y ?q) (not (open ?q))))",
         ["(exists (?y - block ?q - place) (and (at ?y ?q) (not (open ?q))))"],
-        "does not hold: no objects will do",
+        "does not hold: no objects satisfy it",
     ),
     ("(exists (?y - ghost) (= ?y ?y))", ["(exists (?y - ghost) (= ?y ?y))"], "there is no ghost"),
     (
         "(forall (?y - block) (exists (?q - place) (and (at ?y ?q) (not (open ?q)))))",
         ["(exists (?q - place) (and (at b1 ?q) (not (open ?q))))"],
-        "no place will do",
+        "no place satisfies it",
     ),
     ("(not (exists (?y - block) (clear ?y)))", ["(not (clear b1))"], "(not (clear b1)) of (not"),
     (
@@ -134,7 +134,7 @@ def test_a_goal_is_explained_in_the_same_way(read):
     assert verdict.message == (
         "all 2 actions are applicable, but at the end (lit) and (clear b2) of "
         "(forall (?y - block) (clear ?y)) and (exists (?y - crate) (lit)) is not achieved: "
-        "no crate will do"
+        "no crate satisfies it"
     )
     assert (verdict.valid, verdict.step, verdict.action) == (False, None, None)
 
@@ -188,7 +188,7 @@ def test_a_cost_without_value(read):
     effect = "(increase (total-cost) (way floor ?p))"
     verdict = validate_actions(*read(effect=effect, metric=METRIC), [ACT])
     assert (verdict.valid, verdict.step, verdict.missing) == (False, 0, ())
-    assert "its cost needs (way floor p1), which the problem gives no value" in verdict.message
+    assert "its cost needs (way floor p1), which the problem does not give" in verdict.message
     assert validate_actions(*read(effect=effect), [ACT]).valid  # nobody asks for the cost
 
 

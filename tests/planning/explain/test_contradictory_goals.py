@@ -1,4 +1,4 @@
-"""Goals of which two parts exclude each other are refused before any search, with a proof."""
+"""Mutually exclusive goals are refused before any search, with a certificate."""
 
 import random
 from dataclasses import replace
@@ -192,7 +192,7 @@ def tokens(rng):
 
 @pytest.mark.slow
 def test_contradictions_of_random_tasks_against_all_their_states(pddl, with_goal):
-    """What is called a contradiction holds in no state, and of its group no state has two facts."""
+    """The conflict holds in no state, and no state has two facts of its group."""
     counts = {"refused": 0, "possible": 0}
     for seed in range(80):
         rng = random.Random(seed)
@@ -200,8 +200,8 @@ def test_contradictions_of_random_tasks_against_all_their_states(pddl, with_goal
         reference = Reference(task.domain, task.problem)
         states = sorted(reference.edges, key=sorted)
         facts = sorted(set().union(*states))
-        for wishes in combinations(rng.sample(facts, min(6, len(facts))), 2):
-            wanted = with_goal(task, *wishes)
+        for fact_goals in combinations(rng.sample(facts, min(6, len(facts))), 2):
+            wanted = with_goal(task, *fact_goals)
             failure = explain_contradiction(wanted)
             if reference.reachable(*wanted.problem.goal):
                 assert failure is None
@@ -209,14 +209,14 @@ def test_contradictions_of_random_tasks_against_all_their_states(pddl, with_goal
             elif failure is not None:
                 counts["refused"] += 1
                 group = set(failure.certificate["group"])
-                assert failure.certificate["conflict"] == [str(wish) for wish in wishes]
+                assert failure.certificate["conflict"] == [str(wish) for wish in fact_goals]
                 assert proves(failure.certificate, reference)
                 assert all(len({str(f) for f in state} & group) <= 1 for state in states)
     assert min(counts.values()) > 50, counts
 
 
 def test_of_each_group_any_two_facts_are_refused(pddl, with_goal):
-    """The quick look at the objects of a goal passes every pair that a group could refuse."""
+    """The necessary condition on the goal's objects accepts every pair that shares a group."""
     pairs = 0
     for seed in range(40):
         task = ground(*pddl(*tokens(random.Random(seed))))

@@ -1,4 +1,4 @@
-"""What a no says, beyond literals: formulas, conditional effects, forbidden actions, big spaces."""
+"""Explanations of formulas, conditional effects, forbidden actions and large spaces."""
 
 import pytest
 

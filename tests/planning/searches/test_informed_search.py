@@ -11,12 +11,12 @@ import pytest
 import galley.domain
 from galley.domain.failure import Failure, FailureKind
 from galley.planning import Plan, SearchLimits
-from galley.planning.limits import Meter
+from galley.planning.limits import SearchBudget
 from galley.planning.searches.astar import astar, numba_installed
-from galley.planning.searches.greedy import greedy, without_needless
-from galley.planning.searches.landmark_cut import InformedSearch, LandmarkCut
-from galley.planning.searches.relaxed import RelaxedPlans, RelaxedTask
-from galley.planning.searches.uniform_cost import UniformCost, whole_costs
+from galley.planning.searches.greedy import eliminate_actions, greedy
+from galley.planning.searches.landmark_cut import AStarSearch, LandmarkCutHeuristic
+from galley.planning.searches.relaxed import FFHeuristic, RelaxedTask
+from galley.planning.searches.uniform_cost import UniformCostSearch, integer_costs
 from galley.planning.states.space import state_space
 from galley.planning.task import ground
 from galley.tests.planning.random_tasks import ADL, STRIPS, make, task_of
@@ -51,7 +51,7 @@ def run(reference, plan):
 
 
 def check(found, reference):
-    """Whether ``found`` is a plan; fails where it is wrong about that."""
+    """Whether ``found`` is a plan; fails if it is not a valid one."""
     if reference.cheapest() is None:
         assert isinstance(found, Failure)
         assert found.kind is FailureKind.CONTRADICTION
@@ -115,10 +115,10 @@ def test_uniform_cost_in_arrays_is_the_same(monkeypatch):
 
 @needs_numba
 def test_turns_reach_the_same_optimum(monkeypatch):
-    monkeypatch.setattr(ASTAR, "_EFFORT", 4)
+    monkeypatch.setattr(ASTAR, "_BLIND_FIRST", 4)
     monkeypatch.setattr(ASTAR, "_BLIND_TURN", 4)
     monkeypatch.setattr(ASTAR, "_INFORMED_TURN", 1)
-    monkeypatch.setattr(ASTAR, "_BLIND_MOST", 40)
+    monkeypatch.setattr(ASTAR, "_BLIND_MAX", 40)
     for seed in SEEDS:
         task, reference = case(seed)
         found = astar(task)
@@ -135,8 +135,8 @@ def test_without_numba_it_stays_blind(monkeypatch, trouble, caplog):
         monkeypatch.setattr(ASTAR, "numba_installed", lambda: False)
     else:
         monkeypatch.setattr(ASTAR, "numba_installed", lambda: True)
-        monkeypatch.setattr(INFORMED, "InformedSearch", broken)
-    monkeypatch.setattr(ASTAR, "_EFFORT", 4)
+        monkeypatch.setattr(INFORMED, "AStarSearch", broken)
+    monkeypatch.setattr(ASTAR, "_BLIND_FIRST", 4)
     for seed in SEEDS[:20]:
         task, reference = case(seed)
         check(astar(task), reference)
@@ -157,8 +157,8 @@ def test_landmark_cut_never_overestimates():
     for seed in SEEDS:
         task, reference = case(seed)
         space = state_space(task)
-        costs, scale = whole_costs(each.cost for each in space.operators)
-        heuristic = LandmarkCut(RelaxedTask(space), costs)
+        costs, scale = integer_costs(each.cost for each in space.operators)
+        heuristic = LandmarkCutHeuristic(RelaxedTask(space), costs)
         for state, packed in packed_states(task, reference, space):
             estimate = heuristic.estimate(packed)
             left = reference.to_go.get(state)
@@ -195,8 +195,8 @@ def test_landmark_cut_among_many_ways(make_task):
     task = make_task()
     reference = Reference(task.domain, task.problem)
     space = state_space(task)
-    costs, _ = whole_costs(each.cost for each in space.operators)
-    heuristic = LandmarkCut(RelaxedTask(space), costs)
+    costs, _ = integer_costs(each.cost for each in space.operators)
+    heuristic = LandmarkCutHeuristic(RelaxedTask(space), costs)
     for state, packed in packed_states(task, reference, space):
         if state in reference.to_go:
             assert heuristic.estimate(packed) <= reference.to_go[state]
@@ -224,8 +224,8 @@ def test_a_cut_crosses_every_way():
         " (:metric minimize (total-cost)))",
     )
     space = state_space(task)
-    costs, _ = whole_costs(each.cost for each in space.operators)
-    assert LandmarkCut(RelaxedTask(space), costs).estimate(space.init) == 3
+    costs, _ = integer_costs(each.cost for each in space.operators)
+    assert LandmarkCutHeuristic(RelaxedTask(space), costs).estimate(space.init) == 3
 
 
 @needs_numba
@@ -239,7 +239,7 @@ def test_parts_of_an_action_share_its_cost():
     problem = "(define (problem p) (:domain d) (:init (a) (b)) (:goal (and (c) (d))))"
     task = task_of(text, problem)
     space = state_space(task)
-    assert LandmarkCut(RelaxedTask(space), [1]).estimate(space.init) == 1
+    assert LandmarkCutHeuristic(RelaxedTask(space), [1]).estimate(space.init) == 1
 
 
 def relaxed_holds(condition, true, false):
@@ -255,7 +255,7 @@ def test_relaxed_plans_are_plans_of_the_relaxed_task():
     for seed in SEEDS:
         task, reference = case(seed)
         space = state_space(task)
-        heuristic = RelaxedPlans(RelaxedTask(space))
+        heuristic = FFHeuristic(RelaxedTask(space))
         for state, packed in packed_states(task, reference, space):
             found = heuristic.plan(packed)
             if found is None:
@@ -336,15 +336,15 @@ def test_blind_and_informed_agree_on_a_kitchen(kitchen):
 
 def test_searches_go_on_where_they_stopped(kitchen):
     space = state_space(kitchen)
-    costs, _ = whole_costs(each.cost for each in space.operators)
-    kinds = [UniformCost, InformedSearch] if numba_installed() else [UniformCost]
+    costs, _ = integer_costs(each.cost for each in space.operators)
+    kinds = [UniformCostSearch, AStarSearch] if numba_installed() else [UniformCostSearch]
     for kind in kinds:
         whole, parts = kind(space, costs), kind(space, costs)
-        meter = Meter(SearchLimits())
-        whole.run(10**9, meter)
+        budget = SearchBudget(SearchLimits())
+        whole.run(10**9, budget)
         while not parts.done:
             before = parts.expanded
-            parts.run(100, meter)
+            parts.run(100, budget)
             assert parts.expanded > before or parts.done
         assert parts.plan() == whole.plan()
 
@@ -363,13 +363,13 @@ def test_needless_actions_are_left_out(kitchen):
     by_name = {str(each.action): each for each in kitchen.operators}
     needed = [by_name[str(each)] for each in plan.actions]
     detour = [by_name["(navigate f0 f4)"], by_name["(navigate f4 f0)"]]
-    assert without_needless(kitchen, detour + needed) == needed
-    assert without_needless(kitchen, needed) == needed
+    assert eliminate_actions(kitchen, detour + needed) == needed
+    assert eliminate_actions(kitchen, needed) == needed
 
 
 def test_costs_are_exact_decimals():
-    assert whole_costs([0.1, 0.25, 3.0, 0.0]) == ([2, 5, 60, 0], 20)
-    tenths, scale = whole_costs([0.1, 0.2, 0.3])
+    assert integer_costs([0.1, 0.25, 3.0, 0.0]) == ([2, 5, 60, 0], 20)
+    tenths, scale = integer_costs([0.1, 0.2, 0.3])
     assert tenths[0] + tenths[1] == tenths[2]
     assert scale == 10
-    assert whole_costs([]) == ([], 1)
+    assert integer_costs([]) == ([], 1)

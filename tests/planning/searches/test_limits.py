@@ -1,4 +1,4 @@
-"""Limits: an honest "don't know", never a wrong answer."""
+"""Limits end a search with a BUDGET failure."""
 
 from dataclasses import replace
 

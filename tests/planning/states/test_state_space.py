@@ -1,4 +1,4 @@
-"""Packed states and compiled successors against the ground task they stand for."""
+"""Packed states and the compiled successor generator against the ground task."""
 
 import pytest
 from hypothesis import given, settings
@@ -83,7 +83,7 @@ def test_compiled_successors_are_those_of_the_operators(seed):
 @given(SEEDS)
 @settings(max_examples=examples(100), deadline=None)
 def test_pruning_keeps_what_the_goal_depends_on(seed):
-    """Whatever is left out, the same wishes are reachable, in as many steps."""
+    """Pruning keeps the same goals reachable, in as many steps."""
     task = random_task(seed)
     depths = []
     for prune in (False, True):
@@ -102,7 +102,7 @@ def test_pruning_keeps_what_the_goal_depends_on(seed):
 
 
 def test_an_item_is_in_one_place(kitchen_task):
-    """The groups that a person would name: where the base is, where each item is, the hand."""
+    """The obvious groups: where the base is, where each item is, the hand."""
     groups = [
         {str(f) for f in facts_of(kitchen_task, group)} for group in mutex_groups(kitchen_task)
     ]
@@ -117,7 +117,7 @@ def test_an_item_is_in_one_place(kitchen_task):
 
 def test_what_the_goal_ignores_is_left_out(kitchen_task, with_goal):
     task = with_goal(kitchen_task, "(near burner)")
-    named = {fact.predicate for fact in facts_of(task, task.relevant)}
+    named = {fact.predicate for fact in facts_of(task, task.relevant_facts)}
     assert named == {"near"}
     space = state_space(task)
     assert {operator.action.name for operator in space.operators} == {"navigate"}
