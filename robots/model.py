@@ -5,10 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from galley.domain.frames import Array, frozen, transform
+from galley.robots.kinematics import Kinematics
+from galley.robots.urdf_reader import read_tree
 
 InverseKinematics = Callable[[Array, Array], Array]
 """Closed-form inverse kinematics of the group ``arm``: ``(X_AT, free) -> q`` (k, n), all solutions
@@ -57,15 +60,42 @@ def joined(name: str, groups: list[JointGroup]) -> JointGroup:
 
 
 @dataclass(frozen=True)
+class Gripper:
+    """Two parallel fingers that close along y of the grasp frame T. All in metres; 0 for none.
+
+    Attributes:
+        opening: between the fingers, fully open.
+        widest: of what they can take: a little room is left beside each finger.
+        pad: farthest that the pads reach from the grasp centre.
+        to_palm: from the grasp centre to the palm, rounded down.
+        to_finger: from the pad's face to the middle of the finger.
+    """
+
+    opening: float = 0.0
+    widest: float = 0.0
+    pad: float = 0.0
+    to_palm: float = 0.0
+    to_finger: float = 0.0
+
+    @property
+    def open(self) -> float:
+        """Position of each finger, fully open."""
+        return 0.5 * self.opening
+
+
+@dataclass(frozen=True)
 class RobotModel:
     """One multibody: base, arm and fingers in this order make up the configuration q (n,).
+
+    ``motion.plan`` needs the first eight attributes. Skills also need ``gripper`` and
+    ``kinematics``.
 
     Attributes:
         name: the robot's name.
         groups: joint groups, in the order in which they stand in q.
-        links: link names that carry collision geometry.
+        links: names of the links with collision geometry, from the foot to the fingertips.
         allowed_self_collisions: pairs of links that are never checked against each other
-            (neighbours, and pairs that can't come apart), each with first < second.
+            (neighbours, and pairs that never or always touch), each with first < second.
         fingers: names of the links that may touch what is grasped.
         palm: name of the link that carries the fingers (the hand frame H).
         p_HT: grasp centre between the fingertips, in the hand frame, metres (3,).
@@ -75,6 +105,8 @@ class RobotModel:
         ik: closed-form inverse kinematics, or None where there is none.
         sphere_excess: pairs of a link and how far (m) the spheres that cover its meshes may reach
             beyond their convex hulls; ``*`` stands for all links that are not named.
+        gripper: measures of the fingers.
+        kinematics: of the arm on its base.
     """
 
     name: str
@@ -89,6 +121,8 @@ class RobotModel:
     X_LT: Array = field(default_factory=lambda: np.empty((0, 0)))
     ik: InverseKinematics | None = None
     sphere_excess: tuple[tuple[str, float], ...] = (("*", 0.008),)
+    gripper: Gripper = Gripper()
+    kinematics: Kinematics = field(default_factory=Kinematics)
 
     def __post_init__(self) -> None:
         if not self.tool_link:
@@ -111,6 +145,12 @@ class RobotModel:
     def joints(self) -> tuple[str, ...]:
         """All joint names in the order of q."""
         return tuple(joint for group in self.groups for joint in group.joints)
+
+    @cached_property
+    def base_links(self) -> tuple[str, ...]:
+        """Links that only the base moves, from the floor up."""
+        tree, arm = read_tree(self.urdf, self.joints), self.slice("arm").start
+        return tuple(link for link in self.links if tree.link(link)[0] <= arm)
 
     def group(self, name: str) -> JointGroup:
         """The group called ``name``; ``base+arm`` for two that follow each other, as one.

@@ -74,6 +74,7 @@ class Open(_Handled):
     """Opens a drawer, as far as it is to be opened or as far as its way is free."""
 
     role: ClassVar[Role] = Role(opens=0)
+    standard_grasps: ClassVar[bool] = True
 
     def _value(self, context: PlanningContext, drawer: Binding, state: State) -> float | Failure:
         return opening_of(context, drawer, state)

@@ -13,7 +13,7 @@ from galley.domain.frames import Array
 from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.reachability.stances import sample_heading
+from galley.reachability.stances import sample_headings
 from galley.skills.impossible.refusals import out_of_reach_as_found
 from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.manipulation import Manipulation
@@ -148,16 +148,17 @@ def _anywhere(
     rng: np.random.Generator,
     tally: Tally,
 ) -> Iterator[Array]:
-    checker, group = (
-        context.checker(state, holding_contact_pairs(context, state)),
-        context.robot.group("base"),
-    )
+    checker = context.checker(state, holding_contact_pairs(context, state))
+    group, where = context.robot.group("base"), context.robot.slice("base")
+    q = state.q.copy()
+    q[context.robot.slice("arm")] = arm
     low = np.maximum(stance.lower, group.lower)[:2]
     high = np.minimum(stance.upper, group.upper)[:2]
     while tally.tried < context.settings.placements and (low <= high).all():
         tally.tried += 1
-        base = np.array([*rng.uniform(low, high), sample_heading(stance, rng)])
-        if checker.free(np.concatenate([base, arm, state.q[10:]])):
+        base = np.array([*rng.uniform(low, high), sample_headings(stance, 1, rng)[0]])
+        q[where] = base
+        if checker.free(q):
             yield base
         else:
             tally.reasons["no room for the base"] += 1

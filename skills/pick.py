@@ -23,6 +23,7 @@ class Pick(LooksAhead):
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
     role: ClassVar[Role] = Role(takes=0, place=1)
+    standard_grasps: ClassVar[bool] = True
 
     def refine(
         self,
@@ -59,11 +60,13 @@ class Pick(LooksAhead):
     ) -> Failure | None:
         """The hand must open wide enough for the item, and hold its weight."""
         index = context.scene.item_index[action.bindings[0].target]
-        return cannot_take(context.scene, state, index)
+        return cannot_take(context.scene, state, index, context.robot.gripper)
 
 
 class TakeOut(Pick):
     """Takes an item out of a drawer that is open."""
+
+    standard_grasps: ClassVar[bool] = True
 
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State

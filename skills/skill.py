@@ -72,11 +72,18 @@ class Skill(ABC):
         parameters: what the action's parameters are, in order: ``item``, ``furniture``, ``hand``.
         role: what it does to them.
         prepares: it only gets ready for the action after it; what blocks that one blocks it.
+        standard_grasps: it takes items and handles by the grasps of ``manipulation.grasps`` and by
+            no others, so that a proof about these holds for it. Subclasses don't inherit it.
     """
 
     parameters: ClassVar[tuple[str, ...]]
     role: ClassVar[Role] = Role()
     prepares: ClassVar[bool] = False
+    standard_grasps: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.standard_grasps = cls.__dict__.get("standard_grasps", False)
 
     @abstractmethod
     def refine(

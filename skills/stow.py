@@ -42,6 +42,7 @@ class Stow(LooksAhead):
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
     role: ClassVar[Role] = Role(puts=0, place=1, opens=1, closes=1)
+    standard_grasps: ClassVar[bool] = True
 
     def refine(
         self,

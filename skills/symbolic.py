@@ -10,7 +10,6 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.predicates import fact_holds
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.robots.panda.mobile import hand_pose
 from galley.skills.impossible.refusals import no_such_region
 from galley.skills.skill import BoundAction, Role, Skill, region_of
 from galley.skills.solving.context import PlanningContext
@@ -32,7 +31,7 @@ class AtPlace(Skill):
     ) -> tuple[Motion, ...] | Failure:
         """See ``Skill.refine``: no Motions, or what does not hold."""
         thing, furniture = action.bindings[:2]
-        X_WH = hand_pose(state.q, context.scene.robot.base)
+        X_WH = context.robot.kinematics.hand_pose(state.q)
         for name, bindings in (("on", (thing, furniture)), ("near", (furniture,))):
             verdict = fact_holds(context.scene, state, name, bindings, X_WH)
             if verdict is not None and not verdict.holds:

@@ -11,9 +11,11 @@ import xml.etree.ElementTree as ET
 
 from galley.domain.frames import Array, frozen, inverse, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
-from galley.robots.model import JointGroup, RobotModel
+from galley.robots.kinematics import Kinematics
+from galley.robots.model import Gripper, JointGroup, RobotModel
 from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import FINGER_STROKE, JOINTS, X_FH, inverse_batch, p_HT
+from galley.robots.panda.mobile_kinematics import MobilePandaKinematics
 from galley.robots.panda.urdf import base_elements, panda_elements
 
 NEIGHBOURS: tuple[tuple[str, str], ...] = (
@@ -86,8 +88,16 @@ LINKS = ("chassis", "column", *ARM_LINKS)
 """The links with collision geometry, from the floor to the fingertips."""
 
 PANDA_EXCESS: tuple[tuple[str, float], ...] = (("*", 0.008),)
-"""How far covering spheres may reach beyond the links, metres. Few spheres make a fast first look;
-where they are too near, the hulls themselves have the last word."""
+"""How far covering spheres may reach beyond the links, metres. Few spheres make a fast first check;
+where they are too near, the hulls decide."""
+
+PANDA_GRIPPER = Gripper(
+    opening=2.0 * FINGER_STROKE,
+    widest=2.0 * FINGER_STROKE - 0.002,
+    pad=0.01,
+    to_palm=0.033,
+    to_finger=0.012,
+)
 
 
 def mobile_panda(spec: MobileBaseSpec | None = None) -> RobotModel:
@@ -103,7 +113,13 @@ def mobile_panda(spec: MobileBaseSpec | None = None) -> RobotModel:
         FileNotFoundError: pybullet_data, which has the Panda's meshes, is not installed.
     """
     spec = spec or MobileBaseSpec()
-    return _robot("mobile_panda", (base_group(spec),), LINKS, base_elements(spec))
+    return _robot(
+        "mobile_panda",
+        (base_group(spec),),
+        LINKS,
+        base_elements(spec),
+        MobilePandaKinematics(spec),
+    )
 
 
 def panda_arm() -> RobotModel:
@@ -119,7 +135,11 @@ def panda_arm() -> RobotModel:
 
 
 def _robot(
-    name: str, below: tuple[JointGroup, ...], links: tuple[str, ...], foot: list[ET.Element]
+    name: str,
+    below: tuple[JointGroup, ...],
+    links: tuple[str, ...],
+    foot: list[ET.Element],
+    kinematics: Kinematics | None = None,
 ) -> RobotModel:
     """The arm on what carries it: joint groups ``below`` it, URDF elements of its ``foot``."""
     root = ET.Element("robot", name=name)
@@ -139,6 +159,8 @@ def _robot(
         urdf='<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n",
         ik=arm_ik,
         sphere_excess=PANDA_EXCESS,
+        gripper=PANDA_GRIPPER,
+        kinematics=kinematics or Kinematics(),
     )
 
 

@@ -17,13 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, inverse, transform
-from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.domain.frames import Array, transform
 from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import wrist_shortfall
-from galley.robots.panda.ik import DF
-from galley.robots.panda.kinematics import X_FH
 from galley.skills.manipulation.contacts import supports
 from galley.skills.manipulation.grasps import Fan, fans
 from galley.skills.manipulation.hand import HandPart, around, hand_parts, overlaps, standing
@@ -73,7 +70,7 @@ def every_grasp(context: PlanningContext, state: State, index: int) -> list[Fami
         )
         for g in item.grasps
     ]
-    return listed or [Family(fan, X_WI) for fan in fans(item, X_WI)]
+    return listed or [Family(fan, X_WI) for fan in fans(item, X_WI, context.robot.gripper)]
 
 
 def every_hold(
@@ -217,7 +214,8 @@ class _Proof:
 
         for move in family.moves:
             p_WC, length = self._wrist(move @ X_WT)
-            short = np.min([wrist_shortfall(p_WC, s, self._spec) for s in self.stances], axis=0)
+            robot = self.context.robot
+            short = np.min([wrist_shortfall(p_WC, s, robot) for s in self.stances], axis=0)
             spare = short - total(travel(length, length))
             gone = open_ & (spare > 0.0)
             if gone.any():
@@ -245,14 +243,9 @@ class _Proof:
             return None
         return _halved(cells[open_], moved.argmax(axis=1))
 
-    @property
-    def _spec(self) -> MobileBaseSpec:
-        return self.context.scene.robot.base
-
     def _wrist(self, X_WT: Array) -> tuple[Array, float]:
-        """The point C (n, 3) about which the wrist lies on a circle, and its way (m) from T."""
-        X_TF = inverse(X_FH @ transform(None, self.context.robot.p_HT))
-        p_TC = X_TF[:3, 3] - DF * X_TF[:3, 2]
+        """The point C (n, 3) of ``ReachBounds``, and its distance (m) from T."""
+        p_TC = self.context.robot.kinematics.reach.p_HC - self.context.robot.p_HT
         return X_WT[:, :3, :3] @ p_TC + X_WT[:, :3, 3], float(np.linalg.norm(p_TC))
 
 

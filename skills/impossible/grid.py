@@ -19,18 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, inverse, transform, wrap
+from galley.domain.frames import Array, transform, wrap
 from galley.domain.scene.model import Handle, Stance
 from galley.domain.state import State
-from galley.reachability.arm import configurations, follow, reachable_bases
-from galley.robots.panda.ik import A7, D1, DF, LIMITS
-from galley.robots.panda.kinematics import X_FH, stretch
+from galley.reachability.stances import in_ring
 from galley.skills.manipulation.contacts import operations, picking
 from galley.skills.manipulation.grasps import CLEARANCE, grasps_at, leaning
 from galley.skills.manipulation.hand import around, in_the_way, standing
 from galley.skills.manipulation.lines import Tally, run_through, touched, whole
 from galley.skills.manipulation.manipulation import Manipulation, handle_grasps
-from galley.skills.solving.context import OPEN, PlanningContext
+from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import CONTACT_MARGIN, holding_contact_pairs
 from galley.skills.solving.step import folded
 from galley.worlds.checker import MARGIN
@@ -38,8 +36,6 @@ from galley.worlds.checker import MARGIN
 _NAMED = 3  # things named that are in the way most often
 _LOOKS = 24  # of the configurations in collision that are asked what they touch, a manipulation
 _BATCH = 48  # base poses whose configurations are checked at a time
-_INSET = 0.01  # rad, off the limits of joint 7
-_X_HF = inverse(X_FH)
 
 
 @dataclass(frozen=True)
@@ -122,11 +118,17 @@ def tried(
 def every_pick(context: PlanningContext, state: State, index: int) -> list[Manipulation]:
     """Each grasp of an item that stands, with the fingers fully and narrowly open; by name."""
     taken = picking(context, state, index)
-    grasps = (*grasps_at(context.scene, state, index), *leaning(context.scene, state, index))
+    gripper = context.robot.gripper
+    grasps = (
+        *grasps_at(context.scene, state, index, gripper),
+        *leaning(context.scene, state, index, gripper),
+    )
     return [
         taken(grasp, opening)
         for grasp in grasps
-        for opening in sorted({OPEN, min(OPEN, grasp.width / 2.0 + CLEARANCE)}, reverse=True)
+        for opening in sorted(
+            {gripper.open, min(gripper.open, grasp.width / 2.0 + CLEARANCE)}, reverse=True
+        )
     ]
 
 
@@ -178,7 +180,7 @@ def search_grid(
     """Every manipulation from every base pose of the grid; ends at the first solution."""
     bases = grid.bases(context, stance)
     found = GridResult(bases=len(bases))
-    robot, spec = context.robot, context.scene.robot.base
+    robot, kinematics = context.robot, context.robot.kinematics
     checker = context.checker(state, holding_contact_pairs(context, state))
     arms = folded(context, state)  # the arm as it is when the base arrives
     Q = np.repeat(state.q[None], len(bases), axis=0)
@@ -186,7 +188,7 @@ def search_grid(
     Q[:, robot.slice("arm")] = arms[0] if len(arms) else context.tucked
     free = checker.free_many(Q) if len(bases) else np.zeros(0, dtype=bool)
     found.free = int(free.sum())
-    q7 = np.linspace(LIMITS.lower[6] + _INSET, LIMITS.upper[6] - _INSET, grid.joint7)
+    q7 = np.linspace(*kinematics.redundant_range, grid.joint7)
     tally = Tally()
     seen: set[bytes] = set()
     for way, hit in zip(ways, _overlapped(context, state, ways), strict=True):
@@ -197,8 +199,10 @@ def search_grid(
             found.without_room += 1
             found.blockers[hit] += len(bases)
             continue
-        near = np.flatnonzero(_in_ring(context, way, bases))
-        reached = near[reachable_bases(way.contact, bases[near], spec, q7)] if len(near) else near
+        near = np.flatnonzero(in_ring(way.contact, bases, robot))
+        reached = (
+            near[kinematics.reachable_bases(way.contact, bases[near], q7)] if len(near) else near
+        )
         found.kinematic += len(reached)
         usable = reached[free[reached]]
         for k in _spread(reached[~free[reached]], _LOOKS if not len(usable) else 4):
@@ -229,8 +233,8 @@ def _try(
     found: GridResult,
 ) -> None:
     """One manipulation from some base poses (m, 3), until it can be run from one of them."""
-    spec, line = context.scene.robot.base, way.first
-    each = [configurations(way.contact, base, spec, q7) for base in bases]
+    line = way.first
+    each = [context.robot.kinematics.configurations(way.contact, base, q7) for base in bases]
     arms, owner = np.concatenate(each), np.repeat(np.arange(len(bases)), [len(a) for a in each])
     Q = whole(context.robot, bases[owner], arms, way.opening)
     scene_q = None if line.scene_q is None else np.repeat(line.scene_q[-1:], len(Q), axis=0)
@@ -274,18 +278,18 @@ def _hand_hits(context: PlanningContext, way: Manipulation, base: Array, q7: Arr
 
     Its pose is the manipulation's: any arm configuration shows it.
     """
-    robot, spec, line = context.robot, context.scene.robot.base, way.first
+    robot, kinematics, line = context.robot, context.robot.kinematics, way.first
     hand = {robot.palm, *robot.fingers}
     if line.state.held is not None:
         hand.add(context.scene.items[line.state.held].name)
-    contact = configurations(way.contact, base, spec, q7)[0]
-    path = follow(contact, line.poses[::-1], base, spec)
+    contact = kinematics.configurations(way.contact, base, q7)[0]
+    path = kinematics.follow(contact, line.poses[::-1], base)
     shown = [(-1, contact, False)]
     if path is not None:
         shown += [(len(path) // 2, path[::-1][len(path) // 2], False), (0, path[-1], True)]
     found: set[str] = set()
     for index, arm, full in shown:
-        q = np.concatenate([base, arm, [way.opening] * 2])
+        q = whole(robot, base, arm[None], way.opening)[0]
         allowed = holding_contact_pairs(context, line.state) if full else line.allowed
         checker = context.checker(line.state, allowed, MARGIN if full else CONTACT_MARGIN)
         scene_q = None if line.scene_q is None else line.scene_q[index]
@@ -293,18 +297,6 @@ def _hand_hits(context: PlanningContext, way: Manipulation, base: Array, q7: Arr
             if len({hit.a, hit.b} & hand) == 1:
                 found.update(set(touched(context, (hit,))) - hand)
     return found
-
-
-def _in_ring(context: PlanningContext, way: Manipulation, bases: Array) -> NDArray[np.bool_]:
-    """Of base poses (m, 3): whether a stretched arm could span the way to the contact at all."""
-    spec = context.scene.robot.base
-    X_WF = way.contact @ _X_HF
-    p_WC = X_WF[:3, 3] - DF * X_WF[:3, 2]  # the wrist lies on a circle of radius A7 about C
-    height = float(p_WC[2]) - (spec.p_BA[2] + D1)
-    c, s = np.cos(bases[:, 2]), np.sin(bases[:, 2])
-    x = bases[:, 0] + c * spec.p_BA[0] - s * spec.p_BA[1] - p_WC[0]
-    y = bases[:, 1] + s * spec.p_BA[0] + c * spec.p_BA[1] - p_WC[1]
-    return np.asarray(x * x + y * y <= (stretch()[1] + A7) ** 2 - height**2)
 
 
 def _spread(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:

@@ -15,10 +15,8 @@ from galley.domain.frames import Array, inverse
 from galley.domain.scene.model import WORLD, Handle, Item, Physics, Region, Scene, Stance
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import shortfall
-from galley.robots.panda.ik import D1
+from galley.robots.model import Gripper
 from galley.skills.manipulation.grasps import (
-    OPENING,
-    WIDEST,
     grasps_at,
     grasps_of,
     hand_in_item,
@@ -69,24 +67,30 @@ def fits(item: Item, region: Region) -> Failure | None:
     return None
 
 
-def no_grasp(item: Item) -> Failure | None:
+def no_grasp(item: Item, gripper: Gripper) -> Failure | None:
     """A Failure with sizes if the hand can't open wide enough for the item, else None.
 
     For items without a list of grasps: across each side that a standing item can be held by.
     """
-    if grasps_of(item):
+    if grasps_of(item, gripper):
         return None
     x, y, _ = item.size
+    widest = gripper.widest
     return Failure(
         FailureKind.DOES_NOT_FIT,
-        f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {WIDEST:.3f} m",
+        f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m",
         (item.name,),
-        {"width_m": float(min(x, y)), "room_m": WIDEST},
-        {"kind": "sizes", "item_m": item.size.tolist(), "opening_m": OPENING, "widest_m": WIDEST},
+        {"width_m": float(min(x, y)), "room_m": widest},
+        {
+            "kind": "sizes",
+            "item_m": item.size.tolist(),
+            "opening_m": gripper.opening,
+            "widest_m": widest,
+        },
     )
 
 
-def cannot_take(scene: Scene, state: State, index: int) -> Failure | None:
+def cannot_take(scene: Scene, state: State, index: int, gripper: Gripper) -> Failure | None:
     """A Failure if no hand of ours can take an item: upright, wherever it stands, or as it lies.
 
     None for one that is in the hand.
@@ -95,7 +99,9 @@ def cannot_take(scene: Scene, state: State, index: int) -> Failure | None:
         return None
     item = scene.items[index]
     failed = too_heavy(item, scene.physics)
-    return failed if failed is not None or grasps_at(scene, state, index) else no_grasp(item)
+    if failed is not None or grasps_at(scene, state, index, gripper):
+        return failed
+    return no_grasp(item, gripper)
 
 
 def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -> Failure | None:
@@ -106,9 +112,9 @@ def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -
     """
     from galley.skills.impossible.covering import covered, every_grasp
 
-    scene = context.scene
+    scene, gripper = context.scene, context.robot.gripper
     item = scene.items[index]
-    if state.held == index or grasps_at(scene, state, index):
+    if state.held == index or grasps_at(scene, state, index, gripper):
         return None
     X_WI = item_pose(scene, state, index, np.eye(4))
     if stands(X_WI):
@@ -122,15 +128,15 @@ def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -
     return Failure(
         FailureKind.DOES_NOT_FIT,
         f"{item.name} lies on its side: it is {across[0]:.3f} x {across[1]:.3f} m across, too wide "
-        f"for the hand, which takes {WIDEST:.3f} m",
+        f"for the hand, which takes {gripper.widest:.3f} m",
         (item.name,),
-        {"width_m": min(across), "room_m": WIDEST},
+        {"width_m": min(across), "room_m": gripper.widest},
         {
             "kind": "sizes",
             "item_m": item.size.tolist(),
             "vertical_axis": "xyz"[up],
-            "opening_m": OPENING,
-            "widest_m": WIDEST,
+            "opening_m": gripper.opening,
+            "widest_m": gripper.widest,
             "below": None if proof is None else dict(proof.certificate or {}),
         },
     )
@@ -275,15 +281,15 @@ def _bound(
     objects: tuple[str, ...],
 ) -> Failure | None:
     """The distance bound for the nearest point of a world box (2, 3)."""
-    spec = context.scene.robot.base
-    low = np.maximum(stance.lower[:2], spec.lower[:2])
-    high = np.minimum(stance.upper[:2], spec.upper[:2])
+    base = context.robot.group("base")
+    low = np.maximum(stance.lower[:2], base.lower[:2])
+    high = np.minimum(stance.upper[:2], base.upper[:2])
     nearest = np.empty(3)
     # In each coordinate as near to where the base can be as the box has it; in z to the shoulder.
     between = 0.5 * (np.maximum(box[0, :2], low) + np.minimum(box[1, :2], high))
     nearest[:2] = np.clip(between, box[0, :2], box[1, :2])
-    nearest[2] = np.clip(spec.p_BA[2] + D1, box[0, 2], box[1, 2])
-    gap = shortfall(nearest, stance, spec) - hand
+    nearest[2] = np.clip(context.robot.kinematics.reach.p_BS[2], box[0, 2], box[1, 2])
+    gap = shortfall(nearest, stance, context.robot) - hand
     if gap <= 0.0:
         return None
     return Failure(

@@ -39,7 +39,7 @@ from galley.skills.manipulation.manipulation import (
     straight,
 )
 from galley.skills.placing.placements import Later, places_for
-from galley.skills.solving.context import OPEN, PlanningContext
+from galley.skills.solving.context import PlanningContext
 from galley.worlds.checker import MARGIN, Pair, pairs
 
 RETREAT = 0.08  # m, straight back from a contact
@@ -54,7 +54,7 @@ def picks(
     context: PlanningContext, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Manipulation]:
     """Grasps of an item that stands, or lies: approach, close, lift. None where no hand fits."""
-    taken, openings = picking(context, state, index), _alternating()
+    taken, openings = picking(context, state, index), _alternating(context)
     for grasp in _in_turns(context, state, index, rng):
         yield taken(grasp, next(openings)(grasp.width / 2.0))
 
@@ -106,7 +106,7 @@ def _in_turns(
     context: PlanningContext, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Grasp]:
     """The grasps of an item, again and again: all usual ones, then some that lean, and so on."""
-    usual = grasps_at(context.scene, state, index)
+    usual = grasps_at(context.scene, state, index, context.robot.gripper)
     rest, known = _with_room(context, state, index, rng), list[Grasp]()
     while True:
         yield from (usual[k] for k in rng.permutation(len(usual)))
@@ -125,7 +125,7 @@ def _with_room(
     Looked at a few at a time, each but once in a State.
     """
     scene, robot = context.scene, context.robot
-    found = leaning(scene, state, index)
+    found = leaning(scene, state, index, robot.gripper)
     if not found:
         return
     placed = tuple((each.parent, each.X_PI.tobytes()) for each in state.items)
@@ -174,7 +174,7 @@ def places(
     down = pairs((item.name,), (region.body,))
     X_WB = scene.body_pose(region.body, state.scene_q)
     moves = scene.body(region.body).joint is not None
-    openings = _alternating()
+    openings = _alternating(context)
     down_z = np.array([0.0, 0.0, -1.0])
     landing = Guard(down_z, THRESHOLDS.contact_force, LOWER_SPEED, THRESHOLDS.overtravel)
     for X_BI in places_for(scene, state, item, region, later, spot, rng):
@@ -213,7 +213,7 @@ def operations(
     X_WB = scene.body_pose(handle.body, state.scene_q)
     after = np.array(state.scene_q)
     after[k] = value
-    grasps = handle_grasps(X_WB, handle, context.robot.p_HT)
+    grasps, wide = handle_grasps(X_WB, handle, context.robot.p_HT), context.robot.gripper.open
     held = (Attachment("joint", joint.name),)
     guard = _stuck_or_shut(joint, start, value, X_WB @ np.array([*handle.point, 1.0]))
     while True:
@@ -231,10 +231,10 @@ def operations(
                         "close fingers", handle.thickness / 2.0, touch, (), _grip(context, X_WH)
                     ),
                     Line(verb, poses, state, touch, held, CARRY_SPEED, scene_q, guard),
-                    Stroke("open fingers", OPEN, touch, ()),
+                    Stroke("open fingers", wide, touch, ()),
                     _withdraw(poses[-1], state.with_scene(after), touch),
                 ),
-                OPEN,
+                wide,
             )
 
 
@@ -270,13 +270,13 @@ def _stuck_or_shut(joint: Joint, start: float, value: float, p_WQ: Array) -> Gua
     return Guard(direction, THRESHOLDS.pull_force, CARRY_SPEED)
 
 
-def _alternating() -> Iterator[Callable[[float], float]]:
+def _alternating(context: PlanningContext) -> Iterator[Callable[[float], float]]:
     """How far each finger opens beside an item of a half width: fully and narrowly in turn.
 
     Narrow fingers get between things that stand close together; wide ones forgive more.
     """
-    wide, narrow = (lambda half: OPEN), (lambda half: min(OPEN, half + CLEARANCE))
-    return cycle((wide, narrow))
+    most = context.robot.gripper.open
+    return cycle((lambda half: most, lambda half: min(most, half + CLEARANCE)))
 
 
 def supports(context: PlanningContext, state: State, index: int) -> tuple[str, ...]:

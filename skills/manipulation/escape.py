@@ -19,10 +19,9 @@ from galley.motion.effects import after
 from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
-from galley.reachability.arm import follow
 from galley.skills.manipulation.lines import Tally, proven_line, stroke_motion, stroke_states
 from galley.skills.manipulation.manipulation import CARRY_SPEED, Line, Stroke, shifted, straight
-from galley.skills.solving.context import OPEN, PlanningContext
+from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.free_motion import held_attachment
 from galley.skills.solving.proof import CONTACT, holding_contact_pairs, prove
 from galley.worlds.checker import Pair
@@ -94,16 +93,16 @@ def _touching(context: PlanningContext, state: State) -> frozenset[Pair]:
 def _letting_go(context: PlanningContext, state: State, action_index: int) -> tuple[Motion, ...]:
     """The stroke that opens empty fingers as far as there is room; none where they are open."""
     where = context.robot.slice("fingers")
-    now = state.q[where]
-    if state.held is not None or (now > OPEN - 1e-4).all():
+    now, most = state.q[where], context.robot.gripper.open
+    if state.held is not None or (now > most - 1e-4).all():
         return ()
     allowed = _touching(context, state)
     fingers = frozenset(context.robot.fingers)
     if not any(fingers & set(pair) for pair in allowed):
         return ()  # they are round nothing: no need to
     checker = context.checker(state, allowed, CONTACT)
-    for wider in (OPEN, *(float(now.max()) + d for d in (0.015, 0.01, 0.005, 0.002))):
-        opening = min(wider, OPEN)
+    for wider in (most, *(float(now.max()) + d for d in (0.015, 0.01, 0.005, 0.002))):
+        opening = min(wider, most)
         if checker.free_many(stroke_states(context, state.q, opening)).all():
             opened = Stroke("escape: open fingers", opening, allowed, ())
             return (stroke_motion(context, state.q, opened, action_index, opened.phase),)
@@ -153,13 +152,13 @@ class _EscapeSearch:
     def _ways(self, state: State) -> Iterator[tuple[Array, str]]:
         """Arm configurations (n, 7) of straight ways from a State, and what they are called."""
         context = self.context
-        spec, where = context.scene.robot.base, context.robot.slice("arm")
-        base, arm = state.q[context.robot.slice("base")], state.q[where]
+        base = state.q[context.robot.slice("base")]
+        arm = state.q[context.robot.slice("arm")]
         X_WH = context.hand(state)(arm)
         for direction, phase in _directions(X_WH, state.held is not None):
             for length in _LENGTHS:
                 poses = straight(X_WH, shifted(X_WH, length * direction))
-                arms = follow(arm, poses, base, spec)
+                arms = context.robot.kinematics.follow(arm, poses, base)
                 if arms is not None:
                     yield arms, f"escape: {phase}"
                     break
@@ -201,7 +200,7 @@ class _EscapeSearch:
         """Short straight drives, where the base stands too near something."""
         context = self.context
         where, group = context.robot.slice("base"), context.robot.group("base")
-        links = set(context.robot.links[: context.robot.links.index("panda_link1")])
+        links = set(context.robot.base_links)
         near = context.checker(state, holding_contact_pairs(context, state)).contacts(state.q)
         if not any({c.a, c.b} & links for c in near):
             return

@@ -16,34 +16,30 @@ import numpy as np
 from galley.domain.frames import Array, frozen, inverse, rotation_about, rotation_z, transform
 from galley.domain.scene.model import Grasp, Item, Scene
 from galley.domain.state import State, item_pose
+from galley.robots.model import Gripper
 
 CLEARANCE = 0.006  # m left between each finger and the item where there is room for so much
-OPENING = 0.08  # m between the fingers, fully open
-WIDEST = OPENING - 0.002  # m that the hand takes: 1 mm is left beside each finger, fully open
 DEPTHS = (0.03, 0.018)  # m that the grasp centre lies behind the face that the hand comes from
 ROUND_TURNS = (np.pi / 6, np.pi / 3)  # rad, about the upright axis of a round item
 TILTS = (0.0, np.pi / 4)  # rad that the hand leans from the face's normal, about the closing axis
 _LYING = float(np.cos(np.pi / 4))  # of the angle at which another face is the lowest
 _HIGH = 0.045  # m above the grasp centre that an item may reach where the hand comes from a side
 _END = 0.03  # m from its ends that a lying item is taken, or in the middle
-_FINGER = 0.012  # m from an item's face to the middle of the finger that holds it
-_REACH = 0.033  # m from the grasp centre to the palm, less a little
-PAD = 0.01  # m, the pads reach no farther than this from the grasp centre
 LEANS = np.radians(5.0)  # between the directions from which ``leaning`` grasps come
 _TURNS = np.radians(30.0)  # likewise between those in which they close on a round item
 
 
-def grasps_of(item: Item) -> tuple[Grasp, ...]:
+def grasps_of(item: Item, gripper: Gripper) -> tuple[Grasp, ...]:
     """The item's own list, or grasps for its box: from the top and from each side.
 
     For each face but the bottom and each of its two directions that is narrow enough to close on:
     the hand points at the face (or leans over its edge), at one of two depths, both ways round.
     A round item can be taken from any side: the same, turned by 30 and 60 degrees.
     """
-    return item.grasps or _generated(tuple(float(side) for side in item.size), item.round)
+    return item.grasps or _generated(tuple(float(side) for side in item.size), item.round, gripper)
 
 
-def grasps_at(scene: Scene, state: State, index: int) -> tuple[Grasp, ...]:
+def grasps_at(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple[Grasp, ...]:
     """The grasps of an item as ``state`` has it, which is not in the hand.
 
     Of one that stands, ``grasps_of``. One that has fallen over lies on another face than its
@@ -54,18 +50,18 @@ def grasps_at(scene: Scene, state: State, index: int) -> tuple[Grasp, ...]:
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
     if item.grasps or stands(X_WI):
-        return grasps_of(item)
+        return grasps_of(item, gripper)
     down = -X_WI[2, :3]  # in the item's frame
     sides = tuple(float(side) for side in item.size)
     if item.round and abs(down[2]) < _LYING:
-        found = _rolled(sides, float(np.arctan2(down[1], down[0])))
+        found = _rolled(sides, float(np.arctan2(down[1], down[0])), gripper)
     else:
         axis = int(np.argmax(np.abs(down)))
-        found = _lying(sides, axis, float(np.sign(down[axis])))
-    return tuple(g for g in found if _room_below(scene, state, X_WI @ g.X_IT, g.width))
+        found = _lying(sides, axis, float(np.sign(down[axis])), gripper)
+    return tuple(g for g in found if _room_below(scene, state, X_WI @ g.X_IT, g.width, gripper))
 
 
-def _rolled(sides: tuple[float, ...], angle: float) -> tuple[Grasp, ...]:
+def _rolled(sides: tuple[float, ...], angle: float, gripper: Gripper) -> tuple[Grasp, ...]:
     """Grasps of a round item that lies and has rolled until its direction at ``angle`` is below.
 
     As if its +x side were the one below, turned about its axis. Through the axis: beside it the
@@ -73,7 +69,7 @@ def _rolled(sides: tuple[float, ...], angle: float) -> tuple[Grasp, ...]:
     """
     found: dict[bytes, Grasp] = {}
     turn = transform(rotation_z(angle), np.zeros(3))
-    for grasp in _lying(sides, 0, 1.0):
+    for grasp in _lying(sides, 0, 1.0, gripper):
         X = turn @ grasp.X_IT
         X[:2, 3] = 0.0
         found.setdefault(X.tobytes(), Grasp(grasp.name, frozen(X), grasp.width))
@@ -85,11 +81,11 @@ def stands(X_WI: Array) -> bool:
     return bool(X_WI[2, 2] > _LYING)
 
 
-def _room_below(scene: Scene, state: State, X_WT: Array, width: float) -> bool:
+def _room_below(scene: Scene, state: State, X_WT: Array, width: float, gripper: Gripper) -> bool:
     """Whether no furniture is where the lower of two fingers goes; True if they close sideways."""
     if abs(X_WT[2, 1]) < _LYING:
         return True
-    beside = -np.sign(X_WT[2, 1]) * (width / 2.0 + _FINGER) * X_WT[:3, 1]
+    beside = -np.sign(X_WT[2, 1]) * (width / 2.0 + gripper.to_finger) * X_WT[:3, 1]
     points = X_WT[:3, 3] + beside - np.array([[0.0], [_END]]) * X_WT[:3, 2]
     for body in scene.bodies:
         X_WB = scene.body_pose(body.name, state.scene_q)
@@ -139,7 +135,7 @@ class Fan:
         return X
 
 
-def fans(item: Item, X_WI: Array) -> tuple[Fan, ...]:
+def fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
     """The family of an item's grasps as it stands or lies at X_WI (4, 4), both ways round.
 
     Across each side that fits into the hand. Of an item that stands the fingers close sideways and
@@ -153,10 +149,12 @@ def fans(item: Item, X_WI: Array) -> tuple[Fan, ...]:
     found = []
     for closing in (0, 1) if standing else (0, 1, 2):
         width = float(item.size[closing])
-        if width > WIDEST or (item.round and closing == 1):
+        if width > gripper.widest or (item.round and closing == 1):
             continue
         up = 2 if closing != 2 else 0
-        half = [max(0.0, float(item.size[axis]) / 2.0 - PAD) for axis in (3 - closing - up, up)]
+        half = [
+            max(0.0, float(item.size[axis]) / 2.0 - gripper.pad) for axis in (3 - closing - up, up)
+        ]
         turn = np.pi if item.round and closing == 0 else 0.0
         for way in (1.0, -1.0):
             y, z = way * np.eye(3)[closing], np.eye(3)[up]
@@ -165,7 +163,7 @@ def fans(item: Item, X_WI: Array) -> tuple[Fan, ...]:
     return tuple(found)
 
 
-def leaning(scene: Scene, state: State, index: int) -> tuple[Grasp, ...]:
+def leaning(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple[Grasp, ...]:
     """Grasps of an item between and beyond the usual ones: the hand leans by every 5 degrees.
 
     Held in the middle or at the edge over which the hand comes, near the top or further down.
@@ -173,12 +171,12 @@ def leaning(scene: Scene, state: State, index: int) -> tuple[Grasp, ...]:
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
     found = []
-    for k, fan in enumerate(fans(item, X_WI)):
-        cells = np.array(list(_cells(fan, X_WI)))
+    for k, fan in enumerate(fans(item, X_WI, gripper)):
+        cells = np.array(list(_cells(fan, X_WI, gripper)))
         for cell, X_IT in zip(cells, fan.poses(cells), strict=True):
             if X_WI[2, :3] @ X_IT[:3, 2] > 1e-6:
                 continue  # never from below
-            if not _room_below(scene, state, X_WI @ X_IT, fan.width):
+            if not _room_below(scene, state, X_WI @ X_IT, fan.width, gripper):
                 continue
             turn, lean = np.degrees(cell[:2])
             name = f"leaning {k}/{turn:.0f}/{lean:+.0f}deg"
@@ -187,12 +185,12 @@ def leaning(scene: Scene, state: State, index: int) -> tuple[Grasp, ...]:
     return tuple(found)
 
 
-def _cells(fan: Fan, X_WI: Array) -> Iterator[tuple[float, float, float, float]]:
+def _cells(fan: Fan, X_WI: Array, gripper: Gripper) -> Iterator[tuple[float, float, float, float]]:
     """The grasps of a fan that are tried: rows for ``Fan.poses``."""
     first = float(np.arctan2(-X_WI[2, 1], -X_WI[2, 0])) if fan.turn and not stands(X_WI) else 0.0
     turns = np.arange(first, first + max(fan.turn, 1e-9), _TURNS)
     leans = np.linspace(*fan.lean, round((fan.lean[1] - fan.lean[0]) / LEANS) + 1)
-    shallow = DEPTHS[-1] - PAD
+    shallow = DEPTHS[-1] - gripper.pad
     for turn in turns:
         for lean in leans:
             # The hand comes from -x at leans above 0, and from -z beyond 90 degrees.
@@ -201,27 +199,27 @@ def _cells(fan: Fan, X_WI: Array) -> Iterator[tuple[float, float, float, float]]
             # Beside the axis of a round item fingers slide off: no farther than the palm asks for.
             across = [0.0, edge[0]]
             if fan.turn:
-                across = [way[0] * max(0.0, fan.width / 2.0 - _REACH)]
+                across = [way[0] * max(0.0, fan.width / 2.0 - gripper.to_palm)]
             for x in dict.fromkeys(across):
                 for z in dict.fromkeys((0.0, edge[1])):
                     yield float(turn), float(lean), float(x), float(z)
 
 
 @cache
-def _generated(sides: tuple[float, ...], turned: bool) -> tuple[Grasp, ...]:
+def _generated(sides: tuple[float, ...], turned: bool, gripper: Gripper) -> tuple[Grasp, ...]:
     """Grasps for a box of these sides, metres; ``turned`` about the upright axis too, if round."""
-    found = _of_box(sides)
+    found = _of_box(sides, gripper)
     if turned:
         for angle in ROUND_TURNS:
             X = transform(rotation_z(angle), np.zeros(3))
             found += tuple(
                 Grasp(f"{g.name}/{np.degrees(angle):.0f}", frozen(X @ g.X_IT), g.width)
-                for g in _of_box(sides)
+                for g in _of_box(sides, gripper)
             )
     return found
 
 
-def _of_box(sides: tuple[float, ...]) -> tuple[Grasp, ...]:
+def _of_box(sides: tuple[float, ...], gripper: Gripper) -> tuple[Grasp, ...]:
     """Grasps for a box of these sides, metres."""
     size = np.array(sides)
     half = size / 2.0
@@ -230,7 +228,7 @@ def _of_box(sides: tuple[float, ...]) -> tuple[Grasp, ...]:
     for axis, sign, face in faces:
         normal = sign * np.eye(3)[axis]
         for closing in range(3):
-            if closing == axis or size[closing] > WIDEST:
+            if closing == axis or size[closing] > gripper.widest:
                 continue
             if face != "top" and closing == 2:
                 continue  # a finger below a thing that stands has no room
@@ -257,7 +255,7 @@ def _of_box(sides: tuple[float, ...]) -> tuple[Grasp, ...]:
 
 
 @cache
-def _lying(sides: tuple[float, ...], down: int, sign: float) -> tuple[Grasp, ...]:
+def _lying(sides: tuple[float, ...], down: int, sign: float, gripper: Gripper) -> tuple[Grasp, ...]:
     """Grasps for a box that lies on the face across axis ``down``, on its positive side or not.
 
     From above, the fingers closing sideways; from the sides, high and with the fingers closing
@@ -270,7 +268,7 @@ def _lying(sides: tuple[float, ...], down: int, sign: float) -> tuple[Grasp, ...
     for axis, way in faces:
         normal = way * np.eye(3)[axis]
         for closing in range(3):
-            if closing == axis or size[closing] > WIDEST:
+            if closing == axis or size[closing] > gripper.widest:
                 continue
             along = np.eye(3)[3 - axis - closing]
             room = max(0.0, float(along @ half) - _END)

@@ -21,7 +21,6 @@ from galley.domain.scene.model import HAND
 from galley.domain.state import State, item_pose
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import link_shapes, read_tree
-from galley.skills.manipulation.grasps import OPENING
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.polyhedra import Polyhedron, of_hull, polyhedron, unposed
 from galley.worlds.solids import of_link_shape
@@ -186,5 +185,5 @@ def in_the_way(
 
 def around(robot: RobotModel, p_WT: Array) -> Array:
     """A box (2, 3) that holds every hand with its grasp centre at one of the points (n, 3)."""
-    reach = max(part.far[0] for part in hand_parts(robot, 0.5 * OPENING))
+    reach = max(part.far[0] for part in hand_parts(robot, robot.gripper.open))
     return np.array([p_WT.min(axis=0) - reach, p_WT.max(axis=0) + reach])

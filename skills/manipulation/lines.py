@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
-from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
 from galley.motion.planners.rrt import bisection_order
 from galley.motion.trajectory.timing import rest_to_rest, through
 from galley.motion.trajectory.trajectory import Trajectory
-from galley.reachability.arm import follow
+from galley.robots.kinematics import Kinematics
 from galley.robots.model import JointGroup, RobotModel
-from galley.robots.panda.mobile import travel_bound
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import (
@@ -191,10 +189,12 @@ def stroke_motion(
     context: PlanningContext, q: Array, stroke: Stroke, action_index: int, phase: str
 ) -> Motion:
     """The Motion of a Stroke of the fingers from the robot's configuration q (n,)."""
+    group = context.robot.group("fingers")
     path = Path(
-        "fingers", np.stack([q[context.robot.slice("fingers")], np.full(2, stroke.opening)])
+        "fingers",
+        np.stack([q[context.robot.slice("fingers")], np.full(group.size, stroke.opening)]),
     )
-    trajectory = rest_to_rest(path, context.robot.group("fingers"), _STROKE_SPEED)
+    trajectory = rest_to_rest(path, group, _STROKE_SPEED)
     return Motion(
         action_index,
         phase,
@@ -271,7 +271,7 @@ def run_through(
         steps: the manipulation's ``parts``, where they have been made.
     """
     steps = parts(context, manipulation) if steps is None else steps
-    paths = _followed(steps, base, contact, context.scene.robot.base)
+    paths = _followed(steps, base, contact, context.robot.kinematics)
     if paths is None:
         tally.reasons["the arm can't keep the line"] += 1
         return None
@@ -280,7 +280,7 @@ def run_through(
     lines = [part for part in steps if not part.stroke]
     found = []
     for part, arms in zip(lines, paths, strict=True):
-        q = np.concatenate([base, arms[0], [part.opening] * 2])
+        q = whole(context.robot, base, arms[:1], part.opening)[0]
         segment = proven_line(context, part.line, q, arms, tally)
         if segment is None:
             return None
@@ -289,7 +289,7 @@ def run_through(
 
 
 def _followed(
-    steps: tuple[ManipulationPart, ...], base: Array, contact: Array, spec: MobileBaseSpec
+    steps: tuple[ManipulationPart, ...], base: Array, contact: Array, kinematics: Kinematics
 ) -> list[Array] | None:
     """Arm configurations (n, 7) along each line; the first is followed backwards."""
     found: list[Array] = []
@@ -297,10 +297,10 @@ def _followed(
         if part.stroke:
             continue
         if not found:
-            path = follow(contact, part.line.poses[::-1], base, spec)
+            path = kinematics.follow(contact, part.line.poses[::-1], base)
             path = None if path is None else path[::-1]
         else:
-            path = follow(found[-1][-1], part.line.poses, base, spec)
+            path = kinematics.follow(found[-1][-1], part.line.poses, base)
         if path is None:
             return None
         found.append(path)
@@ -375,7 +375,7 @@ def _joins_on(context: PlanningContext, last: ManipulationPart, arm: Array, base
     In the view in which the free motion that follows is searched: it is made but once.
     """
     line = last.line
-    state = line.state.with_robot(np.concatenate([base, arm, [last.closing] * 2]))
+    state = line.state.with_robot(whole(context.robot, base, arm[None], last.closing)[0])
     if line.scene_q is not None:
         state = state.with_scene(line.scene_q[-1])
     return free_view(context, state, "arm", holding_contact_pairs(context, state)).free(arm)
@@ -390,7 +390,7 @@ def proven_line(
         q: the robot's configuration (n,) at its beginning. arms: (m, 7), at the line's poses.
         tally: told why, where there is none.
     """
-    group, spec = context.robot.group("arm"), context.scene.robot.base
+    group, kinematics = context.robot.group("arm"), context.robot.kinematics
     path = Path("arm", arms)
     # The quintic's peak speed is 15/8 of its mean.
     duration = line.length / line.speed * 1.875
@@ -401,7 +401,8 @@ def proven_line(
         tally.reasons["the arm can't keep the line"] += 1
         return None
     off = _off_chord(trajectory(breaks), middles).max(axis=0)
-    bulge = travel_bound("arm", spec, np.zeros(7), off, held_reach(context, line.state))
+    reach = held_reach(context, line.state)
+    bulge = kinematics.travel_bound("arm", np.zeros(group.size), off, reach)
     state = line.state.with_robot(q)
     proof = prove(context, state, path, line.allowed, CONTACT + bulge, line.scene_q, line=True)
     if proof.hit is not None:

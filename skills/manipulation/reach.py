@@ -7,23 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from galley.domain.frames import Array, inverse
+from galley.domain.frames import Array
 from galley.domain.scene.model import Stance
 from galley.domain.state import State
-from galley.reachability.arm import configurations, joint7_values, reachable_bases
 from galley.reachability.stances import sample_stances
-from galley.robots.panda.kinematics import X_FH
+from galley.robots.model import RobotModel
 from galley.skills.manipulation.lines import Segment, Tally, at_contact, parts, run_through
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import holding_contact_pairs
 
-_Q7 = 12  # values of joint 7 tried at a contact
-_Q7_FIRST = 6  # the same to see whether there is any solution
+_REDUNDANT = 12  # values of the redundant joint tried at a contact
+_REDUNDANT_FIRST = 6  # the same to see whether there is any solution
 _SOLUTIONS = 6  # arm configurations tried at a contact
 _BASES = 16  # base poses drawn for one manipulation
 _STANCES = 2  # of those that seem to do, how many it is solved from
-_X_HF = inverse(X_FH)
 
 
 @dataclass(frozen=True)
@@ -43,14 +41,13 @@ class ManipulationSolution:
         """Arm configuration (7,) in which the first line begins."""
         return self.segments[0].path.start
 
-    @property
-    def held_after(self) -> State:
-        """The world after the last line (the robot's arm and base left as they were)."""
+    def state_after(self, robot: RobotModel) -> State:
+        """The world after the last line; base and arm are where they were before."""
         last = self.manipulation.steps[-1]
         assert isinstance(last, Line)
         strokes = [s for s in self.manipulation.steps if isinstance(s, Stroke)]
         q = last.state.q.copy()
-        q[10:] = strokes[-1].opening if strokes else self.manipulation.opening
+        q[robot.slice("fingers")] = strokes[-1].opening if strokes else self.manipulation.opening
         return last.state.with_robot(q)
 
 
@@ -63,12 +60,13 @@ def solve(
 ) -> ManipulationSolution | None:
     """Arm configurations for all lines from a given base pose, or None."""
     tally.tried += 1
-    spec = context.scene.robot.base
-    options = configurations(manipulation.contact, base, spec, joint7_values(_Q7, rng))
+    kinematics = context.robot.kinematics
+    redundant = kinematics.redundant_values(_REDUNDANT, rng)
+    options = kinematics.configurations(manipulation.contact, base, redundant)
     if not len(options):
         tally.reasons["out of the arm's reach"] += 1
         return None
-    # The contact itself is the dearest state to get right: look there before following a line.
+    # The contact is checked first, for it is the likeliest to collide.
     steps = parts(context, manipulation)
     options = at_contact(context, steps, base, rng.permutation(options), tally)
     for q in options[:_SOLUTIONS]:
@@ -117,13 +115,13 @@ def _promising(
     tally: Tally,
 ) -> Array:
     """Base poses (k, 3) where the robot finds room and the arm reaches the contact, a few."""
-    spec = context.scene.robot.base
-    contact = manipulation.contact
-    bases = sample_stances(contact @ _X_HF, stance, spec, _BASES, rng)
+    contact, kinematics = manipulation.contact, context.robot.kinematics
+    bases = sample_stances(contact, stance, context.robot, _BASES, rng)
     reason = "no stance there"
     # Cheapest test first: is there any arm configuration, before any collision is looked for.
     if len(bases):
-        bases = bases[reachable_bases(contact, bases, spec, joint7_values(_Q7_FIRST, rng))]
+        redundant = kinematics.redundant_values(_REDUNDANT_FIRST, rng)
+        bases = bases[kinematics.reachable_bases(contact, bases, redundant)]
         reason = "out of the arm's reach"
     if len(bases):
         Q = np.repeat(state.q[None], len(bases), axis=0)

@@ -13,7 +13,6 @@ from galley.domain.frames import Array, frozen, transform
 from galley.domain.scene.model import WORLD, Scene, Stance
 from galley.domain.state import Placement, State
 from galley.robots.model import RobotModel
-from galley.robots.panda.mobile import hand_pose
 from galley.worlds.checker import MARGIN, Checker, Pair
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_kernel import SceneKernel
@@ -21,7 +20,6 @@ from galley.worlds.scene_kernel import SceneKernel
 if TYPE_CHECKING:  # pydrake loads late
     from galley.optimization.torques import TorqueModel
 
-OPEN = 0.04  # m, each finger fully open
 HELD_SPEED = 0.6  # of the usual speed while something is in the hand
 AWAY = -50.0  # m, far below the floor: the height of items that are thought away
 _RECOVERY = 40_000  # sets the streams of later plannings apart from those of the first
@@ -159,18 +157,13 @@ class PlanningContext:
 
     def hand(self, state: State) -> Callable[[Array], Array]:
         """The hand's pose X_WH (4, 4) as a function of the arm (7,), the base as in ``state``."""
-        q, where, spec = state.q.copy(), self.robot.slice("arm"), self.scene.robot.base
+        q, where = state.q.copy(), self.robot.slice("arm")
 
         def pose(arm: Array) -> Array:
             q[where] = arm
-            return hand_pose(q, spec)
+            return self.robot.kinematics.hand_pose(q)
 
         return pose
-
-    def tool(self, state: State) -> Callable[[Array], Array]:
-        """Like ``hand``, of the grasp centre between the fingertips."""
-        pose, X_HT = self.hand(state), transform(None, self.robot.p_HT)
-        return lambda arm: pose(arm) @ X_HT
 
 
 def without(state: State, items: Iterable[int]) -> State:

@@ -14,7 +14,7 @@ import numpy as np
 
 from galley.compiled.build import PLANNERS, ensure
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array
+from galley.domain.frames import Array, transform
 from galley.domain.state import State
 from galley.motion.motion import Attachment, Motion, Record
 from galley.motion.path import Path
@@ -131,7 +131,12 @@ class Finder(ABC):
         It may arrive with another elbow than any goal's. The straight segment that follows a motion
         starts at a goal configuration, so join it, or search on for exactly that.
         """
-        pose, l1 = self.context.tool(self.state), self.context.settings.l1
+        hand, l1 = self.context.hand(self.state), self.context.settings.l1
+        X_HT = transform(None, self.context.robot.p_HT)
+
+        def pose(arm: Array) -> Array:
+            return hand(arm) @ X_HT
+
         region = EndRegion(pose, pose(goals[0]), radius=0.02 if l1 else 0.01, l1=l1)
         found = self.rrt(start, goals, region)
         if isinstance(found, Failure) or (np.abs(goals - found.end).max(axis=1) < 1e-9).any():

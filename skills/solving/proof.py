@@ -9,7 +9,6 @@ from galley.domain.predicates import corners
 from galley.domain.state import State
 from galley.motion.certify import CAP, Certificate, at, certify
 from galley.motion.path import Path
-from galley.robots.panda.mobile import travel_bound
 from galley.skills.solving.context import PlanningContext
 from galley.worlds.checker import Pair, held_pairs
 from galley.worlds.view import View
@@ -50,7 +49,6 @@ def prove(
     where, q = context.robot.slice(path.group), state.q.copy()
     points = path.waypoints
     reach = held_reach(context, state)
-    spec = context.scene.robot.base
 
     def clearance(s: float) -> float:
         q[where] = at(points, s)
@@ -60,7 +58,7 @@ def prove(
 
     def travel(a: Array, b: Array) -> float:
         # A drawer led by the hand moves no further than the hand does: the bound covers it.
-        return travel_bound(path.group, spec, a, b, reach)
+        return context.robot.kinematics.travel_bound(path.group, a, b, reach)
 
     return certify(points, clearance, travel, required)
 

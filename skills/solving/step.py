@@ -145,15 +145,7 @@ def folded(context: PlanningContext, state: State) -> Array:
     checker = context.checker(state, holding_contact_pairs(context, state))
     where = context.robot.slice("arm")
     group = context.robot.group("arm")
-    turns = (0.0, np.pi / 2, -np.pi / 2, np.pi, -np.pi)
-    for lift in (0.0, 0.35):
-        arms = np.array(
-            [
-                context.tucked + np.array([swing, 0.0, 0.0, lift, 0.0, lift * 0.5, turn])
-                for swing in (0.0, 0.7, -0.7, 1.4, -1.4)
-                for turn in turns
-            ]
-        )
+    for arms in context.robot.kinematics.folded(context.tucked):
         arms = arms[((arms >= group.lower) & (arms <= group.upper)).all(axis=1)]
         Q = np.repeat(state.q[None], len(arms), axis=0)
         Q[:, where] = arms
@@ -238,7 +230,7 @@ def run(builder: Builder, step: SkillStep, what: str) -> Failure | None:
         if (
             step.accepts is not None
             and rejected < _REJECTIONS
-            and not step.accepts(reached.held_after, rng)
+            and not step.accepts(reached.state_after(context.robot), rng)
         ):
             rejected += 1
             tally.reasons["the next step can't follow"] += 1

@@ -37,7 +37,8 @@ def random_way(context, tries=300):
 def test_every_grasp_is_listed_with_wide_and_narrow_fingers(opened):
     context = opened()
     state, item = initial_state(context.scene), context.scene.item("block")
-    grasps = (*grasps_of(item), *leaning(context.scene, state, context.scene.item_index["block"]))
+    index, gripper = context.scene.item_index["block"], context.robot.gripper
+    grasps = (*grasps_of(item, gripper), *leaning(context.scene, state, index, gripper))
     ways = block(context, state)
     assert {way.name for way in ways} == {f"pick block ({g.name})" for g in grasps}
     assert len(ways) == 2 * len(grasps) == len({(way.name, way.opening) for way in ways})

@@ -12,6 +12,7 @@ from galley.domain.scene.model import Grasp
 from galley.domain.state import HAND, Placement, initial_state
 from galley.robots.panda.kinematics import p_HT
 from galley.robots.panda.mobile import hand_pose
+from galley.robots.panda.models import PANDA_GRIPPER
 from galley.skills.impossible.refusals import fits
 from galley.skills.manipulation.grasps import grasps_of, hand_in_item, item_in_hand
 from galley.skills.manipulation.manipulation import (
@@ -33,7 +34,7 @@ def item(request, kitchen):
 
 
 def test_grasps_exist_from_the_top_and_from_the_sides(item):
-    grasps = grasps_of(item)
+    grasps = grasps_of(item, PANDA_GRIPPER)
     faces = {g.name.split("/")[0] for g in grasps}
     assert "top" in faces
     assert len(faces) >= 3
@@ -41,7 +42,7 @@ def test_grasps_exist_from_the_top_and_from_the_sides(item):
 
 
 def test_fingers_close_across_a_side_that_they_can_span(item):
-    for grasp in grasps_of(item):
+    for grasp in grasps_of(item, PANDA_GRIPPER):
         closing = np.abs(grasp.X_IT[:3, 1])
         side = float(closing @ item.size)  # square to the box: one of its sides
         assert sorted(closing) == pytest.approx([0, 0, 1])
@@ -51,7 +52,7 @@ def test_fingers_close_across_a_side_that_they_can_span(item):
 
 
 def test_the_grasp_centre_and_the_pads_lie_within_the_item(item):
-    for grasp in grasps_of(item):
+    for grasp in grasps_of(item, PANDA_GRIPPER):
         p = grasp.X_IT[:3, 3]
         assert (np.abs(p) <= item.size / 2 + 1e-9).all(), grasp.name
         assert p @ grasp.X_IT[:3, 1] == pytest.approx(0.0), "in the middle between the fingers"
@@ -61,7 +62,7 @@ def test_the_grasp_centre_and_the_pads_lie_within_the_item(item):
 
 
 def test_the_hand_comes_from_outside_and_never_from_below(item):
-    for grasp in grasps_of(item):
+    for grasp in grasps_of(item, PANDA_GRIPPER):
         X_IH = hand_in_item(grasp, p_HT)
         outside = np.abs(X_IH[:3, 3]) > item.size / 2
         assert outside.any(), grasp.name
@@ -73,7 +74,7 @@ def test_the_hand_comes_from_outside_and_never_from_below(item):
 def test_closed_on_the_item_both_fingers_touch_and_nothing_else_does(kitchen, world, item):
     """PyBullet as the oracle: the item is put into the hand, fingers at half its width."""
     index = kitchen.item_index[item.name]
-    for grasp in grasps_of(item):
+    for grasp in grasps_of(item, PANDA_GRIPPER):
         q = kitchen.robot.q.copy()
         q[10:] = grasp.width / 2
         placement = Placement(HAND, item_in_hand(grasp, p_HT))
@@ -92,9 +93,9 @@ def test_closed_on_the_item_both_fingers_touch_and_nothing_else_does(kitchen, wo
 
 def test_too_wide_things_have_no_grasp_and_listed_grasps_are_taken_as_they_are(item):
     wide = replace(item, size=np.array([0.09, 0.10, 0.12]))
-    assert grasps_of(wide) == ()
+    assert grasps_of(wide, PANDA_GRIPPER) == ()
     own = Grasp("mine", np.eye(4), 0.03)
-    assert grasps_of(replace(item, grasps=(own,))) == (own,)
+    assert grasps_of(replace(item, grasps=(own,)), PANDA_GRIPPER) == (own,)
 
 
 # -- lines -----------------------------------------------------------------------------------------
@@ -217,7 +218,7 @@ def test_a_certificate_is_never_given_where_a_placement_exists(kitchen, sides):
 def test_the_hand_pose_of_a_robot_holding_is_where_the_grasp_says(kitchen, item):
     """Round trip: item in hand, hand in item, in the world."""
     X_WH = hand_pose(kitchen.robot.q, kitchen.robot.base)
-    for grasp in grasps_of(item)[:4]:
+    for grasp in grasps_of(item, PANDA_GRIPPER)[:4]:
         X_WI = X_WH @ item_in_hand(grasp, p_HT)
         np.testing.assert_allclose(
             (X_WI @ grasp.X_IT)[:3, 3], (X_WH @ [*p_HT, 1.0])[:3], atol=1e-12

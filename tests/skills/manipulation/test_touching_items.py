@@ -75,7 +75,7 @@ def test_an_item_pushed_against_another_is_taken(kitchen, context, along_y):
 def test_an_item_that_leans_on_the_palm_may_leave_it(kitchen, context):
     index = kitchen.item_index[SUGAR]
     item = kitchen.items[index]
-    grasp = next(g for g in grasps_of(item) if g.name.startswith("top"))
+    grasp = next(g for g in grasps_of(item, context.robot.gripper) if g.name.startswith("top"))
     start = initial_state(kitchen)
     q = start.q.copy()
     q[context.robot.slice("fingers")] = grasp.width / 2.0
