@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen
-from galley.robots.files import cache_folder, keep
+from galley.robots.files import cache_folder, write_atomically
 from galley.robots.model import RobotModel
 from galley.robots.spheres.covering import VERSION, Covering, covering_of
 from galley.robots.urdf_reader import Ints, JointTree, LinkShape, link_shapes, read_tree
@@ -145,7 +145,7 @@ def _kept(
     with contextlib.suppress(OSError):
         stream = io.BytesIO()
         np.savez(stream, **dict(made))
-        keep(path, stream.getvalue())
+        write_atomically(path, stream.getvalue())
     return made
 
 

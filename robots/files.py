@@ -38,7 +38,7 @@ def cache_folder(kind: str) -> Path | None:
         return None
 
 
-def keep(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes) -> None:
     """Write a file whole or not at all, whoever else writes it at the same time.
 
     Raises:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from galley.domain.files import read_bytes
 from galley.domain.meshes import read_mesh
-from galley.robots.files import cache_folder, keep
+from galley.robots.files import cache_folder, write_atomically
 
 
 def as_obj(mesh: Path) -> Path:
@@ -29,7 +29,7 @@ def as_obj(mesh: Path) -> Path:
         found = read_mesh(mesh)
         lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in found.points.tolist()]
         lines += [f"f {a} {b} {c}" for a, b, c in (found.triangles + 1).tolist()]
-        keep(copy, ("\n".join(lines) + "\n").encode())
+        write_atomically(copy, ("\n".join(lines) + "\n").encode())
     return copy
 
 

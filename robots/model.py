@@ -46,7 +46,7 @@ class JointGroup:
         return len(self.joints)
 
 
-def joined(name: str, groups: list[JointGroup]) -> JointGroup:
+def join_groups(name: str, groups: list[JointGroup]) -> JointGroup:
     """Several groups as one."""
     return JointGroup(
         name=name,
@@ -138,7 +138,7 @@ class RobotModel:
     @property
     def limits(self) -> tuple[Array, Array]:
         """Lower and upper position limits of q (n,), (n,)."""
-        whole = joined(self.name, list(self.groups))
+        whole = join_groups(self.name, list(self.groups))
         return whole.lower, whole.upper
 
     @property
@@ -159,7 +159,7 @@ class RobotModel:
             KeyError: no such group; the message lists those there are.
         """
         if "+" in name:
-            return joined(name, [self.group(each) for each in name.split("+")])
+            return join_groups(name, [self.group(each) for each in name.split("+")])
         for group in self.groups:
             if group.name == name:
                 return group

@@ -1,4 +1,4 @@
-"""cook(item, furniture) and wash(item, furniture): symbols change, nothing moves."""
+"""cook(item, furniture) and wash(item, furniture): only symbols change."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from galley.skills.skill import BoundAction, Role, Skill, region_of
 from galley.skills.solving.context import PlanningContext
 
 
-class AtPlace(Skill):
-    """Needs no motion, but the item must stand on the furniture and the base near it."""
+class SymbolicSkill(Skill):
+    """Plans no Motion, but checks that the item is on the furniture and the base near it."""
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture")
     role: ClassVar[Role] = Role(uses=1)
@@ -29,7 +29,7 @@ class AtPlace(Skill):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """See ``Skill.refine``: no Motions, or what does not hold."""
+        """No Motions, or which fact does not hold."""
         thing, furniture = action.bindings[:2]
         X_WH = context.robot.kinematics.hand_pose(state.q)
         for name, bindings in (("on", (thing, furniture)), ("near", (furniture,))):
@@ -47,7 +47,7 @@ class AtPlace(Skill):
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """There must be a surface for the item to stand on."""
+        """The furniture must have a surface."""
         furniture = action.bindings[1]
         region = region_of(context, furniture)
         if region is None or region.kind != "surface":

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from galley.compiled.build import COVERING, ensure
 from galley.domain.frames import Array, frozen
 from galley.domain.meshes import Hull
-from galley.robots.files import cache_folder, keep
+from galley.robots.files import cache_folder, write_atomically
 
 VERSION = 1
 """Of the algorithm: coverings kept on disk are made anew where it differs."""
@@ -359,7 +359,7 @@ def covering_of(hull: Hull, excess: float, name: str = "a link") -> Covering:
     text = as_text(made, name)
     if folder is not None:
         with contextlib.suppress(OSError):
-            keep(folder / f"{key}.json", text.encode())
+            write_atomically(folder / f"{key}.json", text.encode())
     return from_text(text)  # so that the first run has the numbers of the later ones
 
 

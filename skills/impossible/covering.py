@@ -21,9 +21,9 @@ from galley.domain.frames import Array, transform
 from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import wrist_shortfall
-from galley.skills.manipulation.contacts import supports
-from galley.skills.manipulation.grasps import Fan, fans
-from galley.skills.manipulation.hand import HandPart, around, hand_parts, overlaps, standing
+from galley.skills.manipulation.contacts import supporting_furniture
+from galley.skills.manipulation.grasps import Fan, grasp_fans
+from galley.skills.manipulation.hand import ConvexPart, hand_bounds, hand_parts, obstacles, overlaps
 from galley.skills.solving.context import PlanningContext
 
 CELLS = 8_000  # looked at before the answer is "not proven"
@@ -70,7 +70,7 @@ def every_grasp(context: PlanningContext, state: State, index: int) -> list[Fami
         )
         for g in item.grasps
     ]
-    return listed or [Family(fan, X_WI) for fan in fans(item, X_WI, context.robot.gripper)]
+    return listed or [Family(fan, X_WI) for fan in grasp_fans(item, X_WI, context.robot.gripper)]
 
 
 def every_hold(
@@ -135,7 +135,11 @@ def covered(
         )
     least = {
         item,
-        *(() if item is None else supports(context, state, context.scene.item_index[item])),
+        *(
+            ()
+            if item is None
+            else supporting_furniture(context, state, context.scene.item_index[item])
+        ),
     }
     blockers = tuple(name for name in names if name not in least) or names
     verb = "is" if len(blockers) == 1 else "are"
@@ -184,18 +188,22 @@ class _Proof:
             rows = np.concatenate([rows, left])
         return True
 
-    def _about(self, family: Family) -> list[HandPart]:
+    def _about(self, family: Family) -> list[ConvexPart]:
         """What stands near enough; the item and what it stands on first: they say least."""
         at = np.array([(move @ family.X_WO)[:3, 3] for move in family.moves])
         reach = np.array([[-1.0], [1.0]]) * float(np.hypot(*family.fan.half))
-        about = around(self.context.robot, at) + reach
-        found = standing(self.context, self.state, family.carried, about)
+        about = hand_bounds(self.context.robot, at) + reach
+        found = obstacles(self.context, self.state, family.carried, about)
         index = self.context.scene.item_index
-        under = () if self.item is None else supports(self.context, self.state, index[self.item])
+        under = (
+            ()
+            if self.item is None
+            else supporting_furniture(self.context, self.state, index[self.item])
+        )
         return sorted(found, key=lambda p: (p.name != self.item, p.name not in under))
 
     def _left(
-        self, family: Family, parts: Sequence[HandPart], still: Sequence[HandPart], cells: Array
+        self, family: Family, parts: Sequence[ConvexPart], still: Sequence[ConvexPart], cells: Array
     ) -> Array | None:
         """The halves of the cells (n, 2, 4) that aren't ruled out; None where one never will be."""
         fan, middle, half = family.fan, cells[:, 0], cells[:, 1]

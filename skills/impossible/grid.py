@@ -23,14 +23,14 @@ from galley.domain.frames import Array, transform, wrap
 from galley.domain.scene.model import Handle, Stance
 from galley.domain.state import State
 from galley.reachability.stances import in_ring
-from galley.skills.manipulation.contacts import operations, picking
-from galley.skills.manipulation.grasps import CLEARANCE, grasps_at, leaning
-from galley.skills.manipulation.hand import around, in_the_way, standing
-from galley.skills.manipulation.lines import Tally, run_through, touched, whole
+from galley.skills.manipulation.contacts import operations, pick_with
+from galley.skills.manipulation.grasps import CLEARANCE, grasps_at, leaning_grasps
+from galley.skills.manipulation.hand import first_overlaps, hand_bounds, obstacles
+from galley.skills.manipulation.lines import Tally, follow_lines, robot_configurations, touched
 from galley.skills.manipulation.manipulation import Manipulation, handle_grasps
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import CONTACT_MARGIN, holding_contact_pairs
-from galley.skills.solving.step import folded
+from galley.skills.solving.step import folded_configurations
 from galley.worlds.checker import MARGIN
 
 _NAMED = 3  # things named that are in the way most often
@@ -117,11 +117,11 @@ def tried(
 
 def every_pick(context: PlanningContext, state: State, index: int) -> list[Manipulation]:
     """Each grasp of an item that stands, with the fingers fully and narrowly open; by name."""
-    taken = picking(context, state, index)
+    taken = pick_with(context, state, index)
     gripper = context.robot.gripper
     grasps = (
         *grasps_at(context.scene, state, index, gripper),
-        *leaning(context.scene, state, index, gripper),
+        *leaning_grasps(context.scene, state, index, gripper),
     )
     return [
         taken(grasp, opening)
@@ -182,7 +182,7 @@ def search_grid(
     found = GridResult(bases=len(bases))
     robot, kinematics = context.robot, context.robot.kinematics
     checker = context.checker(state, holding_contact_pairs(context, state))
-    arms = folded(context, state)  # the arm as it is when the base arrives
+    arms = folded_configurations(context, state)  # the arm as it is when the base arrives
     Q = np.repeat(state.q[None], len(bases), axis=0)
     Q[:, robot.slice("base")] = bases
     Q[:, robot.slice("arm")] = arms[0] if len(arms) else context.tucked
@@ -236,7 +236,7 @@ def _try(
     line = way.first
     each = [context.robot.kinematics.configurations(way.contact, base, q7) for base in bases]
     arms, owner = np.concatenate(each), np.repeat(np.arange(len(bases)), [len(a) for a in each])
-    Q = whole(context.robot, bases[owner], arms, way.opening)
+    Q = robot_configurations(context.robot, bases[owner], arms, way.opening)
     scene_q = None if line.scene_q is None else np.repeat(line.scene_q[-1:], len(Q), axis=0)
     checker = context.checker(line.state, line.allowed, CONTACT_MARGIN)
     free = checker.free_many(Q, scene_q)
@@ -249,7 +249,7 @@ def _try(
             found.complete = False
             return
         found.followed += 1
-        if run_through(context, way, bases[owner[k]], arms[k], tally) is not None:
+        if follow_lines(context, way, bases[owner[k]], arms[k], tally) is not None:
             found.solved = True
             return
 
@@ -266,8 +266,8 @@ def _overlapped(
             n for p in ways[rows[0]].first.allowed for n in p if n not in context.robot.links
         )
         X_WT = np.array([ways[k].contact @ X_HT for k in rows])
-        others = standing(context, state, (), around(context.robot, X_WT[:, :3, 3]))
-        names = in_the_way(context.robot, others, touched, X_WT, opening)
+        others = obstacles(context, state, (), hand_bounds(context.robot, X_WT[:, :3, 3]))
+        names = first_overlaps(context.robot, others, touched, X_WT, opening)
         for k, name in zip(rows, names, strict=True):
             found[k] = name
     return found
@@ -289,7 +289,7 @@ def _hand_hits(context: PlanningContext, way: Manipulation, base: Array, q7: Arr
         shown += [(len(path) // 2, path[::-1][len(path) // 2], False), (0, path[-1], True)]
     found: set[str] = set()
     for index, arm, full in shown:
-        q = whole(robot, base, arm[None], way.opening)[0]
+        q = robot_configurations(robot, base, arm[None], way.opening)[0]
         allowed = holding_contact_pairs(context, line.state) if full else line.allowed
         checker = context.checker(line.state, allowed, MARGIN if full else CONTACT_MARGIN)
         scene_q = None if line.scene_q is None else line.scene_q[index]

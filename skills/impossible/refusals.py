@@ -20,7 +20,7 @@ from galley.skills.manipulation.grasps import (
     grasps_at,
     grasps_of,
     hand_in_item,
-    stands,
+    is_upright,
 )
 from galley.skills.skill import BoundAction, Skill, stance_of
 from galley.skills.solving.context import PlanningContext
@@ -38,7 +38,7 @@ def no_such_region(furniture: str, what: str) -> Failure:
     )
 
 
-def fits(item: Item, region: Region) -> Failure | None:
+def does_not_fit(item: Item, region: Region) -> Failure | None:
     """A Failure with sizes if the upright item fits nowhere in the empty region, else None."""
     height = float(item.size[2])
     if region.kind == "volume":
@@ -67,7 +67,7 @@ def fits(item: Item, region: Region) -> Failure | None:
     return None
 
 
-def no_grasp(item: Item, gripper: Gripper) -> Failure | None:
+def too_wide(item: Item, gripper: Gripper) -> Failure | None:
     """A Failure with sizes if the hand can't open wide enough for the item, else None.
 
     For items without a list of grasps: across each side that a standing item can be held by.
@@ -101,7 +101,7 @@ def cannot_take(scene: Scene, state: State, index: int, gripper: Gripper) -> Fai
     failed = too_heavy(item, scene.physics)
     if failed is not None or grasps_at(scene, state, index, gripper):
         return failed
-    return no_grasp(item, gripper)
+    return too_wide(item, gripper)
 
 
 def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -> Failure | None:
@@ -117,7 +117,7 @@ def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -
     if state.held == index or grasps_at(scene, state, index, gripper):
         return None
     X_WI = item_pose(scene, state, index, np.eye(4))
-    if stands(X_WI):
+    if is_upright(X_WI):
         return None
     up = int(np.argmax(np.abs(X_WI[2, :3])))
     across = [float(side) for axis, side in enumerate(item.size) if axis != up]
@@ -179,7 +179,9 @@ def region_out_of_reach(
     if box is None:
         return None
     what = f"all of {region.name}"
-    return _bound(context, box, _hand(context, item, state), stance, what, (item.name, region.name))
+    return _distance_bound(
+        context, box, _hand_reach(context, item, state), stance, what, (item.name, region.name)
+    )
 
 
 def handle_out_of_reach(context: PlanningContext, handle: Handle, stance: Stance) -> Failure | None:
@@ -193,7 +195,7 @@ def handle_out_of_reach(context: PlanningContext, handle: Handle, stance: Stance
     if box is None:
         return None
     hand = float(np.linalg.norm(context.robot.p_HT))
-    return _bound(context, box, hand, stance, handle.name, (handle.name,))
+    return _distance_bound(context, box, hand, stance, handle.name, (handle.name,))
 
 
 def out_of_reach_as_found(
@@ -224,7 +226,9 @@ def out_of_reach_as_found(
         box = _reach_of_body(context.scene, placed.parent, placed.X_PI[None, :3, 3])
     if box is None:
         return None
-    return _bound(context, box, _hand(context, item), stance, item.name, (item.name,))
+    return _distance_bound(
+        context, box, _hand_reach(context, item), stance, item.name, (item.name,)
+    )
 
 
 def _standing(item: Item, box: Array) -> Array:
@@ -237,7 +241,7 @@ def _standing(item: Item, box: Array) -> Array:
     return np.array([[x, y, z] for x in (lower[0], upper[0]) for y in (lower[1], upper[1])])
 
 
-def _hand(context: PlanningContext, item: Item, state: State | None = None) -> float:
+def _hand_reach(context: PlanningContext, item: Item, state: State | None = None) -> float:
     """The farthest (m) that the hand's frame gets from the item's centre in any grasp.
 
     Of all that hold it anywhere in its box, and as ``state`` has it in the hand.
@@ -272,7 +276,7 @@ def _reach_of_body(scene: Scene, body: str, points: Array) -> Array | None:
     return np.array([everywhere.min(axis=0), everywhere.max(axis=0)])
 
 
-def _bound(
+def _distance_bound(
     context: PlanningContext,
     box: Array,
     hand: float,

@@ -23,7 +23,7 @@ from galley.skills.manipulation.lines import Tally, proven_line, stroke_motion, 
 from galley.skills.manipulation.manipulation import CARRY_SPEED, Line, Stroke, shifted, straight
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.free_motion import held_attachment
-from galley.skills.solving.proof import CONTACT, holding_contact_pairs, prove
+from galley.skills.solving.proof import CONTACT_CLEARANCE, holding_contact_pairs, prove
 from galley.worlds.checker import Pair
 
 _LEGS = 3  # straight lines one after another
@@ -100,7 +100,7 @@ def _letting_go(context: PlanningContext, state: State, action_index: int) -> tu
     fingers = frozenset(context.robot.fingers)
     if not any(fingers & set(pair) for pair in allowed):
         return ()  # they are round nothing: no need to
-    checker = context.checker(state, allowed, CONTACT)
+    checker = context.checker(state, allowed, CONTACT_CLEARANCE)
     for wider in (most, *(float(now.max()) + d for d in (0.015, 0.01, 0.005, 0.002))):
         opening = min(wider, most)
         if checker.free_many(stroke_states(context, state.q, opening)).all():
@@ -217,7 +217,7 @@ class _EscapeSearch:
                 path = Path("base", np.linspace(state.q[where], goal, 6))
                 if self._deeper(state, "base", path.waypoints, allowed):
                     continue
-                if prove(context, state, path, allowed, CONTACT).hit is not None:
+                if prove(context, state, path, allowed, CONTACT_CLEARANCE).hit is not None:
                     continue
                 ends = replace(path, waypoints=path.waypoints[[0, -1]])
                 trajectory = rest_to_rest(ends, group, _SLOW)

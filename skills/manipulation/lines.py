@@ -26,7 +26,7 @@ from galley.robots.model import JointGroup, RobotModel
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import (
-    CONTACT,
+    CONTACT_CLEARANCE,
     CONTACT_MARGIN,
     free_view,
     held_reach,
@@ -66,12 +66,12 @@ class Tally:
 
     def failure(self, what: str) -> Failure:
         """An honest "tried so often": it proves nothing."""
-        parts = [f"{reason} {n}x" for reason, n in self.reasons.most_common()]
+        reasons = [f"{reason} {n}x" for reason, n in self.reasons.most_common()]
         message = f"no way found to {what} in {self.tried} tries"
         if not self.tried:
             message = f"no room found to {what}"
-        if parts:
-            message += f" ({', '.join(parts)})"
+        if reasons:
+            message += f" ({', '.join(reasons)})"
         named = [body for body, _ in self.bodies().most_common(3)]
         if named:
             message += f"; most often in the way: {', '.join(named)}"
@@ -126,7 +126,9 @@ class ManipulationPart:
     checker: Checker
 
 
-def parts(context: PlanningContext, manipulation: Manipulation) -> tuple[ManipulationPart, ...]:
+def manipulation_parts(
+    context: PlanningContext, manipulation: Manipulation
+) -> tuple[ManipulationPart, ...]:
     """A Manipulation's steps with the fingers' openings. Equal checkers are the same."""
     found: list[ManipulationPart] = []
     opening = manipulation.opening
@@ -159,7 +161,7 @@ def _same_world(a: Line, b: Line) -> bool:
 
 
 @dataclass(frozen=True)
-class _Look:
+class _StateCheck:
     """Configurations to be looked at: Q (m, n), with scene joints (m, nj) or None."""
 
     context: PlanningContext
@@ -222,7 +224,7 @@ def touched(context: PlanningContext, contacts: Sequence[Contact]) -> tuple[str,
     return tuple(name for name in names if name not in context.robot.links)
 
 
-def at_contact(
+def free_at_contact(
     context: PlanningContext,
     steps: tuple[ManipulationPart, ...],
     base: Array,
@@ -233,8 +235,11 @@ def at_contact(
     first = steps[0]
     moved = first.line.scene_q
     scene_q = None if moved is None else np.repeat(moved[-1:], len(options), axis=0)
-    look = _Look(
-        context, first.checker, whole(context.robot, base, options, first.opening), scene_q
+    look = _StateCheck(
+        context,
+        first.checker,
+        robot_configurations(context.robot, base, options, first.opening),
+        scene_q,
     )
     free = look.free()
     if not free.any():
@@ -242,7 +247,9 @@ def at_contact(
     return np.asarray(options[free])
 
 
-def whole(robot: RobotModel, base: Array, arms: Array, openings: float | Array) -> Array:
+def robot_configurations(
+    robot: RobotModel, base: Array, arms: Array, openings: float | Array
+) -> Array:
     """Configurations (m, n) of the robot: base (3,) or (m, 3), arms (m, 7), openings (m,).
 
     The opening is that of each finger; one number where they have all the same.
@@ -254,7 +261,7 @@ def whole(robot: RobotModel, base: Array, arms: Array, openings: float | Array) 
     return Q
 
 
-def run_through(
+def follow_lines(
     context: PlanningContext,
     manipulation: Manipulation,
     base: Array,
@@ -268,9 +275,9 @@ def run_through(
     ends, where free motions join on; then the proofs.
 
     Args:
-        steps: the manipulation's ``parts``, where they have been made.
+        steps: its ``manipulation_parts``, if made already.
     """
-    steps = parts(context, manipulation) if steps is None else steps
+    steps = manipulation_parts(context, manipulation) if steps is None else steps
     paths = _followed(steps, base, contact, context.robot.kinematics)
     if paths is None:
         tally.reasons["the arm can't keep the line"] += 1
@@ -280,7 +287,7 @@ def run_through(
     lines = [part for part in steps if not part.stroke]
     found = []
     for part, arms in zip(lines, paths, strict=True):
-        q = whole(context.robot, base, arms[:1], part.opening)[0]
+        q = robot_configurations(context.robot, base, arms[:1], part.opening)[0]
         segment = proven_line(context, part.line, q, arms, tally)
         if segment is None:
             return None
@@ -318,16 +325,16 @@ def _sampled(
     first, last = steps[0], steps[-1]
     if not _margin_kept(context, first, 0, paths[0][0], first.opening, base, tally):
         return False
-    if not all(look.passes(tally) for look in _looks(context, steps, paths, base)):
+    if not all(look.passes(tally) for look in _state_checks(context, steps, paths, base)):
         return False
     if context.compiled and _joins_on(context, last, paths[-1][-1], base):
         return True
     return _margin_kept(context, last, -1, paths[-1][-1], last.closing, base, tally)
 
 
-def _looks(
+def _state_checks(
     context: PlanningContext, steps: tuple[ManipulationPart, ...], paths: list[Array], base: Array
-) -> Iterator[_Look]:
+) -> Iterator[_StateCheck]:
     """What to look at, in order: lines and strokes with the same checker at once."""
     rest = iter(paths)
     arms = paths[0]
@@ -337,13 +344,15 @@ def _looks(
             if part.stroke:
                 openings = np.linspace(part.opening, part.closing, _STROKE_STATES)
                 still = np.repeat(arms[-1:], _STROKE_STATES, axis=0)
-                rows.append(whole(context.robot, base, still, openings))
+                rows.append(robot_configurations(context.robot, base, still, openings))
                 continue
             arms = next(rest)
             order = _order(len(arms))
-            rows.append(whole(context.robot, base, arms[order], part.opening))
+            rows.append(robot_configurations(context.robot, base, arms[order], part.opening))
             scene_q = None if part.line.scene_q is None else part.line.scene_q[order]
-        yield _Look(context, checker, np.concatenate(rows) if len(rows) > 1 else rows[0], scene_q)
+        yield _StateCheck(
+            context, checker, np.concatenate(rows) if len(rows) > 1 else rows[0], scene_q
+        )
 
 
 @cache
@@ -365,8 +374,8 @@ def _margin_kept(
     line = part.line
     checker = context.checker(line.state, holding_contact_pairs(context, line.state), MARGIN)
     scene_q = None if line.scene_q is None else line.scene_q[index][None]
-    Q = whole(context.robot, base, arm[None], opening)
-    return _Look(context, checker, Q, scene_q).passes(tally)
+    Q = robot_configurations(context.robot, base, arm[None], opening)
+    return _StateCheck(context, checker, Q, scene_q).passes(tally)
 
 
 def _joins_on(context: PlanningContext, last: ManipulationPart, arm: Array, base: Array) -> bool:
@@ -375,7 +384,9 @@ def _joins_on(context: PlanningContext, last: ManipulationPart, arm: Array, base
     In the view in which the free motion that follows is searched: it is made but once.
     """
     line = last.line
-    state = line.state.with_robot(whole(context.robot, base, arm[None], last.closing)[0])
+    state = line.state.with_robot(
+        robot_configurations(context.robot, base, arm[None], last.closing)[0]
+    )
     if line.scene_q is not None:
         state = state.with_scene(line.scene_q[-1])
     return free_view(context, state, "arm", holding_contact_pairs(context, state)).free(arm)
@@ -404,7 +415,9 @@ def proven_line(
     reach = held_reach(context, line.state)
     bulge = kinematics.travel_bound("arm", np.zeros(group.size), off, reach)
     state = line.state.with_robot(q)
-    proof = prove(context, state, path, line.allowed, CONTACT + bulge, line.scene_q, line=True)
+    proof = prove(
+        context, state, path, line.allowed, CONTACT_CLEARANCE + bulge, line.scene_q, line=True
+    )
     if proof.hit is not None:
         tally.reasons["too near on the way"] += 1
         return None

@@ -12,7 +12,13 @@ from galley.domain.scene.model import Stance
 from galley.domain.state import State
 from galley.reachability.stances import sample_stances
 from galley.robots.model import RobotModel
-from galley.skills.manipulation.lines import Segment, Tally, at_contact, parts, run_through
+from galley.skills.manipulation.lines import (
+    Segment,
+    Tally,
+    follow_lines,
+    free_at_contact,
+    manipulation_parts,
+)
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import holding_contact_pairs
@@ -51,7 +57,7 @@ class ManipulationSolution:
         return last.state.with_robot(q)
 
 
-def solve(
+def solve_manipulation(
     context: PlanningContext,
     manipulation: Manipulation,
     base: Array,
@@ -67,16 +73,16 @@ def solve(
         tally.reasons["out of the arm's reach"] += 1
         return None
     # The contact is checked first, for it is the likeliest to collide.
-    steps = parts(context, manipulation)
-    options = at_contact(context, steps, base, rng.permutation(options), tally)
+    steps = manipulation_parts(context, manipulation)
+    options = free_at_contact(context, steps, base, rng.permutation(options), tally)
     for q in options[:_SOLUTIONS]:
-        segments = run_through(context, manipulation, base, q, tally, steps)
+        segments = follow_lines(context, manipulation, base, q, tally, steps)
         if segments is not None:
             return ManipulationSolution(manipulation, base, segments)
     return None
 
 
-def stances(
+def solutions_from_stances(
     context: PlanningContext,
     manipulations: Iterator[Manipulation],
     stance: Stance,
@@ -98,14 +104,14 @@ def stances(
     for manipulation in manipulations:
         if tally.tried >= limit:
             return
-        for base in _promising(context, manipulation, stance, arm_q, state, rng, tally):
-            reached = solve(context, manipulation, base, rng, tally)
+        for base in _candidate_bases(context, manipulation, stance, arm_q, state, rng, tally):
+            reached = solve_manipulation(context, manipulation, base, rng, tally)
             if reached is not None:
                 yield reached
                 break
 
 
-def _promising(
+def _candidate_bases(
     context: PlanningContext,
     manipulation: Manipulation,
     stance: Stance,

@@ -46,7 +46,7 @@ _LEAST = 0.02  # m, a narrower strip holds nothing
 
 
 @dataclass(frozen=True)
-class Later:
+class LaterItem:
     """An item that a later action puts into a region; exactly at ``spot``, if that is given."""
 
     item: Item
@@ -59,12 +59,12 @@ class Later:
         return Footprint(placed(Upright.of(self.item).outline, pose)[0], self.item.name)
 
 
-def places_for(
+def placements_in(
     scene: Scene,
     state: State,
     item: Item,
     region: Region,
-    later: Sequence[Later],
+    later: Sequence[LaterItem],
     spot: Spot | None,
     rng: np.random.Generator,
 ) -> Iterator[Array]:
@@ -90,7 +90,7 @@ def places_for(
             anywhere = placements(item, region, taken, loose, spot, rng)
     else:
         anywhere = placements(item, region, taken, loose, spot, rng)
-    open_to_above = exposed(scene, state, region) if spot is None else None
+    open_to_above = exposed_part(scene, state, region) if spot is None else None
     if open_to_above is None:
         yield from anywhere
         return
@@ -139,8 +139,8 @@ def placements(
     if region.kind == "volume" and tall.all():
         return
     polygons = [footprint.outline for footprint in taken]
-    draw = _Draw(thing, region, polygons, spot, rng)
-    room = _Room([Upright.of(other) for other in later], region, polygons, rng)
+    draw = _PoseSampler(thing, region, polygons, spot, rng)
+    room = _RoomForLater([Upright.of(other) for other in later], region, polygons, rng)
     idle = full = yielded = 0
     while idle < _IDLE:
         poses = draw.batch(idle == yielded == 0, idle == _RESORT, room)
@@ -159,7 +159,7 @@ def placements(
 
 
 @dataclass
-class _Draw:
+class _PoseSampler:
     """Draws poses (x, y, yaw, box) of a thing in a region and keeps those that are clear."""
 
     thing: Upright
@@ -169,7 +169,7 @@ class _Draw:
     rng: np.random.Generator
     unlucky: bool = False
 
-    def batch(self, first: bool, resort: bool, room: _Room) -> Array:
+    def batch(self, first: bool, resort: bool, room: _RoomForLater) -> Array:
         """Free poses (m, 4), possibly none; those with room for fingers mostly.
 
         Args:
@@ -242,7 +242,7 @@ class _Draw:
 
 
 @dataclass
-class _Room:
+class _RoomForLater:
     """Whether items that come later still find room."""
 
     later: list[Upright]
@@ -291,7 +291,7 @@ class _Room:
         self.known = [*self.known[-_KEPT + 1 :], found]
 
 
-def exposed(scene: Scene, state: State, region: Region) -> Region | None:
+def exposed_part(scene: Scene, state: State, region: Region) -> Region | None:
     """The rectangles of a volume above which no furniture stands within HEADROOM.
 
     The largest rectangles that the boxes around what hangs over the volume leave: they may

@@ -77,7 +77,7 @@ class PlanningContext:
         return {}
 
     @cached_property
-    def room(self) -> dict[object, Array]:
+    def grasp_room(self) -> dict[object, Array]:
         """Whether the hand has room for the grasps of items as they stand, as it is found out."""
         return {}
 

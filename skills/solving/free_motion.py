@@ -24,7 +24,7 @@ from galley.motion.planners.planning import ANYTIME_SEARCHES, search
 from galley.motion.planners.rrt import RRT, EndRegion, joint_space, path_free
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.solving.context import PlanningContext
-from galley.skills.solving.proof import FREE, free_view, holding_contact_pairs, prove
+from galley.skills.solving.proof import FREE_CLEARANCE, free_view, holding_contact_pairs, prove
 
 BOTH = "base+arm"
 _FINENESS = (1.0, 0.5, 0.25)  # of the space's resolution, from search to search
@@ -69,7 +69,7 @@ def free_motion(
             if path is not None:
                 break
         path = finder.shortcut(found)
-        certificate = prove(context, state, path, finder.allowed, FREE)
+        certificate = prove(context, state, path, finder.allowed, FREE_CLEARANCE)
         if certificate.hit is None:
             record = replace(
                 record, length_shortcut=path.length, min_clearance_m=certificate.clearance
@@ -180,7 +180,7 @@ class CompiledFinder(Finder):
 
     def shortcut(self, path: Path) -> Path:
         """See ``Finder``; what is new on it is proven."""
-        options = SearchOptions(shortcuts=self.context.settings.shortcuts, required=FREE)
+        options = SearchOptions(shortcuts=self.context.settings.shortcuts, required=FREE_CLEARANCE)
         # By the spheres alone where they let the path itself pass, as the search did.
         view = self._view.rough if self.free(path) else self._view
         ensure(PLANNERS)
@@ -235,7 +235,7 @@ def _optimized(
         outcome = "kept the planned path: the QP's result is in collision"
         # Sampled states first: cheaper than a proof, and they find most hits.
         if finder.free(result):
-            certificate = prove(context, state, result, finder.allowed, FREE)
+            certificate = prove(context, state, result, finder.allowed, FREE_CLEARANCE)
             if certificate.hit is None:
                 kept, outcome = result, "shortest"
                 record = replace(

@@ -14,8 +14,10 @@ from galley.worlds.checker import Pair, held_pairs
 from galley.worlds.view import View
 
 CONTACT_MARGIN = 0.001  # m that undeclared pairs keep in a line's states
-FREE = 0.0025  # m, proven everywhere on a free motion; its checked states keep the full margin
-CONTACT = 0.0003  # m, proven on straight segments for everything that is not declared
+FREE_CLEARANCE = (
+    0.0025  # m, proven everywhere on a free motion; its checked states keep the full margin
+)
+CONTACT_CLEARANCE = 0.0003  # m, proven on straight segments for everything that is not declared
 
 
 def prove(

@@ -1,6 +1,6 @@
 """One step with the hand: from where the base stands if that works, else from another stance.
 
-Its Motions, state by state, by the ``Builder``. And what the actions that follow mean for it: what
+Its Motions, state by state, by the ``MotionBuilder``. And what the actions that follow mean for it: what
 needs room, and how an item must be held.
 """
 
@@ -21,8 +21,12 @@ from galley.motion.motion import Motion
 from galley.skills.manipulation.contacts import places
 from galley.skills.manipulation.lines import Tally, stroke_motion, stroke_states
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
-from galley.skills.manipulation.reach import ManipulationSolution, solve, stances
-from galley.skills.placing.placements import Later
+from galley.skills.manipulation.reach import (
+    ManipulationSolution,
+    solutions_from_stances,
+    solve_manipulation,
+)
+from galley.skills.placing.placements import LaterItem
 from galley.skills.skill import BoundAction, Skill, region_of, stance_of
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.free_motion import BOTH, free_motion
@@ -30,7 +34,7 @@ from galley.skills.solving.proof import holding_contact_pairs
 
 
 @dataclass
-class Builder:
+class MotionBuilder:
     """Collects the Motions of one action and keeps the State that they lead to.
 
     Methods return None when a motion was added and a Failure when it could not be planned.
@@ -53,7 +57,7 @@ class Builder:
         if np.abs(q - goal).max() < 1e-9:
             return None
         arm = self.state.q[self.context.robot.slice("arm")]
-        goals = folded(self.context, self.state)
+        goals = folded_configurations(self.context, self.state)
         if len(goals) == 0:
             return self._drive_and_fold(goal, f"{step}drive and fold the arm")
         if np.abs(goals - arm).max(axis=1).min() > 1e-6:
@@ -66,7 +70,7 @@ class Builder:
         """Both at once, where the arm has no room to fold before the base has left."""
         q = self.state.q.copy()
         q[self.context.robot.slice("base")] = goal
-        arms = folded(self.context, self.state.with_robot(q))
+        arms = folded_configurations(self.context, self.state.with_robot(q))
         if len(arms) == 0:
             return _no_room(phase)
         goals = np.hstack([np.repeat(goal[None], len(arms), axis=0), arms])
@@ -74,7 +78,7 @@ class Builder:
 
     def fold(self, phase: str) -> Failure | None:
         """Bring the arm, and what it holds, into a folded configuration."""
-        goals = folded(self.context, self.state)
+        goals = folded_configurations(self.context, self.state)
         return self._free("arm", goals, phase) if len(goals) else _no_room(phase)
 
     def _free(self, group: str, goals: Array, phase: str) -> Failure | None:
@@ -136,7 +140,7 @@ def _no_room(phase: str) -> Failure:
     return Failure(FailureKind.BUDGET, "the folded arm finds no room").within(phase)
 
 
-def folded(context: PlanningContext, state: State) -> Array:
+def folded_configurations(context: PlanningContext, state: State) -> Array:
     """Folded arm configurations (m, 7) that are free where the base stands, best first.
 
     The start's configuration, with the hand turned and the arm swung to either side, so that a
@@ -197,13 +201,13 @@ def carry_out(
 
     The steps of a compound action are named; a Failure names the step in which it came about.
     """
-    builder = Builder(context, state, action.index, rng)
+    builder = MotionBuilder(context, state, action.index, rng)
     compound = False
     for step in steps:
         compound = compound or bool(step.name)
         failed: Failure | None = None
         for _ in range(RETRIES if step.name else 1):
-            failed = run(builder, step, step.name or str(action))
+            failed = plan_step(builder, step, step.name or str(action))
             if failed is None or "tries" in failed.numbers:
                 break  # where nothing was reached in so many tries, more won't help
         if failed is not None:
@@ -213,7 +217,7 @@ def carry_out(
     return tuple(builder.motions)
 
 
-def run(builder: Builder, step: SkillStep, what: str) -> Failure | None:
+def plan_step(builder: MotionBuilder, step: SkillStep, what: str) -> Failure | None:
     """Add the Motions of one step; the builder is left as it was where none can be found.
 
     Args:
@@ -251,10 +255,12 @@ def _candidates(
         context, step.contacts(start, rng), step.place, start, rng, tally
     )
     stance = stance_of(context, step.place)
-    arms = folded(context, start)
+    arms = folded_configurations(context, start)
     # Stretched out over something, the arm may not find room to fold here, but elsewhere.
     arm = arms[0] if len(arms) else context.tucked
-    yield from stances(context, step.contacts(start, rng), stance, arm, start, rng, tally)
+    yield from solutions_from_stances(
+        context, step.contacts(start, rng), stance, arm, start, rng, tally
+    )
 
 
 def from_current_stance(
@@ -274,12 +280,12 @@ def from_current_stance(
     if not stance_of(context, place).contains(base):
         return
     for manipulation in islice(contacts, limit):
-        reached = solve(context, manipulation, base, rng, tally)
+        reached = solve_manipulation(context, manipulation, base, rng, tally)
         if reached is not None:
             yield reached
 
 
-def reachable(
+def any_reachable(
     context: PlanningContext,
     contacts: Iterator[Manipulation],
     place: Binding,
@@ -288,28 +294,30 @@ def reachable(
 ) -> bool:
     """Whether any contact can be run from some stance of the furniture, by a short search."""
     stance = stance_of(context, place)
-    found = stances(context, contacts, stance, context.tucked, state, rng, Tally(), _AHEAD)
+    found = solutions_from_stances(
+        context, contacts, stance, context.tucked, state, rng, Tally(), _AHEAD
+    )
     return next(found, None) is not None
 
 
-def put_later(
+def placed_later(
     context: PlanningContext,
     upcoming: Sequence[BoundAction],
     skills: Mapping[str, Skill],
     region: str | None,
     but: str,
-) -> tuple[Later, ...]:
+) -> tuple[LaterItem, ...]:
     """The items, other than the one named ``but``, that later actions put into a region."""
-    found: dict[str, Later] = {}
+    found: dict[str, LaterItem] = {}
     for action in upcoming:
         thing, place = _put(action, skills)
         if thing is None or place is None or place.region != region or thing.target == but:
             continue
-        found.setdefault(thing.target, Later(context.scene.item(thing.target), place.spot))
+        found.setdefault(thing.target, LaterItem(context.scene.item(thing.target), place.spot))
     return tuple(found.values())
 
 
-def serves(
+def can_be_placed_later(
     context: PlanningContext,
     upcoming: Sequence[BoundAction],
     skills: Mapping[str, Skill],
@@ -328,17 +336,17 @@ def serves(
         region = region_of(context, place)
         if region is None or skills[action.name].role.opens is not None:
             return None
-        later = put_later(context, upcoming[k + 1 :], skills, region.name, item.name)
+        later = placed_later(context, upcoming[k + 1 :], skills, region.name, item.name)
         return _can_be_put(context, place, region, later)
     return None
 
 
 def _can_be_put(
-    context: PlanningContext, place: Binding, region: Region, later: tuple[Later, ...]
+    context: PlanningContext, place: Binding, region: Region, later: tuple[LaterItem, ...]
 ) -> Accepts:
     def accepts(state: State, rng: np.random.Generator) -> bool:
         ways = places(context, state, region, rng, later, place.spot)
-        return reachable(context, ways, place, state, rng)
+        return any_reachable(context, ways, place, state, rng)
 
     return accepts
 

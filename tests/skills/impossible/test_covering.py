@@ -13,12 +13,12 @@ from galley.domain.scene.model import Grasp, Item, Shape
 from galley.domain.state import Placement, initial_state
 from galley.robots.panda.models import PANDA_GRIPPER
 from galley.skills.impossible.covering import covered, every_grasp, every_hold
-from galley.skills.impossible.refusals import no_grasp
+from galley.skills.impossible.refusals import too_wide
 from galley.skills.manipulation.contacts import picks
-from galley.skills.manipulation.grasps import fans, grasps_at, grasps_of, leaning
-from galley.skills.manipulation.hand import hand_parts, overlaps, standing
+from galley.skills.manipulation.grasps import grasp_fans, grasps_at, grasps_of, leaning_grasps
+from galley.skills.manipulation.hand import hand_parts, obstacles, overlaps
 from galley.skills.manipulation.lines import Tally
-from galley.skills.manipulation.reach import stances
+from galley.skills.manipulation.reach import solutions_from_stances
 from galley.tests.effort import examples
 from galley.tests.skills.impossible.hand_oracle import BulletHand
 from galley.tests.skills.impossible.scenes import WALLS, cleft, crate, square, walls
@@ -116,7 +116,7 @@ def test_overlaps_are_those_of_bullet_and_never_deeper(opened):
     """A hand pushed back by less than its overlap, in any direction, still touches."""
     context, rng = opened(walls(pen=WALLS)), np.random.default_rng(1)
     state = initial_state(context.scene)
-    parts, things = hand_parts(context.robot, 0.03), standing(context, state)
+    parts, things = hand_parts(context.robot, 0.03), obstacles(context, state)
     oracle, deep = BulletHand(context.robot, context.scene, state), 0
     family = every_grasp(context, state, context.scene.item_index["block"])[0]
     for X_WT in sampled(family, 40, rng):
@@ -182,7 +182,9 @@ def test_beside_two_walls_the_leaning_grasp_is_found_and_nothing_is_refused(open
     for seed in range(3):
         ways = picks(context, state, index, np.random.default_rng(seed))
         stance, rng = context.scene.stance("cabinet"), np.random.default_rng(seed)
-        reached = next(stances(context, ways, stance, context.tucked, state, rng, Tally(), 150))
+        reached = next(
+            solutions_from_stances(context, ways, stance, context.tucked, state, rng, Tally(), 150)
+        )
         lean = np.degrees(np.arccos(-reached.manipulation.contact[2, 2]))
         assert 4.0 < lean < 36.0
 
@@ -248,13 +250,13 @@ def test_all_grasps_to_plan_with_are_of_the_family(opened, round_, turned):
     state = initial_state(scene).with_item(index, Placement("world", frozen(X_WI)))
     grasps = (
         *grasps_at(scene, state, index, PANDA_GRIPPER),
-        *leaning(scene, state, index, PANDA_GRIPPER),
+        *leaning_grasps(scene, state, index, PANDA_GRIPPER),
     )
     assert len(grasps) > 100
     for grasp in grasps:
-        assert any(_of(fan, grasp) for fan in fans(scene.items[index], X_WI, PANDA_GRIPPER)), (
-            grasp.name
-        )
+        assert any(
+            _of(fan, grasp) for fan in grasp_fans(scene.items[index], X_WI, PANDA_GRIPPER)
+        ), grasp.name
 
 
 def _of(fan, grasp):
@@ -288,7 +290,7 @@ def test_sizes_near_the_hands_opening(side, other, high, x):
     """By hand: it opens to 0.08 m, and 1 mm is left at each side."""
     size = np.array([side, other, high] if x else [other, side, high])
     item = replace(ITEM, size=size)
-    failure, family = no_grasp(item, PANDA_GRIPPER), fans(item, np.eye(4), PANDA_GRIPPER)
+    failure, family = too_wide(item, PANDA_GRIPPER), grasp_fans(item, np.eye(4), PANDA_GRIPPER)
     assert (
         (failure is None) == bool(family) == bool(grasps_of(item, PANDA_GRIPPER)) == (side <= 0.078)
     )

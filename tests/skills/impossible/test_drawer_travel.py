@@ -10,7 +10,7 @@ from galley.domain.state import initial_state
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext
 from galley.skills.impossible.free_travel import free_travel
-from galley.skills.placing.placements import exposed
+from galley.skills.placing.placements import exposed_part
 from galley.skills.solving.polyhedra import first_contact, polyhedron, separation
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
@@ -182,7 +182,7 @@ def test_what_an_open_drawer_sticks_out_with_is_told(kitchen):
     state = initial_state(kitchen)
     scene_q = state.scene_q.copy()
     scene_q[kitchen.joint_index["indigo_drawer_top_joint"]] = 0.30
-    shown = exposed(kitchen, state.with_scene(scene_q), region)
+    shown = exposed_part(kitchen, state.with_scene(scene_q), region)
     np.testing.assert_allclose(shown.boxes, [[[-0.012, 0.862, 0.779], [0.245, 1.561, 0.888]]])
-    assert exposed(kitchen, state, region) is None, "nothing of a closed one"
-    assert exposed(kitchen, state, kitchen.region("burners")) is None, "a surface is no drawer"
+    assert exposed_part(kitchen, state, region) is None, "nothing of a closed one"
+    assert exposed_part(kitchen, state, kitchen.region("burners")) is None, "a surface is no drawer"

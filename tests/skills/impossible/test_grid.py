@@ -9,9 +9,9 @@ from galley.domain.failure import FailureKind
 from galley.domain.state import initial_state
 from galley.skills.impossible.grid import Grid, every_operation, every_pick, search_grid, tried
 from galley.skills.manipulation.contacts import picks
-from galley.skills.manipulation.grasps import grasps_of, leaning
+from galley.skills.manipulation.grasps import grasps_of, leaning_grasps
 from galley.skills.manipulation.lines import Tally
-from galley.skills.manipulation.reach import stances
+from galley.skills.manipulation.reach import solutions_from_stances
 from galley.tests.effort import quick_first
 from galley.tests.skills.impossible.scenes import WALLS, cleft, crate, square, walls
 
@@ -30,7 +30,9 @@ def random_way(context, tries=300):
     state, index = initial_state(context.scene), context.scene.item_index["block"]
     ways = picks(context, state, index, np.random.default_rng(5))
     stance, rng = context.scene.stance("cabinet"), np.random.default_rng(6)
-    found = stances(context, ways, stance, context.tucked, state, rng, Tally(), tries)
+    found = solutions_from_stances(
+        context, ways, stance, context.tucked, state, rng, Tally(), tries
+    )
     return next(found, None)
 
 
@@ -38,7 +40,7 @@ def test_every_grasp_is_listed_with_wide_and_narrow_fingers(opened):
     context = opened()
     state, item = initial_state(context.scene), context.scene.item("block")
     index, gripper = context.scene.item_index["block"], context.robot.gripper
-    grasps = (*grasps_of(item, gripper), *leaning(context.scene, state, index, gripper))
+    grasps = (*grasps_of(item, gripper), *leaning_grasps(context.scene, state, index, gripper))
     ways = block(context, state)
     assert {way.name for way in ways} == {f"pick block ({g.name})" for g in grasps}
     assert len(ways) == 2 * len(grasps) == len({(way.name, way.opening) for way in ways})

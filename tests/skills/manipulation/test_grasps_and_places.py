@@ -13,7 +13,7 @@ from galley.domain.state import HAND, Placement, initial_state
 from galley.robots.panda.kinematics import p_HT
 from galley.robots.panda.mobile import hand_pose
 from galley.robots.panda.models import PANDA_GRIPPER
-from galley.skills.impossible.refusals import fits
+from galley.skills.impossible.refusals import does_not_fit
 from galley.skills.manipulation.grasps import grasps_of, hand_in_item, item_in_hand
 from galley.skills.manipulation.manipulation import (
     along_joint,
@@ -161,7 +161,7 @@ def test_placements_stand_upright_with_the_whole_footprint_inside(kitchen, item,
     rng = np.random.default_rng(0)
     base = np.array([[x, y, -1] for x in (-1, 1) for y in (-1, 1)]) * item.size / 2
     used = set()
-    if fits(item, region) is not None:  # too high for the drawer
+    if does_not_fit(item, region) is not None:  # too high for the drawer
         assert next(placements(item, region, (), (), None, rng), None) is None
         return
     for X in islice(placements(item, region, (), (), None, rng), 200):
@@ -187,14 +187,14 @@ def test_an_item_larger_than_its_region_has_no_placement(kitchen, item):
 def test_what_does_not_fit_is_certified_by_sizes(kitchen):
     sugar, can = kitchen.item("sugar_box"), kitchen.item("potted_meat_can")
     drawer = kitchen.region("indigo_drawer_top_inside")
-    failure = fits(sugar, drawer)
+    failure = does_not_fit(sugar, drawer)
     assert failure.kind is FailureKind.DOES_NOT_FIT
     assert failure.numbers["height_m"] == pytest.approx(0.175)
     assert failure.numbers["room_m"] == pytest.approx(0.888 - 0.779)
     assert failure.certificate["item_m"] == [0.089, 0.038, 0.175]
-    assert fits(can, drawer) is None
+    assert does_not_fit(can, drawer) is None
     for region in ("hitman_top", "burners", "indigo_top"):
-        assert fits(sugar, kitchen.region(region)) is None
+        assert does_not_fit(sugar, kitchen.region(region)) is None
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_a_certificate_is_never_given_where_a_placement_exists(kitchen, sides):
     c, s = np.abs(np.cos(yaw)), np.abs(np.sin(yaw))
     x, y = 0.089 * c + 0.038 * s, 0.089 * s + 0.038 * c
     possible = bool(((x <= sides[0]) & (y <= sides[1])).any())
-    if fits(sugar, region) is not None:
+    if does_not_fit(sugar, region) is not None:
         assert not possible
     if possible:
         assert next(placements(sugar, region, (), (), None, rng), None) is not None

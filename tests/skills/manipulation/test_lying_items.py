@@ -13,7 +13,7 @@ from galley.domain.state import Placement, initial_state
 from galley.robots.panda.models import PANDA_GRIPPER
 from galley.skills.impossible.refusals import cannot_take, cannot_take_as_it_lies
 from galley.skills.manipulation.contacts import picks
-from galley.skills.manipulation.grasps import grasps_at, grasps_of, stands
+from galley.skills.manipulation.grasps import grasps_at, grasps_of, is_upright
 from galley.skills.solving.context import PlanningContext
 
 SUGAR = "sugar_box"
@@ -118,7 +118,7 @@ def test_an_upright_item_and_a_list_of_its_own_are_as_ever(kitchen):
     listed = replace(kitchen, items=tuple(items))
     fallen, _ = lying(listed, 0, 1.0, 0.0)
     assert grasps_at(listed, fallen, index, PANDA_GRIPPER) == (own,)
-    assert not stands(fallen.items[index].X_PI)
+    assert not is_upright(fallen.items[index].X_PI)
 
 
 def test_a_lying_item_has_manipulations_and_a_flat_one_has_none(kitchen, shared_world, robot):

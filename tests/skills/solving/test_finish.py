@@ -17,7 +17,7 @@ from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.solving.context import PlanningContext, Settings
 from galley.skills.solving.free_motion import free_motion
 from galley.skills.solving.optimize import optimize_trajectories, optimize_trajectory
-from galley.skills.solving.proof import FREE as PROVEN
+from galley.skills.solving.proof import FREE_CLEARANCE as PROVEN
 from galley.skills.solving.proof import prove
 
 GOALS = {"arm": (0.9, 0.3, -0.5, -1.6, 0.3, 2.0, 0.1), "base": (1.1, -0.9, 2.2)}
