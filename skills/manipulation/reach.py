@@ -1,4 +1,4 @@
-"""Finds base and arm configurations that run a Manipulation, checked state by state."""
+"""Finds base and arm configurations for a Manipulation, collisions checked."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ from galley.skills.solving.proof import holding_contact_pairs
 
 _REDUNDANT = 12  # values of the redundant joint tried at a contact
 _REDUNDANT_FIRST = 6  # the same to see whether there is any solution
-_SOLUTIONS = 6  # arm configurations tried at a contact
+_SOLUTIONS = 6  # free arm configurations tried at a contact
 _BASES = 16  # base poses drawn for one manipulation
-_STANCES = 2  # of those that seem to do, how many it is solved from
+_STANCES = 2  # of the promising ones, how many are solved
 
 
 @dataclass(frozen=True)
 class ManipulationSolution:
-    """A Manipulation with the configurations that run it.
+    """A Manipulation with base and arm configurations.
 
     Attributes:
-        base: (3,). segments: one for each Line, in order.
+        manipulation: the lines and strokes.
+        base: pose (3,). segments: one for each Line, in order.
     """
 
     manipulation: Manipulation
@@ -44,11 +45,11 @@ class ManipulationSolution:
 
     @property
     def before(self) -> Array:
-        """Arm configuration (7,) in which the first line begins."""
+        """Arm configuration (7,) at the beginning of the first line."""
         return self.segments[0].path.start
 
     def state_after(self, robot: RobotModel) -> State:
-        """The world after the last line; base and arm are where they were before."""
+        """The State after the last line, except that base and arm are where they were before."""
         last = self.manipulation.steps[-1]
         assert isinstance(last, Line)
         strokes = [s for s in self.manipulation.steps if isinstance(s, Stroke)]
@@ -64,7 +65,7 @@ def solve_manipulation(
     rng: np.random.Generator,
     tally: Tally,
 ) -> ManipulationSolution | None:
-    """Arm configurations for all lines from a given base pose, or None."""
+    """Arm configurations for all lines from a base pose (3,), or None."""
     tally.tried += 1
     kinematics = context.robot.kinematics
     redundant = kinematics.redundant_values(_REDUNDANT, rng)
@@ -92,13 +93,13 @@ def solutions_from_stances(
     tally: Tally,
     limit: int | None = None,
 ) -> Iterator[ManipulationSolution]:
-    """Base poses in the stance set from which a manipulation can be run, lazily, in random order.
+    """Manipulations solved from random base poses of a stance set, lazily.
 
-    For each manipulation many base poses are drawn at once, and few of those are tried that the
-    arm reaches it from. At most one of them is given.
+    For each manipulation many base poses are sampled at once; the first that solves it counts.
 
-    ``arm_q`` (7,) is the folded configuration in which the base will arrive: it must be free there.
-    Ends after ``limit`` tries (default: the settings').
+    Args:
+        arm_q: the folded configuration (7,) in which the base arrives; it must be free there.
+        limit: number of tries; default: the settings'.
     """
     limit = context.settings.placements if limit is None else limit
     for manipulation in manipulations:
@@ -120,11 +121,11 @@ def _candidate_bases(
     rng: np.random.Generator,
     tally: Tally,
 ) -> Array:
-    """Base poses (k, 3) where the robot finds room and the arm reaches the contact, a few."""
+    """A few base poses (k, 3) from which the arm reaches the contact and the robot is free."""
     contact, kinematics = manipulation.contact, context.robot.kinematics
     bases = sample_stances(contact, stance, context.robot, _BASES, rng)
     reason = "no stance there"
-    # Cheapest test first: is there any arm configuration, before any collision is looked for.
+    # The cheapest test first: kinematics before collisions.
     if len(bases):
         redundant = kinematics.redundant_values(_REDUNDANT_FIRST, rng)
         bases = bases[kinematics.reachable_bases(contact, bases, redundant)]

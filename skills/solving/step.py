@@ -1,7 +1,6 @@
-"""One step with the hand: from where the base stands if that works, else from another stance.
+"""Plans the Motions of one manipulation, and looks ahead to the actions after it.
 
-Its Motions, state by state, by the ``MotionBuilder``. And what the actions that follow mean for it: what
-needs room, and how an item must be held.
+The current stance is tried first, then others of the furniture's stance set.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ from galley.skills.solving.proof import holding_contact_pairs
 
 @dataclass
 class MotionBuilder:
-    """Collects the Motions of one action and keeps the State that they lead to.
+    """Plans an action's Motions one by one; ``state`` is the State after the last one.
 
-    Methods return None when a motion was added and a Failure when it could not be planned.
+    Methods return None if they added their Motions, else a Failure.
     """
 
     context: PlanningContext
@@ -47,12 +46,12 @@ class MotionBuilder:
     motions: list[Motion] = field(default_factory=list)
 
     def add(self, motion: Motion) -> None:
-        """Append a motion and advance the state."""
+        """Append a Motion and update the State."""
         self.motions.append(motion)
         self.state = after(self.context.scene, self.context.robot, motion, self.state)
 
     def move_base(self, goal: Array, step: str) -> Failure | None:
-        """Fold the arm if it isn't, then drive to the base pose ``goal`` (3,)."""
+        """Fold the arm if necessary, then drive to ``goal`` (3,)."""
         q = self.state.q[self.context.robot.slice("base")]
         if np.abs(q - goal).max() < 1e-9:
             return None
@@ -67,7 +66,7 @@ class MotionBuilder:
         return self._free("base", goal[None], f"{step}drive")
 
     def _drive_and_fold(self, goal: Array, phase: str) -> Failure | None:
-        """Both at once, where the arm has no room to fold before the base has left."""
+        """Both at once, if the arm can't be folded at the current stance."""
         q = self.state.q.copy()
         q[self.context.robot.slice("base")] = goal
         arms = folded_configurations(self.context, self.state.with_robot(q))
@@ -77,7 +76,7 @@ class MotionBuilder:
         return self._free(BOTH, goals, phase)
 
     def fold(self, phase: str) -> Failure | None:
-        """Bring the arm, and what it holds, into a folded configuration."""
+        """Move the arm into a folded configuration."""
         goals = folded_configurations(self.context, self.state)
         return self._free("arm", goals, phase) if len(goals) else _no_room(phase)
 
@@ -91,19 +90,19 @@ class MotionBuilder:
         return None
 
     def run(self, reached: ManipulationSolution, step: str = "") -> Failure | None:
-        """Everything from where the robot is: drive, move the arm there, lines and strokes."""
+        """The whole manipulation: drive, reach, lines and strokes."""
         opening = reached.manipulation.opening
         failed = self.move_base(reached.base, step)
         if failed is not None:
             return failed
-        # Between things that stand close, the fingers wait until the hand is elsewhere.
-        now = self._room_for(opening)
-        if now:
+        # Where obstacles are close, the fingers open only after the arm has moved.
+        opens_first = self._room_for(opening)
+        if opens_first:
             self.open_fingers(opening, step)
         failed = self._free("arm", reached.before[None], f"{step}reach")
         if failed is not None:
             return failed
-        if not now:
+        if not opens_first:
             if not self._room_for(opening):
                 return Failure(
                     FailureKind.BUDGET, "no room to open the fingers, neither here nor there"
@@ -119,7 +118,7 @@ class MotionBuilder:
         return None
 
     def open_fingers(self, opening: float, step: str) -> None:
-        """Bring the empty fingers to ``opening`` (m each)."""
+        """Move the empty fingers to ``opening`` (m each)."""
         where = self.context.robot.slice("fingers")
         if self.state.held is None and np.abs(self.state.q[where] - opening).max() > 1e-9:
             self._stroke(Stroke("open fingers", opening, frozenset(), ()), step)
@@ -129,7 +128,7 @@ class MotionBuilder:
         self.add(stroke_motion(self.context, q, part, self.action_index, step + part.phase))
 
     def _room_for(self, opening: float) -> bool:
-        """Whether the empty fingers can be brought to ``opening`` where the hand is."""
+        """Whether the empty fingers can move to ``opening`` at the current pose."""
         Q = stroke_states(self.context, self.state.q, opening)
         if self.state.held is not None or np.abs(Q[-1] - Q[0]).max() <= 1e-9:
             return True
@@ -141,10 +140,9 @@ def _no_room(phase: str) -> Failure:
 
 
 def folded_configurations(context: PlanningContext, state: State) -> Array:
-    """Folded arm configurations (m, 7) that are free where the base stands, best first.
+    """Folded arm configurations (m, n) that are free at the current stance, best first.
 
-    The start's configuration, with the hand turned and the arm swung to either side, so that a
-    held item finds room; empty if none is free.
+    Variants of the start's configuration leave room for a held item; empty if none is free.
     """
     checker = context.checker(state, holding_contact_pairs(context, state))
     where = context.robot.slice("arm")
@@ -159,29 +157,29 @@ def folded_configurations(context: PlanningContext, state: State) -> Array:
     return arms
 
 
-HERE = 16  # candidates from the present stance before another is sought
-PATHS = 4  # ways that were reached for which free motions are sought
-RETRIES = 3  # how often a step of a compound action is begun anew before all of it fails
-_AHEAD = 120  # candidates tried to see that something can follow
-_REJECTIONS = 8  # ways after which nothing seems to be able to follow: then any will do, and what
-# comes next fails by itself and says why
+HERE = 16  # manipulations tried from the current stance before others are sampled
+PATHS = 4  # solved manipulations for which free motions are planned
+RETRIES = 3  # of a step of a compound action
+_AHEAD = 120  # tries of a look ahead
+_REJECTIONS = 8  # solutions rejected by ``accepts``; after that any is accepted, and the next step
+# fails and says why
 
 Contacts = Callable[[State, np.random.Generator], Iterator[Manipulation]]
-"""What the hand may do from a State, lazily, in random order."""
+"""Makes the possible manipulations in a State, lazily, in random order."""
 
 Accepts = Callable[[State, np.random.Generator], bool]
-"""Whether what has to follow can be done from the State that the hand leaves."""
+"""Whether the next step is possible from the State after the manipulation."""
 
 
 @dataclass(frozen=True)
 class SkillStep:
-    """What is done with the hand in one go.
+    """A choice of manipulations, one of which is to be executed.
 
     Attributes:
-        contacts: the ways to do it.
-        place: the furniture in whose stance set the base stands.
-        name: of a step of a compound action; empty where the step is the whole action.
-        accepts: None where nothing is asked of a way but that it can be run.
+        contacts: makes them.
+        place: the furniture in whose stance set the base must stand.
+        name: of a step of a compound action; empty if the step is the whole action.
+        accepts: looks ahead from the State afterwards; None: every solution is accepted.
     """
 
     contacts: Contacts
@@ -199,7 +197,7 @@ def carry_out(
 ) -> tuple[Motion, ...] | Failure:
     """The Motions of an action's steps, one after another.
 
-    The steps of a compound action are named; a Failure names the step in which it came about.
+    The steps of a compound action have names; a Failure says in which step it occurred.
     """
     builder = MotionBuilder(context, state, action.index, rng)
     compound = False
@@ -209,19 +207,21 @@ def carry_out(
         for _ in range(RETRIES if step.name else 1):
             failed = plan_step(builder, step, step.name or str(action))
             if failed is None or "tries" in failed.numbers:
-                break  # where nothing was reached in so many tries, more won't help
+                break  # all tries are used up: more won't help
         if failed is not None:
             return failed.within(step.name) if step.name else failed
     if compound:
-        builder.fold("fold the arm")  # where it has room to; else the next drive sees to it
+        builder.fold("fold the arm")  # if it has room; else before the next drive
     return tuple(builder.motions)
 
 
 def plan_step(builder: MotionBuilder, step: SkillStep, what: str) -> Failure | None:
-    """Add the Motions of one step; the builder is left as it was where none can be found.
+    """Add the Motions of one step; if it fails, the builder is unchanged.
 
     Args:
-        what: is done, for messages.
+        builder: gets the Motions.
+        step: the step.
+        what: the step or action, for messages.
     """
     context, start, rng = builder.context, builder.state, builder.rng
     done = len(builder.motions)
@@ -256,7 +256,7 @@ def _candidates(
     )
     stance = stance_of(context, step.place)
     arms = folded_configurations(context, start)
-    # Stretched out over something, the arm may not find room to fold here, but elsewhere.
+    # At the current stance the arm may have no room to fold; elsewhere it may.
     arm = arms[0] if len(arms) else context.tucked
     yield from solutions_from_stances(
         context, step.contacts(start, rng), stance, arm, start, rng, tally
@@ -272,9 +272,9 @@ def from_current_stance(
     tally: Tally,
     limit: int = HERE,
 ) -> Iterator[ManipulationSolution]:
-    """Of the first ``limit`` contacts those that can be run from where the base stands.
+    """Solutions of the first ``limit`` contacts from the current stance.
 
-    None if the base is not near the furniture.
+    Empty if the base is not near the furniture.
     """
     base = state.q[context.robot.slice("base")]
     if not stance_of(context, place).contains(base):
@@ -292,7 +292,7 @@ def any_reachable(
     state: State,
     rng: np.random.Generator,
 ) -> bool:
-    """Whether any contact can be run from some stance of the furniture, by a short search."""
+    """Whether a short search solves any contact from some stance of the furniture."""
     stance = stance_of(context, place)
     found = solutions_from_stances(
         context, contacts, stance, context.tucked, state, rng, Tally(), _AHEAD
@@ -307,7 +307,7 @@ def placed_later(
     region: str | None,
     but: str,
 ) -> tuple[LaterItem, ...]:
-    """The items, other than the one named ``but``, that later actions put into a region."""
+    """The items that later actions put into a region, except the one named ``but``."""
     found: dict[str, LaterItem] = {}
     for action in upcoming:
         thing, place = _put(action, skills)
@@ -323,10 +323,10 @@ def can_be_placed_later(
     skills: Mapping[str, Skill],
     index: int,
 ) -> Accepts | None:
-    """Whether an item, as it is held, can be put where the plan puts it next.
+    """A check that an item can be put down, as it is held, where the plan puts it next.
 
-    A grasp may be good for taking a thing out and no good for putting it down elsewhere. None
-    where the plan doesn't put it anywhere, or has the hand do more than put it down.
+    A grasp that takes an item out may not do for putting it down. None if the plan doesn't put it
+    down, or if the action also opens furniture.
     """
     item = context.scene.items[index]
     for k, action in enumerate(upcoming):
@@ -352,7 +352,7 @@ def _can_be_put(
 
 
 def _put(action: BoundAction, skills: Mapping[str, Skill]) -> tuple[Binding | None, Binding | None]:
-    """The item that an action puts down and the furniture, or None for what it doesn't say."""
+    """The item that an action puts down, and the furniture; None for each that it lacks."""
     skill = skills.get(action.name)
     if skill is None or skill.role.puts is None:
         return None, None
