@@ -1,9 +1,9 @@
-"""Proof that no grasp of a continuous family is possible: the hand alone, cell by cell.
+"""Proof by branch and bound that no grasp of a continuous family is possible for the hand alone.
 
-A cell is a range of turns, leans and grasp centres of one ``Fan``. It is ruled out as a whole where
-the wrist is out of the arm's reach from all stances, or where a part of the hand, in the middle of
-the cell, overlaps something deeper than any of its points can move within the cell. Cells that are
-not ruled out are halved. One whose middle is in reach and overlaps nothing ends the proof.
+A cell is a range of turns, leans and grasp centres of one ``Fan``. It is ruled out if the wrist is
+out of reach from all stances, or if a part of the hand, in the middle of the cell, penetrates an
+obstacle deeper than any of its points can move within the cell. Other cells are halved. The proof
+fails if the middle of a cell is in reach and free.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from galley.skills.manipulation.grasps import Fan, grasp_fans
 from galley.skills.manipulation.hand import ConvexPart, hand_bounds, hand_parts, obstacles, overlaps
 from galley.skills.solving.context import PlanningContext
 
-CELLS = 8_000  # looked at before the answer is "not proven"
-_BATCH = 256  # cells looked at together
-_FINEST = 0.0005  # m that the hand moves within a cell that is not halved any more
-_LEAN = np.pi / 3  # rad, how far the hand may lean either way that takes a handle
-_UNTURNED = np.diag([-1.0, 1.0, -1.0])  # R_FT of a grasp that leans by 0
+CELLS = 8_000  # examined before the proof is given up
+_BATCH = 256  # cells examined together
+_FINEST = 0.0005  # m that the hand moves within the smallest cells
+_LEAN = np.pi / 3  # rad, largest lean of a hand that grasps a handle
+_UPRIGHT = np.diag([-1.0, 1.0, -1.0])  # R_FT of a grasp at lean 0
 
 
 @dataclass(frozen=True)
 class Family:
-    """Grasps of one fan that are to be ruled out.
+    """The grasps of one fan, to be ruled out.
 
     Attributes:
         fan: the grasps. X_WO: pose (4, 4) of what they hold.
-        moves: what the hand must be able to do with it, as displacements (4, 4) in the world: each
-            grasp must be possible after each of them. The first is none.
-        carried: names of what moves along.
+        moves: displacements (4, 4) in the world that the hand must make while it holds; a grasp
+            must be possible after each. The first is the identity.
+        carried: names of what moves with the hand.
     """
 
     fan: Fan
@@ -50,7 +50,7 @@ class Family:
     carried: frozenset[str] = frozenset()
 
     def as_json(self) -> dict[str, Any]:
-        """The ranges, for a certificate."""
+        """The ranges for a certificate."""
         return {
             "closing": (self.X_WO[:3, :3] @ self.fan.R_IF[:, 1]).tolist(),
             "width_m": self.fan.width,
@@ -61,11 +61,11 @@ class Family:
 
 
 def every_grasp(context: PlanningContext, state: State, index: int) -> list[Family]:
-    """All grasps of an item as it stands or lies: its fans, or each grasp of a list of its own."""
+    """All grasps of an item as it stands or lies: its fans, or its own list."""
     item, X_WI = context.scene.items[index], item_pose(context.scene, state, index, np.eye(4))
     listed = [
         Family(
-            Fan(g.X_IT[:3, :3] @ _UNTURNED, (0.0, 0.0), (0.0, 0.0), 0.0, g.width),
+            Fan(g.X_IT[:3, :3] @ _UPRIGHT, (0.0, 0.0), (0.0, 0.0), 0.0, g.width),
             X_WI @ transform(None, g.X_IT[:3, 3]),
         )
         for g in item.grasps
@@ -76,7 +76,7 @@ def every_grasp(context: PlanningContext, state: State, index: int) -> list[Fami
 def every_hold(
     context: PlanningContext, state: State, binding: Binding, value: float
 ) -> list[Family]:
-    """All ways to hold a handle within its span and to bring its joint to ``value`` (m or rad)."""
+    """All grasps of a handle while its joint is moved to ``value`` (m or rad)."""
     assert binding.handle is not None
     scene = context.scene
     handle = scene.handle(binding.handle)
@@ -102,13 +102,16 @@ def covered(
     what: str,
     item: str | None = None,
 ) -> Failure | None:
-    """Why no grasp of the families is possible from anywhere in the stance sets; None: no proof.
+    """A proof that no grasp is possible from anywhere in the stance sets, or None.
 
-    ``UNREACHABLE``: the wrist stays out of reach. ``BLOCKED``: what the hand overlaps is named.
+    ``UNREACHABLE`` if the wrist is out of reach; ``BLOCKED`` names what the hand overlaps.
 
     Args:
-        what: is done, for the message: ``take the sugar``.
-        item: the name of what is held, if it is an item. Only the fingers may touch it.
+        context, state: the world.
+        families: the grasps.
+        stances: where the base may stand.
+        what: the task, for the message: ``take the sugar``.
+        item: name of the held item, if it is one. Only the fingers may touch it.
     """
     if not families or not stances:
         return None
@@ -155,11 +158,11 @@ def covered(
 
 @dataclass
 class _Proof:
-    """What has been ruled out so far.
+    """The state of the branch and bound.
 
     Attributes:
-        cells: looked at. far: of these out of reach. causes: what ruled out the others.
-        shortfall: m, the least by which one of those was out of reach.
+        cells: number examined. far: of these out of reach. causes: what ruled out the others.
+        shortfall: least distance (m) out of reach.
     """
 
     context: PlanningContext
@@ -189,7 +192,7 @@ class _Proof:
         return True
 
     def _about(self, family: Family) -> list[ConvexPart]:
-        """What stands near enough; the item and what it stands on first: they say least."""
+        """Obstacles near enough; the item and its support first, as the least informative."""
         at = np.array([(move @ family.X_WO)[:3, 3] for move in family.moves])
         reach = np.array([[-1.0], [1.0]]) * float(np.hypot(*family.fan.half))
         about = hand_bounds(self.context.robot, at) + reach
@@ -214,7 +217,7 @@ class _Proof:
         open_, beaten = np.ones(len(cells), dtype=bool), np.zeros(len(cells), dtype=bool)
 
         def travel(far: float, from_axis: float) -> Array:
-            """How far (n, 4) a point may move within each cell, by its coordinates."""
+            """Travel (n, 4) of a point within each cell, by coordinate."""
             return np.column_stack([(out + far) * half[:, 0], from_axis * half[:, 1], slide])
 
         def total(moved: Array) -> Array:
@@ -258,7 +261,7 @@ class _Proof:
 
 
 def _halved(cells: Array, along: NDArray[np.int64]) -> Array:
-    """Each of the cells (n, 2, 4) cut in two along one of its coordinates: (2 n, 2, 4)."""
+    """Each of the cells (n, 2, 4) halved along one of its coordinates: (2 n, 2, 4)."""
     rows = np.arange(len(cells))
     half = cells[:, 1].copy()
     half[rows, along] /= 2.0
