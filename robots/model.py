@@ -1,4 +1,4 @@
-"""What a robot is to everyone else: named joint groups with units and limits, and its links."""
+"""RobotModel: joint groups with limits, links, gripper and kinematics of a robot."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from galley.robots.kinematics import Kinematics
 from galley.robots.urdf_reader import read_tree
 
 InverseKinematics = Callable[[Array, Array], Array]
-"""Closed-form inverse kinematics of the group ``arm``: ``(X_AT, free) -> q`` (k, n), all solutions
-within the limits. X_AT (4, 4) is the pose of the tool frame in the link that the arm's first joint
-stands on; ``free`` (m,) are the values to try for a redundant joint, ignored where none is."""
+"""Closed-form inverse kinematics of the group ``arm``: ``(X_AT, redundant) -> q`` (k, n), all
+solutions within the limits. X_AT (4, 4) is the pose of the tool frame in the link that carries
+the arm's first joint; ``redundant`` (m,) are the values of the redundant joint to try, if any."""
 
 
 @dataclass(frozen=True)
 class JointGroup:
-    """Joints that move together; a Path runs over one of these.
+    """Joints that move together. A Path is in the space of one group.
 
     Attributes:
         name: ``base``, ``arm`` or ``fingers``.
@@ -42,12 +42,12 @@ class JointGroup:
 
     @property
     def size(self) -> int:
-        """Number of joints."""
+        """Number of joints in the group."""
         return len(self.joints)
 
 
 def join_groups(name: str, groups: list[JointGroup]) -> JointGroup:
-    """Several groups as one."""
+    """One group of several."""
     return JointGroup(
         name=name,
         joints=tuple(joint for group in groups for joint in group.joints),
@@ -153,7 +153,7 @@ class RobotModel:
         return tuple(link for link in self.links if tree.link(link)[0] <= arm)
 
     def group(self, name: str) -> JointGroup:
-        """The group called ``name``; ``base+arm`` for two that follow each other, as one.
+        """The group called ``name``; ``base+arm`` joins two that are adjacent in q.
 
         Raises:
             KeyError: no such group; the message lists those there are.
@@ -166,7 +166,7 @@ class RobotModel:
         raise KeyError(f"no joint group '{name}', there are {[g.name for g in self.groups]}")
 
     def slice(self, name: str) -> slice:
-        """Where the group called ``name`` stands in q; two that follow each other count as one."""
+        """Where the group called ``name`` is in q; ``base+arm`` joins two."""
         if "+" in name:
             parts = [self.slice(each) for each in name.split("+")]
             if any(a.stop != b.start for a, b in itertools.pairwise(parts)):

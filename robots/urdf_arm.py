@@ -1,8 +1,7 @@
 """Any arm with a fixed base as a RobotModel, from its URDF file.
 
-Pairs of links that are not worth checking are neighbours, and pairs that overlap wherever the arm
-is: as MoveIt's setup assistant finds them, but only pairs that *touch*. A pair that no sample sees
-touching stays checked.
+Pairs of links that are never checked: neighbours, and pairs that overlap in nearly all sampled
+configurations, as in MoveIt's setup assistant. Pairs that never touch in the samples stay checked.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from galley.robots.model import JointGroup, RobotModel
 from galley.robots.urdf_reader import JointTree, LinkShape, joined_link, link_shapes, read_tree
 
 SAMPLES = 200
-"""Random configurations in which links are looked at for overlap."""
+"""Random configurations in which links are tested for overlap."""
 ALWAYS = 0.95
-"""Fraction of the sampled configurations in which a pair that is let off overlaps."""
+"""A pair is not checked if it overlaps in at least this fraction of the samples."""
 MOVABLE = ("revolute", "continuous", "prismatic")
 DEFAULT_VELOCITY = {"rad": 1.0, "m": 0.1}
 """rad/s and m/s, for joints whose URDF states none."""
@@ -142,7 +141,7 @@ def _chain(
     joints: Sequence[str] | None,
     tool_link: str | None,
 ) -> tuple[tuple[str, ...], str]:
-    """Names of the joints in q, base first, and the tool link."""
+    """The joints in q, base first, and the tool link."""
     unknown = [joint for joint in joints or () if joint not in table]
     if unknown:
         raise ValueError(f"no joints {unknown}, there are {list(table)}")
@@ -212,7 +211,7 @@ def _drop(element: ET.Element, tag: str) -> None:
 
 
 def _drop_massless(link: ET.Element) -> None:
-    """Removes inertias without a mass, which Drake refuses; a base's are often so."""
+    """Remove inertias without mass, which Drake refuses."""
     for inertial in link.findall("inertial"):
         mass = inertial.find("mass")
         if mass is None or float(mass.get("value", "0")) <= 0.0:
@@ -220,7 +219,7 @@ def _drop_massless(link: ET.Element) -> None:
 
 
 def _mesh_file(urdf: Path, filename: str) -> Path:
-    """Where a mesh lies."""
+    """The file that a URDF names as a mesh."""
     if filename.startswith("package://"):
         rest = filename.removeprefix("package://")
         tries = [folder / part for folder in urdf.parents for part in (rest, _after(rest))]
@@ -233,12 +232,12 @@ def _mesh_file(urdf: Path, filename: str) -> Path:
 
 
 def _after(package_path: str) -> str:
-    """The path inside the package, for packages whose folder has another name."""
+    """The path within the package, in case its folder has another name."""
     return package_path.split("/", 1)[-1]
 
 
 def _stand_in_world(root: ET.Element, table: dict[str, ET.Element], X_WB: Array) -> None:
-    """Puts a root link without shape under the URDF's root, fixed to it at X_WB."""
+    """Add a root link ``world`` without shape, to which the URDF's root is fixed at X_WB."""
     moved = {joined_link(element, "child") for element in table.values()}
     links = {str(e.get("name")) for e in root.findall("link")}
     bases = [link for link in links if link not in moved]
@@ -265,11 +264,11 @@ def _stand_in_world(root: ET.Element, table: dict[str, ET.Element], X_WB: Array)
 
 
 def neighbours_and_always_touching(urdf: str, group: JointGroup) -> frozenset[tuple[str, str]]:
-    """Pairs of links (first < second) that need no check, out of those with a collision shape.
+    """Pairs of links (first < second) that are not checked for collision.
 
-    Neighbours are links on one frame (joined by fixed joints) and on frames one joint apart. Two
-    other links are let off where points of one were inside the other in at least ``ALWAYS`` of
-    ``SAMPLES`` random configurations: they overlap by construction.
+    Neighbours are links on one frame (connected by fixed joints) or one joint apart. Other pairs
+    overlap by design if points of one are inside the other in at least ``ALWAYS`` of ``SAMPLES``
+    random configurations.
     """
     tree = read_tree(urdf, group.joints)
     shapes: dict[str, list[tuple[Hull, Array]]] = {}
@@ -298,7 +297,7 @@ def neighbours_and_always_touching(urdf: str, group: JointGroup) -> frozenset[tu
 
 
 def hull_of(shape: LinkShape) -> Hull:
-    """A shape's convex hull in its own frame; round ones as polyhedra inside them."""
+    """A shape's convex hull in its own frame; round shapes as polyhedra inside them."""
     if shape.hull is not None:
         return shape.hull
     if shape.kind == "box":
@@ -336,5 +335,5 @@ def _enters(A: Hull, X_BA: Array, B: Hull) -> bool:
 
 
 def _reach(body: Hull) -> float:
-    """Largest distance of a corner from the hull's middle, m."""
+    """Largest distance (m) of a corner from the hull's centre."""
     return float(np.linalg.norm(body.vertices - body.centre, axis=1).max())

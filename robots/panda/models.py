@@ -1,8 +1,8 @@
-"""The Panda as a RobotModel: on a fixed foot, and as a mobile robot on the wheeled base.
+"""The Panda as a RobotModel, fixed and mobile, and its allowed self-collisions.
 
-Which of its links are never checked against each other stands here, and why not. Every other pair
-is checked. That table was derived with PyBullet by ``bench/derive_self_collisions.py``, over the
-real joint limits; docs/robots.md says how. Within a pair the names are in alphabetical order.
+The pairs of links that are never checked were derived with PyBullet over the real joint limits, by
+``bench/derive_self_collisions.py``; docs/robots.md says how. All other pairs are checked. Names in
+a pair are in alphabetical order.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NEIGHBOURS: tuple[tuple[str, str], ...] = (
     ("panda_link5", "panda_link6"),
     ("panda_link6", "panda_link7"),
 )
-"""Joined by a joint: their shapes overlap at the joint, by up to 52 mm, in all configurations."""
+"""Connected by a joint, where their shapes overlap by up to 52 mm in all configurations."""
 
 MEET_BY_DESIGN: tuple[tuple[str, str], ...] = (("panda_leftfinger", "panda_rightfinger"),)
 """The fingertips touch when the gripper closes on nothing."""
@@ -72,7 +72,7 @@ NEVER_TOUCH: tuple[tuple[str, str], ...] = (
 )
 """Proved to stay more than 10 mm apart, by branch and bound over the joints between them.
 
-Behind each pair the least distance, in mm, at any configuration that was looked at.
+Behind each pair: the least distance found, mm.
 """
 
 ALLOWED_SELF_COLLISIONS: frozenset[tuple[str, str]] = frozenset(
@@ -104,10 +104,7 @@ def mobile_panda(spec: MobileBaseSpec | None = None) -> RobotModel:
     """The robot: base (3), arm (7) and fingers (2), q (12,) in this order.
 
     Args:
-        spec: the base's measures and limits; the default kitchen robot if omitted.
-
-    Returns:
-        The model, with its URDF text. The same text loads in PyBullet (from a file) and in Drake.
+        spec: the base's measures and limits; default: the kitchen's robot.
 
     Raises:
         FileNotFoundError: pybullet_data, which has the Panda's meshes, is not installed.
@@ -164,35 +161,35 @@ def _robot(
     )
 
 
-def arm_ik(X_AT: Array, free: Array) -> Array:
+def arm_ik(X_AT: Array, redundant: Array) -> Array:
     """Closed-form inverse kinematics of the grasp centre T.
 
     Args:
         X_AT: pose of T, unturned against the hand, in ``panda_link0`` (4, 4).
-        free: values of joint 7 to try, rad (m,).
+        redundant: values of joint 7 to try, rad (m,).
 
     Returns:
         All configurations within the real limits (k, 7), rad.
     """
     X_FT = X_FH @ transform(translation=p_HT)
-    return inverse_batch(X_AT @ inverse(X_FT), free).q
+    return inverse_batch(X_AT @ inverse(X_FT), redundant).q
 
 
 def arm_group() -> JointGroup:
-    """The seven joints, with the real arm's limits."""
+    """The seven joints with the real arm's limits."""
     return JointGroup("arm", JOINTS, ("rad",) * 7, **vars(LIMITS))
 
 
 def finger_group() -> JointGroup:
-    """Velocity as in the URDF. Franka publishes neither acceleration nor jerk: these are ours.
+    """The two fingers. Velocity is the URDF's; acceleration and jerk are ours, Franka has none.
 
-    They reach full speed in 0.15 s, which is slow enough for position control to follow.
+    Full speed is reached in 0.15 s, slow enough for position control.
     """
     limits = (frozen([limit] * 2) for limit in (0.0, FINGER_STROKE, 0.2, 2.0, 40.0))
     return JointGroup("fingers", FINGER_JOINTS, ("m", "m"), *limits)
 
 
 def base_group(spec: MobileBaseSpec) -> JointGroup:
-    """The base's two ways and its heading, with the limits of its spec."""
+    """x, y and heading of the base, with the limits of its spec."""
     limits = (spec.lower, spec.upper, spec.velocity, spec.acceleration, spec.jerk)
     return JointGroup("base", spec.joints, ("m", "m", "rad"), *map(frozen, limits))
