@@ -152,6 +152,14 @@ class RobotModel:
         tree, arm = read_tree(self.urdf, self.joints), self.slice("arm").start
         return tuple(link for link in self.links if tree.link(link)[0] <= arm)
 
+    def with_groups(self, q: Array, **values: Array) -> Array:
+        """Configurations (m, n): q (n,) with groups replaced by values, (k,) or (m, k) each."""
+        count = max((len(v) for v in values.values() if v.ndim == 2), default=1)
+        Q = np.repeat(q[None], count, axis=0)
+        for name, value in values.items():
+            Q[:, self.slice(name)] = value
+        return Q
+
     def group(self, name: str) -> JointGroup:
         """The group called ``name``; ``base+arm`` joins two that are adjacent in q.
 

@@ -17,7 +17,7 @@ from galley.reachability.stances import sample_headings
 from galley.skills.impossible.refusals import out_of_reach_as_found
 from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.manipulation import Manipulation
-from galley.skills.manipulation.reach import solutions_from_stances
+from galley.skills.manipulation.reach import solve_from_stances
 from galley.skills.skill import BoundAction, LookaheadSkill, stance_of
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import holding_contact_pairs
@@ -82,9 +82,7 @@ class Navigate(LookaheadSkill):
         if contacts is None:  # nothing to do there: any free stance of the set
             yield from _anywhere(context, stance, arms[0], state, rng, tally)
             return
-        for reached in solutions_from_stances(
-            context, contacts, stance, arms[0], state, rng, tally
-        ):
+        for reached in solve_from_stances(context, contacts, stance, arms[0], state, rng, tally):
             yield reached.base
 
     def _can_stay(
@@ -151,16 +149,13 @@ def _anywhere(
     tally: Tally,
 ) -> Iterator[Array]:
     checker = context.checker(state, holding_contact_pairs(context, state))
-    group, where = context.robot.group("base"), context.robot.slice("base")
-    q = state.q.copy()
-    q[context.robot.slice("arm")] = arm
+    group = context.robot.group("base")
     low = np.maximum(stance.lower, group.lower)[:2]
     high = np.minimum(stance.upper, group.upper)[:2]
     while tally.tried < context.settings.placements and (low <= high).all():
         tally.tried += 1
         base = np.array([*rng.uniform(low, high), sample_headings(stance, 1, rng)[0]])
-        q[where] = base
-        if checker.free(q):
+        if checker.free(context.robot.with_groups(state.q, base=base, arm=arm)[0]):
             yield base
         else:
             tally.reasons["no room for the base"] += 1

@@ -25,7 +25,7 @@ from galley.reachability.stances import in_ring
 from galley.skills.manipulation.contacts import operations, pick_with
 from galley.skills.manipulation.grasps import CLEARANCE, grasps_at, leaning_grasps
 from galley.skills.manipulation.hand import first_overlaps, hand_bounds, obstacles
-from galley.skills.manipulation.lines import Tally, follow_lines, robot_configurations, touched
+from galley.skills.manipulation.lines import Tally, assemble, follow_lines, touched
 from galley.skills.manipulation.manipulation import Manipulation, handle_grasps
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import CONTACT_MARGIN, holding_contact_pairs
@@ -184,9 +184,8 @@ def search_grid(
     robot, kinematics = context.robot, context.robot.kinematics
     checker = context.checker(state, holding_contact_pairs(context, state))
     arms = folded_configurations(context, state)  # the arm as it is when the base arrives
-    Q = np.repeat(state.q[None], len(bases), axis=0)
-    Q[:, robot.slice("base")] = bases
-    Q[:, robot.slice("arm")] = arms[0] if len(arms) else context.tucked
+    arm = arms[0] if len(arms) else context.tucked
+    Q = robot.with_groups(state.q, base=bases, arm=arm)
     free = checker.free_many(Q) if len(bases) else np.zeros(0, dtype=bool)
     found.free = int(free.sum())
     q7 = np.linspace(*kinematics.redundant_range, grid.joint7)
@@ -237,7 +236,7 @@ def _try(
     line = way.first
     each = [context.robot.kinematics.configurations(way.contact, base, q7) for base in bases]
     arms, owner = np.concatenate(each), np.repeat(np.arange(len(bases)), [len(a) for a in each])
-    Q = robot_configurations(context.robot, bases[owner], arms, way.opening)
+    Q = assemble(context.robot, bases[owner], arms, way.opening)
     scene_q = None if line.scene_q is None else np.repeat(line.scene_q[-1:], len(Q), axis=0)
     checker = context.checker(line.state, line.allowed, CONTACT_MARGIN)
     free = checker.free_many(Q, scene_q)
@@ -290,7 +289,7 @@ def _hand_hits(context: PlanningContext, way: Manipulation, base: Array, q7: Arr
         shown += [(len(path) // 2, path[::-1][len(path) // 2], False), (0, path[-1], True)]
     found: set[str] = set()
     for index, arm, full in shown:
-        q = robot_configurations(robot, base, arm[None], way.opening)[0]
+        q = assemble(robot, base, arm[None], way.opening)[0]
         allowed = holding_contact_pairs(context, line.state) if full else line.allowed
         checker = context.checker(line.state, allowed, MARGIN if full else CONTACT_MARGIN)
         scene_q = None if line.scene_q is None else line.scene_q[index]

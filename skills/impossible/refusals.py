@@ -16,12 +16,7 @@ from galley.domain.scene.model import WORLD, Handle, Item, Physics, Region, Scen
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import shortfall
 from galley.robots.model import Gripper
-from galley.skills.manipulation.grasps import (
-    grasps_at,
-    grasps_of,
-    hand_in_item,
-    is_upright,
-)
+from galley.skills.manipulation.grasps import grasps_at, grasps_of, hand_in_item, is_upright
 from galley.skills.skill import BoundAction, Skill, stance_of
 from galley.skills.solving.context import PlanningContext
 

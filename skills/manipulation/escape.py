@@ -171,8 +171,7 @@ class _EscapeSearch:
     def _cut(self, state: State, arms: Array) -> Array | None:
         """The leg up to the first free configuration that is at least ``_LEAST`` away."""
         context = self.context
-        Q = np.repeat(state.q[None], len(arms), axis=0)
-        Q[:, context.robot.slice("arm")] = arms
+        Q = context.robot.with_groups(state.q, arm=arms)
         free = context.checker(state, holding_contact_pairs(context, state)).free_many(Q)
         pose = context.hand(state)
         start = pose(arms[0])[:3, 3]

@@ -212,10 +212,8 @@ def stroke_motion(
 
 def stroke_states(context: PlanningContext, q: Array, opening: float) -> Array:
     """Configurations (m, n) while the fingers move from q (n,) to an opening."""
-    where = context.robot.slice("fingers")
-    Q = np.repeat(q[None], _STROKE_STATES, axis=0)
-    Q[:, where] = np.linspace(q[where], opening, _STROKE_STATES)
-    return Q
+    now = q[context.robot.slice("fingers")]
+    return context.robot.with_groups(q, fingers=np.linspace(now, opening, _STROKE_STATES))
 
 
 def touched(context: PlanningContext, contacts: Sequence[Contact]) -> tuple[str, ...]:
@@ -235,21 +233,15 @@ def free_at_contact(
     first = steps[0]
     moved = first.line.scene_q
     scene_q = None if moved is None else np.repeat(moved[-1:], len(options), axis=0)
-    look = _StateCheck(
-        context,
-        first.checker,
-        robot_configurations(context.robot, base, options, first.opening),
-        scene_q,
-    )
+    Q = assemble(context.robot, base, options, first.opening)
+    look = _StateCheck(context, first.checker, Q, scene_q)
     free = look.free()
     if not free.any():
         tally.hit(lambda: look.touching(0))
     return np.asarray(options[free])
 
 
-def robot_configurations(
-    robot: RobotModel, base: Array, arms: Array, openings: float | Array
-) -> Array:
+def assemble(robot: RobotModel, base: Array, arms: Array, openings: float | Array) -> Array:
     """Configurations (m, n) from bases (3,) or (m, 3), arms (m, 7), openings () or (m,).
 
     An opening (m) is that of each finger.
@@ -287,7 +279,7 @@ def follow_lines(
     lines = [part for part in steps if not part.stroke]
     found = []
     for part, arms in zip(lines, paths, strict=True):
-        q = robot_configurations(context.robot, base, arms[:1], part.opening)[0]
+        q = assemble(context.robot, base, arms[:1], part.opening)[0]
         segment = proven_line(context, part.line, q, arms, tally)
         if segment is None:
             return None
@@ -344,11 +336,11 @@ def _state_checks(
             if part.stroke:
                 openings = np.linspace(part.opening, part.closing, _STROKE_STATES)
                 still = np.repeat(arms[-1:], _STROKE_STATES, axis=0)
-                rows.append(robot_configurations(context.robot, base, still, openings))
+                rows.append(assemble(context.robot, base, still, openings))
                 continue
             arms = next(rest)
             order = _order(len(arms))
-            rows.append(robot_configurations(context.robot, base, arms[order], part.opening))
+            rows.append(assemble(context.robot, base, arms[order], part.opening))
             scene_q = None if part.line.scene_q is None else part.line.scene_q[order]
         yield _StateCheck(
             context, checker, np.concatenate(rows) if len(rows) > 1 else rows[0], scene_q
@@ -374,7 +366,7 @@ def _margin_kept(
     line = part.line
     checker = context.checker(line.state, holding_contact_pairs(context, line.state), MARGIN)
     scene_q = None if line.scene_q is None else line.scene_q[index][None]
-    Q = robot_configurations(context.robot, base, arm[None], opening)
+    Q = assemble(context.robot, base, arm[None], opening)
     return _StateCheck(context, checker, Q, scene_q).passes(tally)
 
 
@@ -386,9 +378,7 @@ def _free_motion_can_start(
     Checked in the view that the next free motion uses, so that it is built only once.
     """
     line = last.line
-    state = line.state.with_robot(
-        robot_configurations(context.robot, base, arm[None], last.closing)[0]
-    )
+    state = line.state.with_robot(assemble(context.robot, base, arm[None], last.closing)[0])
     if line.scene_q is not None:
         state = state.with_scene(line.scene_q[-1])
     return free_view(context, state, "arm", holding_contact_pairs(context, state)).free(arm)

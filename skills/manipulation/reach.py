@@ -83,7 +83,7 @@ def solve_manipulation(
     return None
 
 
-def solutions_from_stances(
+def solve_from_stances(
     context: PlanningContext,
     manipulations: Iterator[Manipulation],
     stance: Stance,
@@ -131,9 +131,7 @@ def _candidate_bases(
         bases = bases[kinematics.reachable_bases(contact, bases, redundant)]
         reason = "out of the arm's reach"
     if len(bases):
-        Q = np.repeat(state.q[None], len(bases), axis=0)
-        Q[:, context.robot.slice("base")] = bases
-        Q[:, context.robot.slice("arm")] = arm_q
+        Q = context.robot.with_groups(state.q, base=bases, arm=arm_q)
         bases = bases[context.checker(state, holding_contact_pairs(context, state)).free_many(Q)]
         reason = "no room for the base"
     if not len(bases):

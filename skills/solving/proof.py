@@ -81,8 +81,7 @@ def _of_line(
 ) -> tuple[View, Array]:
     """The view of a line's sampled states, which does for the proof too, and its path (n, k)."""
     kernel = context.kernel
-    Q = np.repeat(state.q[None], len(path.waypoints), axis=0)
-    Q[:, context.robot.slice(path.group)] = path.waypoints
+    Q = context.robot.with_groups(state.q, **{path.group: path.waypoints})
     driven = None if scene_q is None else kernel.driven(scene_q)
     if scene_q is not None:
         state = state.with_scene(scene_q[0])

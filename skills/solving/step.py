@@ -22,7 +22,7 @@ from galley.skills.manipulation.lines import Tally, stroke_motion, stroke_states
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
 from galley.skills.manipulation.reach import (
     ManipulationSolution,
-    solutions_from_stances,
+    solve_from_stances,
     solve_manipulation,
 )
 from galley.skills.placing.placements import LaterItem
@@ -67,8 +67,7 @@ class MotionBuilder:
 
     def _drive_and_fold(self, goal: Array, phase: str) -> Failure | None:
         """Both at once, if the arm can't be folded at the current stance."""
-        q = self.state.q.copy()
-        q[self.context.robot.slice("base")] = goal
+        q = self.context.robot.with_groups(self.state.q, base=goal)[0]
         arms = folded_configurations(self.context, self.state.with_robot(q))
         if len(arms) == 0:
             return _no_room(phase)
@@ -145,13 +144,10 @@ def folded_configurations(context: PlanningContext, state: State) -> Array:
     Variants of the start's configuration leave room for a held item; empty if none is free.
     """
     checker = context.checker(state, holding_contact_pairs(context, state))
-    where = context.robot.slice("arm")
     group = context.robot.group("arm")
     for arms in context.robot.kinematics.folded(context.tucked):
         arms = arms[((arms >= group.lower) & (arms <= group.upper)).all(axis=1)]
-        Q = np.repeat(state.q[None], len(arms), axis=0)
-        Q[:, where] = arms
-        arms = arms[checker.free_many(Q)]
+        arms = arms[checker.free_many(context.robot.with_groups(state.q, arm=arms))]
         if len(arms):
             break
     return arms
@@ -258,7 +254,7 @@ def _candidates(
     arms = folded_configurations(context, start)
     # At the current stance the arm may have no room to fold; elsewhere it may.
     arm = arms[0] if len(arms) else context.tucked
-    yield from solutions_from_stances(
+    yield from solve_from_stances(
         context, step.contacts(start, rng), stance, arm, start, rng, tally
     )
 
@@ -294,7 +290,7 @@ def any_reachable(
 ) -> bool:
     """Whether a short search solves any contact from some stance of the furniture."""
     stance = stance_of(context, place)
-    found = solutions_from_stances(
+    found = solve_from_stances(
         context, contacts, stance, context.tucked, state, rng, Tally(), _AHEAD
     )
     return next(found, None) is not None

@@ -18,7 +18,7 @@ from galley.skills.manipulation.contacts import picks
 from galley.skills.manipulation.grasps import grasp_fans, grasps_at, grasps_of, leaning_grasps
 from galley.skills.manipulation.hand import hand_parts, obstacles, overlaps
 from galley.skills.manipulation.lines import Tally
-from galley.skills.manipulation.reach import solutions_from_stances
+from galley.skills.manipulation.reach import solve_from_stances
 from galley.tests.effort import examples
 from galley.tests.skills.impossible.hand_oracle import BulletHand
 from galley.tests.skills.impossible.scenes import WALLS, cleft, crate, square, walls
@@ -183,7 +183,7 @@ def test_beside_two_walls_the_leaning_grasp_is_found_and_nothing_is_refused(open
         ways = picks(context, state, index, np.random.default_rng(seed))
         stance, rng = context.scene.stance("cabinet"), np.random.default_rng(seed)
         reached = next(
-            solutions_from_stances(context, ways, stance, context.tucked, state, rng, Tally(), 150)
+            solve_from_stances(context, ways, stance, context.tucked, state, rng, Tally(), 150)
         )
         lean = np.degrees(np.arccos(-reached.manipulation.contact[2, 2]))
         assert 4.0 < lean < 36.0

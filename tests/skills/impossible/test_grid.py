@@ -11,7 +11,7 @@ from galley.skills.impossible.grid import Grid, every_operation, every_pick, sea
 from galley.skills.manipulation.contacts import picks
 from galley.skills.manipulation.grasps import grasps_of, leaning_grasps
 from galley.skills.manipulation.lines import Tally
-from galley.skills.manipulation.reach import solutions_from_stances
+from galley.skills.manipulation.reach import solve_from_stances
 from galley.tests.effort import quick_first
 from galley.tests.skills.impossible.scenes import WALLS, cleft, crate, square, walls
 
@@ -30,9 +30,7 @@ def random_way(context, tries=300):
     state, index = initial_state(context.scene), context.scene.item_index["block"]
     ways = picks(context, state, index, np.random.default_rng(5))
     stance, rng = context.scene.stance("cabinet"), np.random.default_rng(6)
-    found = solutions_from_stances(
-        context, ways, stance, context.tucked, state, rng, Tally(), tries
-    )
+    found = solve_from_stances(context, ways, stance, context.tucked, state, rng, Tally(), tries)
     return next(found, None)
 
 
