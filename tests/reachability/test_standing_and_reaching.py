@@ -104,7 +104,7 @@ def test_the_shortfall_of_a_far_point_by_hand():
     assert shortfall(np.array([1.0, 0.0, height]), ROOM, ROBOT) == 0.0
 
 
-def test_configurations_put_the_hand_where_it_was_asked():
+def test_configurations_put_the_hand_at_the_given_pose():
     rng = np.random.default_rng(5)
     found = 0
     for _ in range(60):

@@ -115,7 +115,7 @@ def test_the_iiwa_has_its_real_limits():
     assert robot.links == tuple(f"lbr_iiwa_link_{k}" for k in range(8))
 
 
-def test_neighbours_are_let_off_and_distant_links_are_not():
+def test_neighbours_are_not_checked_and_distant_links_are():
     allowed = iiwa().allowed_self_collisions
     for k in range(7):
         assert (f"lbr_iiwa_link_{k}", f"lbr_iiwa_link_{k + 1}") in allowed
@@ -124,7 +124,7 @@ def test_neighbours_are_let_off_and_distant_links_are_not():
     assert all(a < b for a, b in allowed)
 
 
-def test_links_that_overlap_by_construction_are_let_off(tmp_path):
+def test_links_that_always_overlap_are_not_checked(tmp_path):
     # foot, a small shapeless carrier, and a body that always surrounds the foot's middle.
     text = TWO_JOINTS.replace(
         '<cylinder radius="0.02" length="0.3"/>', '<sphere radius="0.001"/>'

@@ -109,7 +109,7 @@ def test_the_kitchens_own_drawers_and_doors_open_all_the_way(kitchen):
         )
 
 
-def test_items_count_where_they_are_asked_for(small_text, tmp_path):
+def test_items_stop_a_drawer_only_if_included(small_text, tmp_path):
     """The block stands on a crate that is lower than the drawer, 0.12 m before its knob."""
     text = small_text.replace("{on: top, xy: [0.1, -0.2], yaw: 0.5}", "{xyz: [0.455, 0, 0.65]}")
     scene = scene_with(text, tmp_path, "{extents: [[0.4, 0.7], [-0.2, 0.2], [0.0, 0.6]]}")
@@ -176,7 +176,7 @@ def test_an_item_before_a_drawer_is_named_but_proves_nothing_forever(small_text,
     assert failure.objects == ("block",)
 
 
-def test_what_an_open_drawer_sticks_out_with_is_told(kitchen):
+def test_the_exposed_part_of_an_open_drawer_is_found(kitchen):
     """The worktop's edge is at x = 0.288, the drawer's inside -0.265..0.245: 0.257 m at 0.3 m."""
     region = kitchen.region("indigo_drawer_top_inside")
     state = initial_state(kitchen)

@@ -44,7 +44,7 @@ def test_every_grasp_is_listed_with_wide_and_narrow_fingers(opened):
     assert len(ways) == 2 * len(grasps) == len({(way.name, way.opening) for way in ways})
 
 
-def test_what_was_tried_in_vain_is_told_in_figures(opened):
+def test_a_failed_grid_search_reports_its_counts(opened):
     context = opened(walls(pen=WALLS))
     failure = judged(context)
     assert failure.kind is FailureKind.BUDGET
@@ -64,7 +64,7 @@ def test_what_was_tried_in_vain_is_told_in_figures(opened):
     assert random_way(context) is None
 
 
-def test_a_grid_can_be_asked_again_and_says_the_same(opened):
+def test_a_grid_search_is_repeatable(opened):
     context = opened(walls(pen=WALLS))
     state, failure = initial_state(context.scene), judged(context)
     (told,) = failure.evidence
@@ -84,7 +84,7 @@ def test_what_the_random_search_finds_the_grid_finds_too(opened, missing):
         assert judged(context) is None
 
 
-def test_where_there_is_a_way_the_grid_finds_it(opened):
+def test_the_grid_finds_an_existing_solution(opened):
     assert judged(opened()) is None
     assert judged(opened(items=crate(y=0.25))) is None
     assert judged(opened(items=crate())) is not None

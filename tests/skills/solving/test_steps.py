@@ -50,7 +50,7 @@ def test_no_steps_no_motions(kitchen, context):
 
 
 @pytest.mark.parametrize("refusals", [0, 1, 3])
-def test_a_way_that_what_follows_refuses_is_not_taken(kitchen, context, refusals):
+def test_a_solution_that_the_next_step_rejects_is_not_used(kitchen, context, refusals):
     """Grasps are asked one after another; the first that is accepted is the one that is run."""
     action = bound(kitchen, 0, "pick", "sugar", "burner", "h1")
     asked = []
