@@ -119,7 +119,7 @@ def _hand(bench: PlanningContext, R_WH: Array, p_WT: Array) -> Array:
 
 def _holding(bench: PlanningContext, state: State, index: int, rng: np.random.Generator) -> State:
     """The world with an item in the hand, by any of its grasps."""
-    grasps = grasps_of(bench.scene.items[index])
+    grasps = grasps_of(bench.scene.items[index], bench.robot.gripper)
     grasp = grasps[int(rng.integers(len(grasps)))]
     q = state.q.copy()
     q[bench.robot.slice("fingers")] = grasp.width / 2.0

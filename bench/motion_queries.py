@@ -31,15 +31,13 @@ from motion_python import RRTConnect
 
 import galley
 from galley.domain.failure import Failure
-from galley.domain.frames import Array, frozen, inverse
+from galley.domain.frames import Array, frozen
 from galley.domain.scene.model import Scene, Stance
 from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, State, initial_state
 from galley.motion.planners.rrt import edge_free, joint_space
-from galley.reachability.arm import configurations, joint7_values
 from galley.reachability.stances import sample_stances
 from galley.robots.model import RobotModel
-from galley.robots.panda.kinematics import X_FH
 from galley.robots.panda.mobile import hand_pose
 from galley.robots.panda.models import mobile_panda
 from galley.skills.solving.context import PlanningContext
@@ -140,12 +138,12 @@ def _draw(
             options = None
         else:
             X_WH, state = next(poses)
-            found = sample_stances(X_WH @ inverse(X_FH), _NEAR, bench.scene.robot.base, 1, rng)
+            found = sample_stances(X_WH, _NEAR, bench.robot, 1, rng)
             if not len(found):
                 continue
             base = found[0]
-            values = joint7_values(12, rng)
-            options = configurations(X_WH, base, bench.scene.robot.base, values)
+            values = bench.robot.kinematics.redundant_values(12, rng)
+            options = bench.robot.kinematics.configurations(X_WH, base, values)
             if not len(options):
                 continue
             # In an order of their own, whatever the solver's is.

@@ -24,17 +24,15 @@ from motion_queries import KITCHEN_SET, Draw, Query, kitchen_queries, load_kitch
 from planning_runs import note
 
 from galley.domain.failure import Failure
-from galley.domain.frames import Array, frozen, inverse
+from galley.domain.frames import Array, frozen
 from galley.domain.scene.model import Scene
 from galley.domain.state import State, initial_state
 from galley.motion.path import Path
 from galley.motion.planners.compiled_search import SearchOptions
 from galley.motion.planners.planning import search
 from galley.motion.planners.rrt import joint_space
-from galley.reachability.arm import configurations, joint7_values
 from galley.reachability.stances import sample_stances
 from galley.robots.model import RobotModel
-from galley.robots.panda.kinematics import X_FH
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import holding_contact_pairs
 from galley.worlds.engines.pybullet_world import PyBulletWorld
@@ -152,12 +150,12 @@ def _straight(bench: PlanningContext, kind: str, k: int, number: int, seed: int)
         ends = np.array([joint_space(bench.robot, "arm").sample(rng) for _ in range(20)])
         if poses is not None:
             X_WH, state = next(poses)
-            found = sample_stances(X_WH @ inverse(X_FH), NEAR, bench.scene.robot.base, 1, rng)
+            found = sample_stances(X_WH, NEAR, bench.robot, 1, rng)
             if not len(found):
                 continue
             base = found[0]
-            values = joint7_values(12, rng)
-            ends = configurations(X_WH, base, bench.scene.robot.base, values)
+            values = bench.robot.kinematics.redundant_values(12, rng)
+            ends = bench.robot.kinematics.configurations(X_WH, base, values)
             # In an order of their own, whatever the solver's is.
             ends = rng.permutation(ends[np.lexsort(ends.round(6).T)])[:8]
         # From the folded arm or from anywhere, in turns.

@@ -35,8 +35,7 @@ from galley.domain.state import Placement, State, initial_state
 from galley.motion.planners.compiled_search import SearchOptions
 from galley.motion.planners.planning import in_collision, reaching, search
 from galley.motion.planners.rrt import EndRegion
-from galley.reachability.arm import configurations, joint7_values
-from galley.reachability.stances import sample_heading
+from galley.reachability.stances import sample_headings
 from galley.robots.model import JointGroup, RobotModel
 from galley.robots.panda.kinematics import X_FH, forward
 from galley.robots.panda.mobile import hand_pose, link0_pose
@@ -116,7 +115,7 @@ def seed_query(
     """
     scene, state = kernel.scene, initial_state(kernel.scene)
     spec, base = scene.robot.base, state.q[:3]
-    X_HT = transform(None, kernel.robot.p_HT)
+    kinematics, X_HT = kernel.robot.kinematics, transform(None, kernel.robot.p_HT)
     p_start = (hand_pose(state.q, spec) @ X_HT)[:3, 3]
     axis = float(link0_pose(base, spec)[0, 3])
     view = arm_view(kernel, state)
@@ -134,7 +133,8 @@ def seed_query(
         for _ in range(_ORIENTATIONS):
             tries += 1
             X_WT = transform(rotation_from_quaternion(rng.normal(size=4)), p)
-            arms = configurations(X_WT @ inverse(X_HT), base, spec, joint7_values(8, rng))
+            redundant = kinematics.redundant_values(8, rng)
+            arms = kinematics.configurations(X_WT @ inverse(X_HT), base, redundant)
             if len(arms):
                 arms = rng.permutation(arms)
                 found += list(arms[view.free_many(arms)])
@@ -240,7 +240,7 @@ def _placed(scene: Scene, rng: np.random.Generator) -> tuple[State, Array, str]:
     facing = np.arctan2(p_work[1] - y, p_work[0] - x)
     heading = float(wrap(facing + rng.uniform(-_LOOKING, _LOOKING)))
     if not stance.contains(np.array([x, y, heading])):
-        heading = sample_heading(stance, rng)
+        heading = sample_headings(stance, 1, rng)[0]
     q = state.q.copy()
     q[:3] = x, y, heading
     return state.with_robot(q), p_work, binding.object
@@ -259,7 +259,7 @@ def _opened(scene: Scene, state: State, binding: Binding, rng: np.random.Generat
 def _holding(scene: Scene, robot: RobotModel, state: State, rng: np.random.Generator) -> State:
     """A random item in a random grasp, the fingers closed on it; as before if none can be held."""
     index = int(rng.integers(len(scene.items)))
-    grasps = grasps_of(scene.items[index])
+    grasps = grasps_of(scene.items[index], robot.gripper)
     if not grasps:
         return state
     return _held(robot, state, index, grasps[int(rng.integers(len(grasps)))])
@@ -416,7 +416,7 @@ def _held_states(file: QueryFile, kernel: SceneKernel, state: State) -> list[Sta
             file.fields["holding"].fault("the scene has no items")
         return [state]
     item: Item = scene.item(f["item"].text(tuple(i.name for i in scene.items)))
-    grasps = grasps_of(item)
+    grasps = grasps_of(item, robot.gripper)
     if not grasps:
         f["item"].fault(f"'{item.name}' has no grasp: it is too wide for the hand")
     if "grasp" in f:

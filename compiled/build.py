@@ -43,7 +43,7 @@ PARTS = {  # what takes longest comes first
         "motion.kernel.shortcut",
         "motion.kernel.checks",
     ),
-    REACH: ("reachability.arm_kernel",),
+    REACH: ("robots.panda.reach_kernel",),
     KINEMATICS: ("robots.panda.ik_kernel",),
     RENDERER: ("viz.render.raster_kernel",),
     COVERING: ("robots.spheres.covering_kernel",),

@@ -19,7 +19,6 @@ _PACKAGES = (
     "motion",
     "optimization",
     "planning",
-    "reachability",
     "viz",
 )
 # What compiled code depends on besides kernels: the decorators' flags, vectors, the arm's figures.

@@ -13,7 +13,6 @@ from galley.domain.state import State, item_pose
 from galley.motion.effects import after, effects
 from galley.motion.motion import FREE, Motion
 from galley.robots.model import RobotModel
-from galley.robots.panda.mobile import hand_pose
 from galley.worlds.checker import Contact
 
 if TYPE_CHECKING:
@@ -58,12 +57,14 @@ def _worst(
         for k, placed in enumerate(start.items)
         if placed.parent == HAND or (placed.parent != WORLD and model.driven is not None)
     ]
-    poses = np.array([_pose7(scene, start, k) for k in range(len(scene.items))]).reshape(-1, 7)
+    poses = np.array([_pose7(scene, robot, start, k) for k in range(len(scene.items))]).reshape(
+        -1, 7
+    )
     worst: Contact | None = None
     for q in motion.trajectory.resampled(STEP.get(motion.group, DEFAULT_STEP))[1]:
         at = model.at(q)
         for k in carried:
-            poses[k] = _pose7(scene, at, k)
+            poses[k] = _pose7(scene, robot, at, k)
         world.set_arrays(at.q, at.scene_q, poses)
         for contact in world.contacts(0.0, motion.allowed):
             if contact.distance < -DEPTH and (worst is None or contact.distance < worst.distance):
@@ -71,5 +72,5 @@ def _worst(
     return worst
 
 
-def _pose7(scene: Scene, state: State, index: int) -> Array:
-    return to_pose7(item_pose(scene, state, index, hand_pose(state.q, scene.robot.base)))
+def _pose7(scene: Scene, robot: RobotModel, state: State, index: int) -> Array:
+    return to_pose7(item_pose(scene, state, index, robot.kinematics.hand_pose(state.q)))

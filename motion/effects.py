@@ -15,7 +15,6 @@ from galley.domain.scene.model import HAND, Joint, Scene
 from galley.domain.state import Placement, State, item_pose, placement_at
 from galley.motion.motion import Attachment, Motion
 from galley.robots.model import RobotModel
-from galley.robots.panda.mobile import hand_pose
 
 
 @dataclass(frozen=True)
@@ -29,6 +28,7 @@ class Effects:
     """
 
     scene: Scene
+    robot: RobotModel
     state: State
     group: slice
     X_WH0: Array
@@ -43,7 +43,7 @@ class Effects:
             return state
         joint = self.scene.joints[self.driven]
         value = float(self.state.scene_q[self.driven])
-        value += displacement(joint, self.X_WH0, hand_pose(q, self.scene.robot.base))
+        value += displacement(joint, self.X_WH0, self.robot.kinematics.hand_pose(q))
         scene_q = self.state.scene_q.copy()
         scene_q[self.driven] = np.clip(value, joint.lower, joint.upper)
         return state.with_scene(scene_q)
@@ -51,10 +51,11 @@ class Effects:
 
 def effects(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> Effects:
     """How ``motion`` changes the world when it starts in ``state``."""
-    X_WH = hand_pose(state.q, scene.robot.base)
+    X_WH = robot.kinematics.hand_pose(state.q)
     state = attached(scene, state, motion.attachments, X_WH)
     driven = [scene.joint_index[a.name] for a in motion.attachments if a.kind == "joint"]
-    return Effects(scene, state, robot.slice(motion.group), X_WH, driven[0] if driven else None)
+    group = robot.slice(motion.group)
+    return Effects(scene, robot, state, group, X_WH, driven[0] if driven else None)
 
 
 def after(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> State:
@@ -72,7 +73,7 @@ def outcome(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> St
         return state
     touched = {name for pair in motion.allowed if set(pair) & set(robot.fingers) for name in pair}
     held = tuple(Attachment("item", item.name) for item in scene.items if item.name in touched)
-    return attached(scene, state, held, hand_pose(state.q, scene.robot.base))
+    return attached(scene, state, held, robot.kinematics.hand_pose(state.q))
 
 
 def attached(scene: Scene, state: State, attachments: tuple[Attachment, ...], X_WH: Array) -> State:

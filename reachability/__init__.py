@@ -1,5 +1,4 @@
-"""Where to stand, and with which elbow.
+"""Where to stand.
 
-- ``arm``: arm configurations for a hand pose, and along a line of poses
-- ``stances``: random base poses worth trying, and a bound that proves a point out of reach
+- ``stances``: samples base poses for a hand pose, and proves points out of reach
 """

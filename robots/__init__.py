@@ -1,12 +1,11 @@
-"""Kinematics: what a robot is, where its links are, which joints reach a pose.
+"""Robot models: joints, links, kinematics and collision shapes, without a physics engine.
 
-- ``model``: what a robot is to everyone else: joint groups with limits, links, URDF
-- ``urdf_reader``, ``meshes``: any URDF as a tree of joints, link shapes and convex hulls
-- ``panda/``: the Panda, on its foot and on wheels; ``urdf_arm``: any arm; ``iiwa``: one of them
-- ``spheres/``: spheres that cover links; ``collision_model``: a whole robot of them
-- ``files``: those of pybullet_data, and those kept from run to run
-
-Nothing here imports a physics engine.
+- ``model``: RobotModel, which all others use; ``kinematics``: what skills ask of an arm on a base
+- ``panda/``: the Panda, fixed and mobile; ``urdf_arm``: any fixed arm; ``iiwa``: an example
+- ``catalog``: the model of a scene's robot
+- ``urdf_reader``, ``meshes``: reads URDF and mesh files
+- ``spheres/``: spheres that cover links; ``collision_model``: a robot made of them
+- ``files``: files of pybullet_data and of the user's cache
 """
 
 from galley.domain.scene.base_spec import MobileBaseSpec

@@ -1,7 +1,7 @@
-"""A robot as collision checkers see it: spheres and solids on the frames of its joint tree.
+"""A robot's collision model: spheres and solids on the frames of its joint tree.
 
 Links with meshes become parts made of covering spheres in three levels; boxes, cylinders and
-spheres of the URDF stay what they are. A link that has both makes two parts of one name.
+spheres of the URDF are solids. A link with both makes two parts of one name.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen
-from galley.robots.files import cache_folder, keep
+from galley.robots.files import cache_folder, write_atomically
 from galley.robots.model import RobotModel
 from galley.robots.spheres.covering import VERSION, Covering, covering_of
 from galley.robots.urdf_reader import Ints, JointTree, LinkShape, link_shapes, read_tree
 
 Arrays = Mapping[str, Any]
 _ROUNDED = 1e-5  # m
-_LAYOUT = 2  # of the arrays that are kept: changes with their names
+_LAYOUT = 2  # version of the cached arrays
 
 
 @dataclass(frozen=True)
@@ -53,19 +53,20 @@ class CollisionModel:
 
     Attributes:
         tree: the joints.
-        names: of all parts, which are names of links (P,).
+        names: link of each part (P,).
         part_frame: frame of each sphere part (S,).
         part_ball: a ball around each sphere part (S, 4).
         part_cluster: where each part's clusters begin (S + 1,).
-        cluster_ball: (C, 4). cluster_sphere: where each cluster's spheres begin (C + 1,).
+        cluster_ball: a ball around each cluster (C, 4).
+        cluster_sphere: where each cluster's spheres begin (C + 1,).
         spheres: (N, 4).
-        part_excess: how far any of a part's spheres reaches beyond its hulls, metres (S,).
+        part_excess: how far a part's spheres reach beyond its hulls, metres (S,).
         part_hull: where each part's hulls begin (S + 1,).
         hull_vertex, hull_plane: where each hull's rows begin (H + 1,).
         vertices: (., 3). planes: rows of unit normal and offset (., 4). In the part's frame.
         solids: of the other parts.
-        checked: (P, P) whether two parts may not touch.
-        carries: (n + 1, n) whether a joint moves a frame.
+        checked: whether two parts must not touch (P, P).
+        carries: whether a joint moves a frame (n + 1, n).
     """
 
     tree: JointTree
@@ -88,7 +89,7 @@ class CollisionModel:
 
 
 def collision_model(robot: RobotModel) -> CollisionModel:
-    """The model of a robot; kept, since it is asked for again and again."""
+    """The collision model of a robot, cached."""
     return _model(robot.urdf, robot.joints, robot.allowed_self_collisions, robot.sphere_excess)
 
 
@@ -129,10 +130,10 @@ def _kept(
     excess: tuple[tuple[str, float], ...],
     make: Callable[[], Arrays],
 ) -> Arrays:
-    """The arrays that ``make`` gives, from disk where they were made for the same robot before.
+    """The result of ``make``, cached on disk, so that a later start reads no mesh.
 
-    So that a later start needs no mesh and no hull. A file is named by a digest of the URDF, the
-    joints, the excess and of each mesh file's size and time of change.
+    A file is named by a digest of the URDF, the joints, the excess, and each mesh file's size and
+    modification time.
     """
     folder = cache_folder("spheres")
     if folder is None:
@@ -145,7 +146,7 @@ def _kept(
     with contextlib.suppress(OSError):
         stream = io.BytesIO()
         np.savez(stream, **dict(made))
-        keep(path, stream.getvalue())
+        write_atomically(path, stream.getvalue())
     return made
 
 
@@ -160,7 +161,7 @@ def _robot_digest(urdf: str, joints: tuple[str, ...], excess: tuple[tuple[str, f
 
 
 def _covered(urdf: str, tree: JointTree, excess: dict[str, float]) -> Arrays:
-    """The spheres of all links that have meshes, by the names that CollisionModel gives them."""
+    """Spheres and hulls of all links with meshes, by attribute of CollisionModel."""
     meshes: dict[str, list[LinkShape]] = {}
     for shape in link_shapes(urdf):
         if shape.kind == "hull":
@@ -175,7 +176,7 @@ def _covered(urdf: str, tree: JointTree, excess: dict[str, float]) -> Arrays:
     for link, own in meshes.items():
         frame, X_FL = tree.link(link)
         balls, clusters, sizes = _spheres(own, X_FL, excess)
-        # What is kept on disk is rounded to micrometres.
+        # Coverings on disk are rounded to micrometres.
         part_excess.append(excess.get(link, excess["*"]) + _ROUNDED)
         part_hull.append(part_hull[-1] + len(own))
         for shape in own:
@@ -212,7 +213,7 @@ def _covered(urdf: str, tree: JointTree, excess: dict[str, float]) -> Arrays:
 def _spheres(
     shapes: list[LinkShape], X_FL: Array, excess: dict[str, float]
 ) -> tuple[Array, Array, list[int]]:
-    """Spheres (k, 4) and clusters (c, 4) of a link's meshes, and how many are in each cluster."""
+    """Spheres (k, 4) and clusters (c, 4) of a link's meshes, and the size of each cluster."""
     balls: list[Array] = []
     clusters: list[Array] = []
     sizes: list[int] = []
@@ -232,11 +233,11 @@ def _spheres(
 
 
 def _around(balls: Array) -> Array:
-    """A ball (4,) that holds all ``balls`` (k, 4): about the middle of their bounding box."""
+    """A small ball (4,) that contains all ``balls`` (k, 4)."""
     low = (balls[:, :3] - balls[:, 3:]).min(axis=0)
     high = (balls[:, :3] + balls[:, 3:]).max(axis=0)
     centre = 0.5 * (low + high)
-    for _ in range(100):  # towards the farthest ball, by less and less (Badoiu and Clarkson, 2003)
+    for _ in range(100):  # towards the farthest ball (after Badoiu and Clarkson, 2003)
         reach = np.linalg.norm(balls[:, :3] - centre, axis=1) + balls[:, 3]
         far = int(np.argmax(reach))
         centre = centre + 0.01 * (balls[far, :3] - centre)

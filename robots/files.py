@@ -1,4 +1,4 @@
-"""Files that robots are made from: those of pybullet_data, and those kept in the user's cache."""
+"""Files of pybullet_data, and of the user's cache."""
 
 from __future__ import annotations
 
@@ -27,10 +27,7 @@ def pybullet_data_file(name: str) -> Path:
 
 
 def cache_folder(kind: str) -> Path | None:
-    """Where files of a kind (``spheres``, ``meshes``) are kept, which can be made anew at any time.
-
-    None where there is no home.
-    """
+    """The user's cache folder for ``spheres`` or ``meshes``; None without a home."""
     base = os.environ.get("XDG_CACHE_HOME")
     try:
         return (Path(base) if base else Path.home() / ".cache") / "galley" / kind
@@ -38,8 +35,8 @@ def cache_folder(kind: str) -> Path | None:
         return None
 
 
-def keep(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, whoever else writes it at the same time.
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all, safe against concurrent writers.
 
     Raises:
         OSError: it can't be written.

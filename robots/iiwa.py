@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from galley.domain.frames import Array
 from galley.robots.files import pybullet_data_file
 from galley.robots.model import RobotModel
-from galley.robots.urdf_arm import arm_from_urdf
+from galley.robots.urdf_arm import MotionLimits, arm_from_urdf
 
 VELOCITY = tuple(float(v) for v in np.radians([98.0, 98.0, 100.0, 130.0, 140.0, 180.0, 180.0]))
 """rad/s, from KUKA's data sheet of the LBR iiwa 7 R800; the URDF has 10 rad/s for every joint."""
@@ -25,10 +27,6 @@ def iiwa(X_WB: Array | None = None) -> RobotModel:
     Raises:
         FileNotFoundError: pybullet_data, which has the URDF and its meshes, is not installed.
     """
-    return arm_from_urdf(
-        pybullet_data_file("kuka_iiwa/model.urdf"),
-        name="iiwa",
-        velocity=VELOCITY,
-        X_WB=X_WB,
-        sphere_excess=(("*", 0.012),),
-    )
+    file, limits = pybullet_data_file("kuka_iiwa/model.urdf"), MotionLimits(velocity=VELOCITY)
+    arm = arm_from_urdf(file, X_WB=X_WB, limits=limits)
+    return replace(arm, name="iiwa", sphere_excess=(("*", 0.012),))

@@ -1,4 +1,4 @@
-"""Copies of STL files as OBJ, the one format of meshes that both PyBullet and Drake read."""
+"""Converts STL files to OBJ, the mesh format that both PyBullet and Drake read."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pathlib import Path
 
 from galley.domain.files import read_bytes
 from galley.domain.meshes import read_mesh
-from galley.robots.files import cache_folder, keep
+from galley.robots.files import cache_folder, write_atomically
 
 
 def as_obj(mesh: Path) -> Path:
-    """The mesh itself, or of an STL file its copy as OBJ, in the user's cache.
+    """The mesh file itself, or for an STL file an OBJ copy in the user's cache.
 
     Raises:
         ValueError: the file is no STL, whatever it is called.
@@ -29,13 +29,13 @@ def as_obj(mesh: Path) -> Path:
         found = read_mesh(mesh)
         lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in found.points.tolist()]
         lines += [f"f {a} {b} {c}" for a, b, c in (found.triangles + 1).tolist()]
-        keep(copy, ("\n".join(lines) + "\n").encode())
+        write_atomically(copy, ("\n".join(lines) + "\n").encode())
     return copy
 
 
 @cache
 def _folder() -> Path:
-    """Where copies lie; a temporary folder, for this process, where there is no cache."""
+    """The folder of copies; a temporary one if there is no cache."""
     folder = cache_folder("meshes")
     with contextlib.suppress(OSError):
         if folder is not None:

@@ -1,24 +1,27 @@
-"""What a robot is to everyone else: named joint groups with units and limits, and its links."""
+"""RobotModel: joint groups with limits, links, gripper and kinematics of a robot."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from galley.domain.frames import Array, frozen, transform
+from galley.robots.kinematics import Kinematics
+from galley.robots.urdf_reader import read_tree
 
 InverseKinematics = Callable[[Array, Array], Array]
-"""Closed-form inverse kinematics of the group ``arm``: ``(X_AT, free) -> q`` (k, n), all solutions
-within the limits. X_AT (4, 4) is the pose of the tool frame in the link that the arm's first joint
-stands on; ``free`` (m,) are the values to try for a redundant joint, ignored where none is."""
+"""Closed-form inverse kinematics of the group ``arm``: ``(X_AT, redundant) -> q`` (k, n), all
+solutions within the limits. X_AT (4, 4) is the pose of the tool frame in the link that carries
+the arm's first joint; ``redundant`` (m,) are the values of the redundant joint to try, if any."""
 
 
 @dataclass(frozen=True)
 class JointGroup:
-    """Joints that move together; a Path runs over one of these.
+    """Joints that move together. A Path is in the space of one group.
 
     Attributes:
         name: ``base``, ``arm`` or ``fingers``.
@@ -39,12 +42,12 @@ class JointGroup:
 
     @property
     def size(self) -> int:
-        """Number of joints."""
+        """Number of joints in the group."""
         return len(self.joints)
 
 
-def joined(name: str, groups: list[JointGroup]) -> JointGroup:
-    """Several groups as one."""
+def join_groups(name: str, groups: list[JointGroup]) -> JointGroup:
+    """One group of several."""
     return JointGroup(
         name=name,
         joints=tuple(joint for group in groups for joint in group.joints),
@@ -57,15 +60,42 @@ def joined(name: str, groups: list[JointGroup]) -> JointGroup:
 
 
 @dataclass(frozen=True)
+class Gripper:
+    """Two parallel fingers that close along y of the grasp frame T. All in metres; 0 for none.
+
+    Attributes:
+        opening: between the fingers, fully open.
+        widest: of what they can take: a little room is left beside each finger.
+        pad: farthest that the pads reach from the grasp centre.
+        to_palm: from the grasp centre to the palm, rounded down.
+        to_finger: from the pad's face to the middle of the finger.
+    """
+
+    opening: float = 0.0
+    widest: float = 0.0
+    pad: float = 0.0
+    to_palm: float = 0.0
+    to_finger: float = 0.0
+
+    @property
+    def open(self) -> float:
+        """Position of each finger, fully open."""
+        return 0.5 * self.opening
+
+
+@dataclass(frozen=True)
 class RobotModel:
     """One multibody: base, arm and fingers in this order make up the configuration q (n,).
+
+    ``motion.plan`` needs the first eight attributes. Skills also need ``gripper`` and
+    ``kinematics``.
 
     Attributes:
         name: the robot's name.
         groups: joint groups, in the order in which they stand in q.
-        links: link names that carry collision geometry.
+        links: names of the links with collision geometry, from the foot to the fingertips.
         allowed_self_collisions: pairs of links that are never checked against each other
-            (neighbours, and pairs that can't come apart), each with first < second.
+            (neighbours, and pairs that never or always touch), each with first < second.
         fingers: names of the links that may touch what is grasped.
         palm: name of the link that carries the fingers (the hand frame H).
         p_HT: grasp centre between the fingertips, in the hand frame, metres (3,).
@@ -75,6 +105,8 @@ class RobotModel:
         ik: closed-form inverse kinematics, or None where there is none.
         sphere_excess: pairs of a link and how far (m) the spheres that cover its meshes may reach
             beyond their convex hulls; ``*`` stands for all links that are not named.
+        gripper: measures of the fingers.
+        kinematics: of the arm on its base.
     """
 
     name: str
@@ -89,6 +121,8 @@ class RobotModel:
     X_LT: Array = field(default_factory=lambda: np.empty((0, 0)))
     ik: InverseKinematics | None = None
     sphere_excess: tuple[tuple[str, float], ...] = (("*", 0.008),)
+    gripper: Gripper = Gripper()
+    kinematics: Kinematics = field(default_factory=Kinematics)
 
     def __post_init__(self) -> None:
         if not self.tool_link:
@@ -104,7 +138,7 @@ class RobotModel:
     @property
     def limits(self) -> tuple[Array, Array]:
         """Lower and upper position limits of q (n,), (n,)."""
-        whole = joined(self.name, list(self.groups))
+        whole = join_groups(self.name, list(self.groups))
         return whole.lower, whole.upper
 
     @property
@@ -112,21 +146,35 @@ class RobotModel:
         """All joint names in the order of q."""
         return tuple(joint for group in self.groups for joint in group.joints)
 
+    @cached_property
+    def base_links(self) -> tuple[str, ...]:
+        """Links that only the base moves, from the floor up."""
+        tree, arm = read_tree(self.urdf, self.joints), self.slice("arm").start
+        return tuple(link for link in self.links if tree.link(link)[0] <= arm)
+
+    def with_groups(self, q: Array, **values: Array) -> Array:
+        """Configurations (m, n): q (n,) with groups replaced by values, (k,) or (m, k) each."""
+        count = max((len(v) for v in values.values() if v.ndim == 2), default=1)
+        Q = np.repeat(q[None], count, axis=0)
+        for name, value in values.items():
+            Q[:, self.slice(name)] = value
+        return Q
+
     def group(self, name: str) -> JointGroup:
-        """The group called ``name``; ``base+arm`` for two that follow each other, as one.
+        """The group called ``name``; ``base+arm`` joins two that are adjacent in q.
 
         Raises:
             KeyError: no such group; the message lists those there are.
         """
         if "+" in name:
-            return joined(name, [self.group(each) for each in name.split("+")])
+            return join_groups(name, [self.group(each) for each in name.split("+")])
         for group in self.groups:
             if group.name == name:
                 return group
         raise KeyError(f"no joint group '{name}', there are {[g.name for g in self.groups]}")
 
     def slice(self, name: str) -> slice:
-        """Where the group called ``name`` stands in q; two that follow each other count as one."""
+        """Where the group called ``name`` is in q; ``base+arm`` joins two."""
         if "+" in name:
             parts = [self.slice(each) for each in name.split("+")]
             if any(a.stop != b.start for a, b in itertools.pairwise(parts)):

@@ -1,8 +1,7 @@
 """Any arm with a fixed base as a RobotModel, from its URDF file.
 
-Pairs of links that are not worth checking are neighbours, and pairs that overlap wherever the arm
-is: as MoveIt's setup assistant finds them, but only pairs that *touch*. A pair that no sample sees
-touching stays checked.
+Pairs of links that are never checked: neighbours, and pairs that overlap in nearly all sampled
+configurations, as in MoveIt's setup assistant. Pairs that never touch in the samples stay checked.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import itertools
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +18,13 @@ from numpy.typing import ArrayLike
 from galley.domain.frames import Array, frozen, inverse, rpy
 from galley.domain.meshes import Hull, hull
 from galley.robots.meshes import as_obj
-from galley.robots.model import InverseKinematics, JointGroup, RobotModel
+from galley.robots.model import JointGroup, RobotModel
 from galley.robots.urdf_reader import JointTree, LinkShape, joined_link, link_shapes, read_tree
 
 SAMPLES = 200
-"""Random configurations in which links are looked at for overlap."""
+"""Random configurations in which links are tested for overlap."""
 ALWAYS = 0.95
-"""Fraction of the sampled configurations in which a pair that is let off overlaps."""
+"""A pair is not checked if it overlaps in at least this fraction of the samples."""
 MOVABLE = ("revolute", "continuous", "prismatic")
 DEFAULT_VELOCITY = {"rad": 1.0, "m": 0.1}
 """rad/s and m/s, for joints whose URDF states none."""
@@ -36,42 +36,47 @@ JERK_TIME = 0.05
 _SKIPPED = ("transmission", "gazebo")
 
 
+@dataclass(frozen=True)
+class MotionLimits:
+    """Limits per joint (n,), per s, s^2 and s^3, in place of the defaults.
+
+    Attributes:
+        velocity: default: the URDF's, or ``DEFAULT_VELOCITY`` where it states none.
+        acceleration: default: full speed within ``RISE_TIME``.
+        jerk: default: full acceleration within ``JERK_TIME``.
+    """
+
+    velocity: ArrayLike | None = None
+    acceleration: ArrayLike | None = None
+    jerk: ArrayLike | None = None
+
+
 def arm_from_urdf(
     path: str | Path,
     joints: Sequence[str] | None = None,
     tool_link: str | None = None,
     X_LT: ArrayLike | None = None,
-    name: str | None = None,
-    velocity: ArrayLike | None = None,
-    acceleration: ArrayLike | None = None,
-    jerk: ArrayLike | None = None,
-    allowed_self_collisions: frozenset[tuple[str, str]] | None = None,
     X_WB: ArrayLike | None = None,
-    ik: InverseKinematics | None = None,
-    sphere_excess: tuple[tuple[str, float], ...] = (("*", 0.008),),
+    limits: MotionLimits = MotionLimits(),
+    allowed_self_collisions: frozenset[tuple[str, str]] | None = None,
 ) -> RobotModel:
     """A RobotModel with one group, ``arm``. Joints that are not in it are fixed at zero.
+
+    Change its other attributes by ``dataclasses.replace``: ``ik``, ``name``, ``sphere_excess``.
 
     Args:
         path: URDF file. Mesh names may be relative to it, absolute, ``file://`` or ``package://``
             (looked for under the folders above the file). STL meshes are replaced by OBJ copies in
             the user's cache, since Drake reads no STL.
-        joints: names of the joints in q, base first; all movable ones that lead to the tool link
-            if omitted.
-        tool_link: link that carries the tool; if omitted, what the last of ``joints`` moves, or
-            the end of the chain.
-        X_LT: tool frame T in that link (4, 4); the link's own if omitted.
-        name: the robot's name; the URDF's if omitted.
-        velocity: limits (n,) per s, in place of the URDF's. Where it states none:
-            ``DEFAULT_VELOCITY``.
-        acceleration, jerk: limits (n,), per s^2 and s^3. If omitted, full speed is reached within
-            ``RISE_TIME`` and full acceleration within ``JERK_TIME``.
-        allowed_self_collisions: pairs of links never checked. If omitted: neighbours, and pairs
-            that touch in nearly all of a sample of configurations (see
-            ``neighbours_and_always_touching``).
-        X_WB: where the URDF's root stands in the world (4, 4).
-        ik: closed-form inverse kinematics, if there is one.
-        sphere_excess: see ``RobotModel``.
+        joints: names of the joints in q, base first; default: all movable ones that lead to the
+            tool link.
+        tool_link: link that carries the tool; default: what the last of ``joints`` moves, or the
+            end of the chain.
+        X_LT: tool frame T in that link (4, 4); default: the link's own.
+        X_WB: where the URDF's root stands in the world (4, 4); default: in the origin.
+        limits: of velocity, acceleration and jerk.
+        allowed_self_collisions: pairs of links never checked; default: neighbours, and pairs that
+            overlap in nearly all sampled configurations (``neighbours_and_always_touching``).
 
     Raises:
         FileNotFoundError: the file, or one of its meshes, does not exist.
@@ -79,14 +84,38 @@ def arm_from_urdf(
     """
     path = Path(path).resolve()
     root = _parse(path)
-    for element in [e for e in root if e.tag in _SKIPPED]:
-        root.remove(element)
     table = {str(e.get("name")): e for e in root.findall("joint")}
     chain, tool_link = _chain(root, table, joints, tool_link)
-    for joint, element in table.items():
+    _simplify(root, path, set(table) - set(chain))
+    _stand_in_world(root, table, np.eye(4) if X_WB is None else np.asarray(X_WB, dtype=np.float64))
+    group = _group([table[joint] for joint in chain], limits)
+    urdf = '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+    if allowed_self_collisions is None:
+        allowed_self_collisions = neighbours_and_always_touching(urdf, group)
+    X_LT = frozen(np.eye(4) if X_LT is None else X_LT)
+    return RobotModel(
+        name=str(root.get("name", path.stem)),
+        groups=(group,),
+        links=tuple(
+            str(e.get("name")) for e in root.findall("link") if e.find("collision") is not None
+        ),
+        allowed_self_collisions=allowed_self_collisions,
+        fingers=(),
+        palm=tool_link,
+        p_HT=frozen(X_LT[:3, 3]),
+        urdf=urdf,
+        X_LT=X_LT,
+    )
+
+
+def _simplify(root: ET.Element, path: Path, still: set[str]) -> None:
+    """Fixes the joints ``still``; drops what no engine here reads; makes mesh paths absolute."""
+    for element in [e for e in root if e.tag in _SKIPPED]:
+        root.remove(element)
+    for element in root.findall("joint"):
         for tag in ("safety_controller", "mimic", "calibration"):
             _drop(element, tag)
-        if joint not in chain and element.get("type") != "fixed":
+        if element.get("name") in still and element.get("type") != "fixed":
             element.set("type", "fixed")
             for tag in ("axis", "limit", "dynamics"):
                 _drop(element, tag)
@@ -94,29 +123,6 @@ def arm_from_urdf(
         _drop_massless(link)
     for mesh in root.iter("mesh"):
         mesh.set("filename", f"file://{as_obj(_mesh_file(path, mesh.get('filename', '')))}")
-    _stand_in_world(root, table, np.eye(4) if X_WB is None else np.asarray(X_WB, dtype=np.float64))
-    name = name or str(root.get("name", path.stem))
-    group = _group([table[joint] for joint in chain], velocity, acceleration, jerk)
-    urdf = '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
-    links = tuple(
-        str(e.get("name")) for e in root.findall("link") if e.find("collision") is not None
-    )
-    if allowed_self_collisions is None:
-        allowed_self_collisions = neighbours_and_always_touching(urdf, group)
-    return RobotModel(
-        name=name,
-        groups=(group,),
-        links=links,
-        allowed_self_collisions=allowed_self_collisions,
-        fingers=(),
-        palm=tool_link,
-        p_HT=frozen(np.zeros(3) if X_LT is None else np.asarray(X_LT)[:3, 3]),
-        urdf=urdf,
-        tool_link=tool_link,
-        X_LT=frozen(np.eye(4) if X_LT is None else X_LT),
-        ik=ik,
-        sphere_excess=sphere_excess,
-    )
 
 
 def _parse(path: Path) -> ET.Element:
@@ -135,7 +141,7 @@ def _chain(
     joints: Sequence[str] | None,
     tool_link: str | None,
 ) -> tuple[tuple[str, ...], str]:
-    """Names of the joints in q, base first, and the tool link."""
+    """The joints in q, base first, and the tool link."""
     unknown = [joint for joint in joints or () if joint not in table]
     if unknown:
         raise ValueError(f"no joints {unknown}, there are {list(table)}")
@@ -151,29 +157,24 @@ def _chain(
         tool_link = ends[0]
     if tool_link not in links:
         raise ValueError(f"no link '{tool_link}', there are {links}")
-    way: list[str] = []
+    movable: list[str] = []
     link = tool_link
-    while link in above and len(way) <= len(table):
+    while link in above and len(movable) <= len(table):
         element = above[link]
         if element.get("type") in MOVABLE:
-            way.insert(0, str(element.get("name")))
+            movable.insert(0, str(element.get("name")))
         link = joined_link(element, "parent")
     if joints is None:
-        joints = [joint for joint in way if table[joint].find("mimic") is None]
-    astray = [joint for joint in joints if joint not in way]
+        joints = [joint for joint in movable if table[joint].find("mimic") is None]
+    astray = [joint for joint in joints if joint not in movable]
     if astray or not joints:
         raise ValueError(
-            f"joints {astray or list(joints)} do not move '{tool_link}'; its movable ones are {way}"
+            f"joints {astray or list(joints)} do not move '{tool_link}'; these do: {movable}"
         )
-    return tuple(joint for joint in way if joint in joints), tool_link
+    return tuple(joint for joint in movable if joint in joints), tool_link
 
 
-def _group(
-    elements: list[ET.Element],
-    velocity: ArrayLike | None,
-    acceleration: ArrayLike | None,
-    jerk: ArrayLike | None,
-) -> JointGroup:
+def _group(elements: list[ET.Element], limits: MotionLimits) -> JointGroup:
     units = tuple("m" if e.get("type") == "prismatic" else "rad" for e in elements)
     lower, upper, speed = [], [], []
     for element, unit in zip(elements, units, strict=True):
@@ -191,9 +192,9 @@ def _group(
         upper.append(high)
         speed.append(values.get("velocity", 0.0) or DEFAULT_VELOCITY[unit])
     names = tuple(str(e.get("name")) for e in elements)
-    v = _limits("velocity", velocity, np.array(speed))
-    a = _limits("acceleration", acceleration, v / RISE_TIME)
-    j = _limits("jerk", jerk, a / JERK_TIME)
+    v = _limits("velocity", limits.velocity, np.array(speed))
+    a = _limits("acceleration", limits.acceleration, v / RISE_TIME)
+    j = _limits("jerk", limits.jerk, a / JERK_TIME)
     return JointGroup("arm", names, units, frozen(lower), frozen(upper), v, a, j)
 
 
@@ -210,7 +211,7 @@ def _drop(element: ET.Element, tag: str) -> None:
 
 
 def _drop_massless(link: ET.Element) -> None:
-    """Removes inertias without a mass, which Drake refuses; a base's are often so."""
+    """Remove inertias without mass, which Drake refuses."""
     for inertial in link.findall("inertial"):
         mass = inertial.find("mass")
         if mass is None or float(mass.get("value", "0")) <= 0.0:
@@ -218,7 +219,7 @@ def _drop_massless(link: ET.Element) -> None:
 
 
 def _mesh_file(urdf: Path, filename: str) -> Path:
-    """Where a mesh lies."""
+    """The file that a URDF names as a mesh."""
     if filename.startswith("package://"):
         rest = filename.removeprefix("package://")
         tries = [folder / part for folder in urdf.parents for part in (rest, _after(rest))]
@@ -231,12 +232,12 @@ def _mesh_file(urdf: Path, filename: str) -> Path:
 
 
 def _after(package_path: str) -> str:
-    """The path inside the package, for packages whose folder has another name."""
+    """The path within the package, in case its folder has another name."""
     return package_path.split("/", 1)[-1]
 
 
 def _stand_in_world(root: ET.Element, table: dict[str, ET.Element], X_WB: Array) -> None:
-    """Puts a root link without shape under the URDF's root, fixed to it at X_WB."""
+    """Add a root link ``world`` without shape, to which the URDF's root is fixed at X_WB."""
     moved = {joined_link(element, "child") for element in table.values()}
     links = {str(e.get("name")) for e in root.findall("link")}
     bases = [link for link in links if link not in moved]
@@ -263,11 +264,11 @@ def _stand_in_world(root: ET.Element, table: dict[str, ET.Element], X_WB: Array)
 
 
 def neighbours_and_always_touching(urdf: str, group: JointGroup) -> frozenset[tuple[str, str]]:
-    """Pairs of links (first < second) that need no check, out of those with a collision shape.
+    """Pairs of links (first < second) that are not checked for collision.
 
-    Neighbours are links on one frame (joined by fixed joints) and on frames one joint apart. Two
-    other links are let off where points of one were inside the other in at least ``ALWAYS`` of
-    ``SAMPLES`` random configurations: they overlap by construction.
+    Neighbours are links on one frame (connected by fixed joints) or one joint apart. Other pairs
+    overlap by design if points of one are inside the other in at least ``ALWAYS`` of ``SAMPLES``
+    random configurations.
     """
     tree = read_tree(urdf, group.joints)
     shapes: dict[str, list[tuple[Hull, Array]]] = {}
@@ -296,7 +297,7 @@ def neighbours_and_always_touching(urdf: str, group: JointGroup) -> frozenset[tu
 
 
 def hull_of(shape: LinkShape) -> Hull:
-    """A shape's convex hull in its own frame; round ones as polyhedra inside them."""
+    """A shape's convex hull in its own frame; round shapes as polyhedra inside them."""
     if shape.hull is not None:
         return shape.hull
     if shape.kind == "box":
@@ -334,5 +335,5 @@ def _enters(A: Hull, X_BA: Array, B: Hull) -> bool:
 
 
 def _reach(body: Hull) -> float:
-    """Largest distance of a corner from the hull's middle, m."""
+    """Largest distance (m) of a corner from the hull's centre."""
     return float(np.linalg.norm(body.vertices - body.centre, axis=1).max())

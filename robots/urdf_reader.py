@@ -1,10 +1,10 @@
-"""A robot's URDF read: the tree of its joints, and the collision shapes of its links.
+"""Reads a URDF: the tree of joints, and the collision shapes of the links.
 
-Frame 0 is the world; frame j + 1 is moved by joint j of q. In a joint's own frame its axis is z,
-whatever its axis is in the URDF, so that every joint is Rz(q) or Tz(q) behind a constant transform.
-Links joined by fixed joints (and by joints that are not in q, held at zero) share a frame.
+Frame 0 is the world; joint j of q moves frame j + 1. The axis of each joint is z of its frame,
+whatever the URDF says, so that every joint is Rz(q) or Tz(q) behind a constant transform. Links
+connected by fixed joints, or by joints that are not in q (fixed at zero), share a frame.
 
-A mesh stands for its convex hull, as PyBullet and Drake take it.
+Meshes are replaced by their convex hulls, as in PyBullet and Drake.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def read_tree(urdf: str, joints: tuple[str, ...]) -> JointTree:
     placed: dict[str, tuple[int, Array]] = {}
 
     def place(link: str) -> tuple[int, Array]:
-        """Frame of a link and its pose in it; joints are entered as they are met."""
+        """A link's frame and its pose there; fills in the joints on the way."""
         if link in placed:
             return placed[link]
         element = children.get(link)
@@ -159,7 +159,7 @@ def joined_link(joint: ET.Element, role: str) -> str:
 
 
 def _onto_axis(joint: ET.Element) -> Array:
-    """X_LJ (4, 4): a rotation that brings z onto the joint's axis in its link's frame."""
+    """X_LJ (4, 4): the rotation of z onto the joint's axis in its link's frame."""
     element = joint.find("axis")
     words = "1 0 0" if element is None else element.get("xyz", "1 0 0")  # URDF's default
     z = np.array([float(v) for v in words.split()])
@@ -167,7 +167,7 @@ def _onto_axis(joint: ET.Element) -> Array:
     if size == 0.0:
         raise ValueError(f"joint '{joint.get('name')}' has no axis")
     z = z / size
-    # The unit vector least along z gives the other two; for z itself that's the identity.
+    # The unit vector farthest from z gives the other axes; the identity if the axis is z.
     x = np.eye(3)[0] if abs(z[0]) < 0.9 else np.eye(3)[1]
     x = x - z * (z @ x)
     x /= np.linalg.norm(x)
@@ -199,10 +199,10 @@ def link_shapes(urdf_text: str, meshes: bool = True) -> tuple[LinkShape, ...]:
 
     Args:
         urdf_text: URDF with meshes by ``file://`` or absolute path, OBJ or STL.
-        meshes: without, meshes are left out and no mesh file is read.
+        meshes: False: leave meshes out, and read no mesh file.
 
     Raises:
-        ValueError: a shape, number or mesh that can't be read; the message names the link.
+        ValueError: a shape, number or mesh can't be read; the message names the link.
         FileNotFoundError: no such mesh.
     """
     shapes = []

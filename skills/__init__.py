@@ -1,14 +1,14 @@
-"""Skills: one file a skill. ``refine`` turns a symbolic action into Motions, or a Failure.
+"""Skills turn symbolic actions into Motions. One file per skill.
 
-- ``skill``: what a skill is; ``SKILLS`` here registers one for each PDDL action
-- ``navigate``, ``pick``, ``place``, ``stow``, ``drawer``, ``symbolic``: those of the two domains
-- ``own``: a user's; ``guarded``: as they are called
+- ``skill``: the interface; ``SKILLS`` here maps each PDDL action to its skill
+- ``navigate``, ``pick``, ``place``, ``stow``, ``drawer``, ``symbolic``: the kitchen's skills
+- ``own``: loads a user's skills; ``guarded``: checks what they return
 
-What they are made of:
+Their building blocks:
 
-- ``manipulation/``: the parts in contact; ``placing/``: where items can stand
-- ``solving/``: from those to motions that are proven free
-- ``impossible/``: what can't be done, with certificates
+- ``manipulation/``: motions in contact; ``placing/``: where items can stand
+- ``solving/``: collision-free motions for both
+- ``impossible/``: refusals with certificates
 """
 
 from collections.abc import Mapping
@@ -21,13 +21,13 @@ from galley.skills.place import Place, PutIn
 from galley.skills.skill import BoundAction, Skill
 from galley.skills.solving.context import PlanningContext, Settings
 from galley.skills.stow import Stow
-from galley.skills.symbolic import AtPlace
+from galley.skills.symbolic import SymbolicSkill
 
 
 def skill_set(own: Mapping[str, Skill] = MappingProxyType({})) -> dict[str, Skill]:
-    """A skill for each action of the two domains, and ``own`` ones, which take precedence.
+    """A skill for each action of the two domains; ``own`` ones take precedence.
 
-    Skills that look ahead (where to stand, what needs room) see the own ones too.
+    Skills that look ahead (where to stand, what needs room) see all of them.
     """
     skills: dict[str, Skill] = {}
     skills |= {
@@ -39,8 +39,8 @@ def skill_set(own: Mapping[str, Skill] = MappingProxyType({})) -> dict[str, Skil
         "take_out": TakeOut(skills),
         "put_in": PutIn(skills),
         "stow": Stow(skills),
-        "cook": AtPlace(),
-        "wash": AtPlace(),
+        "cook": SymbolicSkill(),
+        "wash": SymbolicSkill(),
     }
     skills |= own
     return skills

@@ -1,4 +1,4 @@
-"""open(furniture, hand) and close(furniture, hand): a drawer is pulled or pushed by its handle."""
+"""open(furniture, hand) and close(furniture, hand): pull or push a drawer by its handle."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from galley.skills.skill import BoundAction, Role, Skill, stance_of
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.step import SkillStep, carry_out
 
-NEEDED = 0.10  # m (or rad), a drawer that opens less can't be reached into
-_SPARE = 0.005  # m (or rad), left before what stops a drawer
+NEEDED = 0.10  # m (or rad), the hand can't reach into a drawer that opens less
+_SPARE = 0.005  # m (or rad), left before the body that stops a drawer
 
 
-class _Handled(Skill):
-    """Brings a drawer to a value by its handle."""
+class _HandleSkill(Skill):
+    """Moves a drawer to a joint value by its handle."""
 
     parameters: ClassVar[tuple[str, ...]] = ("furniture", "hand")
 
     @abstractmethod
     def _value(self, context: PlanningContext, drawer: Binding, state: State) -> float | Failure:
-        """Where (m or rad) the drawer is brought, or why it can't be."""
+        """The joint value (m or rad) at the end, or why it can't be reached."""
 
     def refine(
         self,
@@ -42,15 +42,15 @@ class _Handled(Skill):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """See ``Skill.refine``."""
+        """No Motions if the drawer is there already, or half open and stuck."""
         drawer = action.bindings[0]
         value = self._value(context, drawer, state)
         if isinstance(value, Failure):
             return value
         handle = handle_of(context, drawer)
-        if stands_at(context, handle, state, value):
+        if joint_is_at(context, handle, state, value):
             return ()
-        if self.role.opens is not None and makes_do(context, handle, state, rng):
+        if self.role.opens is not None and accepts_half_open(context, handle, state, rng):
             return ()
         step = SkillStep(lambda s, r: operations(context, s, handle, value, r), drawer)
         return carry_out(context, action, (step,), state, rng)
@@ -66,27 +66,28 @@ class _Handled(Skill):
         return operations(context, state, handle_of(context, drawer), value, rng)
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
-        """However far the drawer is open, where the hand is empty."""
+        """With an empty hand, however far the drawer is open."""
         return state.held is None and action.bindings[0].handle is not None
 
 
-class Open(_Handled):
-    """Opens a drawer, as far as it is to be opened or as far as its way is free."""
+class Open(_HandleSkill):
+    """Opens a drawer by its ``opening``, or until something stops it."""
 
     role: ClassVar[Role] = Role(opens=0)
+    standard_grasps: ClassVar[bool] = True
 
     def _value(self, context: PlanningContext, drawer: Binding, state: State) -> float | Failure:
-        return opening_of(context, drawer, state)
+        return possible_opening(context, drawer, state)
 
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """There must be a handle in reach, and no furniture in the drawer's way."""
+        """The handle must be in reach, and no furniture in the drawer's way."""
         return cannot_open(context, action.bindings[0], state)
 
 
-class Close(_Handled):
-    """Closes a drawer."""
+class Close(_HandleSkill):
+    """Pushes a drawer shut."""
 
     role: ClassVar[Role] = Role(closes=0)
 
@@ -97,54 +98,51 @@ class Close(_Handled):
     def first_contacts(
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
-        """Pushes at the handle, whatever may stop the drawer: ``refine`` tells that best."""
+        """Ways to push; whether something stops the drawer is left to ``refine``."""
         return operations(context, state, handle_of(context, action.bindings[0]), 0.0, rng)
 
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """There must be a handle in reach."""
+        """The handle must be in reach."""
         return _handle_missing_or_far(context, action.bindings[0])
 
 
 def handle_of(context: PlanningContext, drawer: Binding) -> Handle:
-    """The handle of a piece of furniture that has one."""
+    """The handle of furniture that passed ``impossible``."""
     assert drawer.handle is not None, "impossible() has refused this already"
     return context.scene.handle(drawer.handle)
 
 
-def stands_at(context: PlanningContext, handle: Handle, state: State, value: float) -> bool:
-    """Whether the handle's joint is at a value (m or rad) already, as near as counts as closed."""
+def joint_is_at(context: PlanningContext, handle: Handle, state: State, value: float) -> bool:
+    """Whether the handle's joint is at a value (m or rad), within ``CLOSED``."""
     now = float(state.scene_q[context.scene.joint_index[handle.joint]])
     return abs(now - value) <= CLOSED
 
 
 def half_open(context: PlanningContext, handle: Handle, state: State) -> bool:
-    """Whether the handle's joint is open far enough to be reached into at all."""
+    """Whether the joint is open far enough for the hand to reach in."""
     return float(state.scene_q[context.scene.joint_index[handle.joint]]) >= NEEDED
 
 
-def makes_do(
+def accepts_half_open(
     context: PlanningContext, handle: Handle, state: State, rng: np.random.Generator
 ) -> bool:
-    """Whether a half open drawer is taken for open: it may be stuck.
+    """Whether to treat a half open drawer as open, since it may be stuck.
 
-    In one of two tries, once a run has been planned anew before: then it has been pulled again.
+    After the second replanning, with probability 1/2.
     """
     again = context.recovery > 1 and half_open(context, handle, state)
     return again and bool(rng.random() < 0.5)
 
 
 def wanted(context: PlanningContext, drawer: Binding) -> float:
-    """How far (m or rad) the drawer is opened where nothing is in its way."""
+    """Opening (m or rad) of the drawer if nothing is in its way."""
     return min(drawer.opening, context.scene.joint(handle_of(context, drawer).joint).upper)
 
 
-def opening_of(context: PlanningContext, drawer: Binding, state: State) -> float | Failure:
-    """How far (m or rad) the drawer can be opened in ``state``, or what doesn't let it.
-
-    Furniture and items that stand there stop it alike; the Failure names what does.
-    """
+def possible_opening(context: PlanningContext, drawer: Binding, state: State) -> float | Failure:
+    """How far (m or rad) the drawer can be opened in ``state``, or which body or item blocks it."""
     handle, most = handle_of(context, drawer), wanted(context, drawer)
     least = min(NEEDED, most)
     free, blocker = free_travel(context, state, handle.joint, True, most + _SPARE)
@@ -159,7 +157,7 @@ def opening_of(context: PlanningContext, drawer: Binding, state: State) -> float
 def cannot_open(context: PlanningContext, drawer: Binding, state: State) -> Failure | None:
     """A certified Failure if the drawer can't be opened wherever the items stand, else None.
 
-    Only what never moves counts of ``state``.
+    Only fixed furniture counts as a blocker.
     """
     failed = _handle_missing_or_far(context, drawer)
     if failed is not None:
@@ -167,7 +165,7 @@ def cannot_open(context: PlanningContext, drawer: Binding, state: State) -> Fail
     handle = handle_of(context, drawer)
     joints = [context.scene.body(name).joint for name in context.scene.chain(handle.body)]
     if any(joint not in (None, handle.joint) for joint in joints):
-        return None  # it rides on another drawer or door: nothing holds wherever that is
+        return None  # it is mounted on another drawer or door, which can be anywhere
     least = min(NEEDED, wanted(context, drawer))
     scene_q = np.array(state.scene_q)
     scene_q[context.scene.joint_index[handle.joint]] = 0.0
@@ -177,7 +175,7 @@ def cannot_open(context: PlanningContext, drawer: Binding, state: State) -> Fail
 
 
 def cannot_close(context: PlanningContext, drawer: Binding, state: State) -> Failure | None:
-    """A Failure if something stops the drawer on its way shut as ``state`` has it, else None."""
+    """A Failure if something stops the drawer from closing in ``state``, else None."""
     handle = handle_of(context, drawer)
     now = float(state.scene_q[context.scene.joint_index[handle.joint]])
     left, blocker = free_travel(context, state, handle.joint, True, 0.0)

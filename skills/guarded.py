@@ -1,4 +1,4 @@
-"""A user's skill as the planner calls it: whatever it does wrong is told with its line."""
+"""Wraps a user's skill: reports what it does wrong with its file and line."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
 
 
 @contextlib.contextmanager
-def guarded(file: str, line: int | None, before: str, after: str = "") -> Iterator[None]:
-    """Run a user's code in the block: whatever it raises is a BadInput, also SystemExit.
+def user_code(file: str, line: int | None, before: str, after: str = "") -> Iterator[None]:
+    """Context for a user's code: turns exceptions, SystemExit too, into BadInput.
 
     Args:
-        file: the user's. line: where its own lines don't tell.
-        before, after: the message around what was raised.
+        file: the user's. line: reported if the traceback has no line of the file.
+        before, after: the message around that of the exception.
 
     Raises:
-        BadInput: it raised something, or closed or replaced stdout or stderr, which are put back.
-        KeyboardInterrupt: as it is.
+        BadInput: an exception, or stdout or stderr was closed or replaced (they are restored).
+        KeyboardInterrupt: unchanged.
     """
     terminal = _Terminal()
     try:
@@ -68,16 +68,16 @@ def guarded(file: str, line: int | None, before: str, after: str = "") -> Iterat
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame.lineno for frame in frames if frame.filename == file]
         if not own and frames[-1].filename != __file__:
-            raise  # not a line of the user's took part: it is ours
+            raise  # no line of the user's file is involved: the fault is ours
         at = own[-1] if own else line
-        raise BadInput.one(file, f"{before}{_said(error)}{after}", at) from error
+        raise BadInput.one(file, f"{before}{_summary(error)}{after}", at) from error
     if terminal.restore():
         raise BadInput.one(file, "closes or replaces stdout or stderr; leave them open", line)
 
 
 @dataclass
 class _Terminal:
-    """stdout and stderr as they were before a user's code ran."""
+    """Remembers stdout and stderr and restores them after a user's code."""
 
     streams: dict[str, Any] = field(
         default_factory=lambda: {name: getattr(sys, name) for name in ("stdout", "stderr")}
@@ -90,7 +90,7 @@ class _Terminal:
                 self.copies[descriptor] = os.dup(descriptor)
 
     def restore(self) -> bool:
-        """Put back what is no longer so; whether there was anything."""
+        """Restore both streams; True if one had changed."""
         changed = False
         for descriptor, copy in self.copies.items():
             try:
@@ -111,8 +111,8 @@ class _Terminal:
         return changed
 
 
-def _said(error: BaseException) -> str:
-    """An exception's name, and the first line of what it says."""
+def _summary(error: BaseException) -> str:
+    """An exception's name and the first line of its message."""
     try:
         lines = str(error).splitlines()
     except Exception:  # an exception of the user's, whose text is code too
@@ -121,12 +121,12 @@ def _said(error: BaseException) -> str:
 
 
 class GuardedSkill(Skill):
-    """A user's skill in the planner's hands.
+    """Calls a user's skill and checks what it returns.
+
+    Every method raises BadInput if the user's raises, or returns something invalid.
 
     Attributes:
-        own: the user's object. name: of its action. file, line: where ``SKILLS`` has it.
-
-    Every method raises BadInput where the user's raises, or returns what it must not.
+        own: the user's skill. name: of its action. file, line: of its entry in ``SKILLS``.
     """
 
     def __init__(self, own: Skill, name: str, file: str, line: int | None) -> None:
@@ -141,14 +141,14 @@ class GuardedSkill(Skill):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """The user's Motions, which fit one another, robot and scene; or Failure."""
+        """The user's Motions, checked for types, joints and continuity, or Failure."""
         with self._guarded("refine"):
             found = self.own.refine(context, action, upcoming, state, rng)
         if isinstance(found, Failure):
             self._check_failure("refine", found)
             return found
         if type(found) is not tuple:
-            self._refuse("refine", f"returned {described(found)}")
+            self._refuse("refine", f"returned {kind_of(found)}")
         for k, motion in enumerate(found):
             fault = _fault(motion, action)
             if fault is not None:
@@ -162,7 +162,7 @@ class GuardedSkill(Skill):
     def first_contacts(
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
-        """The user's, one at a time."""
+        """The user's Manipulations, checked one at a time."""
         with self._guarded("first_contacts"):
             each = iter(self.own.first_contacts(context, action, state, rng))
         while True:
@@ -171,44 +171,44 @@ class GuardedSkill(Skill):
             if found is None:
                 return
             if not isinstance(found, Manipulation):
-                self._refuse("first_contacts", f"gave {described(found)}")
+                self._refuse("first_contacts", f"gave {kind_of(found)}")
             yield found
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
-        """The user's answer."""
+        """The user's answer, checked to be a bool."""
         with self._guarded("resumes"):
             found = self.own.resumes(context, action, state)
         if not isinstance(found, bool | np.bool_):
-            self._refuse("resumes", f"returned {described(found)}")
+            self._refuse("resumes", f"returned {kind_of(found)}")
         return bool(found)
 
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """The user's answer."""
+        """The user's Failure or None, checked for what the report needs."""
         with self._guarded("impossible"):
             found = self.own.impossible(context, action, state)
         if isinstance(found, Failure):
             self._check_failure("impossible", found)
         elif found is not None:
-            self._refuse("impossible", f"returned {described(found)}")
+            self._refuse("impossible", f"returned {kind_of(found)}")
         return found
 
     def _guarded(self, method: str) -> contextlib.AbstractContextManager[None]:
         before = f"{method} of '{self.name}' raised "
-        return guarded(self.file, self._line(method), before, f"; expected {_EXPECTED[method]}")
+        return user_code(self.file, self._line(method), before, f"; expected {_EXPECTED[method]}")
 
     def _refuse(self, method: str, what: str) -> NoReturn:
         what = f"{method} of '{self.name}' {what}; expected {_EXPECTED[method]}"
         raise BadInput.one(self.file, what, self._line(method))
 
     def _line(self, method: str) -> int | None:
-        """Where the method is defined; where ``SKILLS`` has the skill if that is another file."""
+        """The method's first line; that of the entry in ``SKILLS`` if it is in another file."""
         code = getattr(inspect.unwrap(getattr(self.own, method)), "__code__", None)
         return code.co_firstlineno if code and code.co_filename == self.file else self.line
 
     def _check_failure(self, method: str, failure: Failure) -> None:
-        """A Failure must be fit for the report."""
+        """Refuse a Failure that can't be written to the report."""
         texts = (failure.message, *failure.objects, *failure.step)
         fits = isinstance(failure.kind, FailureKind) and all(isinstance(t, str) for t in texts)
         try:
@@ -223,13 +223,13 @@ class GuardedSkill(Skill):
 
 
 def _fault(motion: object, action: BoundAction) -> str | None:
-    """What is wrong with the types of a motion's parts, or None."""
+    """What is wrong with the types of a Motion's attributes, or None."""
     if not isinstance(motion, Motion):
-        return described(motion)
+        return kind_of(motion)
     for name, kinds in _FIELDS.items():
         value = getattr(motion, name)
         if not isinstance(value, kinds):
-            return f"a Motion whose {name} is {described(value)}"
+            return f"a Motion whose {name} is {kind_of(value)}"
     if {motion.path.group, motion.trajectory.group} != {motion.group}:
         return f"a Motion of '{motion.group}' whose path or trajectory is of another group"
     if motion.action_index != action.index:
@@ -244,8 +244,8 @@ def _fault(motion: object, action: BoundAction) -> str | None:
     return None
 
 
-def described(value: object) -> str:
-    """What kind of value it is: ``None``, ``a list``."""
+def kind_of(value: object) -> str:
+    """A value's type with its article: ``a list``, ``an int``; ``None`` for None."""
     if value is None:
         return "None"
     kind = type(value).__name__

@@ -1,4 +1,4 @@
-"""navigate(from, to): fold the arm and drive to where the next actions can be done, or stay."""
+"""navigate(from, to): fold the arm and drive to where the next action can be done."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from galley.domain.frames import Array
 from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.reachability.stances import sample_heading
+from galley.reachability.stances import sample_headings
 from galley.skills.impossible.refusals import out_of_reach_as_found
 from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.manipulation import Manipulation
-from galley.skills.manipulation.reach import stances
-from galley.skills.skill import BoundAction, LooksAhead, stance_of
+from galley.skills.manipulation.reach import solve_from_stances
+from galley.skills.skill import BoundAction, LookaheadSkill, stance_of
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import holding_contact_pairs
-from galley.skills.solving.step import Builder, folded, from_current_stance
+from galley.skills.solving.step import MotionBuilder, folded_configurations, from_current_stance
 
-_GOALS = 2  # drives tried with different stances
-_STAY = 30  # contacts tried from where the base stands, before it drives elsewhere
+_GOALS = 2  # stances to which a drive is planned
+_STAY = 30  # contacts tried from the current stance before the base drives
 
 
-class Navigate(LooksAhead):
-    """Drives the base to where the next action can be done."""
+class Navigate(LookaheadSkill):
+    """Drives to a stance for the next action, unless the current one will do."""
 
     parameters: ClassVar[tuple[str, ...]] = ("furniture", "furniture")
     prepares: ClassVar[bool] = True
@@ -41,14 +41,14 @@ class Navigate(LooksAhead):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """See ``Skill.refine``."""
+        """No Motions if the current stance will do."""
         stance = stance_of(context, action.bindings[1])
         tally = Tally()
-        if self._stays(context, action.bindings[1], upcoming, state, rng):
+        if self._can_stay(context, action.bindings[1], upcoming, state, rng):
             return ()
         failed: Failure | None = None
         for k, goal in enumerate(self._goals(context, stance, upcoming, state, rng, tally)):
-            builder = Builder(context, state, action.index, rng)
+            builder = MotionBuilder(context, state, action.index, rng)
             failed = builder.move_base(goal, "")
             if failed is None:
                 return tuple(builder.motions)
@@ -57,12 +57,12 @@ class Navigate(LooksAhead):
         if failed is not None:
             return failed
         after = f" to {upcoming[0]}" if upcoming else ""
-        return self._why(context, upcoming, state) or tally.failure(
+        return self._proof(context, upcoming, state) or tally.failure(
             f"stand at '{stance.name}'{after}"
         )
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
-        """A drive may begin anywhere."""
+        """A drive can start anywhere."""
         return True
 
     def _goals(
@@ -74,18 +74,18 @@ class Navigate(LooksAhead):
         rng: np.random.Generator,
         tally: Tally,
     ) -> Iterator[Array]:
-        arms = folded(context, state)
+        arms = folded_configurations(context, state)
         if len(arms) == 0:
             tally.reasons["the folded arm is in collision"] += 1
             return
-        contacts = self._next(context, upcoming, state, rng)
-        if contacts is None:  # nothing to do there: anywhere in the stance set that is free
+        contacts = self._next_contacts(context, upcoming, state, rng)
+        if contacts is None:  # nothing to do there: any free stance of the set
             yield from _anywhere(context, stance, arms[0], state, rng, tally)
             return
-        for reached in stances(context, contacts, stance, arms[0], state, rng, tally):
+        for reached in solve_from_stances(context, contacts, stance, arms[0], state, rng, tally):
             yield reached.base
 
-    def _stays(
+    def _can_stay(
         self,
         context: PlanningContext,
         place: Binding,
@@ -93,10 +93,10 @@ class Navigate(LooksAhead):
         state: State,
         rng: np.random.Generator,
     ) -> bool:
-        """Whether the base stands right already: a short search for the next contact."""
+        """Whether a short search finds the next contact from the current stance."""
         if not stance_of(context, place).contains(state.q[context.robot.slice("base")]):
             return False
-        contacts = self._next(context, upcoming, state, rng)
+        contacts = self._next_contacts(context, upcoming, state, rng)
         if contacts is None:
             return True
         return (
@@ -104,16 +104,16 @@ class Navigate(LooksAhead):
             is not None
         )
 
-    def _next(
+    def _next_contacts(
         self,
         context: PlanningContext,
         upcoming: tuple[BoundAction, ...],
         state: State,
         rng: np.random.Generator,
     ) -> Iterator[Manipulation] | None:
-        """What the hand does next before the base drives on; None if nothing.
+        """What the hand may do before the next drive; None if nothing.
 
-        Actions that touch nothing leave the world as it is, so that the ones after them count.
+        Actions without contact don't change the world, so the search goes on behind them.
         """
         for action in upcoming:
             skill = self.skills.get(action.name)
@@ -124,16 +124,16 @@ class Navigate(LooksAhead):
             if first is not None:
                 return chain((first,), contacts)
             if "hand" in skill.parameters:
-                return None  # it has no way to do what it does, and tells that best itself
+                return None  # it will fail and say why
         return None
 
-    def _why(
+    def _proof(
         self,
         context: PlanningContext,
         upcoming: tuple[BoundAction, ...],
         state: State,
     ) -> Failure | None:
-        """A proof that the next contact is out of reach, where its target has one place only."""
+        """A proof that the next item is out of reach where it stands now; None if there is none."""
         skill = self.skills.get(upcoming[0].name) if upcoming else None
         if skill is None:
             return None
@@ -148,16 +148,14 @@ def _anywhere(
     rng: np.random.Generator,
     tally: Tally,
 ) -> Iterator[Array]:
-    checker, group = (
-        context.checker(state, holding_contact_pairs(context, state)),
-        context.robot.group("base"),
-    )
+    checker = context.checker(state, holding_contact_pairs(context, state))
+    group = context.robot.group("base")
     low = np.maximum(stance.lower, group.lower)[:2]
     high = np.minimum(stance.upper, group.upper)[:2]
     while tally.tried < context.settings.placements and (low <= high).all():
         tally.tried += 1
-        base = np.array([*rng.uniform(low, high), sample_heading(stance, rng)])
-        if checker.free(np.concatenate([base, arm, state.q[10:]])):
+        base = np.array([*rng.uniform(low, high), sample_headings(stance, 1, rng)[0]])
+        if checker.free(context.robot.with_groups(state.q, base=base, arm=arm)[0]):
             yield base
         else:
             tally.reasons["no room for the base"] += 1

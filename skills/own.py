@@ -1,4 +1,4 @@
-"""Loads a user's own skills from a Python file: an action's name, and what carries it out."""
+"""Loads a user's skills from a Python file."""
 
 from __future__ import annotations
 import __future__
@@ -15,7 +15,7 @@ from types import ModuleType
 
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.files import read_text
-from galley.skills.guarded import GuardedSkill, described, guarded
+from galley.skills.guarded import GuardedSkill, kind_of, user_code
 from galley.skills.skill import Role, Skill
 
 _TABLE = "SKILLS"
@@ -26,17 +26,17 @@ _KINDS = ("item", "furniture", "hand")
 def load_skills(
     path: str | Path, actions: Collection[str] | None = None
 ) -> dict[str, GuardedSkill]:
-    """The skills of a Python file: its top-level ``SKILLS``, PDDL action name to ``Skill``.
+    """The skills in a file's ``SKILLS``, by name of the PDDL action.
 
-    The file is run once, under a module name of its own. Files beside it are not importable.
+    The file is run once, as a module of its own. It can't import files beside it.
 
     Args:
         path: the file.
-        actions: the domain's, which the skills are for; None for any.
+        actions: names of the domain's actions; None: any name is accepted.
 
     Raises:
-        BadInput: the file is missing, is no Python, raises or closes stdout while it is run, or its
-            ``SKILLS`` is missing or holds anything else; with the line where that can be told.
+        BadInput: the file is missing or no Python, raises or closes stdout, or its ``SKILLS`` is
+            missing or wrong; with the line where possible.
     """
     file, text = str(path), read_text(path)
     tree = _parsed(file, text)
@@ -48,7 +48,7 @@ def load_skills(
     at = lines.get(_TABLE)
     errors: list[InputError] = []
     found: dict[str, GuardedSkill] = {}
-    with guarded(file, at, f"{_TABLE} can't be read: "):
+    with user_code(file, at, f"{_TABLE} can't be read: "):
         table = getattr(module, _TABLE)
         entries = dict(table) if isinstance(table, Mapping) else {}
         for name, skill in entries.items():
@@ -61,7 +61,7 @@ def load_skills(
     if errors:
         raise BadInput(errors)
     if not found:
-        kind = "empty" if isinstance(table, Mapping) else described(table)
+        kind = "empty" if isinstance(table, Mapping) else kind_of(table)
         what = f"{_TABLE} is {kind}, expected a dict of action name to skill, not empty"
         raise BadInput.one(path, what, at)
     return found
@@ -80,9 +80,9 @@ def _parsed(file: str, text: str) -> ast.Module:
 
 
 def _run(file: str, tree: ast.Module) -> ModuleType:
-    """The module, run. Its name can't clash with another's: it holds the file's whole path.
+    """Run the file as a module whose name is a digest of its path.
 
-    One statement at a time, so that a fault that raises nothing has a line too.
+    One statement at a time, so that closing stdout is reported with its line.
     """
     place = Path(file).resolve()
     name = "galley_own_skills_" + hashlib.sha256(str(place).encode()).hexdigest()[:16]
@@ -99,7 +99,7 @@ def _run(file: str, tree: ast.Module) -> ModuleType:
                 for each in node.names:
                     flags |= getattr(__future__, each.name).compiler_flag
             code = compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True)
-            with guarded(file, node.lineno, "fails while it is read: "):
+            with user_code(file, node.lineno, "fails while it is read: "):
                 exec(code, module.__dict__)
     except BaseException:
         if before is None:
@@ -111,7 +111,7 @@ def _run(file: str, tree: ast.Module) -> ModuleType:
 
 
 def _fault(name: object, skill: object, actions: Collection[str] | None) -> str | None:
-    """What is wrong with one entry, or None."""
+    """What is wrong with one entry of ``SKILLS``, or None."""
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:
         return (
             f"{name!r} is not the name of a PDDL action: a lower-case letter, then lower-case "
@@ -123,7 +123,7 @@ def _fault(name: object, skill: object, actions: Collection[str] | None) -> str 
     if isinstance(skill, type) and issubclass(skill, Skill):
         return f"'{name}' is the class {skill.__name__}, expected an instance: {skill.__name__}()"
     if not isinstance(skill, Skill):
-        return f"'{name}' is {described(skill)}, expected an instance of galley.skills.Skill"
+        return f"'{name}' is {kind_of(skill)}, expected an instance of galley.skills.Skill"
     kinds = getattr(skill, "parameters", None)
     if not isinstance(kinds, tuple) or any(kind not in _KINDS for kind in kinds):
         return f"'{name}' needs parameters, a tuple of {', '.join(map(repr, _KINDS))}"
@@ -136,7 +136,7 @@ def _fault(name: object, skill: object, actions: Collection[str] | None) -> str 
 
 
 def _lines(tree: ast.Module) -> dict[str, int]:
-    """The line of ``SKILLS``, and of each of its entries that is written out."""
+    """The lines of ``SKILLS`` and of its literal keys."""
     found: dict[str, int] = {}
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else []

@@ -1,4 +1,4 @@
-"""pick(item, furniture, hand): take an item from where it stands, on a surface or in a drawer."""
+"""pick(item, furniture, hand) and take_out: grasp and lift an item, on a surface or in a drawer."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from galley.motion.motion import Motion
 from galley.skills.impossible.refusals import cannot_take, no_such_region
 from galley.skills.manipulation.contacts import picks
 from galley.skills.manipulation.manipulation import Manipulation
-from galley.skills.skill import BoundAction, LooksAhead, Role, region_of
+from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of
 from galley.skills.solving.context import PlanningContext
-from galley.skills.solving.step import SkillStep, carry_out, serves
+from galley.skills.solving.step import SkillStep, can_be_placed_later, carry_out
 
 
-class Pick(LooksAhead):
-    """Takes an item, by a grasp that serves where a later action puts it."""
+class Pick(LookaheadSkill):
+    """Takes an item by a grasp with which it can be put down where the plan puts it next."""
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
     role: ClassVar[Role] = Role(takes=0, place=1)
+    standard_grasps: ClassVar[bool] = True
 
     def refine(
         self,
@@ -32,14 +33,14 @@ class Pick(LooksAhead):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """See ``Skill.refine``."""
+        """No Motions if the item is in the hand."""
         index = context.scene.item_index[action.bindings[0].target]
         if state.held == index:
             return ()
         step = SkillStep(
             lambda s, r: picks(context, s, index, r),
             action.bindings[1],
-            accepts=serves(context, upcoming, self.skills, index),
+            accepts=can_be_placed_later(context, upcoming, self.skills, index),
         )
         return carry_out(context, action, (step,), state, rng)
 
@@ -51,24 +52,26 @@ class Pick(LooksAhead):
         return iter(()) if state.held == index else picks(context, state, index, rng)
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
-        """The item is in the hand already: nothing is left to do."""
+        """If the item is in the hand: then nothing is left to do."""
         return state.held == context.scene.item_index[action.bindings[0].target]
 
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """The hand must open wide enough for the item, and hold its weight."""
+        """The item must fit between the fingers and not be too heavy."""
         index = context.scene.item_index[action.bindings[0].target]
-        return cannot_take(context.scene, state, index)
+        return cannot_take(context.scene, state, index, context.robot.gripper)
 
 
 class TakeOut(Pick):
     """Takes an item out of a drawer that is open."""
 
+    standard_grasps: ClassVar[bool] = True
+
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """The furniture must have an inside, and the hand open wide enough for the item."""
+        """The furniture must have an inside; and the same as for ``Pick``."""
         region = region_of(context, action.bindings[1])
         if region is None or region.kind != "volume":
             return no_such_region(action.bindings[1].object, "inside to take things out of")

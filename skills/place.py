@@ -1,4 +1,4 @@
-"""place(item, furniture, hand): put the held item down on a surface, or into an open drawer."""
+"""place(item, furniture, hand) and put_in: put the held item on a surface or into a drawer."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from galley.domain.predicates import fact_holds
 from galley.domain.scene.model import Binding
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.skills.impossible.refusals import fits, no_such_region, region_out_of_reach
+from galley.skills.impossible.refusals import does_not_fit, no_such_region, region_out_of_reach
 from galley.skills.manipulation.contacts import places
 from galley.skills.manipulation.manipulation import Manipulation
-from galley.skills.skill import BoundAction, LooksAhead, Role, region_of, stance_of
+from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of, stance_of
 from galley.skills.solving.context import PlanningContext
-from galley.skills.solving.step import Contacts, SkillStep, carry_out, put_later
+from galley.skills.solving.step import Contacts, SkillStep, carry_out, placed_later
 
 
-class Place(LooksAhead):
-    """Puts an item down, so that those of later actions find room in the same region."""
+class Place(LookaheadSkill):
+    """Puts an item down and leaves room for those that later actions put into the same region."""
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
     role: ClassVar[Role] = Role(puts=0, place=1)
@@ -37,7 +37,7 @@ class Place(LooksAhead):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """See ``Skill.refine``."""
+        """No Motions if the item stands there."""
         if self.resumes(context, action, state):
             return ()
         step = SkillStep(self._contacts(context, action, upcoming), action.bindings[1])
@@ -52,9 +52,9 @@ class Place(LooksAhead):
         return self._contacts(context, action, ())(state, rng)
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
-        """The item stands there already: nothing is left to do."""
+        """If the item stands there: then nothing is left to do."""
         thing, furniture = action.bindings[:2]
-        return lies(context, self.fact, thing, furniture, state)
+        return is_placed(context, self.fact, thing, furniture, state)
 
     def _contacts(
         self, context: PlanningContext, action: BoundAction, upcoming: tuple[BoundAction, ...]
@@ -62,7 +62,7 @@ class Place(LooksAhead):
         thing, furniture = action.bindings[:2]
         region = region_of(context, furniture)
         assert region is not None, "impossible() has refused this already"
-        later = put_later(context, upcoming, self.skills, region.name, thing.target)
+        later = placed_later(context, upcoming, self.skills, region.name, thing.target)
         return lambda s, r: places(context, s, region, r, later, furniture.spot)
 
     def impossible(
@@ -74,23 +74,23 @@ class Place(LooksAhead):
         if region is None or region.kind != self.kind:
             return no_such_region(furniture.object, self.missing)
         item = context.scene.item(thing.target)
-        return fits(item, region) or region_out_of_reach(
+        return does_not_fit(item, region) or region_out_of_reach(
             context, item, region, stance_of(context, furniture), state
         )
 
 
 class PutIn(Place):
-    """Puts an item into a drawer that is open, and leaves it open."""
+    """Puts an item into an open drawer."""
 
     kind: ClassVar[str] = "volume"
     fact: ClassVar[str] = "in"
     missing: ClassVar[str] = "inside to put things in"
 
 
-def lies(
+def is_placed(
     context: PlanningContext, fact: str, thing: Binding, furniture: Binding, state: State
 ) -> bool:
-    """Whether an item is ``on`` or ``in`` furniture, out of the hand; at its spot, if any."""
+    """Whether an item is ``on`` or ``in`` furniture (at its spot, if it has one) and not held."""
     if state.held is not None:
         return False
     verdict = fact_holds(context.scene, state, fact, (thing, furniture), np.eye(4))

@@ -20,12 +20,12 @@ from galley.skills.solving.context import PlanningContext
 
 @dataclass(frozen=True)
 class BoundAction:
-    """A plan's action with its arguments bound to the scene.
+    """An action of the plan, its arguments bound to the scene.
 
     Attributes:
         index: position in the plan.
-        name: the PDDL action's name.
-        bindings: of its arguments, in order.
+        name: of the PDDL action.
+        bindings: what its arguments are in the scene, in order.
     """
 
     index: int
@@ -38,17 +38,17 @@ class BoundAction:
 
 @dataclass(frozen=True)
 class Role:
-    """What an action does to the things that it names, for looking ahead and for feedback.
+    """What an action does to its parameters. The search and other skills look ahead by it.
 
-    Each attribute is the position of a parameter, or None where the action does no such thing.
+    Each attribute is the position of a parameter, or None.
 
     Attributes:
-        takes: the item that leaves the place where it stands.
+        takes: the item that is picked up.
         puts: the item that is put down.
-        place: the furniture that it is taken from, or put on or in.
+        place: the furniture that the item is taken from, or put on or in.
         opens: the furniture that is open at some time during the action.
         closes: the furniture that is shut afterwards.
-        uses: the furniture or item that the action works on where none of the above is said.
+        uses: the furniture or item that the action works on in any other way.
     """
 
     takes: int | None = None
@@ -60,23 +60,30 @@ class Role:
 
     @property
     def works_on(self) -> tuple[int, ...]:
-        """What it takes, puts, opens, closes or uses, in this order; nothing for a mere drive."""
+        """What it takes, puts, opens, closes or uses, in this order; empty for a drive."""
         every = (self.takes, self.puts, self.opens, self.closes, self.uses)
         return tuple(dict.fromkeys(i for i in every if i is not None))
 
 
 class Skill(ABC):
-    """One skill, one PDDL action. A subclass needs ``parameters`` and ``refine``.
+    """Carries out one PDDL action. A subclass needs ``parameters`` and ``refine``.
 
     Attributes:
-        parameters: what the action's parameters are, in order: ``item``, ``furniture``, ``hand``.
-        role: what it does to them.
-        prepares: it only gets ready for the action after it; what blocks that one blocks it.
+        parameters: kinds of the action's parameters, in order: ``item``, ``furniture``, ``hand``.
+        role: what the action does to them.
+        prepares: the action only prepares the next one; what blocks that one blocks this one.
+        standard_grasps: the skill uses the grasps of ``manipulation.grasps`` and no others, so
+            that proofs about these hold for it. Not inherited.
     """
 
     parameters: ClassVar[tuple[str, ...]]
     role: ClassVar[Role] = Role()
     prepares: ClassVar[bool] = False
+    standard_grasps: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.standard_grasps = cls.__dict__.get("standard_grasps", False)
 
     @abstractmethod
     def refine(
@@ -87,39 +94,48 @@ class Skill(ABC):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """The Motions that carry the action out from ``state``; ``upcoming`` follow it.
+        """Plan the action's Motions from ``state``.
 
-        None at all where the action changes only symbols.
+        Args:
+            context: scene, robot, world and settings.
+            action: the action.
+            upcoming: the actions after it.
+            state: where its first Motion begins.
+            rng: the only source of randomness.
+
+        Returns:
+            The Motions, an empty tuple if nothing has to move, or why there are none.
         """
 
     def first_contacts(
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
-        """What the action would do first with the hand: decides where to stand. May be empty."""
+        """What the hand may do first; ``navigate`` chooses the stance by it. May be empty."""
         return iter(())
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
-        """Whether ``refine`` carries on from ``state`` with an action that was interrupted in it.
+        """Whether ``refine`` can complete an interrupted action from ``state``.
 
-        Asked where things did not go as planned in the middle of the action, so that what it needs
-        at its beginning may no longer be so: the item is out of the hand already, the drawer half
-        open. False where it has to be planned anew.
+        The action's preconditions may no longer hold: the item is put down already, the drawer is
+        half open. If False, the task is planned anew.
         """
         return False
 
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """A certified Failure that holds from wherever the action is tried and needs no search.
+        """A certified Failure that holds whenever the action is tried; None if there is none.
 
-        ``state`` is the task's start. What could change before the action comes (other items, an
-        item's place) must not be counted on; None where nothing is known.
+        It must not depend on what other actions can change, such as where items stand. No search.
+
+        Args:
+            state: at the start of the task.
         """
         return None
 
 
-class LooksAhead(Skill):
-    """A skill to which it matters what the actions after it do: ``skills`` tell, by their names."""
+class LookaheadSkill(Skill):
+    """A skill that looks at the actions after it; ``skills`` maps their names to their skills."""
 
     def __init__(self, skills: Mapping[str, Skill] = MappingProxyType({})) -> None:
         self.skills = skills
@@ -131,5 +147,5 @@ def stance_of(context: PlanningContext, place: Binding) -> Stance:
 
 
 def region_of(context: PlanningContext, place: Binding) -> Region | None:
-    """Where things are put on or in a piece of furniture."""
+    """The region on or in a piece of furniture; None if it has none."""
     return context.scene.region(place.region) if place.region else None

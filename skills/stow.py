@@ -1,7 +1,7 @@
 """stow(item, furniture, hand): put the held item down, open the drawer, put it in, close.
 
-Each step finds its own stance within the drawer's stance set; a failure names its step. Begun in
-the middle, with the item beside the drawer or in it, or the drawer open, it does what is left.
+Each step has its own stance within the drawer's stance set; a Failure names its step. After an
+interruption it does the remaining steps.
 """
 
 from __future__ import annotations
@@ -17,31 +17,32 @@ from galley.domain.scene.model import Binding
 from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.drawer import (
+    accepts_half_open,
     cannot_open,
     half_open,
     handle_of,
-    makes_do,
-    opening_of,
-    stands_at,
+    joint_is_at,
+    possible_opening,
     wanted,
 )
-from galley.skills.impossible.refusals import fits, no_such_region, region_out_of_reach
+from galley.skills.impossible.refusals import does_not_fit, no_such_region, region_out_of_reach
 from galley.skills.manipulation.contacts import operations, picks, places
 from galley.skills.manipulation.manipulation import Manipulation
-from galley.skills.place import lies
-from galley.skills.placing.placements import Later
-from galley.skills.skill import BoundAction, LooksAhead, Role, region_of, stance_of
+from galley.skills.place import is_placed
+from galley.skills.placing.placements import LaterItem
+from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of, stance_of
 from galley.skills.solving.context import PlanningContext
-from galley.skills.solving.step import SkillStep, carry_out, put_later, reachable
+from galley.skills.solving.step import SkillStep, any_reachable, carry_out, placed_later
 
-_HALF_OPEN = 50_000  # its own stream, to see whether a half open drawer will do
+_HALF_OPEN = 50_000  # random stream of the check whether a half open drawer will do
 
 
-class Stow(LooksAhead):
+class Stow(LookaheadSkill):
     """Puts an item into a drawer that is closed before and after."""
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture", "hand")
     role: ClassVar[Role] = Role(puts=0, place=1, opens=1, closes=1)
+    standard_grasps: ClassVar[bool] = True
 
     def refine(
         self,
@@ -51,15 +52,15 @@ class Stow(LooksAhead):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """See ``Skill.refine``."""
+        """Up to five steps: put down, open drawer, pick up, put in, close drawer."""
         thing, furniture = action.bindings[:2]
         opening = 0.0
-        if furniture.handle is not None and not lies(context, "in", thing, furniture, state):
-            found = opening_of(context, furniture, state)
+        if furniture.handle is not None and not is_placed(context, "in", thing, furniture, state):
+            found = possible_opening(context, furniture, state)
             if isinstance(found, Failure):
                 return found.within("open drawer")
             opening = found
-        later = put_later(context, upcoming, self.skills, furniture.region, thing.target)
+        later = placed_later(context, upcoming, self.skills, furniture.region, thing.target)
         steps = self._steps(context, thing, furniture, opening, later, state, rng)
         return carry_out(context, action, steps, state, rng)
 
@@ -69,7 +70,7 @@ class Stow(LooksAhead):
         thing: Binding,
         furniture: Binding,
         opening: float,
-        later: Sequence[Later],
+        later: Sequence[LaterItem],
         state: State,
         rng: np.random.Generator,
     ) -> Iterator[SkillStep]:
@@ -80,7 +81,7 @@ class Stow(LooksAhead):
         put_in = SkillStep(
             lambda s, r: places(context, s, inner, r, later, spot), furniture, "put in"
         )
-        lies_in = lies(context, "in", thing, furniture, state)
+        lies_in = is_placed(context, "in", thing, furniture, state)
         if furniture.handle is None:  # an open box: nothing to open
             if not lies_in:
                 yield put_in
@@ -92,45 +93,47 @@ class Stow(LooksAhead):
             lambda s, r: operations(context, s, handle, 0.0, r), furniture, "close drawer"
         )
         if lies_in:
-            if not stands_at(context, handle, state, 0.0):
+            if not joint_is_at(context, handle, state, 0.0):
                 yield close
             return
 
-        def serves(s: State, r: np.random.Generator) -> bool:
-            return reachable(context, put_in.contacts(s, r), furniture, s, r)
+        def can_put_in(s: State, r: np.random.Generator) -> bool:
+            return any_reachable(context, put_in.contacts(s, r), furniture, s, r)
 
-        # Open already: no need of the hand for that. Where it stands half open, less may do.
-        fits_now = stands_at(context, handle, state, opening)
-        fits_now = fits_now or makes_do(context, handle, state, rng)
-        if not fits_now and state.held == index and half_open(context, handle, state):
-            fits_now = serves(state, context.rng(_HALF_OPEN))
-        if not fits_now:
+        # If the drawer is half open, that may be enough.
+        is_open = joint_is_at(context, handle, state, opening)
+        is_open = is_open or accepts_half_open(context, handle, state, rng)
+        if not is_open and state.held == index and half_open(context, handle, state):
+            is_open = can_put_in(state, context.rng(_HALF_OPEN))
+        if not is_open:
             if state.held == index:
                 yield SkillStep(lambda s, r: places(context, s, staging, r), furniture, "put down")
             yield SkillStep(
                 lambda s, r: operations(context, s, handle, opening, r), furniture, "open drawer"
             )
-        if not fits_now or state.held != index:
-            yield SkillStep(lambda s, r: picks(context, s, index, r), furniture, "pick up", serves)
+        if not is_open or state.held != index:
+            yield SkillStep(
+                lambda s, r: picks(context, s, index, r), furniture, "pick up", can_put_in
+            )
         yield put_in
         yield close
 
     def first_contacts(
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
-        """Of the first step."""
+        """The contacts of the first step."""
         thing, furniture = action.bindings[:2]
         opening = wanted(context, furniture) if furniture.handle is not None else 0.0
         first = next(self._steps(context, thing, furniture, opening, (), state, rng), None)
         return iter(()) if first is None else first.contacts(state, rng)
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
-        """With the item in the hand, beside the drawer where it was put down, or in it."""
+        """If the item is in the hand, on the staging surface or in the drawer."""
         thing, furniture = action.bindings[:2]
         index = context.scene.item_index[thing.target]
         if state.held is not None:
             return state.held == index
-        if lies(context, "in", thing, furniture, state):
+        if is_placed(context, "in", thing, furniture, state):
             return True
         if furniture.staging is None:
             return False
@@ -140,20 +143,20 @@ class Stow(LooksAhead):
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """There must be a volume that the item fits into, and a place to put it meanwhile.
+        """The item must fit into the drawer and on the staging surface beside it.
 
-        And the arm must reach the drawer, which must open.
+        The drawer must be in reach, and open.
         """
         thing, furniture = action.bindings[:2]
         region = region_of(context, furniture)
         if region is None or region.kind != "volume":
             return no_such_region(furniture.object, "inside to stow things in")
         item = context.scene.item(thing.target)
-        failed = fits(item, region)
+        failed = does_not_fit(item, region)
         if failed is None and furniture.handle is not None:
             if furniture.staging is None:
                 return no_such_region(furniture.object, "staging surface beside its drawer")
-            failed = fits(item, context.scene.region(furniture.staging))
+            failed = does_not_fit(item, context.scene.region(furniture.staging))
             failed = failed or cannot_open(context, furniture, state)
         return failed or region_out_of_reach(
             context, item, region, stance_of(context, furniture), state

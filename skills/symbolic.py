@@ -1,4 +1,4 @@
-"""cook(item, furniture) and wash(item, furniture): symbols change, nothing moves."""
+"""cook(item, furniture) and wash(item, furniture): only symbols change."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.predicates import fact_holds
 from galley.domain.state import State
 from galley.motion.motion import Motion
-from galley.robots.panda.mobile import hand_pose
 from galley.skills.impossible.refusals import no_such_region
 from galley.skills.skill import BoundAction, Role, Skill, region_of
 from galley.skills.solving.context import PlanningContext
 
 
-class AtPlace(Skill):
-    """Needs no motion, but the item must stand on the furniture and the base near it."""
+class SymbolicSkill(Skill):
+    """Plans no Motion, but checks that the item is on the furniture and the base near it."""
 
     parameters: ClassVar[tuple[str, ...]] = ("item", "furniture")
     role: ClassVar[Role] = Role(uses=1)
@@ -30,9 +29,9 @@ class AtPlace(Skill):
         state: State,
         rng: np.random.Generator,
     ) -> tuple[Motion, ...] | Failure:
-        """See ``Skill.refine``: no Motions, or what does not hold."""
+        """No Motions, or which fact does not hold."""
         thing, furniture = action.bindings[:2]
-        X_WH = hand_pose(state.q, context.scene.robot.base)
+        X_WH = context.robot.kinematics.hand_pose(state.q)
         for name, bindings in (("on", (thing, furniture)), ("near", (furniture,))):
             verdict = fact_holds(context.scene, state, name, bindings, X_WH)
             if verdict is not None and not verdict.holds:
@@ -48,7 +47,7 @@ class AtPlace(Skill):
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
     ) -> Failure | None:
-        """There must be a surface for the item to stand on."""
+        """The furniture must have a surface."""
         furniture = action.bindings[1]
         region = region_of(context, furniture)
         if region is None or region.kind != "surface":

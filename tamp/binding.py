@@ -13,7 +13,7 @@ from galley.domain.predicates import corners, fact_holds, inside, on, opened, st
 from galley.domain.scene.model import Binding, Region, Scene
 from galley.domain.state import State, item_pose
 from galley.planning import GroundAction
-from galley.robots.panda.mobile import hand_pose
+from galley.robots.catalog import robot_of
 from galley.skills import BoundAction, Skill
 from galley.skills.impossible.refusals import cannot_take
 
@@ -123,7 +123,8 @@ def ajar(scene: Scene, state: State, bindings: Mapping[str, Binding]) -> list[st
 def movable(scene: Scene, state: State, bindings: Mapping[str, Binding]) -> set[int]:
     """Indices of the items that a plan could move: they are named, and a hand can take them."""
     named = {scene.item_index[b.target] for b in bindings.values() if b.kind == "item"}
-    return {index for index in named if cannot_take(scene, state, index) is None}
+    gripper = robot_of(scene.robot).gripper
+    return {index for index in named if cannot_take(scene, state, index, gripper) is None}
 
 
 def check_init(
@@ -165,7 +166,9 @@ def bind_plan(
 
 def _hand(scene: Scene, state: State) -> Array:
     """X_WH (4, 4), which only a held item needs: forward kinematics takes a second to load."""
-    return np.eye(4) if state.held is None else hand_pose(state.q, scene.robot.base)
+    if state.held is None:
+        return np.eye(4)
+    return robot_of(scene.robot).kinematics.hand_pose(state.q)
 
 
 def _kinds(domain: Domain, types: tuple[str, ...]) -> set[str]:

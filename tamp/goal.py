@@ -11,7 +11,7 @@ from galley.domain.predicates import PredicateVerdict, fact_holds
 from galley.domain.scene.model import Binding, Scene
 from galley.domain.state import State
 from galley.planning import Semantics
-from galley.robots.panda.mobile import hand_pose
+from galley.robots.catalog import robot_of
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class GoalJudge:
 
     def fact(self, fact: Fact) -> PredicateVerdict:
         """Whether a fact holds."""
-        X_WH = hand_pose(self.state.q, self.scene.robot.base)
+        X_WH = robot_of(self.scene.robot).kinematics.hand_pose(self.state.q)
         bindings = tuple(self.bindings[name] for name in fact.args)
         verdict = fact_holds(self.scene, self.state, fact.predicate, bindings, X_WH)
         if verdict is not None:

@@ -47,6 +47,9 @@ COMPOSES = {
     "comparison",  # solves queries, writes a folder of results
 }  # may import anything
 
+# A robot is a RobotModel to these; ``robots.catalog`` constructs the scene's.
+ANY_ROBOT = {"skills", "reachability", "tamp", "motion", "worlds"}
+
 # Libraries and the packages that may import them.
 CONFINED = {
     "pybullet": {"worlds", "execution"},
@@ -125,6 +128,20 @@ def test_import_directions():
             there = top(name)
             if there and there != here and there not in MAY_IMPORT[here]:
                 wrong.append(f"{path.relative_to(ROOT)}:{line}: {here} imports {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_what_plans_knows_no_robot_by_name():
+    wrong = []
+    for path in sources():
+        if top(module_name(path)) not in ANY_ROBOT:
+            continue
+        for name, line in imports(path):
+            if name.startswith("galley.robots.panda"):
+                wrong.append(f"{path.relative_to(ROOT)}:{line}: imports {name}")
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if re.search(r"panda_\w|\bq\[(\d*:\d+|\d+:)", line):  # a link, a joint, a group of q
+                wrong.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
     assert not wrong, "\n".join(wrong)
 
 

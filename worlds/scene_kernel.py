@@ -127,10 +127,9 @@ class SceneKernel:
             bodies = tuple(body.name for body in scene.bodies)
             if "base" in group:  # alone, or with the arm
                 low = tuple(b.name for b in scene.bodies if b.joint is None and _top(b) < _GROUND)
-                found = pairs(("chassis",), low)
+                found = pairs(robot.base_links[:1], low)
             else:
-                still = robot.links[: robot.links.index("panda_link1")]
-                found = pairs(still, bodies + tuple(item.name for item in scene.items))
+                found = pairs(robot.base_links, bodies + tuple(item.name for item in scene.items))
             self._constant[group] = found
         return self._constant[group]
 

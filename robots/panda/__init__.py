@@ -1,8 +1,9 @@
-"""The Franka Panda, on a foot and on wheels.
+"""The Franka Panda, fixed and on a mobile base.
 
-- ``kinematics``: forward and inverse, how far it reaches, its hand; ``ik``: the DH table and the
-  derivation of the inverse; ``ik_kernel``: compiled
-- ``urdf``: its links, and what they weigh; the base on its wheels
-- ``models``: both robots, and which links are never checked against each other
-- ``mobile``: where the mobile Panda's hand is, and bounds on how far its points travel
+- ``kinematics``: forward and inverse kinematics of the arm; ``ik``: its DH table and the derivation
+  of the inverse; ``ik_kernel``: compiled
+- ``mobile``: the hand's pose, and bounds on how far points travel
+- ``mobile_kinematics``: what skills ask of the mobile Panda; ``reach_kernel``: compiled
+- ``urdf``: links, joints and masses of arm and base
+- ``models``: both robots as RobotModels, and the pairs of links that are never checked
 """

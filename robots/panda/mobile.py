@@ -1,4 +1,4 @@
-"""Where the mobile Panda's hand is, without any engine, and how far its points travel at most.
+"""The mobile Panda's forward kinematics, and bounds on how far its points travel.
 
 Frames: W the world, B the base, A ``panda_link0``, F the flange, H the hand. q (12,) is base_x,
 base_y, base_heading, panda_joint1..7, both fingers.
@@ -41,9 +41,9 @@ def hand_pose(q: ArrayLike, spec: MobileBaseSpec = DEFAULT_BASE) -> Array:
 
 
 def arm_radii(held_reach: float = 0.0) -> Array:
-    """For each joint (7,), the largest distance (m) from its axis of any point that it moves.
+    """For each joint (7,), a bound (m) on the distance from its axis of any point that it moves.
 
-    Link lengths laid end to end: an upper bound in every configuration.
+    Sums of link lengths, which hold in every configuration.
 
     Args:
         held_reach: farthest point of a held item from the hand frame's origin, metres.
@@ -57,16 +57,16 @@ def arm_radii(held_reach: float = 0.0) -> Array:
 
 
 def base_radius(spec: MobileBaseSpec, held_reach: float = 0.0) -> float:
-    """Largest horizontal distance (m) of any point of the robot from the base's vertical axis."""
+    """Bound (m) on the horizontal distance of any point of the robot from the base's axis."""
     chassis = 0.5 * float(np.hypot(spec.size[0], spec.size[1]))
     arm = float(np.hypot(*spec.p_BA[:2])) + float(arm_radii(held_reach)[0])
     return max(chassis, arm)
 
 
 def travel_bound(group: str, spec: MobileBaseSpec, a: Array, b: Array, held_reach: float) -> float:
-    """Bound (m) on the travel of any point of the robot, or of what it holds, from a to b (k,)."""
+    """Bound (m) on the travel of any point of robot and held item between a and b (k,)."""
     d = np.abs(np.asarray(b) - a)
-    if group == "base+arm":  # a chain: what its parts add to a point's travel adds up
+    if group == "base+arm":  # a serial chain: the travels add up
         base = travel_bound("base", spec, a[:3], b[:3], held_reach)
         return base + travel_bound("arm", spec, a[3:], b[3:], held_reach)
     if group == "arm":

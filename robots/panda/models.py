@@ -1,8 +1,8 @@
-"""The Panda as a RobotModel: on a fixed foot, and as a mobile robot on the wheeled base.
+"""The Panda as a RobotModel, fixed and mobile, and its allowed self-collisions.
 
-Which of its links are never checked against each other stands here, and why not. Every other pair
-is checked. That table was derived with PyBullet by ``bench/derive_self_collisions.py``, over the
-real joint limits; docs/robots.md says how. Within a pair the names are in alphabetical order.
+The pairs of links that are never checked were derived with PyBullet over the real joint limits, by
+``bench/derive_self_collisions.py``; docs/robots.md says how. All other pairs are checked. Names in
+a pair are in alphabetical order.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import xml.etree.ElementTree as ET
 
 from galley.domain.frames import Array, frozen, inverse, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
-from galley.robots.model import JointGroup, RobotModel
+from galley.robots.kinematics import Kinematics
+from galley.robots.model import Gripper, JointGroup, RobotModel
 from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import FINGER_STROKE, JOINTS, X_FH, inverse_batch, p_HT
+from galley.robots.panda.mobile_kinematics import MobilePandaKinematics
 from galley.robots.panda.urdf import base_elements, panda_elements
 
 NEIGHBOURS: tuple[tuple[str, str], ...] = (
@@ -30,7 +32,7 @@ NEIGHBOURS: tuple[tuple[str, str], ...] = (
     ("panda_link5", "panda_link6"),
     ("panda_link6", "panda_link7"),
 )
-"""Joined by a joint: their shapes overlap at the joint, by up to 52 mm, in all configurations."""
+"""Connected by a joint, where their shapes overlap by up to 52 mm in all configurations."""
 
 MEET_BY_DESIGN: tuple[tuple[str, str], ...] = (("panda_leftfinger", "panda_rightfinger"),)
 """The fingertips touch when the gripper closes on nothing."""
@@ -70,7 +72,7 @@ NEVER_TOUCH: tuple[tuple[str, str], ...] = (
 )
 """Proved to stay more than 10 mm apart, by branch and bound over the joints between them.
 
-Behind each pair the least distance, in mm, at any configuration that was looked at.
+Behind each pair: the least distance found, mm.
 """
 
 ALLOWED_SELF_COLLISIONS: frozenset[tuple[str, str]] = frozenset(
@@ -86,24 +88,35 @@ LINKS = ("chassis", "column", *ARM_LINKS)
 """The links with collision geometry, from the floor to the fingertips."""
 
 PANDA_EXCESS: tuple[tuple[str, float], ...] = (("*", 0.008),)
-"""How far covering spheres may reach beyond the links, metres. Few spheres make a fast first look;
-where they are too near, the hulls themselves have the last word."""
+"""How far covering spheres may reach beyond the links, metres. Few spheres make a fast first check;
+where they are too near, the hulls decide."""
+
+PANDA_GRIPPER = Gripper(
+    opening=2.0 * FINGER_STROKE,
+    widest=2.0 * FINGER_STROKE - 0.002,
+    pad=0.01,
+    to_palm=0.033,
+    to_finger=0.012,
+)
 
 
 def mobile_panda(spec: MobileBaseSpec | None = None) -> RobotModel:
     """The robot: base (3), arm (7) and fingers (2), q (12,) in this order.
 
     Args:
-        spec: the base's measures and limits; the default kitchen robot if omitted.
-
-    Returns:
-        The model, with its URDF text. The same text loads in PyBullet (from a file) and in Drake.
+        spec: the base's measures and limits; default: the kitchen's robot.
 
     Raises:
         FileNotFoundError: pybullet_data, which has the Panda's meshes, is not installed.
     """
     spec = spec or MobileBaseSpec()
-    return _robot("mobile_panda", (base_group(spec),), LINKS, base_elements(spec))
+    return _robot(
+        "mobile_panda",
+        (base_group(spec),),
+        LINKS,
+        base_elements(spec),
+        MobilePandaKinematics(spec),
+    )
 
 
 def panda_arm() -> RobotModel:
@@ -119,7 +132,11 @@ def panda_arm() -> RobotModel:
 
 
 def _robot(
-    name: str, below: tuple[JointGroup, ...], links: tuple[str, ...], foot: list[ET.Element]
+    name: str,
+    below: tuple[JointGroup, ...],
+    links: tuple[str, ...],
+    foot: list[ET.Element],
+    kinematics: Kinematics | None = None,
 ) -> RobotModel:
     """The arm on what carries it: joint groups ``below`` it, URDF elements of its ``foot``."""
     root = ET.Element("robot", name=name)
@@ -139,38 +156,40 @@ def _robot(
         urdf='<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n",
         ik=arm_ik,
         sphere_excess=PANDA_EXCESS,
+        gripper=PANDA_GRIPPER,
+        kinematics=kinematics or Kinematics(),
     )
 
 
-def arm_ik(X_AT: Array, free: Array) -> Array:
+def arm_ik(X_AT: Array, redundant: Array) -> Array:
     """Closed-form inverse kinematics of the grasp centre T.
 
     Args:
         X_AT: pose of T, unturned against the hand, in ``panda_link0`` (4, 4).
-        free: values of joint 7 to try, rad (m,).
+        redundant: values of joint 7 to try, rad (m,).
 
     Returns:
         All configurations within the real limits (k, 7), rad.
     """
     X_FT = X_FH @ transform(translation=p_HT)
-    return inverse_batch(X_AT @ inverse(X_FT), free).q
+    return inverse_batch(X_AT @ inverse(X_FT), redundant).q
 
 
 def arm_group() -> JointGroup:
-    """The seven joints, with the real arm's limits."""
+    """The seven joints with the real arm's limits."""
     return JointGroup("arm", JOINTS, ("rad",) * 7, **vars(LIMITS))
 
 
 def finger_group() -> JointGroup:
-    """Velocity as in the URDF. Franka publishes neither acceleration nor jerk: these are ours.
+    """The two fingers. Velocity is the URDF's; acceleration and jerk are ours, Franka has none.
 
-    They reach full speed in 0.15 s, which is slow enough for position control to follow.
+    Full speed is reached in 0.15 s, slow enough for position control.
     """
     limits = (frozen([limit] * 2) for limit in (0.0, FINGER_STROKE, 0.2, 2.0, 40.0))
     return JointGroup("fingers", FINGER_JOINTS, ("m", "m"), *limits)
 
 
 def base_group(spec: MobileBaseSpec) -> JointGroup:
-    """The base's two ways and its heading, with the limits of its spec."""
+    """x, y and heading of the base, with the limits of its spec."""
     limits = (spec.lower, spec.upper, spec.velocity, spec.acceleration, spec.jerk)
     return JointGroup("base", spec.joints, ("m", "m", "rad"), *map(frozen, limits))

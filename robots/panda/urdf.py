@@ -1,9 +1,8 @@
-"""The Panda's links and joints as URDF elements, and what its links weigh; the wheeled base.
+"""URDF elements of the Panda and of its wheeled base, and the masses of its links.
 
-Links and joints are those of the copy that ``pybullet_data`` ships. Its masses are plausible, but
-it has 0.1 kg m^2 about every axis of every link, a finger of 0.1 kg included: placeholders, for the
-wrist and the hand far too large. Joint 7 at its full limits would need 3.6 N m with them, and needs
-0.1. ``set_identified`` puts in figures that were identified on a real arm.
+Links and joints are those of ``pybullet_data``'s URDF. Its masses are plausible, but all moments of
+inertia are 0.1 kg m^2, far too large for wrist and hand: joint 7 at its limits would need 3.6 N m,
+and really needs 0.1. ``set_identified`` replaces them by figures identified on a real arm.
 
 Their source: C. Gaz, M. Cognetti, A. Oliva, P. Robuffo Giordano, A. De Luca, "Dynamic
 identification of the Franka Emika Panda robot with retrieval of feasible parameters using
@@ -29,7 +28,7 @@ from galley.robots.files import pybullet_data_file
 from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import JOINTS
 
-_DROPPED = ("panda_grasptarget", "panda_grasptarget_hand")  # a frame without shape: p_HT says it
+_DROPPED = ("panda_grasptarget", "panda_grasptarget_hand")  # a frame without shape; see p_HT
 # Mass (kg); centre of mass in the link's frame (m); moments about that centre, along the link's
 # axes: xx, yy, zz, xy, xz, yz (kg m^2).
 _FINGER = (0.015, (0.0, 0.0, 0.0), (2.375e-6, 2.375e-6, 7.5e-7, 0.0, 0.0, 0.0))
@@ -91,14 +90,13 @@ def panda_folder() -> Path:
 
 
 def panda_elements() -> list[ET.Element]:
-    """Links and joints from ``panda_link0`` to the fingers, made fit for planning.
+    """Links and joints from ``panda_link0`` to the fingers, adapted for planning.
 
-    Changed against the file: the real arm's position limits take the place of the wider hard ones;
-    meshes stand as ``file://`` and an absolute path, the one form that PyBullet and Drake both find
-    (Drake refuses a bare path in URDF text); the fingers no longer mimic one another, since both
-    are in q; the fingers' soft contact goes, through which a held item would creep, and
-    ``execution`` gives them friction; ``panda_link8`` loses its inertia, since it has no mass;
-    ``panda_grasptarget`` is left out.
+    Changes against the file: the real arm's position limits replace the wider hard limits; mesh
+    paths are absolute ``file://`` ones, which both PyBullet and Drake accept; the fingers don't
+    mimic each other, since both are in q; they have no soft contact, through which a held item
+    would creep (``execution`` gives them friction); ``panda_link8`` has no inertia, since it has no
+    mass; ``panda_grasptarget`` is left out.
     """
     folder = panda_folder()
     root = ET.parse(folder / "panda.urdf").getroot()
@@ -124,7 +122,7 @@ def panda_elements() -> list[ET.Element]:
 
 
 def _set_limits(elements: list[ET.Element]) -> None:
-    """Writes the real arm's position and velocity limits into its seven joints."""
+    """Write the real arm's position and velocity limits into its seven joints."""
     joints = {element.get("name"): element for element in elements if element.tag == "joint"}
     for k, name in enumerate(JOINTS):
         limit = joints[name].find("limit")
@@ -135,7 +133,7 @@ def _set_limits(elements: list[ET.Element]) -> None:
 
 
 def _drop_idle_material(visual: ET.Element) -> None:
-    """Removes the material of a mesh that brings its own colours: Drake would warn about each."""
+    """Remove the material of meshes with colours of their own: Drake would warn."""
     for mesh in visual.iter("mesh"):
         file = Path(mesh.get("filename", "").removeprefix("file://"))
         if file.with_suffix(".mtl").is_file():
@@ -149,7 +147,7 @@ def _remove(element: ET.Element, tag: str) -> None:
 
 
 def set_identified(root: ET.Element) -> bool:
-    """Put the identified figures into a URDF's Panda links, in place; False if it has none."""
+    """Write the identified inertias into a URDF's Panda links; False if it has none."""
     found = False
     for link in root.iter("link"):
         if link.get("name", "") not in IDENTIFIED:

@@ -1,24 +1,22 @@
-"""Spheres that cover a convex hull, proved to, and that reach little beyond it.
+"""Covers a convex hull with few spheres that reach little beyond it, with a proof.
 
-A sphere about a point at depth d inside the hull reaches no further than ``excess`` beyond it just
-if its radius is at most d + excess (a centre outside never does better than its projection). How
-few such spheres cover the hull is a set cover problem. Three steps:
+A sphere around a point at depth d inside the hull reaches at most ``excess`` beyond it if and only
+if its radius is at most d + excess (centres outside are never better than their projections). To
+find the fewest spheres is a set cover problem. Three steps:
 
 1. Greedy set cover of sample points, over candidate centres inside and along the medial axis.
-2. Local search: leave a sphere out and fit its neighbours to what has lost its cover, by Lloyd's
-   alternation (``covering_kernel``), until no sphere can be spared.
+2. Local search: remove a sphere and fit its neighbours to the uncovered points, by Lloyd's
+   alternation (``covering_kernel``), until no sphere can be removed.
 3. Proof. The hull is the union of its parts in the cells of the spheres' power diagram (a point is
    in the cell of the sphere with the least |x - c|^2 - r^2). A part is a convex polytope, and a
-   sphere is convex: the part is covered just if its corners are. Until they all are, the spheres
-   are fitted to the corners of their parts, and one more is put on the worst corner where that
-   gets stuck.
+   sphere is convex: the part is covered if its corners are. Until they all are, the spheres are
+   fitted to the corners of their parts, and one is added at the worst corner if that gets stuck.
 
 The power diagram: F. Aurenhammer, Power diagrams, SIAM J. Computing 16 (1987).
 
-Coverings that were made before are read: those shipped with the package, then those in the user's
-cache. A file is named by a digest of the hull, the excess and the version of the algorithm, so that
-a changed mesh never meets the spheres of the old one. Numbers in files are whole micrometres, radii
-rounded up by what rounding moves a centre: the cover stays a cover.
+Coverings are cached: those shipped with the package, then those in the user's cache. A file is
+named by a digest of the hull, the excess and the algorithm's version. Numbers in files are whole
+micrometres, the radii rounded up so that the cover stays a cover.
 """
 
 from __future__ import annotations
@@ -37,17 +35,17 @@ from numpy.typing import NDArray
 from galley.compiled.build import COVERING, ensure
 from galley.domain.frames import Array, frozen
 from galley.domain.meshes import Hull
-from galley.robots.files import cache_folder, keep
+from galley.robots.files import cache_folder, write_atomically
 
 VERSION = 1
-"""Of the algorithm: coverings kept on disk are made anew where it differs."""
+"""Of the algorithm; coverings cached by another version are not used."""
 
 _SLACK = 1e-6  # m: every corner is at least this far inside its sphere; far above rounding
 _SPACING = 0.6  # of sample points on the surface, as a fraction of the excess
 _SAMPLES = (2000, 12000)  # at least and at most; and a third as many inside
 _CANDIDATES = 4000
-_NEIGHBOURS = 9  # spheres that are fitted to make up for one left out
-_HELD_BACK = 0.05  # fraction of the excess that only the proof uses: for what samples don't show
+_NEIGHBOURS = 9  # spheres that are refitted when one is removed
+_HELD_BACK = 0.05  # fraction of the excess that only the proof uses
 _LARGEST = 8  # spheres in a cluster
 _STEPS = 2000  # towards the smallest sphere around a cluster
 
@@ -73,9 +71,7 @@ class Covering:
 
 
 def cover(hull: Hull, excess: float) -> Covering:
-    """Few spheres that cover ``hull`` and reach at most ``excess`` metres beyond it.
-
-    The same input gives the same spheres.
+    """Few spheres that cover ``hull`` and reach at most ``excess`` metres beyond it; deterministic.
 
     Raises:
         ValueError: the excess is not positive, or so small that rounding would decide.
@@ -84,14 +80,14 @@ def cover(hull: Hull, excess: float) -> Covering:
         raise ValueError(f"an excess of {excess} m is too small to cover anything with spheres")
     search = _CoveringSearch(hull, excess)
     search.greedy()
-    search.spare()
+    search.remove_spheres()
     search.prove()
-    radii = search.spare_proved()
+    radii = search.remove_spheres_proved()
     return assemble(hull, search.centres, radii)
 
 
 def assemble(hull: Hull, centres: Array, radii: Array) -> Covering:
-    """The Covering of given spheres, in clusters; they are taken to cover the hull."""
+    """The Covering of given spheres, in clusters; that they cover the hull is not checked."""
     order, cluster, about, around = clusters(centres, radii)
     cluster.setflags(write=False)
     reach = float((radii + hull.distance(centres)).max())
@@ -101,7 +97,7 @@ def assemble(hull: Hull, centres: Array, radii: Array) -> Covering:
 
 
 def needed_radii(hull: Hull, centres: Array, radii: Array) -> tuple[Array, float, Array]:
-    """What a proof that spheres (k, 3), (k,) cover a hull comes to.
+    """Radii that prove that spheres (k, 3), (k,) cover a hull, and where the proof fails.
 
     Returns:
         The radii (k,) that suffice for each sphere's part of the hull (0 where it has none), how
@@ -132,7 +128,7 @@ def _triangles(hull: Hull) -> Array:
 
 
 class _CoveringSearch:
-    """Centres, the points that they are fitted to, and what is done with them."""
+    """The search: centres, and the points that they are fitted to."""
 
     def __init__(self, hull: Hull, excess: float) -> None:
         ensure(COVERING)
@@ -155,7 +151,7 @@ class _CoveringSearch:
         return np.asarray(self.excess - self.hull.distance(centres))
 
     def greedy(self) -> None:
-        """Take the candidate that covers most of what is left, until nothing is."""
+        """Add the candidate that covers most uncovered points, until all are covered."""
         points, centres = self.points, self.candidates
         radii = self.radii(centres)
         # By rows of a thousand: the squares of all at once would fill a gigabyte.
@@ -171,8 +167,8 @@ class _CoveringSearch:
             covers = covers[~covers[:, best]]
         self.centres = np.array(taken)
 
-    def spare(self) -> None:
-        """Leave out spheres as long as the others can make up for it."""
+    def remove_spheres(self) -> None:
+        """Remove spheres as long as the others can be refitted."""
         progress = True
         while progress:
             progress = False
@@ -197,7 +193,7 @@ class _CoveringSearch:
         return np.argsort(gap, kind="stable")[:_NEIGHBOURS]
 
     def _refit(self, centres: Array, near: NDArray[np.int64], sweeps: int) -> bool:
-        """Fit the spheres ``near`` to all points that no other covers; True if they cover them."""
+        """Fit the spheres ``near`` to all points that others don't cover; True if they do."""
         rest = np.delete(centres, near, axis=0)
         left = self.points
         if len(rest):
@@ -210,7 +206,7 @@ class _CoveringSearch:
         return bool(worst <= -_SLACK)
 
     def prove(self) -> Array:
-        """Mend the cover until it is proved to be one; its radii (k,), as small as may be."""
+        """Repair the cover until the proof succeeds; its least radii (k,)."""
         goal = -2.0 * _SLACK
         for _ in range(300):
             self.kernel.polish(
@@ -224,8 +220,8 @@ class _CoveringSearch:
             self.centres = np.vstack([self.centres, corner])
         raise RuntimeError("the spheres could not be proved to cover the hull")
 
-    def spare_proved(self) -> Array:
-        """Leave out spheres as long as the others can be proved to do; the radii (k,)."""
+    def remove_spheres_proved(self) -> Array:
+        """Remove spheres as long as the proof succeeds; the radii (k,)."""
         k = 0
         radii = self.prove()
         order = np.argsort(radii, kind="stable")  # the smallest first
@@ -274,7 +270,7 @@ def _inside_points(hull: Hull, count: int, rng: np.random.Generator) -> Array:
 
 
 def _deepened(hull: Hull, points: Array) -> Array:
-    """Points moved away from their nearest facet, over and over: they end along the medial axis."""
+    """Points moved away from the nearest facet repeatedly, towards the medial axis."""
     x = points.copy()
     step = 0.02 * float(np.ptp(hull.vertices, axis=0).max())
     for _ in range(150):
@@ -340,12 +336,12 @@ _MICRO = 1e6
 def covering_of(hull: Hull, excess: float, name: str = "a link") -> Covering:
     """Spheres that cover ``hull`` and reach at most ``excess`` metres (and 4 um) beyond it.
 
-    Read where they were made before; else made, which takes from seconds to a minute, and kept.
+    Cached; to make them takes from seconds to a minute.
 
     Args:
-        hull: in the frame that the spheres shall have.
+        hull: in the frame of the spheres.
         excess: metres, see ``cover``.
-        name: whose hull it is, for the log.
+        name: of the link, for the log.
     """
     key = digest(hull, excess)
     folder = cache_folder("spheres")
@@ -359,12 +355,12 @@ def covering_of(hull: Hull, excess: float, name: str = "a link") -> Covering:
     text = as_text(made, name)
     if folder is not None:
         with contextlib.suppress(OSError):
-            keep(folder / f"{key}.json", text.encode())
-    return from_text(text)  # so that the first run has the numbers of the later ones
+            write_atomically(folder / f"{key}.json", text.encode())
+    return from_text(text)  # rounded, as in later runs
 
 
 def digest(hull: Hull, excess: float) -> str:
-    """What a covering's file is called: of the corners in any order, the excess, the version."""
+    """File name of a covering: a digest of the corners in any order, excess and version."""
     corners = np.round(hull.vertices, 8) + 0.0  # no negative zeros
     corners = corners[np.lexsort(corners.T)]
     found = hashlib.sha256(corners.astype("<f8").tobytes())
@@ -373,7 +369,7 @@ def digest(hull: Hull, excess: float) -> str:
 
 
 def read(path: Path) -> Covering | None:
-    """The covering in a file; None where there is no such file, or it is damaged."""
+    """The covering in a file; None if the file is missing or damaged."""
     try:
         return from_text(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, KeyError, TypeError):
@@ -419,7 +415,7 @@ def from_text(text: str) -> Covering:
 
 
 def _rows(centres: Array, radii: Array) -> list[list[int]]:
-    """Whole micrometres. Rounding moves a centre by less than 1 um: so much is added to radii."""
+    """Whole micrometres; radii grow by 1 um, for rounding moves centres by less."""
     x = np.round(centres * _MICRO).astype(int).tolist()
     r = (np.ceil(radii * _MICRO) + 1.0).astype(int).tolist()
     return [[*centre, radius] for centre, radius in zip(x, r, strict=True)]

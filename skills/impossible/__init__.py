@@ -1,5 +1,6 @@
-"""What can't be done, with certificates.
+"""Proofs that something is impossible, with certificates.
 
-- ``refusals``: by sizes and distances alone; ``free_travel``: how far a drawer opens
-- ``covering``: no grasp of a continuous family, cell by cell; ``grid``: what was tried in vain
+- ``refusals``: by sizes and distances; ``free_travel``: how far a drawer opens
+- ``covering``: no grasp of a continuous family is possible, by branch and bound
+- ``grid``: evidence of an exhaustive search, without proof
 """

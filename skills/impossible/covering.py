@@ -1,9 +1,9 @@
-"""Proof that no grasp of a continuous family is possible: the hand alone, cell by cell.
+"""Proof by branch and bound that no grasp of a continuous family is possible for the hand alone.
 
-A cell is a range of turns, leans and grasp centres of one ``Fan``. It is ruled out as a whole where
-the wrist is out of the arm's reach from all stances, or where a part of the hand, in the middle of
-the cell, overlaps something deeper than any of its points can move within the cell. Cells that are
-not ruled out are halved. One whose middle is in reach and overlaps nothing ends the proof.
+A cell is a range of turns, leans and grasp centres of one ``Fan``. It is ruled out if the wrist is
+out of reach from all stances, or if a part of the hand, in the middle of the cell, penetrates an
+obstacle deeper than any of its points can move within the cell. Other cells are halved. The proof
+fails if the middle of a cell is in reach and free.
 """
 
 from __future__ import annotations
@@ -17,34 +17,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, inverse, transform
-from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.domain.frames import Array, transform
 from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import wrist_shortfall
-from galley.robots.panda.ik import DF
-from galley.robots.panda.kinematics import X_FH
-from galley.skills.manipulation.contacts import supports
-from galley.skills.manipulation.grasps import Fan, fans
-from galley.skills.manipulation.hand import HandPart, around, hand_parts, overlaps, standing
+from galley.skills.manipulation.contacts import supporting_furniture
+from galley.skills.manipulation.grasps import Fan, grasp_fans
+from galley.skills.manipulation.hand import ConvexPart, hand_bounds, hand_parts, obstacles, overlaps
 from galley.skills.solving.context import PlanningContext
 
-CELLS = 8_000  # looked at before the answer is "not proven"
-_BATCH = 256  # cells looked at together
-_FINEST = 0.0005  # m that the hand moves within a cell that is not halved any more
-_LEAN = np.pi / 3  # rad, how far the hand may lean either way that takes a handle
-_UNTURNED = np.diag([-1.0, 1.0, -1.0])  # R_FT of a grasp that leans by 0
+CELLS = 8_000  # examined before the proof is given up
+_BATCH = 256  # cells examined together
+_FINEST = 0.0005  # m that the hand moves within the smallest cells
+_LEAN = np.pi / 3  # rad, largest lean of a hand that grasps a handle
+_UPRIGHT = np.diag([-1.0, 1.0, -1.0])  # R_FT of a grasp at lean 0
 
 
 @dataclass(frozen=True)
 class Family:
-    """Grasps of one fan that are to be ruled out.
+    """The grasps of one fan, to be ruled out.
 
     Attributes:
         fan: the grasps. X_WO: pose (4, 4) of what they hold.
-        moves: what the hand must be able to do with it, as displacements (4, 4) in the world: each
-            grasp must be possible after each of them. The first is none.
-        carried: names of what moves along.
+        moves: displacements (4, 4) in the world that the hand must make while it holds; a grasp
+            must be possible after each. The first is the identity.
+        carried: names of what moves with the hand.
     """
 
     fan: Fan
@@ -53,7 +50,7 @@ class Family:
     carried: frozenset[str] = frozenset()
 
     def as_json(self) -> dict[str, Any]:
-        """The ranges, for a certificate."""
+        """The ranges for a certificate."""
         return {
             "closing": (self.X_WO[:3, :3] @ self.fan.R_IF[:, 1]).tolist(),
             "width_m": self.fan.width,
@@ -64,22 +61,22 @@ class Family:
 
 
 def every_grasp(context: PlanningContext, state: State, index: int) -> list[Family]:
-    """All grasps of an item as it stands or lies: its fans, or each grasp of a list of its own."""
+    """All grasps of an item as it stands or lies: its fans, or its own list."""
     item, X_WI = context.scene.items[index], item_pose(context.scene, state, index, np.eye(4))
     listed = [
         Family(
-            Fan(g.X_IT[:3, :3] @ _UNTURNED, (0.0, 0.0), (0.0, 0.0), 0.0, g.width),
+            Fan(g.X_IT[:3, :3] @ _UPRIGHT, (0.0, 0.0), (0.0, 0.0), 0.0, g.width),
             X_WI @ transform(None, g.X_IT[:3, 3]),
         )
         for g in item.grasps
     ]
-    return listed or [Family(fan, X_WI) for fan in fans(item, X_WI)]
+    return listed or [Family(fan, X_WI) for fan in grasp_fans(item, X_WI, context.robot.gripper)]
 
 
 def every_hold(
     context: PlanningContext, state: State, binding: Binding, value: float
 ) -> list[Family]:
-    """All ways to hold a handle within its span and to bring its joint to ``value`` (m or rad)."""
+    """All grasps of a handle while its joint is moved to ``value`` (m or rad)."""
     assert binding.handle is not None
     scene = context.scene
     handle = scene.handle(binding.handle)
@@ -105,13 +102,16 @@ def covered(
     what: str,
     item: str | None = None,
 ) -> Failure | None:
-    """Why no grasp of the families is possible from anywhere in the stance sets; None: no proof.
+    """A proof that no grasp is possible from anywhere in the stance sets, or None.
 
-    ``UNREACHABLE``: the wrist stays out of reach. ``BLOCKED``: what the hand overlaps is named.
+    ``UNREACHABLE`` if the wrist is out of reach; ``BLOCKED`` names what the hand overlaps.
 
     Args:
-        what: is done, for the message: ``take the sugar``.
-        item: the name of what is held, if it is an item. Only the fingers may touch it.
+        context, state: the world.
+        families: the grasps.
+        stances: where the base may stand.
+        what: the task, for the message: ``take the sugar``.
+        item: name of the held item, if it is one. Only the fingers may touch it.
     """
     if not families or not stances:
         return None
@@ -138,7 +138,11 @@ def covered(
         )
     least = {
         item,
-        *(() if item is None else supports(context, state, context.scene.item_index[item])),
+        *(
+            ()
+            if item is None
+            else supporting_furniture(context, state, context.scene.item_index[item])
+        ),
     }
     blockers = tuple(name for name in names if name not in least) or names
     verb = "is" if len(blockers) == 1 else "are"
@@ -154,11 +158,11 @@ def covered(
 
 @dataclass
 class _Proof:
-    """What has been ruled out so far.
+    """The state of the branch and bound.
 
     Attributes:
-        cells: looked at. far: of these out of reach. causes: what ruled out the others.
-        shortfall: m, the least by which one of those was out of reach.
+        cells: number examined. far: of these out of reach. causes: what ruled out the others.
+        shortfall: least distance (m) out of reach.
     """
 
     context: PlanningContext
@@ -187,18 +191,22 @@ class _Proof:
             rows = np.concatenate([rows, left])
         return True
 
-    def _about(self, family: Family) -> list[HandPart]:
-        """What stands near enough; the item and what it stands on first: they say least."""
+    def _about(self, family: Family) -> list[ConvexPart]:
+        """Obstacles near enough; the item and its support first, as the least informative."""
         at = np.array([(move @ family.X_WO)[:3, 3] for move in family.moves])
         reach = np.array([[-1.0], [1.0]]) * float(np.hypot(*family.fan.half))
-        about = around(self.context.robot, at) + reach
-        found = standing(self.context, self.state, family.carried, about)
+        about = hand_bounds(self.context.robot, at) + reach
+        found = obstacles(self.context, self.state, family.carried, about)
         index = self.context.scene.item_index
-        under = () if self.item is None else supports(self.context, self.state, index[self.item])
+        under = (
+            ()
+            if self.item is None
+            else supporting_furniture(self.context, self.state, index[self.item])
+        )
         return sorted(found, key=lambda p: (p.name != self.item, p.name not in under))
 
     def _left(
-        self, family: Family, parts: Sequence[HandPart], still: Sequence[HandPart], cells: Array
+        self, family: Family, parts: Sequence[ConvexPart], still: Sequence[ConvexPart], cells: Array
     ) -> Array | None:
         """The halves of the cells (n, 2, 4) that aren't ruled out; None where one never will be."""
         fan, middle, half = family.fan, cells[:, 0], cells[:, 1]
@@ -209,7 +217,7 @@ class _Proof:
         open_, beaten = np.ones(len(cells), dtype=bool), np.zeros(len(cells), dtype=bool)
 
         def travel(far: float, from_axis: float) -> Array:
-            """How far (n, 4) a point may move within each cell, by its coordinates."""
+            """Travel (n, 4) of a point within each cell, by coordinate."""
             return np.column_stack([(out + far) * half[:, 0], from_axis * half[:, 1], slide])
 
         def total(moved: Array) -> Array:
@@ -217,7 +225,8 @@ class _Proof:
 
         for move in family.moves:
             p_WC, length = self._wrist(move @ X_WT)
-            short = np.min([wrist_shortfall(p_WC, s, self._spec) for s in self.stances], axis=0)
+            robot = self.context.robot
+            short = np.min([wrist_shortfall(p_WC, s, robot) for s in self.stances], axis=0)
             spare = short - total(travel(length, length))
             gone = open_ & (spare > 0.0)
             if gone.any():
@@ -245,19 +254,14 @@ class _Proof:
             return None
         return _halved(cells[open_], moved.argmax(axis=1))
 
-    @property
-    def _spec(self) -> MobileBaseSpec:
-        return self.context.scene.robot.base
-
     def _wrist(self, X_WT: Array) -> tuple[Array, float]:
-        """The point C (n, 3) about which the wrist lies on a circle, and its way (m) from T."""
-        X_TF = inverse(X_FH @ transform(None, self.context.robot.p_HT))
-        p_TC = X_TF[:3, 3] - DF * X_TF[:3, 2]
+        """The point C (n, 3) of ``ReachBounds``, and its distance (m) from T."""
+        p_TC = self.context.robot.kinematics.reach.p_HC - self.context.robot.p_HT
         return X_WT[:, :3, :3] @ p_TC + X_WT[:, :3, 3], float(np.linalg.norm(p_TC))
 
 
 def _halved(cells: Array, along: NDArray[np.int64]) -> Array:
-    """Each of the cells (n, 2, 4) cut in two along one of its coordinates: (2 n, 2, 4)."""
+    """Each of the cells (n, 2, 4) halved along one of its coordinates: (2 n, 2, 4)."""
     rows = np.arange(len(cells))
     half = cells[:, 1].copy()
     half[rows, along] /= 2.0

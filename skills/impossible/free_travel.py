@@ -1,7 +1,6 @@
-"""How far a drawer or door can be moved before something stops it, the robot left out.
+"""How far a drawer or door can move before something stops it, the robot left out.
 
-Shapes are convex polyhedra (``skills.solving.polyhedra``), none larger than what it stands for. So
-a contact that is found is one.
+Shapes are approximated by convex polyhedra within them, so every contact found is real.
 """
 
 from __future__ import annotations
@@ -18,29 +17,29 @@ from galley.domain.state import State, item_pose
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.polyhedra import Polyhedron, first_contact, polyhedron, separation
 
-_SLACK = 0.001  # m, overlaps of furniture in its slot that are passed by
-_DEEPER = 0.005  # m, pieces that overlap at the start are pushed this far to see which way is out
-_STOP = 1e-5  # m, a turning door nearer than this to something has reached it
+_SLACK = 0.001  # m, overlap that is tolerated: a drawer in its slot
+_DEEPER = 0.005  # m, test displacement: do shapes that overlap at the start get deeper?
+_STOP = 1e-5  # m, a door nearer than this to something touches it
 
 
 def free_travel(
     context: PlanningContext, state: State, joint: str, include_items: bool, to: float
 ) -> tuple[float, str | None]:
-    """The joint's value (m or rad) at which what it moves first meets something on its way.
+    """The joint value (m or rad) at the first contact, and what is in contact.
 
-    Pieces that touch as ``state`` has them (a drawer in its slot) count only if the way leads
-    further into each other. Exact for drawers; a door is advanced by no more than its distance
-    (conservative advancement; Mirtich 1996), so that nothing thin is passed.
+    Shapes that touch in ``state`` (a drawer in its slot) count only if they get deeper. Exact for
+    drawers; conservative advancement (Mirtich, 1996) for doors, so that nothing thin is missed.
 
     Args:
+        context, state: the world.
         joint: the name of the joint.
-        include_items: whether items that stand about, and what lies in the drawer, count, and other
-            drawers and doors as they stand; else only bodies that never move.
-        to: the value to move to.
+        include_items: also check items, and other drawers and doors as they stand; else only fixed
+            bodies.
+        to: the target value.
 
     Returns:
-        ``to`` and None if the way is free; else the value at first contact, and the name of the
-        body or item met, or of the item in the drawer that meets it.
+        ``to`` and None if nothing is in the way; else the value at first contact, and the name of
+        the body or item hit, or of the item in the drawer that hits it.
     """
     scene = context.scene
     moving_joint = scene.joint(joint)
@@ -48,7 +47,7 @@ def free_travel(
     moving, still = _parts(scene, state, joint, include_items)
     if abs(to - start) < 1e-12 or not moving or not still:
         return to, None
-    meets = _slides if moving_joint.kind == "prismatic" else _turns
+    meets = _slide if moving_joint.kind == "prismatic" else _turn
     way, blocker = meets(moving, still, moving_joint, to - start)
     if blocker is None:
         return to, None
@@ -57,12 +56,12 @@ def free_travel(
 
 @dataclass(frozen=True, eq=False)
 class _MovingPart:
-    """A shape of a body or item in the world; its polyhedron is made when it is asked for."""
+    """A shape of a body or item in the world; its polyhedron is made lazily."""
 
     name: str
     shape: Shape
     X: Array
-    rider: str = ""  # its name too, if it is an item in the drawer: it could be taken out
+    cargo: str = ""  # its name, if it is an item in the drawer
 
     @cached_property
     def solid(self) -> Polyhedron:
@@ -77,7 +76,7 @@ class _MovingPart:
 def _parts(
     scene: Scene, state: State, joint: str, include_items: bool
 ) -> tuple[list[_MovingPart], list[_MovingPart]]:
-    """What moves with the joint and what stands still."""
+    """The shapes that move with the joint, and those that don't."""
     moved = frozenset(scene.moved_by(joint))
     moving: list[_MovingPart] = []
     still: list[_MovingPart] = []
@@ -91,10 +90,10 @@ def _parts(
             placed = state.items[k]
             if placed.parent != HAND:
                 X = item_pose(scene, state, k, np.eye(4))
-                rides = placed.parent in moved
+                is_cargo = placed.parent in moved
                 parts = _solid(item.name, item.shapes, X)
-                if rides:
-                    moving += [replace(part, rider=item.name) for part in parts]
+                if is_cargo:
+                    moving += [replace(part, cargo=item.name) for part in parts]
                 else:
                     still += parts
     return moving, still
@@ -105,14 +104,14 @@ def _solid(name: str, shapes: Iterable[Shape], X: Array) -> list[_MovingPart]:
 
 
 def _in_box(parts: list[_MovingPart], low: Array, high: Array) -> list[_MovingPart]:
-    """The parts whose boxes overlap one."""
+    """The parts whose bounding boxes overlap a box."""
     return [p for p in parts if (p.box[0] <= high).all() and (p.box[1] >= low).all()]
 
 
-def _slides(
+def _slide(
     moving: list[_MovingPart], still: list[_MovingPart], joint: Joint, way: float
 ) -> tuple[float, str | None]:
-    """How far (m, signed) the moving parts slide before the first contact, and with what."""
+    """Travel (m, signed) of sliding parts until the first contact, and with what."""
     u = joint.axis * np.sign(way)
     nearest, blocker = abs(way), None
     for part in moving:
@@ -123,20 +122,20 @@ def _slides(
             if met == 0.0 and not _deeper(part.solid, other.solid, u):
                 continue
             if met < nearest:
-                nearest, blocker = met, part.rider or other.name
+                nearest, blocker = met, part.cargo or other.name
     return nearest * float(np.sign(way)), blocker
 
 
 def _deeper(part: Polyhedron, other: Polyhedron, u: Array) -> bool:
-    """Whether two that touch get further into each other on the way."""
+    """Whether two shapes that touch penetrate deeper along u (3,)."""
     pushed = part.moved(transform(None, _DEEPER * u))
     return separation(pushed, other) < separation(part, other) - _SLACK
 
 
-def _turns(
+def _turn(
     moving: list[_MovingPart], still: list[_MovingPart], joint: Joint, way: float
 ) -> tuple[float, str | None]:
-    """How far (rad, signed) the moving parts turn before the first contact, and with what."""
+    """Rotation (rad, signed) of turning parts until the first contact, and with what."""
     sign = float(np.sign(way))
     nearest, blocker = abs(way), None
     for part in moving:
@@ -146,14 +145,14 @@ def _turns(
         middles = joint.pivot + np.outer([along.min(), along.max()], joint.axis)
         low, high = middles.min(axis=0) - radius, middles.max(axis=0) + radius
         for other in _in_box(still, low, high):
-            # What overlaps already may stay as deep as it is.
+            # Shapes that overlap at the start may stay as deep.
             passes = max(_SLACK, _SLACK - separation(part.solid, other.solid))
             turned = 0.0
             while turned < nearest:
                 at = part.solid.moved(joint.motion(sign * turned))
                 gap = separation(at, other.solid) + passes
                 if gap < _STOP:
-                    nearest, blocker = turned, part.rider or other.name
+                    nearest, blocker = turned, part.cargo or other.name
                     break
                 turned += gap / radius
     return nearest * sign, blocker

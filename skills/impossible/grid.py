@@ -1,10 +1,9 @@
-"""What a stated grid has to say: whether any of its points is a solution.
+"""Exhaustive search on a grid: evidence that a task may be impossible, never a proof.
 
-The grid is over where the base stands, the value of joint 7 and all arm configurations for it, for
-every manipulation listed. It proves nothing of what lies between its points: it is evidence for
-"don't know", and never ground for a refusal. At each point the planner's own tests are made in the
-planner's own order: arm configurations, the contact, the lines. A hand in collision at a contact is
-so wherever the base stands: it is looked at once.
+The grid is over base poses, values of the redundant joint, all arm configurations for these, and
+a list of manipulations. Each point gets the planner's own tests in the planner's order: arm
+configurations, the contact, the lines. A hand that collides at a contact does so from every base
+pose, so that is tested once.
 """
 
 from __future__ import annotations
@@ -19,27 +18,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array, inverse, transform, wrap
+from galley.domain.frames import Array, transform, wrap
 from galley.domain.scene.model import Handle, Stance
 from galley.domain.state import State
-from galley.reachability.arm import configurations, follow, reachable_bases
-from galley.robots.panda.ik import A7, D1, DF, LIMITS
-from galley.robots.panda.kinematics import X_FH, stretch
-from galley.skills.manipulation.contacts import operations, picking
-from galley.skills.manipulation.grasps import CLEARANCE, grasps_at, leaning
-from galley.skills.manipulation.hand import around, in_the_way, standing
-from galley.skills.manipulation.lines import Tally, run_through, touched, whole
+from galley.reachability.stances import in_ring
+from galley.skills.manipulation.contacts import operations, pick_with
+from galley.skills.manipulation.grasps import CLEARANCE, grasps_at, leaning_grasps
+from galley.skills.manipulation.hand import first_overlaps, hand_bounds, obstacles
+from galley.skills.manipulation.lines import Tally, assemble, follow_lines, touched
 from galley.skills.manipulation.manipulation import Manipulation, handle_grasps
-from galley.skills.solving.context import OPEN, PlanningContext
+from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import CONTACT_MARGIN, holding_contact_pairs
-from galley.skills.solving.step import folded
+from galley.skills.solving.step import folded_configurations
 from galley.worlds.checker import MARGIN
 
-_NAMED = 3  # things named that are in the way most often
-_LOOKS = 24  # of the configurations in collision that are asked what they touch, a manipulation
-_BATCH = 48  # base poses whose configurations are checked at a time
-_INSET = 0.01  # rad, off the limits of joint 7
-_X_HF = inverse(X_FH)
+_NAMED = 3  # obstacles named in the message
+_SAMPLED_HITS = 24  # colliding configurations of a manipulation whose contacts are examined
+_BATCH = 48  # base poses whose configurations are checked together
 
 
 @dataclass(frozen=True)
@@ -47,9 +42,9 @@ class Grid:
     """The steps of the grid.
 
     Attributes:
-        x, y: m, at most, between base positions. heading: rad, likewise.
-        joint7: values of joint 7, evenly over its range.
-        lines: how often the lines of a manipulation are followed and checked, at most.
+        x, y: largest step of the base, m. heading: likewise, rad.
+        joint7: number of values of the redundant joint, evenly over its range.
+        lines: limit on how often lines are followed and checked.
     """
 
     x: float = 0.06
@@ -59,8 +54,8 @@ class Grid:
     lines: int = 400
 
     def bases(self, context: PlanningContext, stance: Stance) -> Array:
-        """Base poses (m, 3) in the stance set and within the base's limits; ends included."""
-        base = context.scene.robot.base
+        """Base poses (m, 3) in the stance set and within the base's limits, ends included."""
+        base = context.robot.group("base")
         low = np.maximum(stance.lower[:2], base.lower[:2])
         high = np.minimum(stance.upper[:2], base.upper[:2])
         if (low > high).any():
@@ -71,11 +66,11 @@ class Grid:
         if span > 2.0 * np.pi - 1e-9:
             turns = turns[:-1]
         found = np.stack(np.meshgrid(x, y, wrap(turns), indexing="ij"), axis=-1).reshape(-1, 3)
-        within = (found >= np.array(base.lower)).all(axis=1)
-        return np.asarray(found[within & (found <= np.array(base.upper)).all(axis=1)])
+        within = (found >= base.lower) & (found <= base.upper)
+        return np.asarray(found[within.all(axis=1)])
 
     def as_json(self) -> dict[str, Any]:
-        """The steps, for a certificate."""
+        """The steps for a certificate."""
         return {
             "x_m": self.x,
             "y_m": self.y,
@@ -93,12 +88,14 @@ def tried(
     what: str,
     grid: Grid | None = None,
 ) -> Failure | None:
-    """That a grid has no solution, as an honest "don't know"; None where it has one.
+    """A ``budget`` Failure if the grid has no solution, else None.
 
     Args:
-        ways: all the ways to do it that are tried.
-        stances: sets of where the base may stand.
-        what: is done, for the message: ``take the sugar box``.
+        context, state: the world.
+        ways: the manipulations to try.
+        stances: the stance sets to try.
+        what: the task, for the message: ``take the sugar box``.
+        grid: its steps; default: ``Grid()``.
     """
     grid = Grid() if grid is None else grid
     evidence: list[dict[str, Any]] = []
@@ -108,8 +105,8 @@ def tried(
         if found.solved:
             return None
         blockers.update(found.blockers)
-        told = {"kind": "grid", "stance": stance.name, "grid": grid.as_json()}
-        evidence.append({**told, **found.counts(), "complete": found.complete})
+        entry = {"kind": "grid", "stance": stance.name, "grid": grid.as_json()}
+        evidence.append({**entry, **found.counts(), "complete": found.complete})
     pairs = sum(each["pairs"] for each in evidence)
     message = f"can't {what}: none of {pairs:,} grasp and stance pairs tried gets there"
     names = tuple(name for name, _ in blockers.most_common(_NAMED))
@@ -120,20 +117,26 @@ def tried(
 
 
 def every_pick(context: PlanningContext, state: State, index: int) -> list[Manipulation]:
-    """Each grasp of an item that stands, with the fingers fully and narrowly open; by name."""
-    taken = picking(context, state, index)
-    grasps = (*grasps_at(context.scene, state, index), *leaning(context.scene, state, index))
+    """All listed grasps of an item, with the fingers fully and narrowly open."""
+    taken = pick_with(context, state, index)
+    gripper = context.robot.gripper
+    grasps = (
+        *grasps_at(context.scene, state, index, gripper),
+        *leaning_grasps(context.scene, state, index, gripper),
+    )
     return [
         taken(grasp, opening)
         for grasp in grasps
-        for opening in sorted({OPEN, min(OPEN, grasp.width / 2.0 + CLEARANCE)}, reverse=True)
+        for opening in sorted(
+            {gripper.open, min(gripper.open, grasp.width / 2.0 + CLEARANCE)}, reverse=True
+        )
     ]
 
 
 def every_operation(
     context: PlanningContext, state: State, handle: Handle, value: float
 ) -> list[Manipulation]:
-    """Each way to take a handle and bring its joint to ``value`` (m or rad)."""
+    """All listed grasps of a handle, to move its joint to ``value`` (m or rad)."""
     X_WB = context.scene.body_pose(handle.body, state.scene_q)
     count = len(handle_grasps(X_WB, handle, context.robot.p_HT))
     return list(islice(operations(context, state, handle, value, np.random.default_rng(0)), count))
@@ -141,18 +144,18 @@ def every_operation(
 
 @dataclass
 class GridResult:
-    """What a grid holds.
+    """The outcome of a grid search, in counts.
 
     Attributes:
-        pairs: of a grasp and a base pose, looked at.
-        without_room: ways in which the hand alone overlaps something, wherever the base stands.
-        bases: base poses in the grid. free: those where the robot finds room, the arm folded.
+        pairs: pairs of a grasp and a base pose.
+        without_room: manipulations at whose contact the hand alone overlaps something.
+        bases: base poses. free: of these without collision, the arm folded.
         kinematic: pairs of a manipulation and a base pose from which the arm reaches its contact.
-        in_collision: arm configurations at contacts that touch what they must not.
+        in_collision: arm configurations at contacts that collide.
         followed: how often lines were followed and checked.
-        solved: whether the search ended with a solution.
-        complete: False where it ended before the grid did.
-        blockers: what is in the way, how often.
+        solved: whether a solution was found.
+        complete: False if the limit ended the search.
+        blockers: how often each body or item was in the way.
     """
 
     pairs: int = 0
@@ -167,7 +170,7 @@ class GridResult:
     blockers: Counter[str] = field(default_factory=Counter)
 
     def counts(self) -> dict[str, int]:
-        """The figures for a certificate."""
+        """The counts for a certificate."""
         names = ("pairs", "without_room", "bases", "free", "kinematic", "in_collision", "followed")
         return {name: int(getattr(self, name)) for name in names}
 
@@ -175,33 +178,34 @@ class GridResult:
 def search_grid(
     context: PlanningContext, state: State, ways: Sequence[Manipulation], stance: Stance, grid: Grid
 ) -> GridResult:
-    """Every manipulation from every base pose of the grid; ends at the first solution."""
+    """Try every manipulation from every base pose of the grid, until one is solved."""
     bases = grid.bases(context, stance)
     found = GridResult(bases=len(bases))
-    robot, spec = context.robot, context.scene.robot.base
+    robot, kinematics = context.robot, context.robot.kinematics
     checker = context.checker(state, holding_contact_pairs(context, state))
-    arms = folded(context, state)  # the arm as it is when the base arrives
-    Q = np.repeat(state.q[None], len(bases), axis=0)
-    Q[:, robot.slice("base")] = bases
-    Q[:, robot.slice("arm")] = arms[0] if len(arms) else context.tucked
+    arms = folded_configurations(context, state)  # the arm as it is when the base arrives
+    arm = arms[0] if len(arms) else context.tucked
+    Q = robot.with_groups(state.q, base=bases, arm=arm)
     free = checker.free_many(Q) if len(bases) else np.zeros(0, dtype=bool)
     found.free = int(free.sum())
-    q7 = np.linspace(LIMITS.lower[6] + _INSET, LIMITS.upper[6] - _INSET, grid.joint7)
+    q7 = np.linspace(*kinematics.redundant_range, grid.joint7)
     tally = Tally()
-    seen: set[bytes] = set()
+    contacts: set[bytes] = set()
     for way, hit in zip(ways, _overlapped(context, state, ways), strict=True):
-        if way.contact.tobytes() not in seen:
-            seen.add(way.contact.tobytes())
+        if way.contact.tobytes() not in contacts:
+            contacts.add(way.contact.tobytes())
             found.pairs += len(bases)
         if hit is not None:
             found.without_room += 1
             found.blockers[hit] += len(bases)
             continue
-        near = np.flatnonzero(_in_ring(context, way, bases))
-        reached = near[reachable_bases(way.contact, bases[near], spec, q7)] if len(near) else near
+        near = np.flatnonzero(in_ring(way.contact, bases, robot))
+        reached = (
+            near[kinematics.reachable_bases(way.contact, bases[near], q7)] if len(near) else near
+        )
         found.kinematic += len(reached)
         usable = reached[free[reached]]
-        for k in _spread(reached[~free[reached]], _LOOKS if not len(usable) else 4):
+        for k in _spread(reached[~free[reached]], _SAMPLED_HITS if not len(usable) else 4):
             found.blockers.update(touched(context, checker.contacts(Q[k])[:1]))
         if not len(usable):
             continue
@@ -228,11 +232,11 @@ def _try(
     tally: Tally,
     found: GridResult,
 ) -> None:
-    """One manipulation from some base poses (m, 3), until it can be run from one of them."""
-    spec, line = context.scene.robot.base, way.first
-    each = [configurations(way.contact, base, spec, q7) for base in bases]
+    """Try one manipulation from base poses (m, 3); counts go into ``found``."""
+    line = way.first
+    each = [context.robot.kinematics.configurations(way.contact, base, q7) for base in bases]
     arms, owner = np.concatenate(each), np.repeat(np.arange(len(bases)), [len(a) for a in each])
-    Q = whole(context.robot, bases[owner], arms, way.opening)
+    Q = assemble(context.robot, bases[owner], arms, way.opening)
     scene_q = None if line.scene_q is None else np.repeat(line.scene_q[-1:], len(Q), axis=0)
     checker = context.checker(line.state, line.allowed, CONTACT_MARGIN)
     free = checker.free_many(Q, scene_q)
@@ -245,7 +249,7 @@ def _try(
             found.complete = False
             return
         found.followed += 1
-        if run_through(context, way, bases[owner[k]], arms[k], tally) is not None:
+        if follow_lines(context, way, bases[owner[k]], arms[k], tally) is not None:
             found.solved = True
             return
 
@@ -253,7 +257,7 @@ def _try(
 def _overlapped(
     context: PlanningContext, state: State, ways: Sequence[Manipulation]
 ) -> list[str | None]:
-    """For each manipulation something that the hand overlaps in contact; None for nothing."""
+    """For each manipulation an obstacle that the hand overlaps at its contact, or None."""
     X_HT = transform(None, context.robot.p_HT)
     found: list[str | None] = [None] * len(ways)
     for opening in sorted({way.opening for way in ways}):
@@ -262,30 +266,30 @@ def _overlapped(
             n for p in ways[rows[0]].first.allowed for n in p if n not in context.robot.links
         )
         X_WT = np.array([ways[k].contact @ X_HT for k in rows])
-        others = standing(context, state, (), around(context.robot, X_WT[:, :3, 3]))
-        names = in_the_way(context.robot, others, touched, X_WT, opening)
+        others = obstacles(context, state, (), hand_bounds(context.robot, X_WT[:, :3, 3]))
+        names = first_overlaps(context.robot, others, touched, X_WT, opening)
         for k, name in zip(rows, names, strict=True):
             found[k] = name
     return found
 
 
 def _hand_hits(context: PlanningContext, way: Manipulation, base: Array, q7: Array) -> set[str]:
-    """What the hand touches at the contact or on the way there, wherever the base stands.
+    """What the hand hits at the contact or during the approach, whatever the base pose.
 
-    Its pose is the manipulation's: any arm configuration shows it.
+    The hand's poses are given, so one arm configuration is enough.
     """
-    robot, spec, line = context.robot, context.scene.robot.base, way.first
+    robot, kinematics, line = context.robot, context.robot.kinematics, way.first
     hand = {robot.palm, *robot.fingers}
     if line.state.held is not None:
         hand.add(context.scene.items[line.state.held].name)
-    contact = configurations(way.contact, base, spec, q7)[0]
-    path = follow(contact, line.poses[::-1], base, spec)
+    contact = kinematics.configurations(way.contact, base, q7)[0]
+    path = kinematics.follow(contact, line.poses[::-1], base)
     shown = [(-1, contact, False)]
     if path is not None:
         shown += [(len(path) // 2, path[::-1][len(path) // 2], False), (0, path[-1], True)]
     found: set[str] = set()
     for index, arm, full in shown:
-        q = np.concatenate([base, arm, [way.opening] * 2])
+        q = assemble(robot, base, arm[None], way.opening)[0]
         allowed = holding_contact_pairs(context, line.state) if full else line.allowed
         checker = context.checker(line.state, allowed, MARGIN if full else CONTACT_MARGIN)
         scene_q = None if line.scene_q is None else line.scene_q[index]
@@ -295,23 +299,11 @@ def _hand_hits(context: PlanningContext, way: Manipulation, base: Array, q7: Arr
     return found
 
 
-def _in_ring(context: PlanningContext, way: Manipulation, bases: Array) -> NDArray[np.bool_]:
-    """Of base poses (m, 3): whether a stretched arm could span the way to the contact at all."""
-    spec = context.scene.robot.base
-    X_WF = way.contact @ _X_HF
-    p_WC = X_WF[:3, 3] - DF * X_WF[:3, 2]  # the wrist lies on a circle of radius A7 about C
-    height = float(p_WC[2]) - (spec.p_BA[2] + D1)
-    c, s = np.cos(bases[:, 2]), np.sin(bases[:, 2])
-    x = bases[:, 0] + c * spec.p_BA[0] - s * spec.p_BA[1] - p_WC[0]
-    y = bases[:, 1] + s * spec.p_BA[0] + c * spec.p_BA[1] - p_WC[1]
-    return np.asarray(x * x + y * y <= (stretch()[1] + A7) ** 2 - height**2)
-
-
 def _spread(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """At most so many of the rows, spread over them."""
+    """At most ``most`` of the rows, evenly spaced."""
     return rows[:: max(1, -(-len(rows) // most))]
 
 
 def _steps(low: float, high: float, step: float) -> Array:
-    """Values from low to high, both included, at most ``step`` apart."""
+    """Values from low to high, at most ``step`` apart."""
     return np.linspace(low, high, int(np.ceil((high - low) / step - 1e-9)) + 1)

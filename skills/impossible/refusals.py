@@ -1,7 +1,7 @@
-"""What is impossible wherever it is tried, by sizes and distances alone: no search, a certificate.
+"""Refusals by sizes and distances alone: no search, but a certificate.
 
-Distance bounds hold for every configuration: the flange can't be farther from the arm's shoulder
-than the arm is long, and the thing held or taken is at most ``hand`` away from the flange.
+Distance bounds hold for every configuration: the hand is never farther from the shoulder than the
+arm is long, and the item at most ``hand`` metres from the hand.
 """
 
 from __future__ import annotations
@@ -15,23 +15,16 @@ from galley.domain.frames import Array, inverse
 from galley.domain.scene.model import WORLD, Handle, Item, Physics, Region, Scene, Stance
 from galley.domain.state import State, item_pose
 from galley.reachability.stances import shortfall
-from galley.robots.panda.ik import D1
-from galley.skills.manipulation.grasps import (
-    OPENING,
-    WIDEST,
-    grasps_at,
-    grasps_of,
-    hand_in_item,
-    stands,
-)
+from galley.robots.model import Gripper
+from galley.skills.manipulation.grasps import grasps_at, grasps_of, hand_in_item, is_upright
 from galley.skills.skill import BoundAction, Skill, stance_of
 from galley.skills.solving.context import PlanningContext
 
-_SLACK = 1e-9  # m, for figures that are equal but for rounding
+_SLACK = 1e-9  # m, for rounding
 
 
 def no_such_region(furniture: str, what: str) -> Failure:
-    """The scene gives this furniture no region of the kind that the action needs."""
+    """A Failure because the furniture lacks what the action needs."""
     return Failure(
         FailureKind.CONTRADICTION,
         f"the scene gives '{furniture}' no {what}",
@@ -40,8 +33,8 @@ def no_such_region(furniture: str, what: str) -> Failure:
     )
 
 
-def fits(item: Item, region: Region) -> Failure | None:
-    """A Failure with sizes if the upright item fits nowhere in the empty region, else None."""
+def does_not_fit(item: Item, region: Region) -> Failure | None:
+    """A Failure with sizes if the upright item doesn't fit into the empty region, else None."""
     height = float(item.size[2])
     if region.kind == "volume":
         room = float(region.boxes[0, 1, 2] - region.boxes[0, 0, 2])
@@ -55,7 +48,7 @@ def fits(item: Item, region: Region) -> Failure | None:
             )
     short, long = np.sort(item.size[:2])
     sides = np.sort(region.boxes[:, 1, :2] - region.boxes[:, 0, :2], axis=1)
-    # Necessary for any yaw: a rectangle's shorter side must fit across the region's narrower one.
+    # Necessary for any yaw: the shorter side must fit across the region's narrower one.
     diagonals = np.hypot(sides[:, 0], sides[:, 1])
     if (short > sides[:, 0] + _SLACK).all() or (long > diagonals + _SLACK).all():
         room_m = sides.max(axis=0).tolist()
@@ -69,49 +62,54 @@ def fits(item: Item, region: Region) -> Failure | None:
     return None
 
 
-def no_grasp(item: Item) -> Failure | None:
-    """A Failure with sizes if the hand can't open wide enough for the item, else None.
+def too_wide(item: Item, gripper: Gripper) -> Failure | None:
+    """A Failure with sizes if no side of the standing item fits between the fingers, else None.
 
-    For items without a list of grasps: across each side that a standing item can be held by.
+    Items with a list of grasps are never too wide.
     """
-    if grasps_of(item):
+    if grasps_of(item, gripper):
         return None
     x, y, _ = item.size
+    widest = gripper.widest
     return Failure(
         FailureKind.DOES_NOT_FIT,
-        f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {WIDEST:.3f} m",
+        f"{item.name} ({x:.3f} x {y:.3f} m) is too wide for the hand: it takes {widest:.3f} m",
         (item.name,),
-        {"width_m": float(min(x, y)), "room_m": WIDEST},
-        {"kind": "sizes", "item_m": item.size.tolist(), "opening_m": OPENING, "widest_m": WIDEST},
+        {"width_m": float(min(x, y)), "room_m": widest},
+        {
+            "kind": "sizes",
+            "item_m": item.size.tolist(),
+            "opening_m": gripper.opening,
+            "widest_m": widest,
+        },
     )
 
 
-def cannot_take(scene: Scene, state: State, index: int) -> Failure | None:
-    """A Failure if no hand of ours can take an item: upright, wherever it stands, or as it lies.
-
-    None for one that is in the hand.
-    """
+def cannot_take(scene: Scene, state: State, index: int, gripper: Gripper) -> Failure | None:
+    """A Failure if an item that is not held is too heavy, or too wide upright and as it lies."""
     if state.held == index:
         return None
     item = scene.items[index]
     failed = too_heavy(item, scene.physics)
-    return failed if failed is not None or grasps_at(scene, state, index) else no_grasp(item)
+    if failed is not None or grasps_at(scene, state, index, gripper):
+        return failed
+    return too_wide(item, gripper)
 
 
 def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -> Failure | None:
-    """A Failure with sizes if an item has fallen over and gives the hand no way to hold it so.
+    """A Failure with sizes if an item has fallen over and can't be grasped as it lies.
 
-    Sideways it is too wide. Where it is not too high for a finger above and one below, it is shown
-    of all such grasps that the hand has no room.
+    It is too wide to be held sideways. If it could be held from above and below, a proof that the
+    hand has no room for that is included.
     """
     from galley.skills.impossible.covering import covered, every_grasp
 
-    scene = context.scene
+    scene, gripper = context.scene, context.robot.gripper
     item = scene.items[index]
-    if state.held == index or grasps_at(scene, state, index):
+    if state.held == index or grasps_at(scene, state, index, gripper):
         return None
     X_WI = item_pose(scene, state, index, np.eye(4))
-    if stands(X_WI):
+    if is_upright(X_WI):
         return None
     up = int(np.argmax(np.abs(X_WI[2, :3])))
     across = [float(side) for axis, side in enumerate(item.size) if axis != up]
@@ -122,25 +120,22 @@ def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -
     return Failure(
         FailureKind.DOES_NOT_FIT,
         f"{item.name} lies on its side: it is {across[0]:.3f} x {across[1]:.3f} m across, too wide "
-        f"for the hand, which takes {WIDEST:.3f} m",
+        f"for the hand, which takes {gripper.widest:.3f} m",
         (item.name,),
-        {"width_m": min(across), "room_m": WIDEST},
+        {"width_m": min(across), "room_m": gripper.widest},
         {
             "kind": "sizes",
             "item_m": item.size.tolist(),
             "vertical_axis": "xyz"[up],
-            "opening_m": OPENING,
-            "widest_m": WIDEST,
+            "opening_m": gripper.opening,
+            "widest_m": gripper.widest,
             "below": None if proof is None else dict(proof.certificate or {}),
         },
     )
 
 
 def too_heavy(item: Item, physics: Physics) -> Failure | None:
-    """A Failure if two fingers can't hold the item by friction, however they take it.
-
-    Coulomb: each finger holds at most its force times the pads' coefficient.
-    """
+    """A Failure if two fingers can't hold the item's weight by Coulomb friction, else None."""
     weight = item.mass * float(np.linalg.norm(physics.gravity))
     held = 2.0 * physics.finger_force * physics.finger_friction
     if weight <= held:
@@ -162,10 +157,10 @@ def too_heavy(item: Item, physics: Physics) -> Failure | None:
 def region_out_of_reach(
     context: PlanningContext, item: Item, region: Region, stance: Stance, state: State | None = None
 ) -> Failure | None:
-    """A Failure with a distance bound if the item can't be put anywhere in the region.
+    """A Failure with a distance bound if no place in the region is in reach, else None.
 
-    Wherever joints have the region: the bound is taken over all that its body can get to. However
-    the item is held: as it can be taken anywhere, or as ``state`` has it.
+    It holds for all values of the joints that move the region, and for all ways to hold the item:
+    any grasp, or the one in ``state``.
     """
     box = _reach_of_body(
         context.scene, region.body, np.concatenate([_standing(item, b) for b in region.boxes])
@@ -173,32 +168,29 @@ def region_out_of_reach(
     if box is None:
         return None
     what = f"all of {region.name}"
-    return _bound(context, box, _hand(context, item, state), stance, what, (item.name, region.name))
+    return _distance_bound(
+        context, box, _hand_reach(context, item, state), stance, what, (item.name, region.name)
+    )
 
 
 def handle_out_of_reach(context: PlanningContext, handle: Handle, stance: Stance) -> Failure | None:
-    """A Failure with a distance bound if the handle can't be taken from any stance in the set.
-
-    Wherever its joint has it.
-    """
+    """A Failure with a distance bound if the handle is out of reach at every joint value."""
     along = handle.span * np.cross(handle.closing, handle.approach)
     points = handle.point + np.array([-along, along])
     box = _reach_of_body(context.scene, handle.body, points)
     if box is None:
         return None
     hand = float(np.linalg.norm(context.robot.p_HT))
-    return _bound(context, box, hand, stance, handle.name, (handle.name,))
+    return _distance_bound(context, box, hand, stance, handle.name, (handle.name,))
 
 
 def out_of_reach_as_found(
     context: PlanningContext, state: State, action: BoundAction, skill: Skill
 ) -> Failure | None:
-    """A Failure with a distance bound if the item that an action takes is out of reach.
+    """A Failure if the item that an action takes is out of reach, or can't be grasped as it lies.
 
-    Or one with sizes if it has fallen over and can't be taken as it lies.
-
-    It holds as long as the item stands where ``state`` has it. An item in a drawer is looked for
-    wherever the drawer can bring it. None where the action takes nothing, or nothing is known.
+    It holds as long as the item is where ``state`` has it; for an item in a drawer, wherever the
+    drawer is. None if the action takes nothing, or nothing can be proven.
     """
     taken, place = skill.role.takes, skill.role.place
     if taken is None or place is None:
@@ -218,12 +210,14 @@ def out_of_reach_as_found(
         box = _reach_of_body(context.scene, placed.parent, placed.X_PI[None, :3, 3])
     if box is None:
         return None
-    return _bound(context, box, _hand(context, item), stance, item.name, (item.name,))
+    return _distance_bound(
+        context, box, _hand_reach(context, item), stance, item.name, (item.name,)
+    )
 
 
 def _standing(item: Item, box: Array) -> Array:
-    """Corners (4, 3) of where an upright item's centre can be, its footprint in a box (2, 3)."""
-    short = float(min(item.size[:2])) / 2.0  # at least this far from the edges, whatever its yaw
+    """Corners (4, 3) of the places of an upright item's centre, its footprint in a box (2, 3)."""
+    short = float(min(item.size[:2])) / 2.0  # from the edges at least, whatever its yaw
     lower, upper = box[0, :2] + short, box[1, :2] - short
     middle = 0.5 * (lower + upper)
     lower, upper = np.minimum(lower, middle), np.maximum(upper, middle)
@@ -231,10 +225,10 @@ def _standing(item: Item, box: Array) -> Array:
     return np.array([[x, y, z] for x in (lower[0], upper[0]) for y in (lower[1], upper[1])])
 
 
-def _hand(context: PlanningContext, item: Item, state: State | None = None) -> float:
-    """The farthest (m) that the hand's frame gets from the item's centre in any grasp.
+def _hand_reach(context: PlanningContext, item: Item, state: State | None = None) -> float:
+    """Largest distance (m) of the hand's origin from the item's centre in any grasp.
 
-    Of all that hold it anywhere in its box, and as ``state`` has it in the hand.
+    Grasps anywhere in its box, and the one in ``state`` if it is held.
     """
     p_HT = context.robot.p_HT
     found = [float(np.linalg.norm(hand_in_item(g, p_HT)[:3, 3])) for g in item.grasps]
@@ -247,9 +241,9 @@ def _hand(context: PlanningContext, item: Item, state: State | None = None) -> f
 
 
 def _reach_of_body(scene: Scene, body: str, points: Array) -> Array | None:
-    """World box (2, 3) of points (n, 3) of a body, whatever its joints' values are.
+    """World box (2, 3) of points (n, 3) of a body for all values of its joints.
 
-    None where a joint turns: the corners of its travel don't bound it.
+    None if a joint is revolute, for the ends of its range don't bound its travel.
     """
     joints = [j for name in scene.chain(body) if (j := scene.body(name).joint) is not None]
     if any(scene.joint(name).kind != "prismatic" for name in joints):
@@ -266,7 +260,7 @@ def _reach_of_body(scene: Scene, body: str, points: Array) -> Array | None:
     return np.array([everywhere.min(axis=0), everywhere.max(axis=0)])
 
 
-def _bound(
+def _distance_bound(
     context: PlanningContext,
     box: Array,
     hand: float,
@@ -274,16 +268,16 @@ def _bound(
     what: str,
     objects: tuple[str, ...],
 ) -> Failure | None:
-    """The distance bound for the nearest point of a world box (2, 3)."""
-    spec = context.scene.robot.base
-    low = np.maximum(stance.lower[:2], spec.lower[:2])
-    high = np.minimum(stance.upper[:2], spec.upper[:2])
+    """The distance bound for a world box (2, 3), or None if it may be in reach."""
+    base = context.robot.group("base")
+    low = np.maximum(stance.lower[:2], base.lower[:2])
+    high = np.minimum(stance.upper[:2], base.upper[:2])
     nearest = np.empty(3)
-    # In each coordinate as near to where the base can be as the box has it; in z to the shoulder.
+    # The point of the box nearest to where the base can stand; in z, to the shoulder.
     between = 0.5 * (np.maximum(box[0, :2], low) + np.minimum(box[1, :2], high))
     nearest[:2] = np.clip(between, box[0, :2], box[1, :2])
-    nearest[2] = np.clip(spec.p_BA[2] + D1, box[0, 2], box[1, 2])
-    gap = shortfall(nearest, stance, spec) - hand
+    nearest[2] = np.clip(context.robot.kinematics.reach.p_BS[2], box[0, 2], box[1, 2])
+    gap = shortfall(nearest, stance, context.robot) - hand
     if gap <= 0.0:
         return None
     return Failure(

@@ -1,7 +1,6 @@
-"""The manipulations of the kitchen: how each is cut into lines and strokes, and what may touch.
+"""The kitchen's manipulations: their lines and strokes, and which pairs may touch.
 
-Every function that yields Manipulations does so lazily: grasps, placements and handle grasps in
-random order, again and again, until whoever consumes them has enough.
+The generators are lazy and endless: grasps, placements and handle grasps in random order.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from galley.skills.manipulation.grasps import (
     grasps_at,
     hand_in_item,
     item_in_hand,
-    leaning,
+    leaning_grasps,
 )
-from galley.skills.manipulation.hand import HandPart, around, in_the_way, standing
+from galley.skills.manipulation.hand import ConvexPart, first_overlaps, hand_bounds, obstacles
 from galley.skills.manipulation.manipulation import (
     APPROACH_SPEED,
     CARRY_SPEED,
@@ -38,39 +37,39 @@ from galley.skills.manipulation.manipulation import (
     shifted,
     straight,
 )
-from galley.skills.placing.placements import Later, places_for
-from galley.skills.solving.context import OPEN, PlanningContext
+from galley.skills.placing.placements import LaterItem, placements_in
+from galley.skills.solving.context import PlanningContext
 from galley.worlds.checker import MARGIN, Pair, pairs
 
 RETREAT = 0.08  # m, straight back from a contact
 LIFT = 0.05  # m, straight up from a support
-_TOUCHING = 0.003  # m, what is nearer than this to an item carries it
-_BESIDE = MARGIN - 0.0005  # m, nearer than this an item leaves no margin beside another
-_OVER = 0.02  # m, above what stood beside it that an item is lifted
-_FEW = 16  # leaning grasps that are looked at in one turn
+_TOUCHING = 0.003  # m, furniture nearer than this to an item supports it
+_BESIDE = MARGIN - 0.0005  # m, two items nearer than this leave no margin between them
+_OVER = 0.02  # m, an item is lifted this far above the items beside it
+_FEW = 16  # leaning grasps checked in one turn
 
 
 def picks(
     context: PlanningContext, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Manipulation]:
-    """Grasps of an item that stands, or lies: approach, close, lift. None where no hand fits."""
-    taken, openings = picking(context, state, index), _alternating()
-    for grasp in _in_turns(context, state, index, rng):
+    """Pick an item that stands or lies: approach, close, lift. Empty where no grasp exists."""
+    taken, openings = pick_with(context, state, index), _openings(context)
+    for grasp in _grasps_in_turns(context, state, index, rng):
         yield taken(grasp, next(openings)(grasp.width / 2.0))
 
 
-def picking(
+def pick_with(
     context: PlanningContext, state: State, index: int
 ) -> Callable[[Grasp, float], Manipulation]:
-    """How an item is taken by a grasp, each finger opened so far (m) on the way there.
+    """Makes a Manipulation from a grasp and the opening of each finger (m) during the approach.
 
-    What stands too near for a free motion to begin beside it may be touched on the way up, which
-    then leads higher than that.
+    Items that stand too near for a free motion to start beside them may touch during the lift,
+    which then ends above them.
     """
     scene, fingers = context.scene, context.robot.fingers
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
-    under, near = supports(context, state, index), beside(context, state, index)
+    under, near = supporting_furniture(context, state, index), touching_items(context, state, index)
     lift = max(LIFT, height_over(context, state, index, near))
     touched = pairs((item.name,), (*under, *near))
     grip = pairs(fingers, (item.name,))
@@ -102,50 +101,50 @@ def picking(
     return taken
 
 
-def _in_turns(
+def _grasps_in_turns(
     context: PlanningContext, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Grasp]:
-    """The grasps of an item, again and again: all usual ones, then some that lean, and so on."""
-    usual = grasps_at(context.scene, state, index)
-    rest, known = _with_room(context, state, index, rng), list[Grasp]()
+    """Grasps of an item, endlessly: all standard ones, then some leaning ones, and so on."""
+    standard = grasps_at(context.scene, state, index, context.robot.gripper)
+    leaning, checked = _leaning_with_room(context, state, index, rng), list[Grasp]()
     while True:
-        yield from (usual[k] for k in rng.permutation(len(usual)))
-        more = list(islice(rest, _FEW))
-        known += more
-        if not usual and not known:
+        yield from (standard[k] for k in rng.permutation(len(standard)))
+        more = list(islice(leaning, _FEW))
+        checked += more
+        if not standard and not checked:
             return
-        yield from more or (known[k] for k in rng.permutation(len(known)))
+        yield from more or (checked[k] for k in rng.permutation(len(checked)))
 
 
-def _with_room(
+def _leaning_with_room(
     context: PlanningContext, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Grasp]:
-    """Those leaning grasps at which the hand has room, and on the straight way there.
+    """The leaning grasps at which the hand alone is free, and during the approach.
 
-    Looked at a few at a time, each but once in a State.
+    Checked a few at a time, once for each State.
     """
     scene, robot = context.scene, context.robot
-    found = leaning(scene, state, index)
+    found = leaning_grasps(scene, state, index, robot.gripper)
     if not found:
         return
     placed = tuple((each.parent, each.X_PI.tobytes()) for each in state.items)
     key = (index, state.scene_q.tobytes(), placed)
-    hit = context.room.setdefault(key, np.full(len(found), np.nan))
+    hit = context.grasp_room.setdefault(key, np.full(len(found), np.nan))
     X_WT = item_pose(scene, state, index, np.eye(4)) @ np.array([g.X_IT for g in found])
     ways = np.array([back * X_WT[:, :3, 2] for back in (0.0, RETREAT / 2.0, RETREAT)])
     points = (X_WT[:, :3, 3] - ways).reshape(-1, 3)
-    order, others = rng.permutation(len(found)), list[HandPart]()
+    order, others = rng.permutation(len(found)), list[ConvexPart]()
     for begin in range(0, len(found), 2 * _FEW):
         lot = order[begin : begin + 2 * _FEW]
         new = lot[np.isnan(hit[lot])]
         if len(new):
-            others = others or standing(context, state, (), around(robot, points))
+            others = others or obstacles(context, state, (), hand_bounds(robot, points))
             hit[new] = 0.0
             for way, width in product(ways, {found[k].width for k in new}):
                 rows = np.array([k for k in new if found[k].width == width])
                 X = X_WT[rows]
                 X[:, :3, 3] -= way[rows]
-                names = in_the_way(robot, others, scene.items[index].name, X, width / 2.0)
+                names = first_overlaps(robot, others, scene.items[index].name, X, width / 2.0)
                 hit[rows] += [name is not None for name in names]
         yield from (found[k] for k in lot if not hit[k])
 
@@ -155,14 +154,14 @@ def places(
     state: State,
     region: Region,
     rng: np.random.Generator,
-    later: Sequence[Later] = (),
+    later: Sequence[LaterItem] = (),
     spot: Spot | None = None,
 ) -> Iterator[Manipulation]:
-    """Stable poses of the held item, upright in a region: lower, open, withdraw.
+    """Place the held item upright in a region: lower, open, withdraw.
 
     Args:
-        later: what still has to find room in the region.
-        spot: where exactly the item goes; None: anywhere clear of what stands there.
+        later: items that need room in the region afterwards.
+        spot: the exact place; None: any free one.
     """
     scene, fingers = context.scene, context.robot.fingers
     index = state.held
@@ -170,14 +169,14 @@ def places(
     item = scene.items[index]
     X_HI = state.items[index].X_PI
     width = float(state.q[context.robot.slice("fingers")][0])
-    grip = pairs(fingers, (item.name,)) | leaning_on(context, state, item)
+    grip = pairs(fingers, (item.name,)) | held_item_contacts(context, state, item)
     down = pairs((item.name,), (region.body,))
     X_WB = scene.body_pose(region.body, state.scene_q)
     moves = scene.body(region.body).joint is not None
-    openings = _alternating()
+    openings = _openings(context)
     down_z = np.array([0.0, 0.0, -1.0])
     landing = Guard(down_z, THRESHOLDS.contact_force, LOWER_SPEED, THRESHOLDS.overtravel)
-    for X_BI in places_for(scene, state, item, region, later, spot, rng):
+    for X_BI in placements_in(scene, state, item, region, later, spot, rng):
         X_WI = X_WB @ X_BI
         X_WH = X_WI @ inverse(X_HI)
         up = shifted(X_WH, np.array([0.0, 0.0, LIFT]))
@@ -204,7 +203,7 @@ def places(
 def operations(
     context: PlanningContext, state: State, handle: Handle, value: float, rng: np.random.Generator
 ) -> Iterator[Manipulation]:
-    """Ways to take a handle and bring its joint to ``value`` (m or rad), then let go."""
+    """Grasp a handle, move its joint to ``value`` (m or rad), let go."""
     scene, fingers = context.scene, context.robot.fingers
     k = scene.joint_index[handle.joint]
     joint = scene.joints[k]
@@ -213,7 +212,7 @@ def operations(
     X_WB = scene.body_pose(handle.body, state.scene_q)
     after = np.array(state.scene_q)
     after[k] = value
-    grasps = handle_grasps(X_WB, handle, context.robot.p_HT)
+    grasps, wide = handle_grasps(X_WB, handle, context.robot.p_HT), context.robot.gripper.open
     held = (Attachment("joint", joint.name),)
     guard = _stuck_or_shut(joint, start, value, X_WB @ np.array([*handle.point, 1.0]))
     while True:
@@ -231,37 +230,37 @@ def operations(
                         "close fingers", handle.thickness / 2.0, touch, (), _grip(context, X_WH)
                     ),
                     Line(verb, poses, state, touch, held, CARRY_SPEED, scene_q, guard),
-                    Stroke("open fingers", OPEN, touch, ()),
+                    Stroke("open fingers", wide, touch, ()),
                     _withdraw(poses[-1], state.with_scene(after), touch),
                 ),
-                OPEN,
+                wide,
             )
 
 
 def _approach(X_WH: Array, state: State, touch: frozenset[Pair]) -> Line:
-    """Straight ahead to the contact, the fingers open."""
+    """Straight to the contact with open fingers."""
     return Line(
         "approach", straight(backed_off(X_WH, RETREAT), X_WH), state, touch, (), APPROACH_SPEED
     )
 
 
 def _withdraw(X_WH: Array, state: State, touch: frozenset[Pair]) -> Line:
-    """Straight back from the contact, the fingers open."""
+    """Straight back from the contact with open fingers."""
     return Line(
         "withdraw", straight(X_WH, backed_off(X_WH, RETREAT)), state, touch, (), APPROACH_SPEED
     )
 
 
 def _grip(context: PlanningContext, X_WH: Array) -> Guard:
-    """Both fingers press with a share of their force."""
+    """Ends a stroke when both fingers press with a share of their force."""
     force = THRESHOLDS.grip_force * context.scene.physics.finger_force
     return Guard(X_WH[:3, 1], force, 0.1)
 
 
 def _stuck_or_shut(joint: Joint, start: float, value: float, p_WQ: Array) -> Guard:
-    """For a joint that is moved by its handle at p_WQ: what resists ends it.
+    """Ends the motion of a joint, by its handle at p_WQ, when it resists.
 
-    One that is moved to its limit is pushed on until it meets that.
+    At a joint limit the hand pushes on until it meets the stop.
     """
     ahead = joint.motion(np.sign(value - start) * 1e-3) @ p_WQ - p_WQ
     direction = ahead[:3] / np.linalg.norm(ahead[:3])
@@ -270,17 +269,17 @@ def _stuck_or_shut(joint: Joint, start: float, value: float, p_WQ: Array) -> Gua
     return Guard(direction, THRESHOLDS.pull_force, CARRY_SPEED)
 
 
-def _alternating() -> Iterator[Callable[[float], float]]:
-    """How far each finger opens beside an item of a half width: fully and narrowly in turn.
+def _openings(context: PlanningContext) -> Iterator[Callable[[float], float]]:
+    """Each finger's opening (m) for an item's half width: fully and narrowly in turn.
 
-    Narrow fingers get between things that stand close together; wide ones forgive more.
+    Narrow openings fit between items that stand close together; wide ones tolerate more error.
     """
-    wide, narrow = (lambda half: OPEN), (lambda half: min(OPEN, half + CLEARANCE))
-    return cycle((wide, narrow))
+    most = context.robot.gripper.open
+    return cycle((lambda half: most, lambda half: min(most, half + CLEARANCE)))
 
 
-def supports(context: PlanningContext, state: State, index: int) -> tuple[str, ...]:
-    """Names of the furniture on which an item stands: what lies within 3 mm of it."""
+def supporting_furniture(context: PlanningContext, state: State, index: int) -> tuple[str, ...]:
+    """Names of the furniture within 3 mm of an item: what it stands on."""
     scene = context.scene
     context.world.set_state(state)
     name = scene.items[index].name
@@ -293,8 +292,8 @@ def supports(context: PlanningContext, state: State, index: int) -> tuple[str, .
     return tuple(sorted(found))
 
 
-def beside(context: PlanningContext, state: State, index: int) -> tuple[str, ...]:
-    """Names of the other items that an item touches, or nearly."""
+def touching_items(context: PlanningContext, state: State, index: int) -> tuple[str, ...]:
+    """Names of the items that an item touches, or nearly."""
     scene = context.scene
     context.world.set_state(state)
     near = context.world.near_pairs(_BESIDE, (index,))
@@ -303,7 +302,7 @@ def beside(context: PlanningContext, state: State, index: int) -> tuple[str, ...
 
 
 def height_over(context: PlanningContext, state: State, index: int, near: Sequence[str]) -> float:
-    """How far (m) an item must be lifted for its underside to be above other items; 0 for none."""
+    """How far (m) to lift an item until its underside is above the items ``near`` it."""
     scene = context.scene
 
     def heights(k: int) -> Array:
@@ -315,8 +314,8 @@ def height_over(context: PlanningContext, state: State, index: int, near: Sequen
     return max(tops, default=0.0)
 
 
-def leaning_on(context: PlanningContext, state: State, item: Item) -> frozenset[Pair]:
-    """The held item with the links that it touches: one that has slipped may lean on the palm."""
+def held_item_contacts(context: PlanningContext, state: State, item: Item) -> frozenset[Pair]:
+    """Pairs of the held item and links that it touches: after slipping it may lean on the palm."""
     context.world.set_state(state)
     near = context.world.near_pairs(_TOUCHING, ())
     links = frozenset(context.robot.links)

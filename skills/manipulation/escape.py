@@ -1,8 +1,7 @@
-"""Out of contact: from wherever a motion was broken off to where free motions can begin.
+"""Escape: out of contact after an interrupted motion, to where free motions can begin.
 
-The hand may be in the middle of an approach, its fingers round something, an item in it a little
-off. It lets go of what it is not to hold and goes straight back, up, aside or the way it came, by
-as little as will do.
+The hand may be close to something, the fingers around it, a held item displaced. The hand opens
+unless it holds an item, and moves back, up, aside or the way it came, by as little as necessary.
 """
 
 from __future__ import annotations
@@ -19,45 +18,44 @@ from galley.motion.effects import after
 from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
-from galley.reachability.arm import follow
 from galley.skills.manipulation.lines import Tally, proven_line, stroke_motion, stroke_states
 from galley.skills.manipulation.manipulation import CARRY_SPEED, Line, Stroke, shifted, straight
-from galley.skills.solving.context import OPEN, PlanningContext
+from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.free_motion import held_attachment
-from galley.skills.solving.proof import CONTACT, holding_contact_pairs, prove
+from galley.skills.solving.proof import CONTACT_CLEARANCE, holding_contact_pairs, prove
 from galley.worlds.checker import Pair
 
 _LEGS = 3  # straight lines one after another
-_LENGTHS = (0.10, 0.05, 0.02)  # m, how far a leg may go; of the first that the arm can follow
-_LEAST = 0.02  # m, a leg that is to end free goes at least this far
-_TOUCHING = 0.002  # m by the kernel's bodies; what is nearer at a leg's beginning may touch on it
-_DEEPER = 0.0005  # m that such a pair may press into each other on the way, more than before
-_BASE_STEPS = (0.02, 0.05, 0.10)  # m that the base gives way where it stands too near something
-_TRIES = 400  # legs looked at in all
+_LENGTHS = (0.10, 0.05, 0.02)  # m, of a leg; the first that the arm can follow
+_LEAST = 0.02  # m, length of the last leg at least
+_TOUCHING = 0.002  # m, pairs nearer than this at a leg's beginning may touch along it
+_DEEPER = 0.0005  # m that such a pair may penetrate deeper along the leg
+_BASE_STEPS = (0.02, 0.05, 0.10)  # m that the base moves away from what is too near
+_TRIES = 400  # legs in all
 _SLOW = 0.25  # share of the limits for the base
 
 
 def escape(
     context: PlanningContext, state: State, motion: Motion | None = None, action_index: int = 0
 ) -> tuple[Motion, ...] | Failure:
-    """Motions after which the whole robot keeps the margin of free motions; none if it does.
+    """Motions to a State in which the robot keeps the margin of free motions.
 
-    What is in the hand stays there and may touch the fingers. All else that touches at the
-    beginning may touch on the way out, no deeper than there; the rest is proven to stay clear.
+    A held item stays in the hand. Pairs that touch at the beginning may touch on the way out, but
+    not penetrate deeper; all others are proven to stay clear.
 
     Args:
         context: scene, robot, settings.
         state: as observed.
-        motion: the one that was broken off, to be tried backwards; or None.
+        motion: the interrupted one, to be tried backwards; or None.
         action_index: of the motions.
 
     Returns:
-        The motions; or ``budget`` where no way out was found.
+        The motions, none if the robot is free already; or a ``budget`` Failure.
     """
     if _free(context, state):
         return ()
     search = _EscapeSearch(context, motion, action_index)
-    opened = _letting_go(context, state, action_index)
+    opened = _open_fingers(context, state, action_index)
     for first in (opened, ()) if opened else ((),):
         here = _end(context, first, state)
         if first and _free(context, here):
@@ -74,7 +72,7 @@ def escape(
 
 
 def _free(context: PlanningContext, state: State) -> bool:
-    """Whether free motions of any group can start in the State."""
+    """Whether free motions can start in the State."""
     return bool(context.checker(state, holding_contact_pairs(context, state)).free(state.q))
 
 
@@ -85,25 +83,25 @@ def _end(context: PlanningContext, motions: tuple[Motion, ...], state: State) ->
 
 
 def _touching(context: PlanningContext, state: State) -> frozenset[Pair]:
-    """The pairs that touch, or as good as touch."""
+    """The pairs that touch, or nearly."""
     held = holding_contact_pairs(context, state)
     near = context.checker(state, held).contacts(state.q, within=_TOUCHING)
     return held | {(c.a, c.b) for c in near}
 
 
-def _letting_go(context: PlanningContext, state: State, action_index: int) -> tuple[Motion, ...]:
-    """The stroke that opens empty fingers as far as there is room; none where they are open."""
+def _open_fingers(context: PlanningContext, state: State, action_index: int) -> tuple[Motion, ...]:
+    """The stroke that opens empty fingers as far as possible; none if they touch nothing."""
     where = context.robot.slice("fingers")
-    now = state.q[where]
-    if state.held is not None or (now > OPEN - 1e-4).all():
+    now, most = state.q[where], context.robot.gripper.open
+    if state.held is not None or (now > most - 1e-4).all():
         return ()
     allowed = _touching(context, state)
     fingers = frozenset(context.robot.fingers)
     if not any(fingers & set(pair) for pair in allowed):
-        return ()  # they are round nothing: no need to
-    checker = context.checker(state, allowed, CONTACT)
-    for wider in (OPEN, *(float(now.max()) + d for d in (0.015, 0.01, 0.005, 0.002))):
-        opening = min(wider, OPEN)
+        return ()
+    checker = context.checker(state, allowed, CONTACT_CLEARANCE)
+    for wider in (most, *(float(now.max()) + d for d in (0.015, 0.01, 0.005, 0.002))):
+        opening = min(wider, most)
         if checker.free_many(stroke_states(context, state.q, opening)).all():
             opened = Stroke("escape: open fingers", opening, allowed, ())
             return (stroke_motion(context, state.q, opened, action_index, opened.phase),)
@@ -112,11 +110,11 @@ def _letting_go(context: PlanningContext, state: State, action_index: int) -> tu
 
 @dataclass
 class _EscapeSearch:
-    """Straight legs one after another, depth first, the shortest ways out first.
+    """Iterative deepening over sequences of straight legs.
 
     Attributes:
-        motion: the one that was broken off, or None.
-        tried: legs looked at so far.
+        motion: the interrupted one, or None.
+        tried: number of legs so far.
     """
 
     context: PlanningContext
@@ -125,7 +123,7 @@ class _EscapeSearch:
     tried: int = 0
 
     def out(self, state: State, legs: int) -> tuple[Motion, ...] | None:
-        """A way of exactly ``legs`` legs to a State that is free."""
+        """A sequence of exactly ``legs`` legs to a free State."""
         for leg in self._legs(state, legs == 1):
             there = after(self.context.scene, self.context.robot, leg, state)
             if legs == 1:
@@ -136,10 +134,10 @@ class _EscapeSearch:
         return None
 
     def _legs(self, state: State, last: bool) -> Iterator[Motion]:
-        """Legs from a State that are proven; the ``last`` one ends where the robot is free."""
+        """Proven legs from a State; the ``last`` one must end free."""
         context = self.context
         allowed = _touching(context, state)
-        for arms, phase in self._ways(state):
+        for arms, phase in self._candidates(state):
             if self.tried >= _TRIES:
                 return
             self.tried += 1
@@ -150,16 +148,16 @@ class _EscapeSearch:
                     yield leg
         yield from self._base_legs(state, allowed, last)
 
-    def _ways(self, state: State) -> Iterator[tuple[Array, str]]:
-        """Arm configurations (n, 7) of straight ways from a State, and what they are called."""
+    def _candidates(self, state: State) -> Iterator[tuple[Array, str]]:
+        """Arm configurations (n, 7) of straight legs from a State, with their names."""
         context = self.context
-        spec, where = context.scene.robot.base, context.robot.slice("arm")
-        base, arm = state.q[context.robot.slice("base")], state.q[where]
+        base = state.q[context.robot.slice("base")]
+        arm = state.q[context.robot.slice("arm")]
         X_WH = context.hand(state)(arm)
         for direction, phase in _directions(X_WH, state.held is not None):
             for length in _LENGTHS:
                 poses = straight(X_WH, shifted(X_WH, length * direction))
-                arms = follow(arm, poses, base, spec)
+                arms = context.robot.kinematics.follow(arm, poses, base)
                 if arms is not None:
                     yield arms, f"escape: {phase}"
                     break
@@ -171,10 +169,9 @@ class _EscapeSearch:
                 yield Path("arm", back).resampled(0.05).waypoints, "escape: the way it came"
 
     def _cut(self, state: State, arms: Array) -> Array | None:
-        """The way as far as the first configuration that is free, a little further if need be."""
+        """The leg up to the first free configuration that is at least ``_LEAST`` away."""
         context = self.context
-        Q = np.repeat(state.q[None], len(arms), axis=0)
-        Q[:, context.robot.slice("arm")] = arms
+        Q = context.robot.with_groups(state.q, arm=arms)
         free = context.checker(state, holding_contact_pairs(context, state)).free_many(Q)
         pose = context.hand(state)
         start = pose(arms[0])[:3, 3]
@@ -198,10 +195,10 @@ class _EscapeSearch:
         return None if segment is None else segment.motion(line, self.action_index, phase)
 
     def _base_legs(self, state: State, allowed: frozenset[Pair], last: bool) -> Iterator[Motion]:
-        """Short straight drives, where the base stands too near something."""
+        """Short straight drives, if the base is too near something."""
         context = self.context
         where, group = context.robot.slice("base"), context.robot.group("base")
-        links = set(context.robot.links[: context.robot.links.index("panda_link1")])
+        links = set(context.robot.base_links)
         near = context.checker(state, holding_contact_pairs(context, state)).contacts(state.q)
         if not any({c.a, c.b} & links for c in near):
             return
@@ -218,7 +215,7 @@ class _EscapeSearch:
                 path = Path("base", np.linspace(state.q[where], goal, 6))
                 if self._deeper(state, "base", path.waypoints, allowed):
                     continue
-                if prove(context, state, path, allowed, CONTACT).hit is not None:
+                if prove(context, state, path, allowed, CONTACT_CLEARANCE).hit is not None:
                     continue
                 ends = replace(path, waypoints=path.waypoints[[0, -1]])
                 trajectory = rest_to_rest(ends, group, _SLOW)
@@ -229,7 +226,7 @@ class _EscapeSearch:
                 )
 
     def _deeper(self, state: State, group: str, way: Array, allowed: frozenset[Pair]) -> bool:
-        """Whether a pair that may touch gets nearer on the way than it was at its beginning."""
+        """Whether an allowed pair penetrates deeper along the leg than at its beginning."""
         context, where = self.context, self.context.robot.slice(group)
         watched = allowed - holding_contact_pairs(context, state)
         if not watched:
@@ -249,7 +246,7 @@ class _EscapeSearch:
 
 
 def _directions(X_WH: Array, holding: bool) -> tuple[tuple[Array, str], ...]:
-    """Unit vectors (3,) in the world in which the hand may leave, the likeliest first."""
+    """Unit vectors (3,) in the world along which the hand may leave, the likeliest first."""
     back, up = -X_WH[:3, 2], np.array([0.0, 0.0, 1.0])
     aside = X_WH[:3, 0], -X_WH[:3, 0], X_WH[:3, 1], -X_WH[:3, 1]
     found = [(back, "back off"), (up, "up")]

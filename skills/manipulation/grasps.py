@@ -1,8 +1,8 @@
-"""Grasps from an item's geometry: where two parallel fingers can hold its box.
+"""Grasps from an item's geometry: two parallel fingers close across its bounding box.
 
-All of them are in ``fans``, the family that refusals speak of: continuous in how the hand leans, in
-where it holds and, of round items, in which way it closes. Two lists are drawn from it to plan
-with: the usual ones (``grasps_of``, ``grasps_at``) and, for where those don't get, ``leaning``.
+``grasp_fans`` are the continuous family of all of them, about which refusals are proven. Planning
+tries two lists from it: the standard grasps (``grasps_of``, ``grasps_at``) and, if these fail,
+``leaning_grasps``.
 """
 
 from __future__ import annotations
@@ -16,80 +16,75 @@ import numpy as np
 from galley.domain.frames import Array, frozen, inverse, rotation_about, rotation_z, transform
 from galley.domain.scene.model import Grasp, Item, Scene
 from galley.domain.state import State, item_pose
+from galley.robots.model import Gripper
 
-CLEARANCE = 0.006  # m left between each finger and the item where there is room for so much
-OPENING = 0.08  # m between the fingers, fully open
-WIDEST = OPENING - 0.002  # m that the hand takes: 1 mm is left beside each finger, fully open
-DEPTHS = (0.03, 0.018)  # m that the grasp centre lies behind the face that the hand comes from
+CLEARANCE = 0.006  # m between each finger and the item when it opens narrowly
+DEPTHS = (0.03, 0.018)  # m from the face that the hand approaches to the grasp centre
 ROUND_TURNS = (np.pi / 6, np.pi / 3)  # rad, about the upright axis of a round item
-TILTS = (0.0, np.pi / 4)  # rad that the hand leans from the face's normal, about the closing axis
-_LYING = float(np.cos(np.pi / 4))  # of the angle at which another face is the lowest
-_HIGH = 0.045  # m above the grasp centre that an item may reach where the hand comes from a side
-_END = 0.03  # m from its ends that a lying item is taken, or in the middle
-_FINGER = 0.012  # m from an item's face to the middle of the finger that holds it
-_REACH = 0.033  # m from the grasp centre to the palm, less a little
-PAD = 0.01  # m, the pads reach no farther than this from the grasp centre
-LEANS = np.radians(5.0)  # between the directions from which ``leaning`` grasps come
-_TURNS = np.radians(30.0)  # likewise between those in which they close on a round item
+TILTS = (0.0, np.pi / 4)  # rad between hand and face normal, about the closing axis
+_LYING = float(np.cos(np.pi / 4))  # cosine of the tilt at which another face is the lowest
+_HIGH = 0.045  # m from the grasp centre to the item's top in a grasp from the side, at most
+_END = 0.03  # m from the end of a lying item to a grasp near that end
+LEANS = np.radians(5.0)  # between the approach directions of ``leaning_grasps``
+_TURNS = np.radians(30.0)  # between their closing directions on a round item
 
 
-def grasps_of(item: Item) -> tuple[Grasp, ...]:
-    """The item's own list, or grasps for its box: from the top and from each side.
+def grasps_of(item: Item, gripper: Gripper) -> tuple[Grasp, ...]:
+    """The item's own list, or grasps of its box from the top and the sides.
 
-    For each face but the bottom and each of its two directions that is narrow enough to close on:
-    the hand points at the face (or leans over its edge), at one of two depths, both ways round.
-    A round item can be taken from any side: the same, turned by 30 and 60 degrees.
+    For each face but the bottom, and each of its two directions that fits between the fingers: the
+    hand points at the face (or leans over its edge), at one of two depths, both ways round. For a
+    round item also turned by 30 and 60 degrees.
     """
-    return item.grasps or _generated(tuple(float(side) for side in item.size), item.round)
+    return item.grasps or _generated(tuple(float(side) for side in item.size), item.round, gripper)
 
 
-def grasps_at(scene: Scene, state: State, index: int) -> tuple[Grasp, ...]:
-    """The grasps of an item as ``state`` has it, which is not in the hand.
+def grasps_at(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple[Grasp, ...]:
+    """The grasps of an item as it stands or lies in ``state``; it must not be held.
 
-    Of one that stands, ``grasps_of``. One that has fallen over lies on another face than its
-    bottom. Then that one is the face that the hand can't come from, and the fingers close
-    sideways; or above and below where it sticks out over an edge, so that a finger has room there.
-    A list of the item's own counts however it lies.
+    ``grasps_of`` if it is upright or has a list of its own. If it has fallen over, the hand comes
+    from any face but the one below. The fingers close sideways, or above and below where the item
+    sticks out over an edge and leaves room for a finger.
     """
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
-    if item.grasps or stands(X_WI):
-        return grasps_of(item)
+    if item.grasps or is_upright(X_WI):
+        return grasps_of(item, gripper)
     down = -X_WI[2, :3]  # in the item's frame
     sides = tuple(float(side) for side in item.size)
     if item.round and abs(down[2]) < _LYING:
-        found = _rolled(sides, float(np.arctan2(down[1], down[0])))
+        found = _rolled(sides, float(np.arctan2(down[1], down[0])), gripper)
     else:
         axis = int(np.argmax(np.abs(down)))
-        found = _lying(sides, axis, float(np.sign(down[axis])))
-    return tuple(g for g in found if _room_below(scene, state, X_WI @ g.X_IT, g.width))
+        found = _lying(sides, axis, float(np.sign(down[axis])), gripper)
+    return tuple(g for g in found if _room_below(scene, state, X_WI @ g.X_IT, g.width, gripper))
 
 
-def _rolled(sides: tuple[float, ...], angle: float) -> tuple[Grasp, ...]:
-    """Grasps of a round item that lies and has rolled until its direction at ``angle`` is below.
+def _rolled(sides: tuple[float, ...], angle: float, gripper: Gripper) -> tuple[Grasp, ...]:
+    """Grasps of a round item that lies, rolled so that its direction at ``angle`` is below.
 
-    As if its +x side were the one below, turned about its axis. Through the axis: beside it the
-    fingers would slide off.
+    Those for the +x side below, turned about the axis. Only through the axis, for beside it the
+    fingers would slip off.
     """
     found: dict[bytes, Grasp] = {}
     turn = transform(rotation_z(angle), np.zeros(3))
-    for grasp in _lying(sides, 0, 1.0):
+    for grasp in _lying(sides, 0, 1.0, gripper):
         X = turn @ grasp.X_IT
         X[:2, 3] = 0.0
         found.setdefault(X.tobytes(), Grasp(grasp.name, frozen(X), grasp.width))
     return tuple(found.values())
 
 
-def stands(X_WI: Array) -> bool:
-    """Whether an item at X_WI (4, 4) has its bottom below, more or less."""
+def is_upright(X_WI: Array) -> bool:
+    """Whether an item at X_WI (4, 4) stands, give or take 45 degrees."""
     return bool(X_WI[2, 2] > _LYING)
 
 
-def _room_below(scene: Scene, state: State, X_WT: Array, width: float) -> bool:
-    """Whether no furniture is where the lower of two fingers goes; True if they close sideways."""
+def _room_below(scene: Scene, state: State, X_WT: Array, width: float, gripper: Gripper) -> bool:
+    """Whether the lower finger is free of furniture; True if the fingers close sideways."""
     if abs(X_WT[2, 1]) < _LYING:
         return True
-    beside = -np.sign(X_WT[2, 1]) * (width / 2.0 + _FINGER) * X_WT[:3, 1]
+    beside = -np.sign(X_WT[2, 1]) * (width / 2.0 + gripper.to_finger) * X_WT[:3, 1]
     points = X_WT[:3, 3] + beside - np.array([[0.0], [_END]]) * X_WT[:3, 2]
     for body in scene.bodies:
         X_WB = scene.body_pose(body.name, state.scene_q)
@@ -104,16 +99,16 @@ def _room_below(scene: Scene, state: State, X_WT: Array, width: float) -> bool:
 
 @dataclass(frozen=True)
 class Fan:
-    """All grasps of an item with one closing direction; of a round one, with all that it turns to.
+    """All grasps of an item with one closing direction, turned about z if the item is round.
 
-    The hand points anywhere in the plane across the closing direction, from a stated range; the
-    grasp centre lies anywhere in the item's box in that plane, so deep that the pads are on it.
+    The hand points in a range of directions across the closing direction; the grasp centre lies
+    anywhere in the item's box in that plane, deep enough for the pads.
 
     Attributes:
-        R_IF: the fan's frame (3, 3) in the item's: y is the closing direction, -z where the hand
-            points that leans by 0, x where one points that leans by 90 degrees.
-        half: how far (m) the grasp centre may lie from the item's, along x and z.
-        lean: rad, from and to. turn: rad, from 0 to this about the item's z axis.
+        R_IF: the fan's frame (3, 3) in the item's: y is the closing direction; the hand points
+            along -z at lean 0 and along x at lean 90 degrees.
+        half: largest offset (m) of the grasp centre from the item's, along x and z.
+        lean: range, rad. turn: about the item's z axis, from 0 to this, rad.
         width: of the item between the fingers, metres.
     """
 
@@ -139,24 +134,26 @@ class Fan:
         return X
 
 
-def fans(item: Item, X_WI: Array) -> tuple[Fan, ...]:
-    """The family of an item's grasps as it stands or lies at X_WI (4, 4), both ways round.
+def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
+    """The family of grasps of an item at X_WI (4, 4), both ways round.
 
-    Across each side that fits into the hand. Of an item that stands the fingers close sideways and
-    the hand points down or to a side, never up. One that lies may be held from all around. A list
-    of the item's own is a family by itself: then there are none.
+    Across each side that fits between the fingers. If the item is upright, the fingers close
+    sideways and the hand never points up; if it lies, the hand may come from all around. Empty for
+    an item with a list of its own.
     """
     if item.grasps:
         return ()
-    standing = stands(X_WI)
+    standing = is_upright(X_WI)
     lean = (-np.pi / 2, np.pi / 2) if standing else (-np.pi, np.pi)
     found = []
     for closing in (0, 1) if standing else (0, 1, 2):
         width = float(item.size[closing])
-        if width > WIDEST or (item.round and closing == 1):
+        if width > gripper.widest or (item.round and closing == 1):
             continue
         up = 2 if closing != 2 else 0
-        half = [max(0.0, float(item.size[axis]) / 2.0 - PAD) for axis in (3 - closing - up, up)]
+        half = [
+            max(0.0, float(item.size[axis]) / 2.0 - gripper.pad) for axis in (3 - closing - up, up)
+        ]
         turn = np.pi if item.round and closing == 0 else 0.0
         for way in (1.0, -1.0):
             y, z = way * np.eye(3)[closing], np.eye(3)[up]
@@ -165,20 +162,20 @@ def fans(item: Item, X_WI: Array) -> tuple[Fan, ...]:
     return tuple(found)
 
 
-def leaning(scene: Scene, state: State, index: int) -> tuple[Grasp, ...]:
-    """Grasps of an item between and beyond the usual ones: the hand leans by every 5 degrees.
+def leaning_grasps(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple[Grasp, ...]:
+    """Grasps at every 5 degrees of lean, in addition to the standard ones.
 
-    Held in the middle or at the edge over which the hand comes, near the top or further down.
+    In the middle of the item or at the edge that the hand comes over, near the top or lower.
     """
     item = scene.items[index]
     X_WI = item_pose(scene, state, index, np.eye(4))
     found = []
-    for k, fan in enumerate(fans(item, X_WI)):
-        cells = np.array(list(_cells(fan, X_WI)))
+    for k, fan in enumerate(grasp_fans(item, X_WI, gripper)):
+        cells = np.array(list(_cells(fan, X_WI, gripper)))
         for cell, X_IT in zip(cells, fan.poses(cells), strict=True):
             if X_WI[2, :3] @ X_IT[:3, 2] > 1e-6:
                 continue  # never from below
-            if not _room_below(scene, state, X_WI @ X_IT, fan.width):
+            if not _room_below(scene, state, X_WI @ X_IT, fan.width, gripper):
                 continue
             turn, lean = np.degrees(cell[:2])
             name = f"leaning {k}/{turn:.0f}/{lean:+.0f}deg"
@@ -187,41 +184,43 @@ def leaning(scene: Scene, state: State, index: int) -> tuple[Grasp, ...]:
     return tuple(found)
 
 
-def _cells(fan: Fan, X_WI: Array) -> Iterator[tuple[float, float, float, float]]:
-    """The grasps of a fan that are tried: rows for ``Fan.poses``."""
-    first = float(np.arctan2(-X_WI[2, 1], -X_WI[2, 0])) if fan.turn and not stands(X_WI) else 0.0
+def _cells(fan: Fan, X_WI: Array, gripper: Gripper) -> Iterator[tuple[float, float, float, float]]:
+    """The grasps of a fan to try: rows for ``Fan.poses``."""
+    first = (
+        float(np.arctan2(-X_WI[2, 1], -X_WI[2, 0])) if fan.turn and not is_upright(X_WI) else 0.0
+    )
     turns = np.arange(first, first + max(fan.turn, 1e-9), _TURNS)
     leans = np.linspace(*fan.lean, round((fan.lean[1] - fan.lean[0]) / LEANS) + 1)
-    shallow = DEPTHS[-1] - PAD
+    shallow = DEPTHS[-1] - gripper.pad
     for turn in turns:
         for lean in leans:
             # The hand comes from -x at leans above 0, and from -z beyond 90 degrees.
             way = (-np.sign(np.sin(lean)), np.sign(np.cos(lean)))
             edge = [w * max(0.0, h - shallow) for w, h in zip(way, fan.half, strict=True)]
-            # Beside the axis of a round item fingers slide off: no farther than the palm asks for.
+            # Off the axis of a round item the fingers slip: only as far as the palm needs.
             across = [0.0, edge[0]]
             if fan.turn:
-                across = [way[0] * max(0.0, fan.width / 2.0 - _REACH)]
+                across = [way[0] * max(0.0, fan.width / 2.0 - gripper.to_palm)]
             for x in dict.fromkeys(across):
                 for z in dict.fromkeys((0.0, edge[1])):
                     yield float(turn), float(lean), float(x), float(z)
 
 
 @cache
-def _generated(sides: tuple[float, ...], turned: bool) -> tuple[Grasp, ...]:
+def _generated(sides: tuple[float, ...], turned: bool, gripper: Gripper) -> tuple[Grasp, ...]:
     """Grasps for a box of these sides, metres; ``turned`` about the upright axis too, if round."""
-    found = _of_box(sides)
+    found = _of_box(sides, gripper)
     if turned:
         for angle in ROUND_TURNS:
             X = transform(rotation_z(angle), np.zeros(3))
             found += tuple(
                 Grasp(f"{g.name}/{np.degrees(angle):.0f}", frozen(X @ g.X_IT), g.width)
-                for g in _of_box(sides)
+                for g in _of_box(sides, gripper)
             )
     return found
 
 
-def _of_box(sides: tuple[float, ...]) -> tuple[Grasp, ...]:
+def _of_box(sides: tuple[float, ...], gripper: Gripper) -> tuple[Grasp, ...]:
     """Grasps for a box of these sides, metres."""
     size = np.array(sides)
     half = size / 2.0
@@ -230,22 +229,22 @@ def _of_box(sides: tuple[float, ...]) -> tuple[Grasp, ...]:
     for axis, sign, face in faces:
         normal = sign * np.eye(3)[axis]
         for closing in range(3):
-            if closing == axis or size[closing] > WIDEST:
+            if closing == axis or size[closing] > gripper.widest:
                 continue
             if face != "top" and closing == 2:
-                continue  # a finger below a thing that stands has no room
+                continue  # there is no room for a finger under a standing item
             for depth in DEPTHS:
                 if depth > size[axis] / 2.0 + 1e-9 and depth != DEPTHS[-1]:
                     continue
                 p = normal * (half[axis] - min(depth, half[axis]))
-                if face != "top":  # hold high: the hand stays clear of the worktop
+                if face != "top":  # high up: the hand stays clear of the worktop
                     p = p + np.array([0.0, 0.0, max(0.0, half[2] - _HIGH)])
                 for tilt in TILTS if face == "top" and depth == DEPTHS[-1] else (0.0,):
                     for lean in (tilt, -tilt) if tilt else (0.0,):
                         for way in (1.0, -1.0):
                             y = way * np.eye(3)[closing]
                             R = rotation_about(y, lean) @ _frame(-normal, y)
-                            if tilt:  # about the edge over which the hand leans, or the palm hits
+                            if tilt:  # near the edge that the hand leans over, for the palm
                                 side = 3 - axis - closing
                                 edge = max(0.0, half[side] - depth)
                                 p[side] = -np.sign(R[side, 2]) * edge
@@ -257,11 +256,11 @@ def _of_box(sides: tuple[float, ...]) -> tuple[Grasp, ...]:
 
 
 @cache
-def _lying(sides: tuple[float, ...], down: int, sign: float) -> tuple[Grasp, ...]:
-    """Grasps for a box that lies on the face across axis ``down``, on its positive side or not.
+def _lying(sides: tuple[float, ...], down: int, sign: float, gripper: Gripper) -> tuple[Grasp, ...]:
+    """Grasps of a box that lies on the face ``sign`` of axis ``down``.
 
-    From above, the fingers closing sideways; from the sides, high and with the fingers closing
-    sideways, or with one of them below. At the middle and near both ends.
+    From above with the fingers closing sideways; from the sides, high up, with the fingers closing
+    sideways or one of them below. In the middle and near both ends.
     """
     size = np.array(sides)
     half = size / 2.0
@@ -270,7 +269,7 @@ def _lying(sides: tuple[float, ...], down: int, sign: float) -> tuple[Grasp, ...
     for axis, way in faces:
         normal = way * np.eye(3)[axis]
         for closing in range(3):
-            if closing == axis or size[closing] > WIDEST:
+            if closing == axis or size[closing] > gripper.widest:
                 continue
             along = np.eye(3)[3 - axis - closing]
             room = max(0.0, float(along @ half) - _END)
@@ -297,7 +296,7 @@ def hand_in_item(grasp: Grasp, p_HT: Array) -> Array:
 
 
 def item_in_hand(grasp: Grasp, p_HT: Array) -> Array:
-    """X_HI (4, 4)."""
+    """X_HI (4, 4): the item's pose in the hand for a grasp."""
     return inverse(hand_in_item(grasp, p_HT))
 
 

@@ -1,8 +1,7 @@
-"""The hand alone, whatever arm carries it: how deep it overlaps what stands, at many poses at once.
+"""How deep the hand alone overlaps obstacles, for many hand poses at once.
 
-The fingers, the palm and the arm's last link are convex polyhedra within those, and so are the
-things that stand.
-So an overlap found is one, by at least that depth; where none is found there may be one.
+Fingers, palm, the arm's last link and obstacles are approximated by convex polyhedra within them.
+So every overlap found is real and at least that deep; some overlaps are not found.
 """
 
 from __future__ import annotations
@@ -21,25 +20,24 @@ from galley.domain.scene.model import HAND
 from galley.domain.state import State, item_pose
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import link_shapes, read_tree
-from galley.skills.manipulation.grasps import OPENING
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.polyhedra import Polyhedron, of_hull, polyhedron, unposed
 from galley.worlds.solids import of_link_shape
 
-_CORNERS = 40  # a body with more is a polyhedron of fewer, within it
-_ROOM = 4_000_000  # numbers in one intermediate array
-_WAYS = np.array([way for way in product((-1, 0, 1), repeat=3) if any(way)], dtype=np.float64)
+_CORNERS = 40  # a body with more is replaced by a polyhedron within it
+_CHUNK = 4_000_000  # numbers in one intermediate array
+_DIRECTIONS = np.array([way for way in product((-1, 0, 1), repeat=3) if any(way)], dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
-class HandPart:
-    """A convex piece of the hand, or of what stands.
+class ConvexPart:
+    """A convex part of the hand or of an obstacle.
 
     Attributes:
         name: of the link, body or item.
-        solid: in the grasp frame T of the hand, or in the world.
-        centre: (3,), of a ball around it. radius: of that ball, metres.
-        far: how far (m) its points lie at most from the origin, and from the y axis.
+        solid: in the grasp frame T, or in the world.
+        centre: of a ball around it (3,). radius: of that ball, metres.
+        far: largest distance (m) of its points from the origin, and from the y axis.
     """
 
     name: str
@@ -49,21 +47,22 @@ class HandPart:
     far: tuple[float, float]
 
 
-def _part(name: str, solid: Polyhedron) -> HandPart:
+def _part(name: str, solid: Polyhedron) -> ConvexPart:
     if len(solid.vertices) > _CORNERS and len(solid.normals) > _CORNERS:
         v = solid.vertices
-        solid = of_hull(hull(v[np.unique((v @ _WAYS.T).argmax(axis=0))]))
+        solid = of_hull(hull(v[np.unique((v @ _DIRECTIONS.T).argmax(axis=0))]))
     v = solid.vertices
     centre = 0.5 * (v.min(axis=0) + v.max(axis=0))
     radius = float(np.linalg.norm(v - centre, axis=1).max())
     far = float(np.linalg.norm(v, axis=1).max()), float(np.hypot(v[:, 0], v[:, 2]).max())
-    return HandPart(name, solid, centre, radius, far)
+    return ConvexPart(name, solid, centre, radius, far)
 
 
-def hand_parts(robot: RobotModel, opening: float) -> tuple[HandPart, ...]:
-    """The fingers, each ``opening`` (m) from the middle, the palm and the links rigid with it.
+def hand_parts(robot: RobotModel, opening: float) -> tuple[ConvexPart, ...]:
+    """Fingers, palm and the links rigid with it, in the grasp frame T.
 
-    In the grasp frame T.
+    Args:
+        opening: of each finger from the middle, metres.
     """
     q = np.zeros(robot.size)
     q[robot.slice("fingers")] = opening
@@ -79,7 +78,7 @@ def _hand(
     fingers: tuple[str, ...],
     p_HT: tuple[float, ...],
     q: tuple[float, ...],
-) -> tuple[HandPart, ...]:
+) -> tuple[ConvexPart, ...]:
     tree, at = read_tree(urdf, joints), np.array(q)
     X_TW = inverse(tree.link_pose(palm, at) @ transform(None, p_HT))
     found = []
@@ -91,13 +90,13 @@ def _hand(
     return tuple(found)
 
 
-def standing(
+def obstacles(
     context: PlanningContext, state: State, but: Collection[str] = (), about: Array | None = None
-) -> list[HandPart]:
-    """What stands in a State, in the world: furniture and items that are not in the hand.
+) -> list[ConvexPart]:
+    """Furniture and items in the world, without the held item.
 
     Args:
-        but: names of bodies and items that are left out.
+        but: names of bodies and items to leave out.
         about: lowest and highest corner (2, 3) of a box; what lies outside is left out.
     """
     scene, found = context.scene, []
@@ -117,10 +116,10 @@ def standing(
     return found
 
 
-def overlaps(part: HandPart, X_WT: Array, other: HandPart) -> Array:
-    """How deep (m) a part of the hand at poses X_WT (n, 4, 4) overlaps another: (n,).
+def overlaps(part: ConvexPart, X_WT: Array, other: ConvexPart) -> Array:
+    """Penetration depth (m) of a part of the hand at poses X_WT (n, 4, 4) and an obstacle: (n,).
 
-    The least distance that either must be pushed to be apart; 0 where they are apart.
+    0 where they are apart.
     """
     found = np.zeros(len(X_WT))
     low, high = other.solid.box
@@ -128,7 +127,7 @@ def overlaps(part: HandPart, X_WT: Array, other: HandPart) -> Array:
     near = np.flatnonzero(np.linalg.norm(at - np.clip(at, low, high), axis=1) < part.radius)
     a, b = part.solid, other.solid
     size = len(a.edges) * len(b.edges) + len(a.normals) + len(b.normals)
-    step = max(1, _ROOM // (size * (len(a.vertices) + len(b.vertices))))
+    step = max(1, _CHUNK // (size * (len(a.vertices) + len(b.vertices))))
     for begin in range(0, len(near), step):
         rows = near[begin : begin + step]
         found[rows] = _depths(a, X_WT[rows], b)
@@ -136,7 +135,7 @@ def overlaps(part: HandPart, X_WT: Array, other: HandPart) -> Array:
 
 
 def _depths(a: Polyhedron, X: Array, b: Polyhedron) -> Array:
-    """Of two polyhedra, ``a`` at poses X (n, 4, 4): all in the frame of ``a``."""
+    """Depths (n,) for ``a`` at poses X (n, 4, 4), computed in its frame."""
     R = X[:, :3, :3]
     shift = np.einsum("ni,nij->nj", X[:, :3, 3], R)
     vertices = (b.vertices @ R - shift[:, None]).transpose(0, 2, 1)
@@ -150,7 +149,7 @@ def _depths(a: Polyhedron, X: Array, b: Polyhedron) -> Array:
     everyone = np.arange(len(X))
     own = np.broadcast_to(a.normals, (len(X), *a.normals.shape))
     found = least(np.concatenate([own, b.normals @ R], axis=1), everyone)
-    rows = np.flatnonzero(found > 0.0)  # most are told apart by a face
+    rows = np.flatnonzero(found > 0.0)  # most are separated by a face
     if len(rows):
         crossed = np.cross(a.edges[None, :, None], (b.edges @ R[rows])[:, None])
         crossed = crossed.reshape(len(rows), -1, 3)
@@ -161,15 +160,14 @@ def _depths(a: Polyhedron, X: Array, b: Polyhedron) -> Array:
     return np.maximum(0.0, found)
 
 
-def in_the_way(
-    robot: RobotModel, others: Sequence[HandPart], touched: str, X_WT: Array, opening: float
+def first_overlaps(
+    robot: RobotModel, others: Sequence[ConvexPart], touched: str, X_WT: Array, opening: float
 ) -> list[str | None]:
-    """For each of the hand's poses X_WT (n, 4, 4): something that it overlaps; None for nothing.
-
-    The fingers may touch the body or item named ``touched``, nothing else may.
+    """The first obstacle that the hand overlaps at each pose X_WT (n, 4, 4), or None.
 
     Args:
-        others: what stands, as ``standing`` gives it.
+        others: the result of ``obstacles``.
+        touched: name of the body or item that the fingers may touch.
     """
     found: list[str | None] = [None] * len(X_WT)
     free = np.arange(len(X_WT))
@@ -184,7 +182,7 @@ def in_the_way(
     return found
 
 
-def around(robot: RobotModel, p_WT: Array) -> Array:
-    """A box (2, 3) that holds every hand with its grasp centre at one of the points (n, 3)."""
-    reach = max(part.far[0] for part in hand_parts(robot, 0.5 * OPENING))
+def hand_bounds(robot: RobotModel, p_WT: Array) -> Array:
+    """A box (2, 3) around the hand with its grasp centre at any of the points p_WT (n, 3)."""
+    reach = max(part.far[0] for part in hand_parts(robot, robot.gripper.open))
     return np.array([p_WT.min(axis=0) - reach, p_WT.max(axis=0) + reach])

@@ -1,6 +1,6 @@
-"""Arm configurations along the lines of a Manipulation, checked, timed and proven.
+"""Arm configurations along the lines of a Manipulation: checked, timed and proven.
 
-Candidates that are turned down are tallied, to say why if none is left.
+Rejected candidates are counted by reason, for the message if none is left.
 """
 
 from __future__ import annotations
@@ -16,19 +16,17 @@ from numpy.typing import NDArray
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
-from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
 from galley.motion.planners.rrt import bisection_order
 from galley.motion.trajectory.timing import rest_to_rest, through
 from galley.motion.trajectory.trajectory import Trajectory
-from galley.reachability.arm import follow
+from galley.robots.kinematics import Kinematics
 from galley.robots.model import JointGroup, RobotModel
-from galley.robots.panda.mobile import travel_bound
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import (
-    CONTACT,
+    CONTACT_CLEARANCE,
     CONTACT_MARGIN,
     free_view,
     held_reach,
@@ -37,19 +35,19 @@ from galley.skills.solving.proof import (
 )
 from galley.worlds.checker import MARGIN, Checker, Contact
 
-_LOOKED_AT = 100  # of the states in collision: enough to see what is in the way most often
-_FAR = 0.2  # rad, knots farther than this from a limit leave no doubt about the curve between them
-_STROKE_STATES = 6  # of the fingers on their way open or closed
+_SAMPLED_HITS = 100  # states in collision that are examined for what is in the way
+_FAR = 0.2  # rad, between knots this far from a limit the curve can't exceed it
+_STROKE_STATES = 6  # checked while the fingers open or close
 _STROKE_SPEED = 0.5  # share of the fingers' limits
 
 
 @dataclass
 class Tally:
-    """Why candidates were turned down, to say so if none is left.
+    """Counts rejected candidates by reason.
 
     Attributes:
-        tried: how many candidates.
-        reasons: how often each reason came up.
+        tried: number of candidates.
+        reasons: how often each reason occurred.
     """
 
     tried: int = 0
@@ -57,23 +55,23 @@ class Tally:
     _hits: list[Callable[[], tuple[str, ...]]] = field(default_factory=list)
 
     def hit(self, what: Callable[[], tuple[str, ...]]) -> None:
-        """One more in collision; ``what`` names what it hits, and is asked only where needed."""
+        """Count a collision; ``what`` returns the names of what is hit and is called if needed."""
         self.reasons["in collision"] += 1
         self._hits.append(what)
 
     def bodies(self) -> Counter[str]:
-        """How often each body or item was in the way, among 100 of the candidates at most."""
-        step = max(1, -(-len(self._hits) // _LOOKED_AT))
+        """How often each body or item was hit, in a sample of at most 100 candidates."""
+        step = max(1, -(-len(self._hits) // _SAMPLED_HITS))
         return Counter(name for what in self._hits[::step] for name in what())
 
     def failure(self, what: str) -> Failure:
-        """An honest "tried so often": it proves nothing."""
-        parts = [f"{reason} {n}x" for reason, n in self.reasons.most_common()]
+        """A ``budget`` Failure with the reasons; it proves nothing."""
+        reasons = [f"{reason} {n}x" for reason, n in self.reasons.most_common()]
         message = f"no way found to {what} in {self.tried} tries"
         if not self.tried:
             message = f"no room found to {what}"
-        if parts:
-            message += f" ({', '.join(parts)})"
+        if reasons:
+            message += f" ({', '.join(reasons)})"
         named = [body for body, _ in self.bodies().most_common(3)]
         if named:
             message += f"; most often in the way: {', '.join(named)}"
@@ -84,10 +82,10 @@ class Tally:
 
 @dataclass(frozen=True)
 class Segment:
-    """A Line with the arm's configurations (n, 7) at its poses and the timing that passes them.
+    """A Line with arm configurations (n, 7) at its poses and their timing.
 
     Attributes:
-        clearance: m, proven or measured to anything undeclared.
+        clearance: m, to all undeclared bodies, proven or measured.
     """
 
     path: Path
@@ -95,7 +93,7 @@ class Segment:
     clearance: float
 
     def motion(self, line: Line, action_index: int, phase: str) -> Motion:
-        """The Motion that runs the Line."""
+        """The Motion along the Line."""
         record = Record("straight", length_rrt=self.path.length, min_clearance_m=self.clearance)
         return Motion(
             action_index,
@@ -112,13 +110,13 @@ class Segment:
 
 @dataclass(frozen=True)
 class ManipulationPart:
-    """A Line, or a Stroke at the end of one, with the fingers' openings.
+    """A Line, or a Stroke at the end of one, with the openings of the fingers.
 
     Attributes:
-        line: the line; of a stroke the one before it, at whose end it stands still.
+        line: the line; for a stroke the line before it.
         opening: of each finger (m) at its beginning. closing: at its end.
-        stroke: whether the fingers move at the line's end.
-        checker: of its states, with the margin in contact.
+        stroke: whether it is a stroke.
+        checker: for its states, with the margin in contact.
     """
 
     line: Line
@@ -128,8 +126,10 @@ class ManipulationPart:
     checker: Checker
 
 
-def parts(context: PlanningContext, manipulation: Manipulation) -> tuple[ManipulationPart, ...]:
-    """A Manipulation's steps with the fingers' openings. Equal checkers are the same."""
+def manipulation_parts(
+    context: PlanningContext, manipulation: Manipulation
+) -> tuple[ManipulationPart, ...]:
+    """A Manipulation's steps with openings. Steps in the same world share a checker."""
     found: list[ManipulationPart] = []
     opening = manipulation.opening
     for step in manipulation.steps:
@@ -150,7 +150,7 @@ def parts(context: PlanningContext, manipulation: Manipulation) -> tuple[Manipul
 
 
 def _same_world(a: Line, b: Line) -> bool:
-    """Whether two lines' states are the same but for the robot, and nothing moves along."""
+    """Whether two lines have the same world and allowed pairs, and move no joint."""
     return (
         a.scene_q is None
         and b.scene_q is None
@@ -161,8 +161,8 @@ def _same_world(a: Line, b: Line) -> bool:
 
 
 @dataclass(frozen=True)
-class _Look:
-    """Configurations to be looked at: Q (m, n), with scene joints (m, nj) or None."""
+class _StateCheck:
+    """A check of configurations Q (m, n), with scene joints (m, nj) or None."""
 
     context: PlanningContext
     checker: Checker
@@ -170,16 +170,16 @@ class _Look:
     scene_q: Array | None = None
 
     def free(self) -> NDArray[np.bool_]:
-        """Which keep the margin (m,)."""
+        """Which configurations keep the margin (m,)."""
         return self.checker.free_many(self.Q, self.scene_q)
 
     def touching(self, k: int) -> tuple[str, ...]:
-        """What the k-th is nearest to, the robot's own links left out."""
+        """What the k-th configuration is nearest to, other than robot links."""
         scene_q = None if self.scene_q is None else self.scene_q[k]
         return touched(self.context, self.checker.contacts(self.Q[k], scene_q)[:1])
 
     def passes(self, tally: Tally) -> bool:
-        """Whether all keep it; the first that doesn't is tallied."""
+        """Whether all are free; the first that isn't is counted."""
         free = self.free()
         if free.all():
             return True
@@ -190,11 +190,13 @@ class _Look:
 def stroke_motion(
     context: PlanningContext, q: Array, stroke: Stroke, action_index: int, phase: str
 ) -> Motion:
-    """The Motion of a Stroke of the fingers from the robot's configuration q (n,)."""
+    """The Motion of a Stroke from the robot's configuration q (n,)."""
+    group = context.robot.group("fingers")
     path = Path(
-        "fingers", np.stack([q[context.robot.slice("fingers")], np.full(2, stroke.opening)])
+        "fingers",
+        np.stack([q[context.robot.slice("fingers")], np.full(group.size, stroke.opening)]),
     )
-    trajectory = rest_to_rest(path, context.robot.group("fingers"), _STROKE_SPEED)
+    trajectory = rest_to_rest(path, group, _STROKE_SPEED)
     return Motion(
         action_index,
         phase,
@@ -209,43 +211,40 @@ def stroke_motion(
 
 
 def stroke_states(context: PlanningContext, q: Array, opening: float) -> Array:
-    """Configurations (m, n) of the robot on the way of its fingers from q (n,) to an opening."""
-    where = context.robot.slice("fingers")
-    Q = np.repeat(q[None], _STROKE_STATES, axis=0)
-    Q[:, where] = np.linspace(q[where], opening, _STROKE_STATES)
-    return Q
+    """Configurations (m, n) while the fingers move from q (n,) to an opening."""
+    now = q[context.robot.slice("fingers")]
+    return context.robot.with_groups(q, fingers=np.linspace(now, opening, _STROKE_STATES))
 
 
 def touched(context: PlanningContext, contacts: Sequence[Contact]) -> tuple[str, ...]:
-    """What is touched, the robot's own links left out."""
+    """Names of the bodies and items in some contacts."""
     names = (name for contact in contacts for name in (contact.a, contact.b))
     return tuple(name for name in names if name not in context.robot.links)
 
 
-def at_contact(
+def free_at_contact(
     context: PlanningContext,
     steps: tuple[ManipulationPart, ...],
     base: Array,
     options: Array,
     tally: Tally,
 ) -> Array:
-    """Those of the arm configurations (k, 7) at the contact that are free there."""
+    """The collision-free ones of the arm configurations (k, 7) at the contact."""
     first = steps[0]
     moved = first.line.scene_q
     scene_q = None if moved is None else np.repeat(moved[-1:], len(options), axis=0)
-    look = _Look(
-        context, first.checker, whole(context.robot, base, options, first.opening), scene_q
-    )
+    Q = assemble(context.robot, base, options, first.opening)
+    look = _StateCheck(context, first.checker, Q, scene_q)
     free = look.free()
     if not free.any():
         tally.hit(lambda: look.touching(0))
     return np.asarray(options[free])
 
 
-def whole(robot: RobotModel, base: Array, arms: Array, openings: float | Array) -> Array:
-    """Configurations (m, n) of the robot: base (3,) or (m, 3), arms (m, 7), openings (m,).
+def assemble(robot: RobotModel, base: Array, arms: Array, openings: float | Array) -> Array:
+    """Configurations (m, n) from bases (3,) or (m, 3), arms (m, 7), openings () or (m,).
 
-    The opening is that of each finger; one number where they have all the same.
+    An opening (m) is that of each finger.
     """
     Q = np.empty((len(arms), robot.size))
     Q[:, robot.slice("base")] = base
@@ -254,7 +253,7 @@ def whole(robot: RobotModel, base: Array, arms: Array, openings: float | Array) 
     return Q
 
 
-def run_through(
+def follow_lines(
     context: PlanningContext,
     manipulation: Manipulation,
     base: Array,
@@ -262,16 +261,16 @@ def run_through(
     tally: Tally,
     steps: tuple[ManipulationPart, ...] | None = None,
 ) -> tuple[Segment, ...] | None:
-    """The segments of all lines from an arm configuration (7,) at the contact, or None.
+    """The segments of all lines for an arm configuration (7,) at the contact, or None.
 
-    The cheapest tests first: whether the arm can follow; sampled states, the full margin at both
-    ends, where free motions join on; then the proofs.
+    The cheapest tests come first: whether the arm can follow; sampled states, with the full margin
+    at both ends, where free motions connect; then the proofs.
 
     Args:
-        steps: the manipulation's ``parts``, where they have been made.
+        steps: its ``manipulation_parts``, if made already.
     """
-    steps = parts(context, manipulation) if steps is None else steps
-    paths = _followed(steps, base, contact, context.scene.robot.base)
+    steps = manipulation_parts(context, manipulation) if steps is None else steps
+    paths = _followed(steps, base, contact, context.robot.kinematics)
     if paths is None:
         tally.reasons["the arm can't keep the line"] += 1
         return None
@@ -280,7 +279,7 @@ def run_through(
     lines = [part for part in steps if not part.stroke]
     found = []
     for part, arms in zip(lines, paths, strict=True):
-        q = np.concatenate([base, arms[0], [part.opening] * 2])
+        q = assemble(context.robot, base, arms[:1], part.opening)[0]
         segment = proven_line(context, part.line, q, arms, tally)
         if segment is None:
             return None
@@ -289,18 +288,18 @@ def run_through(
 
 
 def _followed(
-    steps: tuple[ManipulationPart, ...], base: Array, contact: Array, spec: MobileBaseSpec
+    steps: tuple[ManipulationPart, ...], base: Array, contact: Array, kinematics: Kinematics
 ) -> list[Array] | None:
-    """Arm configurations (n, 7) along each line; the first is followed backwards."""
+    """Arm configurations (n, 7) along each line; the first line is followed backwards."""
     found: list[Array] = []
     for part in steps:
         if part.stroke:
             continue
         if not found:
-            path = follow(contact, part.line.poses[::-1], base, spec)
+            path = kinematics.follow(contact, part.line.poses[::-1], base)
             path = None if path is None else path[::-1]
         else:
-            path = follow(found[-1][-1], part.line.poses, base, spec)
+            path = kinematics.follow(found[-1][-1], part.line.poses, base)
         if path is None:
             return None
         found.append(path)
@@ -314,21 +313,21 @@ def _sampled(
     base: Array,
     tally: Tally,
 ) -> bool:
-    """Whether the states along lines and strokes are free; the first that isn't is tallied."""
+    """Whether sampled states along lines and strokes are free; the first hit is counted."""
     first, last = steps[0], steps[-1]
     if not _margin_kept(context, first, 0, paths[0][0], first.opening, base, tally):
         return False
-    if not all(look.passes(tally) for look in _looks(context, steps, paths, base)):
+    if not all(look.passes(tally) for look in _state_checks(context, steps, paths, base)):
         return False
-    if context.compiled and _joins_on(context, last, paths[-1][-1], base):
+    if context.compiled and _free_motion_can_start(context, last, paths[-1][-1], base):
         return True
     return _margin_kept(context, last, -1, paths[-1][-1], last.closing, base, tally)
 
 
-def _looks(
+def _state_checks(
     context: PlanningContext, steps: tuple[ManipulationPart, ...], paths: list[Array], base: Array
-) -> Iterator[_Look]:
-    """What to look at, in order: lines and strokes with the same checker at once."""
+) -> Iterator[_StateCheck]:
+    """The checks in order; lines and strokes with the same checker make one."""
     rest = iter(paths)
     arms = paths[0]
     for checker, group in groupby(steps, key=lambda part: part.checker):
@@ -337,18 +336,20 @@ def _looks(
             if part.stroke:
                 openings = np.linspace(part.opening, part.closing, _STROKE_STATES)
                 still = np.repeat(arms[-1:], _STROKE_STATES, axis=0)
-                rows.append(whole(context.robot, base, still, openings))
+                rows.append(assemble(context.robot, base, still, openings))
                 continue
             arms = next(rest)
             order = _order(len(arms))
-            rows.append(whole(context.robot, base, arms[order], part.opening))
+            rows.append(assemble(context.robot, base, arms[order], part.opening))
             scene_q = None if part.line.scene_q is None else part.line.scene_q[order]
-        yield _Look(context, checker, np.concatenate(rows) if len(rows) > 1 else rows[0], scene_q)
+        yield _StateCheck(
+            context, checker, np.concatenate(rows) if len(rows) > 1 else rows[0], scene_q
+        )
 
 
 @cache
 def _order(n: int) -> NDArray[np.int64]:
-    """The ends first, then ever finer between them: hits are found early."""
+    """Indices of n states: the ends, then by bisection, to find hits early."""
     return np.array(bisection_order(n), dtype=np.int64)
 
 
@@ -361,21 +362,23 @@ def _margin_kept(
     base: Array,
     tally: Tally,
 ) -> bool:
-    """Whether at one end of a line, pose ``index``, the margin of free motions is kept."""
+    """Whether pose ``index`` of a line, one of its ends, keeps the margin of free motions."""
     line = part.line
     checker = context.checker(line.state, holding_contact_pairs(context, line.state), MARGIN)
     scene_q = None if line.scene_q is None else line.scene_q[index][None]
-    Q = whole(context.robot, base, arm[None], opening)
-    return _Look(context, checker, Q, scene_q).passes(tally)
+    Q = assemble(context.robot, base, arm[None], opening)
+    return _StateCheck(context, checker, Q, scene_q).passes(tally)
 
 
-def _joins_on(context: PlanningContext, last: ManipulationPart, arm: Array, base: Array) -> bool:
+def _free_motion_can_start(
+    context: PlanningContext, last: ManipulationPart, arm: Array, base: Array
+) -> bool:
     """Whether the arm (7,) has the full margin after the last line.
 
-    In the view in which the free motion that follows is searched: it is made but once.
+    Checked in the view that the next free motion uses, so that it is built only once.
     """
     line = last.line
-    state = line.state.with_robot(np.concatenate([base, arm, [last.closing] * 2]))
+    state = line.state.with_robot(assemble(context.robot, base, arm[None], last.closing)[0])
     if line.scene_q is not None:
         state = state.with_scene(line.scene_q[-1])
     return free_view(context, state, "arm", holding_contact_pairs(context, state)).free(arm)
@@ -384,15 +387,15 @@ def _joins_on(context: PlanningContext, last: ManipulationPart, arm: Array, base
 def proven_line(
     context: PlanningContext, line: Line, q: Array, arms: Array, tally: Tally
 ) -> Segment | None:
-    """The timing for a line, and the proof that nothing but the declared touches on the way.
+    """A line's timing, with proof that only declared pairs touch; None if there is none.
 
     Args:
-        q: the robot's configuration (n,) at its beginning. arms: (m, 7), at the line's poses.
-        tally: told why, where there is none.
+        q: the robot's configuration (n,) at the beginning. arms: (m, 7), at the line's poses.
+        tally: gets the reason for None.
     """
-    group, spec = context.robot.group("arm"), context.scene.robot.base
+    group, kinematics = context.robot.group("arm"), context.robot.kinematics
     path = Path("arm", arms)
-    # The quintic's peak speed is 15/8 of its mean.
+    # The peak speed of the quintic is 15/8 of the mean.
     duration = line.length / line.speed * 1.875
     trajectory = through(path, group, duration, context.settings.speed)
     breaks = trajectory.breaks
@@ -401,9 +404,12 @@ def proven_line(
         tally.reasons["the arm can't keep the line"] += 1
         return None
     off = _off_chord(trajectory(breaks), middles).max(axis=0)
-    bulge = travel_bound("arm", spec, np.zeros(7), off, held_reach(context, line.state))
+    reach = held_reach(context, line.state)
+    bulge = kinematics.travel_bound("arm", np.zeros(group.size), off, reach)
     state = line.state.with_robot(q)
-    proof = prove(context, state, path, line.allowed, CONTACT + bulge, line.scene_q, line=True)
+    proof = prove(
+        context, state, path, line.allowed, CONTACT_CLEARANCE + bulge, line.scene_q, line=True
+    )
     if proof.hit is not None:
         tally.reasons["too near on the way"] += 1
         return None
@@ -411,7 +417,7 @@ def proven_line(
 
 
 def keeps_limits(trajectory: Trajectory, group: JointGroup) -> bool:
-    """Whether a trajectory stays within its group's position limits at all times."""
+    """Whether a trajectory never exceeds its group's position limits."""
     knots = trajectory(trajectory.breaks)
     spare = np.minimum(knots - group.lower, group.upper - knots).min(axis=0)
     if (spare > _FAR).all():
@@ -421,7 +427,7 @@ def keeps_limits(trajectory: Trajectory, group: JointGroup) -> bool:
 
 
 def _off_chord(knots: Array, middles: Array) -> Array:
-    """How far (n - 1, k) each point between two knots (n, k) lies off the chord between them."""
+    """Deviation (n - 1, k) of the points between knots (n, k) from the chords."""
     chord, out = np.diff(knots, axis=0), middles - knots[:-1]
     share = (out * chord).sum(axis=1) / np.maximum((chord * chord).sum(axis=1), 1e-18)
     return np.asarray(np.abs(out - share[:, None] * chord))

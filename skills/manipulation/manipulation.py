@@ -1,6 +1,6 @@
-"""Manipulation: the part of a skill in contact, as straight lines of the hand and finger strokes.
+"""Manipulation: motion in contact, as straight lines of the hand and strokes of the fingers.
 
-A skill says *what* its lines are; ``reach`` finds the base and arm configurations that run them.
+Skills describe manipulations by hand poses; ``reach`` finds base and arm configurations for them.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from galley.worlds.checker import Pair
 
 LINE_STEP = 0.01  # m between the hand poses of a line
 APPROACH_SPEED = 0.25  # m/s of the hand, empty, close to things
-CARRY_SPEED = 0.15  # m/s in contact: lifting, pulling
-LOWER_SPEED = 0.08  # m/s towards what an item is put on: slow enough to stop at once on touching it
+CARRY_SPEED = 0.15  # m/s while lifting or pulling
+LOWER_SPEED = 0.08  # m/s towards a support, slow enough to stop on contact
 
 
 @dataclass(frozen=True)
 class Line:
-    """The hand moves straight (or with a joint) through poses while declared pairs may touch.
+    """The hand follows poses: a straight line, or the way of a drawer or door.
 
     Attributes:
         phase: name for the report.
         poses: hand poses X_WH (n, 4, 4), n >= 2, at most LINE_STEP apart.
-        state: the world during the line; its robot configuration doesn't matter.
-        scene_q: scene joint values (n, nj) if the hand moves a joint, else None.
+        state: the world during the line; its robot configuration is ignored.
         allowed: pairs that may touch.
-        attachments: what moves along with the hand.
+        attachments: what moves with the hand.
         speed: m/s of the hand.
-        guard: or None.
+        scene_q: scene joint values (n, nj) if the hand moves a joint, else None.
+        guard: the force at which execution ends the line, or None.
     """
 
     phase: str
@@ -60,8 +60,8 @@ class Stroke:
         phase: name for the report.
         opening: of each finger afterwards, metres.
         allowed: pairs that may touch.
-        attachments: in force during the stroke.
-        guard: or None.
+        attachments: what moves with the hand.
+        guard: the force at which execution ends the stroke, or None.
     """
 
     phase: str
@@ -73,10 +73,10 @@ class Stroke:
 
 @dataclass(frozen=True)
 class Manipulation:
-    """Lines and strokes in order; the first line ends in contact, where the arm is solved.
+    """Lines and strokes in order. The first line ends in contact; the arm is solved there.
 
     Attributes:
-        name: what is done, for messages.
+        name: for messages.
         steps: the first and the last are Lines.
         opening: of each finger at the beginning, metres.
     """
@@ -100,11 +100,11 @@ class Manipulation:
 
 def straight(X_A: Array, X_B: Array) -> Array:
     """Poses (n, 4, 4) from X_A to X_B on a straight line; the orientation is X_B's throughout."""
-    way = X_B[:3, 3] - X_A[:3, 3]
-    n = max(1, math.ceil(math.sqrt(way @ way) / LINE_STEP - 1e-9))
+    step = X_B[:3, 3] - X_A[:3, 3]
+    n = max(1, math.ceil(math.sqrt(step @ step) / LINE_STEP - 1e-9))
     poses = np.empty((n + 1, 4, 4))
     poses[:] = X_B
-    poses[:-1, :3, 3] = X_A[:3, 3] + np.arange(n)[:, None] * (way / n)
+    poses[:-1, :3, 3] = X_A[:3, 3] + np.arange(n)[:, None] * (step / n)
     return poses
 
 
@@ -114,12 +114,12 @@ def shifted(X: Array, p_W: Array) -> Array:
 
 
 def backed_off(X_WH: Array, distance: float) -> Array:
-    """The hand withdrawn by ``distance`` along its own pointing direction (its z axis)."""
+    """The hand moved back by ``distance`` (m) along its z axis."""
     return shifted(X_WH, -distance * X_WH[:3, 2])
 
 
 def along_joint(X_WH: Array, joint: Joint, start: float, end: float) -> tuple[Array, Array]:
-    """Hand poses (n, 4, 4) and joint values (n,) as a held handle takes its joint start..end."""
+    """Hand poses (n, 4, 4) and joint values (n,) while the hand moves a joint from start to end."""
     travel = abs(end - start)
     if joint.kind == "revolute":
         arm = X_WH[:3, 3] - joint.pivot
@@ -130,9 +130,9 @@ def along_joint(X_WH: Array, joint: Joint, start: float, end: float) -> tuple[Ar
 
 
 def handle_grasps(X_WB: Array, handle: Handle, p_HT: Array) -> list[Array]:
-    """Hand poses X_WH (4, 4) that take the handle, the body of the handle being at X_WB.
+    """Hand poses X_WH (4, 4) at the handle of a body at X_WB.
 
-    Both ways up, and at places along the bar within its span.
+    Both ways up, at places along the bar within its span.
     """
     z, y = handle.approach, handle.closing
     x = np.cross(y, z)

@@ -1,4 +1,4 @@
-"""Finds base and arm configurations that run a Manipulation, checked state by state."""
+"""Finds base and arm configurations for a Manipulation, collisions checked."""
 
 from __future__ import annotations
 
@@ -7,31 +7,36 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from galley.domain.frames import Array, inverse
+from galley.domain.frames import Array
 from galley.domain.scene.model import Stance
 from galley.domain.state import State
-from galley.reachability.arm import configurations, joint7_values, reachable_bases
 from galley.reachability.stances import sample_stances
-from galley.robots.panda.kinematics import X_FH
-from galley.skills.manipulation.lines import Segment, Tally, at_contact, parts, run_through
+from galley.robots.model import RobotModel
+from galley.skills.manipulation.lines import (
+    Segment,
+    Tally,
+    follow_lines,
+    free_at_contact,
+    manipulation_parts,
+)
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import holding_contact_pairs
 
-_Q7 = 12  # values of joint 7 tried at a contact
-_Q7_FIRST = 6  # the same to see whether there is any solution
-_SOLUTIONS = 6  # arm configurations tried at a contact
+_REDUNDANT = 12  # values of the redundant joint tried at a contact
+_REDUNDANT_FIRST = 6  # the same to see whether there is any solution
+_SOLUTIONS = 6  # free arm configurations tried at a contact
 _BASES = 16  # base poses drawn for one manipulation
-_STANCES = 2  # of those that seem to do, how many it is solved from
-_X_HF = inverse(X_FH)
+_STANCES = 2  # of the promising ones, how many are solved
 
 
 @dataclass(frozen=True)
 class ManipulationSolution:
-    """A Manipulation with the configurations that run it.
+    """A Manipulation with base and arm configurations.
 
     Attributes:
-        base: (3,). segments: one for each Line, in order.
+        manipulation: the lines and strokes.
+        base: pose (3,). segments: one for each Line, in order.
     """
 
     manipulation: Manipulation
@@ -40,45 +45,45 @@ class ManipulationSolution:
 
     @property
     def before(self) -> Array:
-        """Arm configuration (7,) in which the first line begins."""
+        """Arm configuration (7,) at the beginning of the first line."""
         return self.segments[0].path.start
 
-    @property
-    def held_after(self) -> State:
-        """The world after the last line (the robot's arm and base left as they were)."""
+    def state_after(self, robot: RobotModel) -> State:
+        """The State after the last line, except that base and arm are where they were before."""
         last = self.manipulation.steps[-1]
         assert isinstance(last, Line)
         strokes = [s for s in self.manipulation.steps if isinstance(s, Stroke)]
         q = last.state.q.copy()
-        q[10:] = strokes[-1].opening if strokes else self.manipulation.opening
+        q[robot.slice("fingers")] = strokes[-1].opening if strokes else self.manipulation.opening
         return last.state.with_robot(q)
 
 
-def solve(
+def solve_manipulation(
     context: PlanningContext,
     manipulation: Manipulation,
     base: Array,
     rng: np.random.Generator,
     tally: Tally,
 ) -> ManipulationSolution | None:
-    """Arm configurations for all lines from a given base pose, or None."""
+    """Arm configurations for all lines from a base pose (3,), or None."""
     tally.tried += 1
-    spec = context.scene.robot.base
-    options = configurations(manipulation.contact, base, spec, joint7_values(_Q7, rng))
+    kinematics = context.robot.kinematics
+    redundant = kinematics.redundant_values(_REDUNDANT, rng)
+    options = kinematics.configurations(manipulation.contact, base, redundant)
     if not len(options):
         tally.reasons["out of the arm's reach"] += 1
         return None
-    # The contact itself is the dearest state to get right: look there before following a line.
-    steps = parts(context, manipulation)
-    options = at_contact(context, steps, base, rng.permutation(options), tally)
+    # The contact is checked first, for it is the likeliest to collide.
+    steps = manipulation_parts(context, manipulation)
+    options = free_at_contact(context, steps, base, rng.permutation(options), tally)
     for q in options[:_SOLUTIONS]:
-        segments = run_through(context, manipulation, base, q, tally, steps)
+        segments = follow_lines(context, manipulation, base, q, tally, steps)
         if segments is not None:
             return ManipulationSolution(manipulation, base, segments)
     return None
 
 
-def stances(
+def solve_from_stances(
     context: PlanningContext,
     manipulations: Iterator[Manipulation],
     stance: Stance,
@@ -88,26 +93,26 @@ def stances(
     tally: Tally,
     limit: int | None = None,
 ) -> Iterator[ManipulationSolution]:
-    """Base poses in the stance set from which a manipulation can be run, lazily, in random order.
+    """Manipulations solved from random base poses of a stance set, lazily.
 
-    For each manipulation many base poses are drawn at once, and few of those are tried that the
-    arm reaches it from. At most one of them is given.
+    For each manipulation many base poses are sampled at once; the first that solves it counts.
 
-    ``arm_q`` (7,) is the folded configuration in which the base will arrive: it must be free there.
-    Ends after ``limit`` tries (default: the settings').
+    Args:
+        arm_q: the folded configuration (7,) in which the base arrives; it must be free there.
+        limit: number of tries; default: the settings'.
     """
     limit = context.settings.placements if limit is None else limit
     for manipulation in manipulations:
         if tally.tried >= limit:
             return
-        for base in _promising(context, manipulation, stance, arm_q, state, rng, tally):
-            reached = solve(context, manipulation, base, rng, tally)
+        for base in _candidate_bases(context, manipulation, stance, arm_q, state, rng, tally):
+            reached = solve_manipulation(context, manipulation, base, rng, tally)
             if reached is not None:
                 yield reached
                 break
 
 
-def _promising(
+def _candidate_bases(
     context: PlanningContext,
     manipulation: Manipulation,
     stance: Stance,
@@ -116,19 +121,17 @@ def _promising(
     rng: np.random.Generator,
     tally: Tally,
 ) -> Array:
-    """Base poses (k, 3) where the robot finds room and the arm reaches the contact, a few."""
-    spec = context.scene.robot.base
-    contact = manipulation.contact
-    bases = sample_stances(contact @ _X_HF, stance, spec, _BASES, rng)
+    """A few base poses (k, 3) from which the arm reaches the contact and the robot is free."""
+    contact, kinematics = manipulation.contact, context.robot.kinematics
+    bases = sample_stances(contact, stance, context.robot, _BASES, rng)
     reason = "no stance there"
-    # Cheapest test first: is there any arm configuration, before any collision is looked for.
+    # The cheapest test first: kinematics before collisions.
     if len(bases):
-        bases = bases[reachable_bases(contact, bases, spec, joint7_values(_Q7_FIRST, rng))]
+        redundant = kinematics.redundant_values(_REDUNDANT_FIRST, rng)
+        bases = bases[kinematics.reachable_bases(contact, bases, redundant)]
         reason = "out of the arm's reach"
     if len(bases):
-        Q = np.repeat(state.q[None], len(bases), axis=0)
-        Q[:, context.robot.slice("base")] = bases
-        Q[:, context.robot.slice("arm")] = arm_q
+        Q = context.robot.with_groups(state.q, base=bases, arm=arm_q)
         bases = bases[context.checker(state, holding_contact_pairs(context, state)).free_many(Q)]
         reason = "no room for the base"
     if not len(bases):

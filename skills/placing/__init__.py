@@ -1,6 +1,6 @@
 """Where items can stand.
 
 - ``footprints``: outlines from above, and gaps between them
-- ``placements``: poses in a region, clear of others, with room for more
-- ``packing``: whether several things can stand together: an arrangement, a proof, or neither
+- ``placements``: collision-free poses in a region that leave room for later items
+- ``packing``: whether several items fit together: an arrangement, a proof that not, or neither
 """

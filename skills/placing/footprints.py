@@ -1,6 +1,6 @@
-"""What upright things cover, seen from above: outlines, and the gap between two of them.
+"""Footprints: outlines of items from above, and the gaps between them.
 
-Everything is two-dimensional, in the frame B of a region's body (its z points up), metres.
+All in two dimensions, in the frame B of a region's body (z up), metres.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from galley.domain.predicates import corners
 from galley.domain.scene.model import Item, Region, Scene, Shape
 from galley.domain.state import State, item_pose
 
-SIDES = 12  # of the polygon that stands for a circle
-_NEAR_FLOOR = 0.01  # m, an item whose underside is nearer than this to the floor stands on it
-_LOW = 0.002  # m, furniture that sticks out less from a floor is part of it
-_VERTICAL = 1e-6  # of a direction's tilt
+SIDES = 12  # of the polygon that approximates a circle
+_NEAR_FLOOR = 0.01  # m, an item with its underside this near to the floor stands on it
+_LOW = 0.002  # m, furniture that rises less than this above a floor is part of it
+_VERTICAL = 1e-6  # tolerance of a vertical direction
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A part of a thing that fills a convex polygon at every height from ``low`` to ``high``.
+    """A part of an item that fills a convex polygon at every height from ``low`` to ``high``.
 
     Attributes:
-        low, high: metres above the floor on which the thing stands.
-        polygon: (n, 2), counter-clockwise; nowhere larger than the thing.
+        low, high: metres above the floor that the item stands on.
+        polygon: (n, 2), counter-clockwise, within the item.
     """
 
     low: float
@@ -37,12 +37,12 @@ class Layer:
 
 @dataclass(frozen=True)
 class Upright:
-    """An upright thing about its own centre, to be put somewhere.
+    """An upright item in a frame at its own centre, to be placed.
 
     Attributes:
         size: its bounding box (3,).
-        outline: convex (n, 2), counter-clockwise; nowhere smaller than what it covers.
-        layers: parts of it that fill what they say, for proofs.
+        outline: convex (n, 2), counter-clockwise, contains its footprint.
+        layers: parts that it surely fills, for proofs.
     """
 
     size: Array
@@ -51,7 +51,7 @@ class Upright:
 
     @classmethod
     def of(cls, item: Item) -> Upright:
-        """An item, standing."""
+        """The item, standing upright."""
         X = np.eye(4)
         X[2, 3] = item.size[2] / 2.0
         return cls(item.size, _outline(item, X), _layers(item, X))
@@ -59,12 +59,12 @@ class Upright:
 
 @dataclass(frozen=True)
 class Footprint:
-    """What an item that stands in a region covers.
+    """The footprint of an item that stands in a region.
 
     Attributes:
         outline: convex (n, 2), counter-clockwise, in the frame of the region's body.
         name: the item's, for messages.
-        layers: parts of it that fill what they say, for proofs.
+        layers: parts that it surely fills, for proofs.
     """
 
     outline: Array
@@ -73,10 +73,10 @@ class Footprint:
 
     @classmethod
     def from_item(cls, scene: Scene, state: State, index: int, region: Region) -> Footprint | None:
-        """Of an item that stands on or in the region; None if it is held or elsewhere.
+        """The footprint of item ``index``; None if it is held or not on or in the region.
 
-        It counts where its outline reaches over one of the region's boxes and its underside is
-        within 10 mm of that box's floor. ``index`` is the item's, in ``scene.items``.
+        It is in the region if its outline overlaps one of the region's boxes and its underside is
+        within 10 mm of that box's floor.
         """
         if state.held == index:
             return None
@@ -98,10 +98,10 @@ class Footprint:
 
 
 def furniture_on(scene: Scene, scene_q: Array, region: Region, height: float) -> list[Footprint]:
-    """Of the furniture that leaves no room in a region for a thing of some height, metres.
+    """Footprints of the furniture that leaves no room in a region for an item of a height (m).
 
-    Each solid shape that reaches over a box of the region between its floor and that height. In a
-    drawer only what moves with it counts: the rest is not above it when it is open.
+    These are all solid shapes over a box of the region between its floor and that height. In a
+    drawer only those that move with it count, for the others are not above it when it is open.
     """
     own = moving_with(scene, region.body) if scene.carried(region.body) else None
     found: list[Footprint] = []
@@ -114,14 +114,14 @@ def furniture_on(scene: Scene, scene_q: Array, region: Region, height: float) ->
             floor = float(lower[2])
             if over and high[2] > floor + _LOW and low[2] < floor + height - _LOW:
                 X_S = X_BS @ shape.X_BS
-                if shape.kind == "sphere":  # judged by the square around it
+                if shape.kind == "sphere":  # by its bounding square
                     points = np.array(
                         [[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])]
                     )
                 else:
                     points = (_solid(shape, True) @ X_S[:3, :3].T + X_S[:3, 3])[:, :2]
                 outline = convex_hull(points)
-                # Areas are summed up in proofs: shapes that overlap others don't count there.
+                # Proofs add up areas, so shapes that overlap others have no layers.
                 alone = all(gaps(outline[None], f.outline[None])[0, 0] >= 0.0 for f in found)
                 layers = _layers_of(shape, X_S, floor) if alone else ()
                 found.append(Footprint(frozen(outline), body, layers))
@@ -132,7 +132,7 @@ def furniture_on(scene: Scene, scene_q: Array, region: Region, height: float) ->
 def solid_furniture(
     scene: Scene, scene_q: Array, region: Region
 ) -> Iterator[tuple[str, Shape, Array]]:
-    """Each solid shape of the furniture, meshes left out: its body's name, the shape, X_BS (4, 4).
+    """Each solid shape of the furniture but meshes: its body's name, the shape, X_BS (4, 4).
 
     X_BS is the pose of the shape's body S in the frame of the region's body B.
     """
@@ -145,7 +145,7 @@ def solid_furniture(
 
 
 def moving_with(scene: Scene, body: str) -> frozenset[str]:
-    """The bodies that the joint nearest to a body carries along with it; itself if none does."""
+    """The bodies moved by the joint nearest to a body; the body alone if there is none."""
     joints = (scene.body(name).joint for name in scene.chain(body))
     joint = next((name for name in joints if name is not None), None)
     return frozenset((body,) if joint is None else scene.moved_by(joint))
@@ -162,18 +162,18 @@ def placed(outline: Array, poses: Array) -> Array:
 
 
 def gaps(polygons: Array, others: Array) -> Array:
-    """A lower bound (m, k) of the distance from each polygon (m, n, 2) to each other (k, v, 2).
+    """Lower bounds (m, k) on the distance from each polygon (m, n, 2) to each other (k, v, 2).
 
-    The largest gap along a normal of either polygon's edges: exact where an edge faces the other
-    polygon, less than the distance of two corners; negative exactly where they overlap (the
-    separating axis theorem). Rows that are padded repeat their last corner.
+    The largest gap along an edge normal of either polygon. Exact where an edge is nearest, smaller
+    where two corners are; negative exactly if they overlap (separating axis theorem). Padded rows
+    repeat their last corner.
     """
     away = _along_normals(others, polygons).T
     return np.maximum(_along_normals(polygons, others), away)
 
 
 def padded(polygons: list[Array]) -> Array:
-    """Polygons (k, v, 2) of as many corners each as the largest has; the last one repeated."""
+    """Polygons as one array (k, v, 2), each padded by repeating its last corner."""
     if not polygons:
         return np.empty((0, 1, 2))
     most = max(len(polygon) for polygon in polygons)
@@ -181,7 +181,7 @@ def padded(polygons: list[Array]) -> Array:
 
 
 def convex_hull(points: Array) -> Array:
-    """The corners (n, 2) of the convex hull of points (m, 2), counter-clockwise.
+    """Corners (n, 2) of the convex hull of points (m, 2), counter-clockwise.
 
     Andrew's monotone chain (1979). Points on an edge are left out.
     """
@@ -198,7 +198,7 @@ def convex_hull(points: Array) -> Array:
 
 
 def area(polygon: Array) -> float:
-    """Of a simple polygon (n, 2), counter-clockwise; square metres."""
+    """Area (m^2) of a simple polygon (n, 2), counter-clockwise."""
     x, y = polygon[:, 0], polygon[:, 1]
     return 0.5 * float(x @ np.roll(y, -1) - y @ np.roll(x, -1))
 
@@ -257,13 +257,13 @@ def _outline(item: Item, X: Array) -> Array:
 
 
 def _layers(item: Item, X: Array) -> tuple[Layer, ...]:
-    """A layer for each box and cylinder that stands square to the vertical."""
+    """A layer for each box and cylinder with a vertical axis."""
     solid = (shape for shape in item.shapes if shape.collision)
     return tuple(layer for shape in solid for layer in _layers_of(shape, X @ shape.X_BS, 0.0))
 
 
 def _layers_of(shape: Shape, X_S: Array, floor: float) -> tuple[Layer, ...]:
-    """What a shape at X_S (4, 4) fills, heights above ``floor``: one layer, or none known."""
+    """What a shape at X_S (4, 4) surely fills, heights above ``floor``: one layer or none."""
     if shape.kind not in ("box", "cylinder"):
         return ()
     up = np.abs(X_S[2, :3])  # of the shape's axes

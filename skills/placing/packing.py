@@ -1,9 +1,8 @@
-"""Whether several things can stand in a region together: an arrangement, a proof, or neither.
+"""Whether several items fit into a region together: an arrangement, a proof that not, or neither.
 
-The proof: each thing must lie, bounding rectangle and all, within one of the region's boxes, and no
-two may cover the same ground at the same height. It fixes a height and shows that every way of
-spreading the things over the boxes asks too much of one of them: by areas, by sizes, and by every
-pair's turns.
+The proof: the bounding rectangle of each item must lie within one of the region's boxes, and no two
+items may overlap at any height. For one height it shows that every assignment of the items to the
+boxes fails: by areas, by sizes, or since two items overlap at all yaws.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from galley.domain.frames import Array
 from galley.domain.scene.model import Item, Region
 from galley.skills.placing.footprints import Footprint, Layer, Upright, area, gaps, padded, placed
 
-GAP = 0.005  # m, the least between two things that stand side by side
-_GAPS = (0.01, GAP)  # m, left between things that are packed; where room is scarce
-_FEW = 8  # greedy packings with each gap before a proof is looked for
+GAP = 0.005  # m, between neighbours, at least
+_GAPS = (0.01, GAP)  # m, between packed items; the second where room is scarce
+_FEW = 8  # greedy packings with each gap before a proof is tried
 _TRIES = 40  # greedy packings before the answer is "not found"
-_CHUNK = 48  # spots checked at a time
-_TURNS = 1440  # angles of a full turn at which widths are compared
+_CHUNK = 48  # spots checked together
+_TURNS = 1440  # yaws of a full turn at which widths are compared
 _STEP = 2.0 * np.pi / _TURNS
 _ANGLES = np.arange(_TURNS) * _STEP
 _COS, _SIN = np.cos(_ANGLES), np.sin(_ANGLES)
-_HEIGHTS = 5  # heights tried at most
-_SPREADS = 4096  # ways of spreading things over boxes that are looked at, at most
+_HEIGHTS = 5  # heights tried, at most
+_ASSIGNMENTS = 4096  # of items to boxes that are examined, at most
 _SLACK = 1e-9
 
 
@@ -41,18 +40,21 @@ def packable(
     taken: Sequence[Footprint],
     rng: np.random.Generator,
 ) -> bool | None:
-    """Whether upright items find room in a region beside what is there.
+    """Whether upright items fit into a region together.
 
     Args:
-        taken: what stands there already and stays.
+        items: all of them.
+        region: where.
+        taken: footprints of what stands there and stays.
+        rng: random numbers.
 
     Returns:
-        True: an arrangement was found. False: there is none, which ``packing_certificate`` proves.
-        None: none was found.
+        True: an arrangement was found. False: ``packing_certificate`` proves that there is none.
+        None: neither.
     """
     things = [Upright.of(item) for item in items]
     polygons = [footprint.outline for footprint in taken]
-    # A short search first: the proof takes longer than it.
+    # A short search first, for the proof takes longer.
     for gap in _GAPS:
         if pack(things, region, polygons, gap, rng, _FEW) is not None:
             return True
@@ -64,12 +66,11 @@ def packable(
 def packing_certificate(
     items: Sequence[Item], region: Region, taken: Sequence[Footprint] = ()
 ) -> dict[str, Any] | None:
-    """The figures that prove that the things can't all stand in the region; None: no proof.
+    """Figures that prove that the items don't fit into the region together; None: no proof.
 
-    They say for each part of the region (``parts``) its sides and the area that is taken; for each
-    thing its size, the area that it covers ``at_height_m`` and the parts that it fits into alone;
-    and which two can't share a part, with by how many metres they overlap at the least. No way of
-    spreading the things over the parts respects all of these.
+    For each box of the region (``parts``) its sides and the area that is taken; for each item its
+    size, its area ``at_height_m`` and the boxes that it fits into alone; and which two can't share
+    a box, with their least overlap in metres. No assignment of items to boxes respects all of this.
     """
     things = [Upright.of(item) for item in items]
     layers = [layer for thing in things for layer in thing.layers]
@@ -89,10 +90,10 @@ def pack(
     rng: np.random.Generator,
     tries: int,
 ) -> Array | None:
-    """Poses (n, 4) of x, y, yaw and box for all things, at least ``gap`` apart; None: not found.
+    """Poses (n, 4) of x, y, yaw and box for all items, at least ``gap`` apart; None: not found.
 
-    Each try puts one after the other, larger ones rather earlier, into the free spot that lies
-    furthest towards a corner drawn at random.
+    Each try places one after the other, larger ones rather earlier, at the free spot that is
+    furthest towards a random corner.
     """
     found = np.empty((len(things), 4))
     areas = np.array([thing.size[0] * thing.size[1] for thing in things])
@@ -106,7 +107,7 @@ def pack(
             row = _first_free(things[k], spots, polygons, gap)
             if row is None:
                 if len(polygons) == len(taken):
-                    return None  # not even this one, so that no other order helps
+                    return None  # this one doesn't fit alone: no other order helps
                 break
             found[k] = row
             polygons.append(placed(things[k].outline, row[None])[0])
@@ -123,11 +124,10 @@ def tight_spots(
     insets: Sequence[float],
     rng: np.random.Generator,
 ) -> Array:
-    """Spots (m, 4) of x, y, yaw and box, square to the region, at its corners and at others.
+    """Spots (m, 4) of x, y, yaw and box, parallel to the region's sides, next to sides and items.
 
-    Each coordinate is where the thing stands ``insets`` metres off a side of the region, or
-    ``distances`` metres beside another's bounding box; one of the two may be drawn at random.
-    Whether a spot is free is not looked at.
+    In each coordinate the item is ``insets`` metres from a side of the region, or ``distances``
+    metres from another's bounding box; one coordinate may be random. Spots need not be free.
     """
     boxes = region.boxes[:, :, :2]
     if region.kind == "volume" and thing.size[2] > np.ptp(region.boxes[0, :, 2]) + 1e-9:
@@ -170,7 +170,7 @@ def tight_spots(
 def _first_free(
     thing: Upright, spots: Array, polygons: Sequence[Array], gap: float
 ) -> Array | None:
-    """The first of the spots (m, 4) at which the thing keeps the gap to all polygons."""
+    """The first of the spots (m, 4) at which the item keeps the gap to all polygons."""
     if not polygons:
         return spots[0] if len(spots) else None
     others = padded(list(polygons))
@@ -184,10 +184,10 @@ def _first_free(
 
 @dataclass(frozen=True)
 class _Thing:
-    """A thing at one height.
+    """An item at one height.
 
     Attributes:
-        size: bounding box (3,). core: what it fills there (n, 2) about its centre, or None.
+        size: bounding box (3,). core: the polygon (n, 2) that it fills there, or None.
     """
 
     size: Array
@@ -195,40 +195,40 @@ class _Thing:
 
     @cached_property
     def key(self) -> bytes:
-        """The same for things of the same size and core."""
+        """Equal for items of the same size and core."""
         return self.size.tobytes() + (b"" if self.core is None else self.core.tobytes())
 
     @cached_property
     def area(self) -> float:
-        """Square metres that it fills."""
+        """Of the core, m^2."""
         return 0.0 if self.core is None else area(self.core)
 
     @cached_property
     def extents(self) -> Array:
-        """Sides (2, _TURNS) of the rectangle about its bounding rectangle at each yaw."""
+        """Sides (2, _TURNS) of the box around its turned bounding rectangle, by yaw."""
         c, s = np.abs(_COS), np.abs(_SIN)
         x, y = self.size[:2]
         return np.stack([c * x + s * y, s * x + c * y])
 
     @property
     def diagonal(self) -> float:
-        """Of its bounding rectangle."""
+        """Of its bounding rectangle, m."""
         return float(np.hypot(*self.size[:2]))
 
     def yaws(self, sides: Array) -> NDArray[np.int64]:
-        """Indices of the yaws at which it lies within a box (2,) or nearly so.
+        """Indices of the yaws at which it fits into a box (2,), or nearly.
 
-        For each yaw at which it does, the nearest one here is listed: a side grows with the yaw by
-        at most the diagonal.
+        They include the nearest to every yaw at which it fits: the slope of a side is at most the
+        diagonal.
         """
         slack = self.diagonal * _STEP / 2.0 + _SLACK
         return np.flatnonzero((self.extents <= sides[:, None] + slack).all(axis=0))
 
     def depth(self, sides: Array) -> Array:
-        """How far (_TURNS,) it reaches at the least, for each direction n, and by any yaw.
+        """Least extent (_TURNS,) over all yaws, for each direction n.
 
-        Counted are half of its rectangle along n, for the room that its centre loses, and the
-        reach of its core from the centre along n.
+        The sum of half its rectangle along n, which its centre keeps from the box, and the reach
+        of its core from the centre along n.
         """
         assert self.core is not None
         reach = (np.stack([_COS, _SIN], axis=1) @ self.core.T).max(axis=1)
@@ -253,23 +253,24 @@ def _at_height(
     fit = [_boxes_for(thing, region) for thing in things]
     pairs: list[dict[str, Any]] = []
     clash: set[tuple[int, int, int]] = set()
-    known: dict[tuple[bytes, ...], float] = {}  # things of one kind overlap alike
+    cache: dict[tuple[bytes, ...], float] = {}  # equal items overlap alike
     for (i, a), (j, b) in combinations(enumerate(things), 2):
         for k in sorted(set(fit[i]) & set(fit[j])):
             key = (*sorted((a.key, b.key)), sides[k].tobytes())
-            if key not in known:
-                known[key] = _overlap(a, b, sides[k])
-            overlap = known[key]
+            if key not in cache:
+                cache[key] = _overlap(a, b, sides[k])
+            overlap = cache[key]
             if overlap > 0.0:
                 clash.add((i, j, k))
                 pairs.append({"things": [i, j], "part": k, "overlap_m": overlap})
-    if np.prod([float(max(1, len(f))) for f in fit]) > _SPREADS:
+    if np.prod([float(max(1, len(f))) for f in fit]) > _ASSIGNMENTS:
         return None
-    for spread in product(*fit):
-        if any((i, j, spread[i]) in clash and spread[i] == spread[j] for i, j in _pairs(spread)):
+    for assignment in product(*fit):
+        shared = ((i, j) for i, j in _pairs(assignment) if assignment[i] == assignment[j])
+        if any((i, j, assignment[i]) in clash for i, j in shared):
             continue
         load = np.zeros(len(boxes))
-        for thing, k in zip(things, spread, strict=True):
+        for thing, k in zip(things, assignment, strict=True):
             load[k] += thing.area
         if (load <= room + _SLACK).all():
             return None
@@ -289,12 +290,12 @@ def _at_height(
     }
 
 
-def _pairs(spread: tuple[int, ...]) -> combinations[tuple[int, int]]:
-    return combinations(range(len(spread)), 2)
+def _pairs(assignment: tuple[int, ...]) -> combinations[tuple[int, int]]:
+    return combinations(range(len(assignment)), 2)
 
 
 def _boxes_for(thing: _Thing, region: Region) -> tuple[int, ...]:
-    """The boxes into which it may fit, alone, by some yaw."""
+    """The boxes into which it may fit alone, at some yaw."""
     found = []
     for k, (lower, upper) in enumerate(region.boxes):
         low = region.kind == "volume" and thing.size[2] > upper[2] - lower[2] + _SLACK
@@ -304,12 +305,12 @@ def _boxes_for(thing: _Thing, region: Region) -> tuple[int, ...]:
 
 
 def _overlap(a: _Thing, b: _Thing, sides: Array) -> float:
-    """By how much (m) two things overlap at the least within a box (2,); 0 if they may not.
+    """Least overlap (m) of two items within a box (2,); 0 if they may be apart.
 
-    Two convex shapes at given yaws can be apart exactly if along some direction n their centres
-    can be further apart than the two reach. The centres have the box less half of each rectangle,
-    so that each thing's part of the sum is independent of the other's yaw. What the angles between
-    the listed ones could add (each term's slope, times half a step) is taken off.
+    Two convex shapes at given yaws can be apart exactly if, along some direction n, their centres
+    can be further apart than their reaches add up to. Each centre keeps half its rectangle from the
+    box, so each item's term is independent of the other's yaw. What yaws between the listed ones
+    could add (the slope of each term, times half a step) is subtracted.
     """
     if a.core is None or b.core is None:
         return 0.0
@@ -324,13 +325,13 @@ def _overlap(a: _Thing, b: _Thing, sides: Array) -> float:
 
 
 def _core(layers: Sequence[Layer], height: float) -> Array | None:
-    """The largest of the layers' polygons at a height."""
+    """The largest polygon of the layers at a height."""
     found = [layer.polygon for layer in layers if layer.low <= height <= layer.high]
     return max(found, key=area) if found else None
 
 
 def _heights(layers: Sequence[Layer]) -> list[float]:
-    """Heights between the layers' ends, those first at which most are."""
+    """Heights between the ends of layers, those with the largest total area first."""
     ends = sorted({min(v, 1e3) for layer in layers for v in (layer.low, layer.high)})
     middles = [(a + b) / 2.0 for a, b in pairwise(ends) if b - a > 1e-6]
     middles.sort(key=lambda z: -sum(area(p.polygon) for p in layers if p.low <= z <= p.high))
@@ -338,7 +339,7 @@ def _heights(layers: Sequence[Layer]) -> list[float]:
 
 
 def _area_within(polygon: Array, box: Array) -> float:
-    """Of the part of a convex polygon (n, 2) in a box (2, 3): Sutherland and Hodgman (1974)."""
+    """Area (m^2) of a convex polygon (n, 2) clipped to a box: Sutherland and Hodgman (1974)."""
     points = [tuple(p) for p in polygon]
     for axis in (0, 1):
         for limit, sign in ((box[0, axis], 1.0), (box[1, axis], -1.0)):

@@ -1,7 +1,6 @@
-"""Where to put an item down: upright poses in a region, clear of others, with room for more.
+"""Samples placements: upright poses in a region, clear of others, with room for later items.
 
-Poses come lazily and in random order. Only what can be said in the plane is looked at here; whether
-the hand gets there is for others to find out.
+Only footprints are checked here, not whether the robot can reach them.
 """
 
 from __future__ import annotations
@@ -28,51 +27,54 @@ from galley.skills.placing.footprints import (
 )
 from galley.skills.placing.packing import GAP, pack, tight_spots
 
-FINGERS = 0.025  # m, the gap that leaves room for a finger beside the item
-_DISTANCES = (0.03, 0.01)  # m, from others at the tight spots
-_INSETS = (0.0, 0.02)  # m, from the region's sides at the tight spots
-_FIRST, _BATCH = 8, 24  # poses drawn at a time
-_IDLE = 12  # batches in a row of which nothing is free: then there is no room
-_RESORT = 3  # batches in a row of which nothing is free: then all tight spots are looked at
-_SEVERAL = 4  # batches in a row that leave no room for the later ones: then they don't count
-_ENOUGH = 60  # poses with room for the later ones, after which others come in between
-_KEPT = 12  # arrangements of the later ones that are remembered
-_PACKS = 2  # greedy packings for a pose that none of those suits
-_ARRANGED = (2, 4, 8)  # packings of all together, wide, narrow and as narrow as may be
-_VAIN = 3  # times in a row that all can't be arranged, after which it isn't tried again
-_RARE = 0.1  # share of poses without room for fingers while there are better ones
-HEADROOM = 0.20  # m above a volume that the hand needs
-_LEAST = 0.02  # m, a narrower strip holds nothing
+FINGERS = 0.025  # m, gap with room for a finger beside the item
+_DISTANCES = (0.03, 0.01)  # m, of tight spots from other items
+_INSETS = (0.0, 0.02)  # m, of tight spots from the region's sides
+_FIRST, _BATCH = 8, 24  # poses drawn together
+_IDLE = 12  # batches in a row without a free pose, after which the sampling ends
+_RESORT = 3  # batches in a row without a free pose, after which all tight spots are tried
+_SEVERAL = 4  # batches in a row without room for later items, after which these are ignored
+_ENOUGH = 60  # poses yielded, after which some without room for later items are mixed in
+_KEPT = 12  # arrangements of the later items that are cached
+_PACKS = 2  # packings tried for a pose that fits no cached arrangement
+_ARRANGED = (2, 4, 8)  # packings of all items tried with wide, narrow and smallest gaps
+_VAIN = 3  # failures in a row to arrange all items, after which it isn't tried again
+_RARE = 0.1  # share of poses without room for fingers, while there are others
+HEADROOM = 0.20  # m that the hand needs above a volume
+_LEAST = 0.02  # m, narrower strips are ignored
 
 
 @dataclass(frozen=True)
-class Later:
-    """An item that a later action puts into a region; exactly at ``spot``, if that is given."""
+class LaterItem:
+    """An item that a later action puts into the region, at ``spot`` if that is given."""
 
     item: Item
     spot: Spot | None = None
 
     def footprint(self) -> Footprint:
-        """What it will cover at its spot; turned by 0 where any yaw will do."""
+        """Its footprint at the spot; with yaw 0 if the spot gives none."""
         assert self.spot is not None
         pose = np.array([[*self.spot.xy, self.spot.yaw or 0.0]])
         return Footprint(placed(Upright.of(self.item).outline, pose)[0], self.item.name)
 
 
-def places_for(
+def placements_in(
     scene: Scene,
     state: State,
     item: Item,
     region: Region,
-    later: Sequence[Later],
+    later: Sequence[LaterItem],
     spot: Spot | None,
     rng: np.random.Generator,
 ) -> Iterator[Array]:
-    """``placements`` in a region as ``state`` has it: mostly where nothing hangs over them.
+    """``placements`` in a region in ``state``, mostly where no furniture is above.
 
     Args:
-        later: what still has to find room in the region.
-        spot: where exactly the item goes; None: anywhere.
+        scene, state: the world.
+        item: what is placed in the ``region``.
+        later: items that need room in the region afterwards.
+        spot: the exact place; None: anywhere.
+        rng: random numbers.
     """
     found = (Footprint.from_item(scene, state, k, region) for k in range(len(scene.items)))
     taken = [footprint for footprint in found if footprint is not None]
@@ -81,7 +83,7 @@ def places_for(
     anywhere: Iterator[Array]
     kept = [each.footprint() for each in later if each.spot is not None]
     if kept:
-        # Exact places of later things stay clear, where that can be.
+        # Keep the spots of later items clear, if possible.
         clear = placements(item, region, [*taken, *kept], loose, spot, rng)
         first = next(clear, None)
         if first is not None:
@@ -90,17 +92,17 @@ def places_for(
             anywhere = placements(item, region, taken, loose, spot, rng)
     else:
         anywhere = placements(item, region, taken, loose, spot, rng)
-    open_to_above = exposed(scene, state, region) if spot is None else None
+    open_to_above = exposed_part(scene, state, region) if spot is None else None
     if open_to_above is None:
         yield from anywhere
         return
-    # What sticks out from under a worktop is easy to reach; the rest may do for a small thing.
+    # The part that isn't under a worktop is easier to reach; the rest may do for small items.
     shares = (placements(item, open_to_above, taken, loose, spot, rng),) * 3 + (anywhere,)
     yield from _in_turn(shares)
 
 
 def _in_turn(ways: Sequence[Iterator[Array]]) -> Iterator[Array]:
-    """One of each in turn, until all have ended."""
+    """Round robin, until all have ended."""
     left = list(ways)
     while left:
         for way in tuple(left):
@@ -119,19 +121,19 @@ def placements(
     spot: Spot | None,
     rng: np.random.Generator,
 ) -> Iterator[Array]:
-    """Poses X_BI (4, 4) of the item, upright, its footprint within one of the region's boxes.
+    """Poses X_BI (4, 4) of the upright item, its footprint within one of the region's boxes.
 
-    Endless, unless nothing is found: then it ends. Each keeps 5 mm to what is there, most keep
-    enough for the fingers where there is room for that. Those that leave room for the items that
-    come later are yielded first.
+    Endless, until no free pose is found. All keep 5 mm from what stands there, most keep enough
+    for the fingers if possible. Poses that leave room for later items come first.
 
     Args:
+        item: what is placed.
         region: B is the frame of its body.
-        taken: what stands there.
-        later: items that will be put into the same region afterwards.
-        spot: stand exactly there; with a yaw, or any. On a surface the footprint may then stick
-            out of the region, where no yaw keeps it inside.
-        rng: the order.
+        taken: footprints of what stands there.
+        later: items that are put into the same region afterwards.
+        spot: the exact place, with or without yaw. On a surface the footprint may then stick out
+            of the region if no yaw keeps it inside.
+        rng: random numbers.
     """
     thing = Upright.of(item)
     boxes = region.boxes
@@ -139,8 +141,8 @@ def placements(
     if region.kind == "volume" and tall.all():
         return
     polygons = [footprint.outline for footprint in taken]
-    draw = _Draw(thing, region, polygons, spot, rng)
-    room = _Room([Upright.of(other) for other in later], region, polygons, rng)
+    draw = _PoseSampler(thing, region, polygons, spot, rng)
+    room = _RoomForLater([Upright.of(other) for other in later], region, polygons, rng)
     idle = full = yielded = 0
     while idle < _IDLE:
         poses = draw.batch(idle == yielded == 0, idle == _RESORT, room)
@@ -159,8 +161,8 @@ def placements(
 
 
 @dataclass
-class _Draw:
-    """Draws poses (x, y, yaw, box) of a thing in a region and keeps those that are clear."""
+class _PoseSampler:
+    """Samples free poses (x, y, yaw, box) of an item in a region."""
 
     thing: Upright
     region: Region
@@ -169,11 +171,13 @@ class _Draw:
     rng: np.random.Generator
     unlucky: bool = False
 
-    def batch(self, first: bool, resort: bool, room: _Room) -> Array:
-        """Free poses (m, 4), possibly none; those with room for fingers mostly.
+    def batch(self, first: bool, resort: bool, room: _RoomForLater) -> Array:
+        """Free poses (m, 4), possibly none; most have room for the fingers.
 
         Args:
-            first: nothing was yielded yet. resort: go through all tight spots, if need be.
+            first: nothing was yielded yet.
+            resort: try all tight spots.
+            room: arranges the later items.
         """
         poses = self._anywhere(_FIRST if first else _BATCH)
         arranged = 0
@@ -194,7 +198,7 @@ class _Draw:
             others = padded(self.taken)
             gap = gaps(placed(self.thing.outline, poses), others).min(axis=1)
             wide = gap >= FINGERS
-            if wide.any():  # tight ones are rare then, but for the one that leaves room for others
+            if wide.any():  # keep few tight ones, and the one that leaves room for later items
                 tight = (gap >= GAP) & (self.rng.random(len(poses)) < _RARE)
                 tight[:arranged] = gap[:arranged] >= GAP
                 poses = poses[wide | tight]
@@ -204,7 +208,7 @@ class _Draw:
         return poses
 
     def _anywhere(self, count: int) -> Array:
-        """Poses (m, 4), m <= count, uniform in the region; half of them square to it."""
+        """Poses (m, 4), m <= count, uniform in the region; half of them parallel to its sides."""
         rng, boxes = self.rng, self.region.boxes[:, :, :2]
         squares = rng.integers(4, size=count) * (np.pi / 2.0)
         yaw = np.where(rng.random(count) < 0.5, squares, rng.uniform(-np.pi, np.pi, count))
@@ -232,28 +236,28 @@ class _Draw:
         return found
 
     def _centres(self, yaw: Array, k: NDArray[np.int64]) -> tuple[Array, Array]:
-        """The least and the greatest x, y (m, 2) of the centre at each yaw in box k."""
+        """Lowest and highest x, y (m, 2) of the centre at each yaw in box k."""
         c, s = np.abs(np.cos(yaw)), np.abs(np.sin(yaw))
         x, y = self.thing.size[:2] / 2.0
         half = np.stack([c * x + s * y, s * x + c * y], axis=1)
-        # A quarter turn has a cosine of 1e-17: what fits exactly shall fit at any such turn.
+        # The cosine of a quarter turn is 1e-17, not 0: an exact fit must fit at all of them.
         low, high = self.region.boxes[k, 0, :2] + half, self.region.boxes[k, 1, :2] - half
         return low, np.where(np.abs(high - low) < 1e-9, low, high)
 
 
 @dataclass
-class _Room:
-    """Whether items that come later still find room."""
+class _RoomForLater:
+    """Checks that later items still find room."""
 
     later: list[Upright]
     region: Region
     taken: list[Array]
     rng: np.random.Generator
-    failures: int = 0  # to arrange all, in a row
+    failures: int = 0  # in a row, to arrange all items
     known: list[Array] = field(default_factory=list)  # arrangements: polygons (n, v, 2) each
 
     def arranged(self, thing: Upright) -> Array:
-        """A pose (1, 4) of the thing in an arrangement with all later ones, or none (0, 4)."""
+        """A pose (1, 4) of the item in an arrangement with all later ones, or none (0, 4)."""
         if self.failures == _VAIN:
             return np.empty((0, 4))
         for gap, tries in zip((*_DISTANCES, GAP), _ARRANGED, strict=True):
@@ -267,7 +271,7 @@ class _Room:
         return np.empty((0, 4))
 
     def left(self, thing: Upright, poses: Array) -> NDArray[np.bool_]:
-        """Of poses (m, 4) of the thing: whether an arrangement of the later ones is found."""
+        """Which poses (m, 4) of the item leave an arrangement of the later ones: (m,)."""
         polygons = placed(thing.outline, poses)
         leaves = np.zeros(len(poses), dtype=bool)
         if self.known:
@@ -291,12 +295,11 @@ class _Room:
         self.known = [*self.known[-_KEPT + 1 :], found]
 
 
-def exposed(scene: Scene, state: State, region: Region) -> Region | None:
-    """The rectangles of a volume above which no furniture stands within HEADROOM.
+def exposed_part(scene: Scene, state: State, region: Region) -> Region | None:
+    """The part of a volume without furniture within HEADROOM above it.
 
-    The largest rectangles that the boxes around what hangs over the volume leave: they may
-    overlap each other. None if nothing does (all of it is exposed), if nothing is left, or if the
-    region is a surface.
+    It consists of the largest rectangles beside the bounding boxes of that furniture, which may
+    overlap. None if all or nothing of it is exposed, or if the region is a surface.
     """
     if region.kind != "volume":
         return None
@@ -310,22 +313,22 @@ def exposed(scene: Scene, state: State, region: Region) -> Region | None:
             continue
         if any((high[:2] > a).all() and (low[:2] < b).all() for a, b in rectangles):
             covered = True
-            rectangles = [r for old in rectangles for r in _around(old, low[:2], high[:2])]
+            rectangles = [r for old in rectangles for r in _without(old, low[:2], high[:2])]
     if not covered or not rectangles:
         return None
     boxes = [[[*low, float(lower[2])], [*high, float(upper[2])]] for low, high in rectangles]
     return replace(region, boxes=frozen(np.array(boxes)))
 
 
-def _around(rectangle: tuple[Array, Array], low: Array, high: Array) -> list[tuple[Array, Array]]:
-    """The largest rectangles that one from low to high leaves of a rectangle (low, high)."""
-    mine_low, mine_high = rectangle
-    if (high <= mine_low).any() or (low >= mine_high).any():
+def _without(rectangle: tuple[Array, Array], low: Array, high: Array) -> list[tuple[Array, Array]]:
+    """The largest rectangles that remain of one when that from low to high is removed."""
+    own_low, own_high = rectangle
+    if (high <= own_low).any() or (low >= own_high).any():
         return [rectangle]
     left = []
     for axis in range(2):
         for below in (True, False):
-            part_low, part_high = mine_low.copy(), mine_high.copy()
+            part_low, part_high = own_low.copy(), own_high.copy()
             if below:
                 part_high[axis] = min(part_high[axis], low[axis])
             else:

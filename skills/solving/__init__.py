@@ -1,6 +1,6 @@
-"""From manipulations to motions that are proven free.
+"""From manipulations to proven collision-free motions.
 
-- ``workbench``: scene, robot, world, settings and random streams
-- ``step``: one go of the hand, and its Motions; ``free_motion``: the ways between; ``proof``: that
-  they are free; ``finish``: their final trajectories
+- ``context``: scene, robot, world, settings and random streams
+- ``step``: the Motions of one manipulation; ``free_motion``: those in between
+- ``proof``: certifies them; ``optimize``: their final trajectories; ``polyhedra``: geometry
 """

@@ -1,4 +1,4 @@
-"""What every skill works with: scene, robot, world, settings, and one source of randomness."""
+"""PlanningContext: what every skill works with."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from galley.domain.frames import Array, frozen, transform
 from galley.domain.scene.model import WORLD, Scene, Stance
 from galley.domain.state import Placement, State
 from galley.robots.model import RobotModel
-from galley.robots.panda.mobile import hand_pose
 from galley.worlds.checker import MARGIN, Checker, Pair
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_kernel import SceneKernel
@@ -21,28 +20,27 @@ from galley.worlds.scene_kernel import SceneKernel
 if TYPE_CHECKING:  # pydrake loads late
     from galley.optimization.torques import TorqueModel
 
-OPEN = 0.04  # m, each finger fully open
-HELD_SPEED = 0.6  # of the usual speed while something is in the hand
-AWAY = -50.0  # m, far below the floor: the height of items that are thought away
-_RECOVERY = 40_000  # sets the streams of later plannings apart from those of the first
+HELD_SPEED = 0.6  # of the usual speed while an item is held
+AWAY = -50.0  # m, height of removed items, far below the floor
+_RECOVERY = 40_000  # key of the random streams of replanning
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user may choose about refinement. Budgets count iterations, not seconds.
+    """Settings of refinement. Budgets count iterations, not seconds.
 
     Attributes:
-        seed: of every random stream.
-        planner: ``rrt-connect``, ``rrt`` or ``anytime`` for free arm motions, on the kernel.
-        checker: ``kernel``, compiled and conservative, or ``pybullet``: then the seed's RRT in
-            Python plans for every joint group, whatever ``planner`` is.
-        optimize: what makes trajectories of free motions' paths: ``smooth``, ``time-optimal``,
-            ``shortest`` (the seed's QP, for the arm) or ``none``; these two stop at each corner.
-        l1: the seed's RRT arrives by the L1 norm instead of a box.
-        iterations: budget of one RRT-Connect search. rrt_iterations: of one RRT search.
+        seed: of all random streams.
+        planner: of free arm motions on the kernel: ``rrt-connect``, ``rrt`` or ``anytime``.
+        checker: ``kernel``, compiled and conservative; or ``pybullet``, where the baseline RRT
+            plans for every joint group, whatever ``planner`` is.
+        optimize: makes trajectories of free paths: ``smooth``, ``time-optimal``, ``shortest`` (the
+            baseline QP, for the arm) or ``none``; these two stop at each corner.
+        l1: the goal region of the baseline RRT uses the L1 norm instead of a box.
+        iterations: of one RRT-Connect search. rrt_iterations: of one RRT search.
         shortcuts: tries of shortcutting.
-        placements: candidate stances, grasps and poses tried for one manipulation.
-        attempts: how often one action is refined anew before the one before it is.
+        placements: stances, grasps and poses tried for one manipulation.
+        attempts: refinements of one action before backtracking to the one before it.
         speed: share of the joint limits that free motions use.
     """
 
@@ -61,10 +59,11 @@ class Settings:
 
 @dataclass
 class PlanningContext:
-    """Scene, robot, world and settings at hand.
+    """Scene, robot, worlds, settings and random streams, and what is cached for them.
 
     Attributes:
-        recovery: how often planning has begun anew in this run; part of every stream's key.
+        world: of PyBullet.
+        recovery: number of replannings in this run; part of the key of every random stream.
     """
 
     scene: Scene
@@ -75,26 +74,26 @@ class PlanningContext:
 
     @cached_property
     def torque_models(self) -> dict[object, TorqueModel]:
-        """The robot's dynamics by what it holds, as they are made (``skills.solving.finish``)."""
+        """Cache of ``optimize``: the robot's dynamics by held item."""
         return {}
 
     @cached_property
-    def room(self) -> dict[object, Array]:
-        """Whether the hand has room for the grasps of items as they stand, as it is found out."""
+    def grasp_room(self) -> dict[object, Array]:
+        """Cache of ``contacts``: which grasps leave the hand room, by item and State."""
         return {}
 
     def rng(self, *key: int) -> np.random.Generator:
-        """The stream of a key such as (action, attempt): the same for the same seed and key."""
+        """The random stream of a key such as (action, attempt): the same for the same seed."""
         recovery = (_RECOVERY, self.recovery) if self.recovery else ()
         entropy = (self.settings.seed, *recovery, *key)
         return np.random.default_rng(np.random.SeedSequence(entropy))
 
     def anew(self, recovery: int, stances: tuple[Stance, ...] = ()) -> PlanningContext:
-        """The same context, its kernel shared, with the streams of a later planning of a run.
+        """The context for replanning: the same kernel, other random streams.
 
         Args:
-            recovery: how often planning has begun anew, this time included.
-            stances: stance sets that the scene has besides its own.
+            recovery: number of replannings, this one included.
+            stances: additional stance sets.
         """
         scene = replace(self.scene, stances=self.scene.stances + stances)
         found = replace(self, scene=scene, recovery=recovery)
@@ -103,9 +102,9 @@ class PlanningContext:
         return found
 
     def without(self, bodies: Collection[str]) -> PlanningContext:
-        """The context in a scene without some bodies, their regions and their handles.
+        """The context without some bodies, their regions and their handles.
 
-        The kernel plans there: the other world stays as it is.
+        It plans on the kernel, for PyBullet's world keeps all bodies.
         """
         scene = replace(
             self.scene,
@@ -117,18 +116,18 @@ class PlanningContext:
 
     @cached_property
     def kernel(self) -> SceneKernel:
-        """The scene for the compiled kernel."""
+        """The scene in the compiled collision kernel."""
         return SceneKernel(self.scene, self.robot)
 
     @property
     def compiled(self) -> bool:
-        """Whether the kernel plans; else PyBullet does."""
+        """Whether the kernel checks collisions; else PyBullet does."""
         return self.settings.checker == "kernel"
 
     def checker(
         self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float = MARGIN
     ) -> Checker:
-        """A Checker for the world as ``state`` has it."""
+        """A collision checker for ``state``."""
         if self.compiled:
             return self.kernel.checker(state, allowed, margin)
         return self.world.checker(state, allowed, margin)
@@ -136,7 +135,7 @@ class PlanningContext:
     def free(
         self, state: State, group: str, allowed: frozenset[Pair] = frozenset()
     ) -> Callable[[Array], bool]:
-        """Whether one group's configuration (k,) is free while the rest stays as in ``state``."""
+        """A predicate: is a configuration (k,) of one group free, the rest as in ``state``?"""
         checker = self.checker(state, allowed)
         where = self.robot.slice(group)
         q = state.q.copy()
@@ -154,27 +153,22 @@ class PlanningContext:
 
     @cached_property
     def tucked(self) -> Array:
-        """The arm's folded configuration (7,): the one it starts in."""
+        """The folded arm (7,): its configuration at the start."""
         return self.scene.robot.q[self.robot.slice("arm")]
 
     def hand(self, state: State) -> Callable[[Array], Array]:
-        """The hand's pose X_WH (4, 4) as a function of the arm (7,), the base as in ``state``."""
-        q, where, spec = state.q.copy(), self.robot.slice("arm"), self.scene.robot.base
+        """A function from the arm (7,) to X_WH (4, 4), the base as in ``state``."""
+        q, where = state.q.copy(), self.robot.slice("arm")
 
         def pose(arm: Array) -> Array:
             q[where] = arm
-            return hand_pose(q, spec)
+            return self.robot.kinematics.hand_pose(q)
 
         return pose
 
-    def tool(self, state: State) -> Callable[[Array], Array]:
-        """Like ``hand``, of the grasp centre between the fingertips."""
-        pose, X_HT = self.hand(state), transform(None, self.robot.p_HT)
-        return lambda arm: pose(arm) @ X_HT
-
 
 def without(state: State, items: Iterable[int]) -> State:
-    """The State with some items far away, each by itself."""
+    """The State with some items removed: far away, apart from each other."""
     for index in items:
         away = frozen(transform(None, (0.0, 5.0 * index, AWAY)))
         state = state.with_item(index, Placement(WORLD, away))

@@ -1,7 +1,7 @@
-"""Free motions: the arm or the base from where it is to where it should be, full margin kept.
+"""Free motions: the arm or the base to a goal, with the full margin to everything.
 
-Searched on sampled edges by the compiled planners, or by the seed's RRT in PyBullet; what they find
-is proven by ``proof``.
+The compiled planners, or the baseline RRT in PyBullet, check sampled edges; ``proof`` certifies
+the path.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from galley.compiled.build import PLANNERS, ensure
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.frames import Array
+from galley.domain.frames import Array, transform
 from galley.domain.state import State
 from galley.motion.motion import Attachment, Motion, Record
 from galley.motion.path import Path
@@ -24,10 +24,10 @@ from galley.motion.planners.planning import ANYTIME_SEARCHES, search
 from galley.motion.planners.rrt import RRT, EndRegion, joint_space, path_free
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.solving.context import PlanningContext
-from galley.skills.solving.proof import FREE, free_view, holding_contact_pairs, prove
+from galley.skills.solving.proof import FREE_CLEARANCE, free_view, holding_contact_pairs, prove
 
 BOTH = "base+arm"
-_FINENESS = (1.0, 0.5, 0.25)  # of the space's resolution, from search to search
+_FINENESS = (1.0, 0.5, 0.25)  # edge resolution of each search, relative to the space's
 
 
 def free_motion(
@@ -41,21 +41,20 @@ def free_motion(
 ) -> Motion | Failure:
     """Move one joint group from ``state`` to one of ``goals`` (m, k).
 
-    Planned by the settings' planner (the base always by RRT-Connect), shortcut and proven; in
-    PyBullet by the seed's RRT, and proven. With ``shortest`` the seed's QP replaces an arm's path
-    where its result is proven free. Where no way is found for the arm alone, base and arm move
-    together. The trajectory is a quick
-    one, with a stop at each corner: ``finish`` makes the final one.
+    The settings' planner finds a path (RRT-Connect for the base, the baseline RRT in PyBullet),
+    which is shortcut and proven. With ``shortest`` the baseline QP replaces an arm's path if its
+    result is proven free. If the arm alone has no path, base and arm move together. The trajectory
+    stops at each corner; ``optimize`` makes the final one.
     """
     began = time.perf_counter()
     finder_of = CompiledFinder if context.compiled else PyBulletFinder
     goals, start = np.atleast_2d(goals), state.q[context.robot.slice(group)]
     for finer in _FINENESS:
-        # Search on sampled edges, then prove; where the proof finds a hit, search on a finer grid.
+        # Where the proof finds a hit between sampled states, search again with finer edges.
         finder = finder_of(context, state, group, finer, rng)
         found, planner = finder.search(start, goals)
         if group == "arm" and isinstance(found, Failure) and found.kind is FailureKind.BUDGET:
-            # The base makes room and comes back: both at once find ways that neither finds alone.
+            # The base makes room for the arm and comes back.
             group, start = BOTH, state.q[context.robot.slice(BOTH)]
             base = np.repeat(state.q[None, context.robot.slice("base")], len(goals), axis=0)
             goals = np.hstack([base, goals])
@@ -69,7 +68,7 @@ def free_motion(
             if path is not None:
                 break
         path = finder.shortcut(found)
-        certificate = prove(context, state, path, finder.allowed, FREE)
+        certificate = prove(context, state, path, finder.allowed, FREE_CLEARANCE)
         if certificate.hit is None:
             record = replace(
                 record, length_shortcut=path.length, min_clearance_m=certificate.clearance
@@ -91,7 +90,7 @@ def free_motion(
 
 
 class Finder(ABC):
-    """Searches one joint group's space in one State, its edges ``finer`` than the space's."""
+    """Plans paths of one joint group in one State; edges are ``finer`` than the default."""
 
     def __init__(
         self,
@@ -107,31 +106,36 @@ class Finder(ABC):
 
     @abstractmethod
     def prepare(self, finer: float) -> None:
-        """What the searches need."""
+        """Set up the searches."""
 
     @abstractmethod
     def search(self, start: Array, goals: Array) -> tuple[Path | Failure, str]:
-        """A raw path from start (k,) to one of goals (m, k), and the name of the planner."""
+        """A path from start (k,) to one of goals (m, k), and the planner's name."""
 
     @abstractmethod
     def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
-        """The seed's RRT, into the region or, with None, to one of goals (m, k)."""
+        """A path of the RRT into the region or, if it is None, to one of goals (m, k)."""
 
     @abstractmethod
     def shortcut(self, path: Path) -> Path:
-        """A path with the same ends, never longer."""
+        """A path between the same ends that is no longer."""
 
     @abstractmethod
     def free(self, path: Path) -> bool:
         """Whether the path's sampled states are free."""
 
     def by_region(self, start: Array, goals: Array) -> Path | Failure:
-        """The RRT's path about the hand's pose at the first goal, and to one of goals (m, k).
+        """A path of the RRT into a region around the hand's pose at the first goal, then to a goal.
 
-        It may arrive with another elbow than any goal's. The straight segment that follows a motion
-        starts at a goal configuration, so join it, or search on for exactly that.
+        The path may arrive with another elbow than the goals (m, k). What follows starts at a goal,
+        so connect to one of them by an edge, or plan to one of them instead.
         """
-        pose, l1 = self.context.tool(self.state), self.context.settings.l1
+        hand, l1 = self.context.hand(self.state), self.context.settings.l1
+        X_HT = transform(None, self.context.robot.p_HT)
+
+        def pose(arm: Array) -> Array:
+            return hand(arm) @ X_HT
+
         region = EndRegion(pose, pose(goals[0]), radius=0.02 if l1 else 0.01, l1=l1)
         found = self.rrt(start, goals, region)
         if isinstance(found, Failure) or (np.abs(goals - found.end).max(axis=1) < 1e-9).any():
@@ -143,7 +147,7 @@ class Finder(ABC):
 
 
 class CompiledFinder(Finder):
-    """The compiled planners on the kernel."""
+    """The compiled planners, on the kernel."""
 
     def prepare(self, finer: float) -> None:
         """See ``Finder``."""
@@ -174,9 +178,9 @@ class CompiledFinder(Finder):
         return compiled_search.plan_rrt(self._view, start, goals, region, seed, options)
 
     def shortcut(self, path: Path) -> Path:
-        """See ``Finder``; what is new on it is proven."""
-        options = SearchOptions(shortcuts=self.context.settings.shortcuts, required=FREE)
-        # By the spheres alone where they let the path itself pass, as the search did.
+        """Shortened; new edges are proven."""
+        options = SearchOptions(shortcuts=self.context.settings.shortcuts, required=FREE_CLEARANCE)
+        # The spheres alone are faster, if the path is free by them.
         view = self._view.rough if self.free(path) else self._view
         ensure(PLANNERS)
         return compiled_search.shorten(path, view, self._seed, options)
@@ -188,7 +192,7 @@ class CompiledFinder(Finder):
 
 
 class PyBulletFinder(Finder):
-    """The seed's RRT, in Python, on PyBullet's collision checks."""
+    """The baseline RRT, in Python, with PyBullet's collision checks."""
 
     def prepare(self, finer: float) -> None:
         """See ``Finder``."""
@@ -196,7 +200,7 @@ class PyBulletFinder(Finder):
         self._free = self.context.free(self.state, self.group, self.allowed)
 
     def search(self, start: Array, goals: Array) -> tuple[Path | Failure, str]:
-        """See ``Finder``; a region is the arm's alone."""
+        """Into a region for the arm, to a goal for other groups."""
         if self.group == "arm":
             return self.by_region(start, goals), "rrt"
         return self.rrt(start, goals, None), "rrt"
@@ -207,7 +211,7 @@ class PyBulletFinder(Finder):
         return planner.plan(self._space, self._free, start, region, goals, self.rng)
 
     def shortcut(self, path: Path) -> Path:
-        """The path itself: making it shorter is left to the trajectory (``finish``)."""
+        """The path itself; ``optimize`` shortens it."""
         return path
 
     def free(self, path: Path) -> bool:
@@ -218,7 +222,7 @@ class PyBulletFinder(Finder):
 def _optimized(
     context: PlanningContext, path: Path, state: State, finder: Finder, record: Record
 ) -> tuple[Path | None, Record]:
-    """The QP's path if it is proven free, else None; and what to report."""
+    """The QP's path if it is proven free, else None; and the record."""
     from galley.optimization.shortest import shortest  # late: it loads a QP solver
 
     began = time.perf_counter()
@@ -228,9 +232,9 @@ def _optimized(
         outcome = f"kept the planned path: {result.message}"
     else:
         outcome = "kept the planned path: the QP's result is in collision"
-        # Sampled states first: cheaper than a proof, and they find most hits.
+        # Sampled states first: they find most hits and are cheaper than a proof.
         if finder.free(result):
-            certificate = prove(context, state, result, finder.allowed, FREE)
+            certificate = prove(context, state, result, finder.allowed, FREE_CLEARANCE)
             if certificate.hit is None:
                 kept, outcome = result, "shortest"
                 record = replace(
@@ -243,7 +247,7 @@ def _optimized(
 
 
 def held_attachment(context: PlanningContext, state: State) -> tuple[Attachment, ...]:
-    """The attachment of what is in the hand, if anything is."""
+    """The attachment of the held item; empty if none is held."""
     if state.held is None:
         return ()
     return (Attachment("item", context.scene.items[state.held].name),)

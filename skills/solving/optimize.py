@@ -1,6 +1,6 @@
-"""Final trajectories, and the figures for the report, once a plan has all of its motions.
+"""Final trajectories and the figures of the report, once all Motions of a plan are found.
 
-Refinement turns most of what it tries down, so it makes quick trajectories and measures nothing.
+During refinement most candidates are rejected, so it makes quick trajectories and measures nothing.
 """
 
 from __future__ import annotations
@@ -18,26 +18,25 @@ from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import free_view
 
 IN_CONTACT = ("straight", "direct")  # planners of lines and strokes: all others move freely
-TORQUE_SHARE = 0.8  # of the motors' limits, for what is planned; the rest is for what disturbs it
-_TORQUE_RATE = 50.0  # samples a second that are looked at; the share leaves room for those between
-_LOOK = 0.01  # rad or m between the states whose clearance is measured
+TORQUE_SHARE = 0.8  # of the torque limits, used by plans; the rest is for control
+_TORQUE_RATE = 50.0  # Hz, samples of the torque; the share covers what lies between them
+_STEP = 0.01  # rad or m between states whose clearance is measured
 
 
 def optimize_trajectory(context: PlanningContext, motion: Motion, state: State) -> Motion:
-    """A refined motion with the trajectory that is run and the figures of its record.
+    """A Motion with its final trajectory and the figures of its record.
 
-    A free motion gets its trajectory by ``settings.optimize``; where that fails, or is not asked
-    for, it runs its path with a stop at each corner. Lines and strokes stay as they are. The path
-    stays, and the trajectory's ends are the path's.
+    A free motion gets its trajectory by ``settings.optimize``; if that fails, it stops at each
+    corner of its path. Lines and strokes keep theirs. The path is unchanged.
 
     Args:
-        context: with the settings that the motion was refined with.
-        motion: as ``Skill.refine`` gave it.
-        state: in which the motion begins (``motion.effects.after`` of the one before it).
+        context: that of the refinement.
+        motion: from ``Skill.refine``.
+        state: in which the motion begins.
     """
     if motion.record.planner not in IN_CONTACT:
         motion = _optimized(context, motion, state)
-    motion = _strong_enough(context, motion, state)
+    motion = _within_torque_limits(context, motion, state)
     velocity, acceleration, jerk = limit_ratios(
         motion.trajectory, context.robot.group(motion.group)
     )
@@ -56,7 +55,7 @@ def optimize_trajectory(context: PlanningContext, motion: Motion, state: State) 
 def optimize_trajectories(
     context: PlanningContext, motions: tuple[Motion, ...], state: State
 ) -> tuple[Motion, ...]:
-    """``optimize_trajectory`` for each of a plan's motions; the first begins in ``state``."""
+    """``optimize_trajectory`` for all Motions of a plan; the first begins in ``state``."""
     found = []
     for motion in motions:
         found.append(optimize_trajectory(context, motion, state))
@@ -65,9 +64,9 @@ def optimize_trajectories(
 
 
 def _optimized(context: PlanningContext, motion: Motion, state: State) -> Motion:
-    """A free motion with the trajectory that the settings ask for, or else as it is.
+    """A free motion with the settings' trajectory, or unchanged if there is none.
 
-    ``smooth`` and ``time-optimal`` are proven by the kernel, whatever planned the path.
+    ``smooth`` and ``time-optimal`` are proven on the kernel, whatever planned the path.
     """
     method = context.settings.optimize
     if method not in ("smooth", "time-optimal"):
@@ -98,11 +97,11 @@ def _optimized(context: PlanningContext, motion: Motion, state: State) -> Motion
     )
 
 
-def _strong_enough(context: PlanningContext, motion: Motion, state: State) -> Motion:
-    """A motion of the arm, slowed where its motors could not follow it otherwise.
+def _within_torque_limits(context: PlanningContext, motion: Motion, state: State) -> Motion:
+    """An arm motion, slowed down if it would exceed the torque limits.
 
-    The path stays, and with it what was proven of it. Where gravity alone is too much no slowness
-    helps: execution will show that, or has been refused before.
+    The path and its proof stay. If gravity alone exceeds the limits, slowing down doesn't help and
+    the motion is unchanged.
     """
     if "arm" not in motion.group:
         return motion
@@ -128,10 +127,9 @@ def _strong_enough(context: PlanningContext, motion: Motion, state: State) -> Mo
 
 
 def _clearance(context: PlanningContext, motion: Motion, state: State) -> float | None:
-    """Least clearance (m) measured along the motion.
+    """Least clearance (m) along the motion, measured on the kernel.
 
-    The record's figure where there is nothing better: with PyBullet the proof has measured it,
-    fingers close on what they may touch, and a moving drawer would count as still here.
+    The record's figure if a joint moves with the hand, or if PyBullet's proof has measured it.
     """
     proven: float | None = motion.record.min_clearance_m
     if proven is None or any(a.kind == "joint" for a in motion.attachments):
@@ -141,7 +139,7 @@ def _clearance(context: PlanningContext, motion: Motion, state: State) -> float 
     moving = effects(context.scene, context.robot, motion, state).state
     curved = _curved(motion.record)
     states = (
-        motion.trajectory.resampled(_LOOK)[1] if curved else motion.path.resampled(_LOOK).waypoints
+        motion.trajectory.resampled(_STEP)[1] if curved else motion.path.resampled(_STEP).waypoints
     )
     view = free_view(context, moving, motion.group, motion.allowed)
     measured = float(view.clearances(states, CAP).min())
@@ -149,5 +147,5 @@ def _clearance(context: PlanningContext, motion: Motion, state: State) -> float 
 
 
 def _curved(record: Record) -> bool:
-    """Whether the trajectory leaves the path, so that the path's figure is not its own."""
+    """Whether the trajectory deviates from the path."""
     return record.optimizer.startswith(("smooth", "time-optimal"))

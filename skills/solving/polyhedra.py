@@ -1,9 +1,9 @@
-"""Convex polyhedra: whether two are apart, how deep they overlap, when one that slides meets one.
+"""Convex polyhedra: separation, penetration depth, and first contact of a sliding one.
 
-Two are apart exactly where a face's normal, or the cross product of an edge of each, has their
-projections apart (the separating axis theorem; Gottschalk, Lin and Manocha, OBBTree, 1996); the
-least overlap along any of these is how far one must be pushed to be apart. Boxes and meshes are
-what they are; cylinders and spheres are polyhedra within them, at most 1 % of the radius smaller.
+By the separating axis theorem (Gottschalk, Lin and Manocha, OBBTree, 1996): two are apart exactly
+if their projections on a face normal, or on the cross product of an edge of each, are apart. The
+least overlap along these axes is the penetration depth. Cylinders and spheres become polyhedra
+within them, smaller by at most 1 % of the radius.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from galley.domain.scene.model import Shape
 from galley.worlds.kernel.arrays import BOX, CYLINDER, SPHERE
 from galley.worlds.solids import Solid, of_shape
 
-_SIDES = 24  # of the prism within a cylinder
-_POINTS = 200  # of the polyhedron within a sphere
+_SIDES = 24  # of the prism in a cylinder
+_POINTS = 200  # vertices of the polyhedron in a sphere
 _PARALLEL = 1e-9  # a cross product this short has no direction
 
 
 @dataclass(frozen=True)
 class Polyhedron:
-    """A convex polyhedron.
+    """Vertices, and the directions along which it can be separated from others.
 
     Attributes:
-        vertices: (v, 3), metres. normals: of its faces (f, 3), one of each opposite pair is enough.
+        vertices: (v, 3), metres. normals: of its faces (f, 3), one of each parallel pair.
         edges: directions of its edges (e, 3), likewise.
     """
 
@@ -37,35 +37,37 @@ class Polyhedron:
     edges: Array
 
     def moved(self, X: Array) -> Polyhedron:
-        """The same one with its frame at X (4, 4)."""
+        """The polyhedron transformed by X (4, 4)."""
         R = X[:3, :3].T
         return Polyhedron(self.vertices @ R + X[:3, 3], self.normals @ R, self.edges @ R)
 
     @property
     def box(self) -> tuple[Array, Array]:
-        """Lowest and highest corner (3,) of the box around it."""
+        """Lowest and highest corner (3,) of its bounding box."""
         return self.vertices.min(axis=0), self.vertices.max(axis=0)
 
 
 def polyhedron(shape: Shape) -> Polyhedron:
-    """A scene's shape, in the frame of its body."""
+    """The polyhedron of a scene's shape, in the frame of its body."""
     solid = of_shape(shape)
     return unposed(solid).moved(solid.X)
 
 
 def separation(a: Polyhedron, b: Polyhedron) -> float:
-    """The widest gap (m) along any axis: at most their distance; below 0 minus their depth."""
+    """The widest gap (m) along any axis, at most the distance; negative: the depth."""
     low_a, high_a, low_b, high_b = _projections(a, b, _axes(a, b))
     return float(np.maximum(low_b - high_a, low_a - high_b).max())
 
 
 def first_contact(a: Polyhedron, b: Polyhedron, u: Array, slack: float) -> float:
-    """How far ``a`` slides along the unit vector u (3,) until it meets ``b``; inf if it doesn't.
+    """How far (m) ``a`` slides along the unit vector u (3,) until it meets ``b``, or inf.
 
-    0 if they touch at the start and ``a`` goes on into ``b``.
+    0 if they touch at the start and ``a`` moves into ``b``.
 
     Args:
-        slack: m, overlaps up to this depth count as passing by, not as meeting.
+        a, b: the polyhedra.
+        u: the direction.
+        slack: overlaps up to this depth (m) don't count.
     """
     axes = _axes(a, b)
     low_a, high_a, low_b, high_b = _projections(a, b, axes)
@@ -79,7 +81,7 @@ def first_contact(a: Polyhedron, b: Polyhedron, u: Array, slack: float) -> float
 def _meets(
     low_a: Array, high_a: Array, low_b: Array, high_b: Array, rate: Array
 ) -> tuple[float, float]:
-    """From where to where moving intervals overlap on all axes; (inf, inf) if never ahead."""
+    """Travel at which the intervals begin and cease to overlap on all axes, or (inf, inf)."""
     still = np.abs(rate) < _PARALLEL
     if (still & ((high_a <= low_b) | (low_a >= high_b))).any():
         return np.inf, np.inf
@@ -105,7 +107,7 @@ def _projections(a: Polyhedron, b: Polyhedron, axes: Array) -> tuple[Array, Arra
 
 
 def unposed(solid: Solid) -> Polyhedron:
-    """The solid in its own frame."""
+    """The polyhedron of a solid, in the solid's frame."""
     if solid.kind == BOX:
         signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, 8).T
         return Polyhedron(signs * solid.size, np.eye(3), np.eye(3))
@@ -132,7 +134,7 @@ def unposed(solid: Solid) -> Polyhedron:
 
 
 def of_hull(shape: Hull) -> Polyhedron:
-    """Its edges are where two faces share two corners."""
+    """The polyhedron of a hull; its edges are where two faces share two corners."""
     touching = np.abs(shape.vertices @ shape.normals.T - shape.offsets) < 1e-7
     shared = touching.T.astype(np.int64) @ touching.astype(np.int64)
     i, j = np.nonzero(np.triu(shared >= 2, k=1))

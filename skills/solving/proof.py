@@ -1,4 +1,4 @@
-"""Certifies paths in the workbench's world: what is handed on has been proven free."""
+"""Certifies that paths are free of collision, not only their sampled states."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from galley.domain.predicates import corners
 from galley.domain.state import State
 from galley.motion.certify import CAP, Certificate, at, certify
 from galley.motion.path import Path
-from galley.robots.panda.mobile import travel_bound
 from galley.skills.solving.context import PlanningContext
 from galley.worlds.checker import Pair, held_pairs
 from galley.worlds.view import View
 
-CONTACT_MARGIN = 0.001  # m that undeclared pairs keep in a line's states
-FREE = 0.0025  # m, proven everywhere on a free motion; its checked states keep the full margin
-CONTACT = 0.0003  # m, proven on straight segments for everything that is not declared
+CONTACT_MARGIN = 0.001  # m between undeclared pairs in the sampled states of a line
+FREE_CLEARANCE = 0.0025  # m, proven along free motions; sampled states keep the full margin
+CONTACT_CLEARANCE = 0.0003  # m, proven along lines between undeclared pairs
 
 
 def prove(
@@ -28,15 +27,17 @@ def prove(
     scene_q: Array | None = None,
     line: bool = False,
 ) -> Certificate:
-    """Proof that undeclared pairs keep ``required`` metres along the whole path.
+    """Certify that undeclared pairs keep ``required`` metres along the whole path.
 
-    The kernel proves the robot's own links apart as well, and measures nothing: the certificate's
-    clearance is what was required. With PyBullet they are looked at in the same states, for
-    penetration only.
+    The kernel also proves that the robot's links stay apart; the clearance of its certificate is
+    ``required``, not measured. With PyBullet, links are checked for penetration in sampled states.
 
     Args:
+        context, state, path: what moves, and where.
+        allowed: the declared pairs.
+        required: metres.
         scene_q: scene joint values (n, nj) at the waypoints of a line that moves a joint.
-        line: whether it is a Line of a Manipulation, else a free motion.
+        line: whether the path is a Line of a Manipulation, else a free motion.
     """
     if context.compiled:
         if line:
@@ -50,7 +51,6 @@ def prove(
     where, q = context.robot.slice(path.group), state.q.copy()
     points = path.waypoints
     reach = held_reach(context, state)
-    spec = context.scene.robot.base
 
     def clearance(s: float) -> float:
         q[where] = at(points, s)
@@ -59,14 +59,14 @@ def prove(
         return near[0].distance if near else CAP
 
     def travel(a: Array, b: Array) -> float:
-        # A drawer led by the hand moves no further than the hand does: the bound covers it.
-        return travel_bound(path.group, spec, a, b, reach)
+        # A drawer that the hand moves travels no further than the hand.
+        return context.robot.kinematics.travel_bound(path.group, a, b, reach)
 
     return certify(points, clearance, travel, required)
 
 
 def free_view(context: PlanningContext, state: State, group: str, allowed: frozenset[Pair]) -> View:
-    """The view in which a group's free motions are searched, proven and measured."""
+    """The kernel's view for a group's free motions: their search, proof and clearance."""
     if "base" in group:
         allowed = allowed | context.kernel.constant_pairs(group)
     return context.kernel.view(state, group, allowed)
@@ -79,13 +79,9 @@ def _of_line(
     allowed: frozenset[Pair],
     scene_q: Array | None,
 ) -> tuple[View, Array]:
-    """The view in which a line's states are checked, and its path in all joints (n, k).
-
-    A proof has a margin of its own, so that one view does for both.
-    """
+    """The view of a line's sampled states, which does for the proof too, and its path (n, k)."""
     kernel = context.kernel
-    Q = np.repeat(state.q[None], len(path.waypoints), axis=0)
-    Q[:, context.robot.slice(path.group)] = path.waypoints
+    Q = context.robot.with_groups(state.q, **{path.group: path.waypoints})
     driven = None if scene_q is None else kernel.driven(scene_q)
     if scene_q is not None:
         state = state.with_scene(scene_q[0])
@@ -95,12 +91,12 @@ def _of_line(
 
 
 def holding_contact_pairs(context: PlanningContext, state: State) -> frozenset[Pair]:
-    """The pairs that always touch while an item is held: it and the fingers."""
+    """Pairs of the held item and the fingers, which always touch."""
     return held_pairs(context.scene, context.robot, state)
 
 
 def held_reach(context: PlanningContext, state: State) -> float:
-    """Farthest point (m) of the held item from the hand frame's origin; 0 with an empty hand."""
+    """Distance (m) of the held item's farthest point from the hand's origin; 0 if none is held."""
     if state.held is None:
         return 0.0
     item = context.scene.items[state.held]

@@ -1,7 +1,6 @@
-"""One step with the hand: from where the base stands if that works, else from another stance.
+"""Plans the Motions of one manipulation, and looks ahead to the actions after it.
 
-Its Motions, state by state, by the ``Builder``. And what the actions that follow mean for it: what
-needs room, and how an item must be held.
+The current stance is tried first, then others of the furniture's stance set.
 """
 
 from __future__ import annotations
@@ -21,8 +20,12 @@ from galley.motion.motion import Motion
 from galley.skills.manipulation.contacts import places
 from galley.skills.manipulation.lines import Tally, stroke_motion, stroke_states
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
-from galley.skills.manipulation.reach import ManipulationSolution, solve, stances
-from galley.skills.placing.placements import Later
+from galley.skills.manipulation.reach import (
+    ManipulationSolution,
+    solve_from_stances,
+    solve_manipulation,
+)
+from galley.skills.placing.placements import LaterItem
 from galley.skills.skill import BoundAction, Skill, region_of, stance_of
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.free_motion import BOTH, free_motion
@@ -30,10 +33,10 @@ from galley.skills.solving.proof import holding_contact_pairs
 
 
 @dataclass
-class Builder:
-    """Collects the Motions of one action and keeps the State that they lead to.
+class MotionBuilder:
+    """Plans an action's Motions one by one; ``state`` is the State after the last one.
 
-    Methods return None when a motion was added and a Failure when it could not be planned.
+    Methods return None if they added their Motions, else a Failure.
     """
 
     context: PlanningContext
@@ -43,17 +46,17 @@ class Builder:
     motions: list[Motion] = field(default_factory=list)
 
     def add(self, motion: Motion) -> None:
-        """Append a motion and advance the state."""
+        """Append a Motion and update the State."""
         self.motions.append(motion)
         self.state = after(self.context.scene, self.context.robot, motion, self.state)
 
     def move_base(self, goal: Array, step: str) -> Failure | None:
-        """Fold the arm if it isn't, then drive to the base pose ``goal`` (3,)."""
+        """Fold the arm if necessary, then drive to ``goal`` (3,)."""
         q = self.state.q[self.context.robot.slice("base")]
         if np.abs(q - goal).max() < 1e-9:
             return None
         arm = self.state.q[self.context.robot.slice("arm")]
-        goals = folded(self.context, self.state)
+        goals = folded_configurations(self.context, self.state)
         if len(goals) == 0:
             return self._drive_and_fold(goal, f"{step}drive and fold the arm")
         if np.abs(goals - arm).max(axis=1).min() > 1e-6:
@@ -63,18 +66,17 @@ class Builder:
         return self._free("base", goal[None], f"{step}drive")
 
     def _drive_and_fold(self, goal: Array, phase: str) -> Failure | None:
-        """Both at once, where the arm has no room to fold before the base has left."""
-        q = self.state.q.copy()
-        q[self.context.robot.slice("base")] = goal
-        arms = folded(self.context, self.state.with_robot(q))
+        """Both at once, if the arm can't be folded at the current stance."""
+        q = self.context.robot.with_groups(self.state.q, base=goal)[0]
+        arms = folded_configurations(self.context, self.state.with_robot(q))
         if len(arms) == 0:
             return _no_room(phase)
         goals = np.hstack([np.repeat(goal[None], len(arms), axis=0), arms])
         return self._free(BOTH, goals, phase)
 
     def fold(self, phase: str) -> Failure | None:
-        """Bring the arm, and what it holds, into a folded configuration."""
-        goals = folded(self.context, self.state)
+        """Move the arm into a folded configuration."""
+        goals = folded_configurations(self.context, self.state)
         return self._free("arm", goals, phase) if len(goals) else _no_room(phase)
 
     def _free(self, group: str, goals: Array, phase: str) -> Failure | None:
@@ -87,19 +89,19 @@ class Builder:
         return None
 
     def run(self, reached: ManipulationSolution, step: str = "") -> Failure | None:
-        """Everything from where the robot is: drive, move the arm there, lines and strokes."""
+        """The whole manipulation: drive, reach, lines and strokes."""
         opening = reached.manipulation.opening
         failed = self.move_base(reached.base, step)
         if failed is not None:
             return failed
-        # Between things that stand close, the fingers wait until the hand is elsewhere.
-        now = self._room_for(opening)
-        if now:
+        # Where obstacles are close, the fingers open only after the arm has moved.
+        opens_first = self._room_for(opening)
+        if opens_first:
             self.open_fingers(opening, step)
         failed = self._free("arm", reached.before[None], f"{step}reach")
         if failed is not None:
             return failed
-        if not now:
+        if not opens_first:
             if not self._room_for(opening):
                 return Failure(
                     FailureKind.BUDGET, "no room to open the fingers, neither here nor there"
@@ -115,7 +117,7 @@ class Builder:
         return None
 
     def open_fingers(self, opening: float, step: str) -> None:
-        """Bring the empty fingers to ``opening`` (m each)."""
+        """Move the empty fingers to ``opening`` (m each)."""
         where = self.context.robot.slice("fingers")
         if self.state.held is None and np.abs(self.state.q[where] - opening).max() > 1e-9:
             self._stroke(Stroke("open fingers", opening, frozenset(), ()), step)
@@ -125,7 +127,7 @@ class Builder:
         self.add(stroke_motion(self.context, q, part, self.action_index, step + part.phase))
 
     def _room_for(self, opening: float) -> bool:
-        """Whether the empty fingers can be brought to ``opening`` where the hand is."""
+        """Whether the empty fingers can move to ``opening`` at the current pose."""
         Q = stroke_states(self.context, self.state.q, opening)
         if self.state.held is not None or np.abs(Q[-1] - Q[0]).max() <= 1e-9:
             return True
@@ -136,56 +138,44 @@ def _no_room(phase: str) -> Failure:
     return Failure(FailureKind.BUDGET, "the folded arm finds no room").within(phase)
 
 
-def folded(context: PlanningContext, state: State) -> Array:
-    """Folded arm configurations (m, 7) that are free where the base stands, best first.
+def folded_configurations(context: PlanningContext, state: State) -> Array:
+    """Folded arm configurations (m, n) that are free at the current stance, best first.
 
-    The start's configuration, with the hand turned and the arm swung to either side, so that a
-    held item finds room; empty if none is free.
+    Variants of the start's configuration leave room for a held item; empty if none is free.
     """
     checker = context.checker(state, holding_contact_pairs(context, state))
-    where = context.robot.slice("arm")
     group = context.robot.group("arm")
-    turns = (0.0, np.pi / 2, -np.pi / 2, np.pi, -np.pi)
-    for lift in (0.0, 0.35):
-        arms = np.array(
-            [
-                context.tucked + np.array([swing, 0.0, 0.0, lift, 0.0, lift * 0.5, turn])
-                for swing in (0.0, 0.7, -0.7, 1.4, -1.4)
-                for turn in turns
-            ]
-        )
+    for arms in context.robot.kinematics.folded(context.tucked):
         arms = arms[((arms >= group.lower) & (arms <= group.upper)).all(axis=1)]
-        Q = np.repeat(state.q[None], len(arms), axis=0)
-        Q[:, where] = arms
-        arms = arms[checker.free_many(Q)]
+        arms = arms[checker.free_many(context.robot.with_groups(state.q, arm=arms))]
         if len(arms):
             break
     return arms
 
 
-HERE = 16  # candidates from the present stance before another is sought
-PATHS = 4  # ways that were reached for which free motions are sought
-RETRIES = 3  # how often a step of a compound action is begun anew before all of it fails
-_AHEAD = 120  # candidates tried to see that something can follow
-_REJECTIONS = 8  # ways after which nothing seems to be able to follow: then any will do, and what
-# comes next fails by itself and says why
+HERE = 16  # manipulations tried from the current stance before others are sampled
+PATHS = 4  # solved manipulations for which free motions are planned
+RETRIES = 3  # of a step of a compound action
+_AHEAD = 120  # tries of a look ahead
+_REJECTIONS = 8  # solutions rejected by ``accepts``; after that any is accepted, and the next step
+# fails and says why
 
 Contacts = Callable[[State, np.random.Generator], Iterator[Manipulation]]
-"""What the hand may do from a State, lazily, in random order."""
+"""Makes the possible manipulations in a State, lazily, in random order."""
 
 Accepts = Callable[[State, np.random.Generator], bool]
-"""Whether what has to follow can be done from the State that the hand leaves."""
+"""Whether the next step is possible from the State after the manipulation."""
 
 
 @dataclass(frozen=True)
 class SkillStep:
-    """What is done with the hand in one go.
+    """A choice of manipulations, one of which is to be executed.
 
     Attributes:
-        contacts: the ways to do it.
-        place: the furniture in whose stance set the base stands.
-        name: of a step of a compound action; empty where the step is the whole action.
-        accepts: None where nothing is asked of a way but that it can be run.
+        contacts: makes them.
+        place: the furniture in whose stance set the base must stand.
+        name: of a step of a compound action; empty if the step is the whole action.
+        accepts: looks ahead from the State afterwards; None: every solution is accepted.
     """
 
     contacts: Contacts
@@ -203,29 +193,31 @@ def carry_out(
 ) -> tuple[Motion, ...] | Failure:
     """The Motions of an action's steps, one after another.
 
-    The steps of a compound action are named; a Failure names the step in which it came about.
+    The steps of a compound action have names; a Failure says in which step it occurred.
     """
-    builder = Builder(context, state, action.index, rng)
+    builder = MotionBuilder(context, state, action.index, rng)
     compound = False
     for step in steps:
         compound = compound or bool(step.name)
         failed: Failure | None = None
         for _ in range(RETRIES if step.name else 1):
-            failed = run(builder, step, step.name or str(action))
+            failed = plan_step(builder, step, step.name or str(action))
             if failed is None or "tries" in failed.numbers:
-                break  # where nothing was reached in so many tries, more won't help
+                break  # all tries are used up: more won't help
         if failed is not None:
             return failed.within(step.name) if step.name else failed
     if compound:
-        builder.fold("fold the arm")  # where it has room to; else the next drive sees to it
+        builder.fold("fold the arm")  # if it has room; else before the next drive
     return tuple(builder.motions)
 
 
-def run(builder: Builder, step: SkillStep, what: str) -> Failure | None:
-    """Add the Motions of one step; the builder is left as it was where none can be found.
+def plan_step(builder: MotionBuilder, step: SkillStep, what: str) -> Failure | None:
+    """Add the Motions of one step; if it fails, the builder is unchanged.
 
     Args:
-        what: is done, for messages.
+        builder: gets the Motions.
+        step: the step.
+        what: the step or action, for messages.
     """
     context, start, rng = builder.context, builder.state, builder.rng
     done = len(builder.motions)
@@ -238,7 +230,7 @@ def run(builder: Builder, step: SkillStep, what: str) -> Failure | None:
         if (
             step.accepts is not None
             and rejected < _REJECTIONS
-            and not step.accepts(reached.held_after, rng)
+            and not step.accepts(reached.state_after(context.robot), rng)
         ):
             rejected += 1
             tally.reasons["the next step can't follow"] += 1
@@ -259,10 +251,12 @@ def _candidates(
         context, step.contacts(start, rng), step.place, start, rng, tally
     )
     stance = stance_of(context, step.place)
-    arms = folded(context, start)
-    # Stretched out over something, the arm may not find room to fold here, but elsewhere.
+    arms = folded_configurations(context, start)
+    # At the current stance the arm may have no room to fold; elsewhere it may.
     arm = arms[0] if len(arms) else context.tucked
-    yield from stances(context, step.contacts(start, rng), stance, arm, start, rng, tally)
+    yield from solve_from_stances(
+        context, step.contacts(start, rng), stance, arm, start, rng, tally
+    )
 
 
 def from_current_stance(
@@ -274,59 +268,61 @@ def from_current_stance(
     tally: Tally,
     limit: int = HERE,
 ) -> Iterator[ManipulationSolution]:
-    """Of the first ``limit`` contacts those that can be run from where the base stands.
+    """Solutions of the first ``limit`` contacts from the current stance.
 
-    None if the base is not near the furniture.
+    Empty if the base is not near the furniture.
     """
     base = state.q[context.robot.slice("base")]
     if not stance_of(context, place).contains(base):
         return
     for manipulation in islice(contacts, limit):
-        reached = solve(context, manipulation, base, rng, tally)
+        reached = solve_manipulation(context, manipulation, base, rng, tally)
         if reached is not None:
             yield reached
 
 
-def reachable(
+def any_reachable(
     context: PlanningContext,
     contacts: Iterator[Manipulation],
     place: Binding,
     state: State,
     rng: np.random.Generator,
 ) -> bool:
-    """Whether any contact can be run from some stance of the furniture, by a short search."""
+    """Whether a short search solves any contact from some stance of the furniture."""
     stance = stance_of(context, place)
-    found = stances(context, contacts, stance, context.tucked, state, rng, Tally(), _AHEAD)
+    found = solve_from_stances(
+        context, contacts, stance, context.tucked, state, rng, Tally(), _AHEAD
+    )
     return next(found, None) is not None
 
 
-def put_later(
+def placed_later(
     context: PlanningContext,
     upcoming: Sequence[BoundAction],
     skills: Mapping[str, Skill],
     region: str | None,
     but: str,
-) -> tuple[Later, ...]:
-    """The items, other than the one named ``but``, that later actions put into a region."""
-    found: dict[str, Later] = {}
+) -> tuple[LaterItem, ...]:
+    """The items that later actions put into a region, except the one named ``but``."""
+    found: dict[str, LaterItem] = {}
     for action in upcoming:
         thing, place = _put(action, skills)
         if thing is None or place is None or place.region != region or thing.target == but:
             continue
-        found.setdefault(thing.target, Later(context.scene.item(thing.target), place.spot))
+        found.setdefault(thing.target, LaterItem(context.scene.item(thing.target), place.spot))
     return tuple(found.values())
 
 
-def serves(
+def can_be_placed_later(
     context: PlanningContext,
     upcoming: Sequence[BoundAction],
     skills: Mapping[str, Skill],
     index: int,
 ) -> Accepts | None:
-    """Whether an item, as it is held, can be put where the plan puts it next.
+    """A check that an item can be put down, as it is held, where the plan puts it next.
 
-    A grasp may be good for taking a thing out and no good for putting it down elsewhere. None
-    where the plan doesn't put it anywhere, or has the hand do more than put it down.
+    A grasp that takes an item out may not do for putting it down. None if the plan doesn't put it
+    down, or if the action also opens furniture.
     """
     item = context.scene.items[index]
     for k, action in enumerate(upcoming):
@@ -336,23 +332,23 @@ def serves(
         region = region_of(context, place)
         if region is None or skills[action.name].role.opens is not None:
             return None
-        later = put_later(context, upcoming[k + 1 :], skills, region.name, item.name)
+        later = placed_later(context, upcoming[k + 1 :], skills, region.name, item.name)
         return _can_be_put(context, place, region, later)
     return None
 
 
 def _can_be_put(
-    context: PlanningContext, place: Binding, region: Region, later: tuple[Later, ...]
+    context: PlanningContext, place: Binding, region: Region, later: tuple[LaterItem, ...]
 ) -> Accepts:
     def accepts(state: State, rng: np.random.Generator) -> bool:
         ways = places(context, state, region, rng, later, place.spot)
-        return reachable(context, ways, place, state, rng)
+        return any_reachable(context, ways, place, state, rng)
 
     return accepts
 
 
 def _put(action: BoundAction, skills: Mapping[str, Skill]) -> tuple[Binding | None, Binding | None]:
-    """The item that an action puts down and the furniture, or None for what it doesn't say."""
+    """The item that an action puts down, and the furniture; None for each that it lacks."""
     skill = skills.get(action.name)
     if skill is None or skill.role.puts is None:
         return None, None

@@ -22,10 +22,8 @@ from galley.domain.scene.model import WORLD, Binding, Stance
 from galley.domain.state import State
 from galley.planning import SearchLimits, Task, search
 from galley.skills import PlanningContext, Skill
-from galley.skills.drawer import NEEDED, Open, wanted
-from galley.skills.pick import Pick, TakeOut
+from galley.skills.drawer import NEEDED, wanted
 from galley.skills.solving.context import without
-from galley.skills.stow import Stow
 from galley.tamp.binding import movable
 from galley.tamp.feedback.constraints import (
     ConstrainedTask,
@@ -44,7 +42,6 @@ _WEIGHT = (
     FailureKind.BUDGET,
     FailureKind.BAD_INPUT,
 )
-_OURS = (Pick, TakeOut, Open, Stow)  # skills whose ways to take and to open are known here
 
 
 def core(
@@ -198,8 +195,8 @@ class Prover:
 
     def _only_ours(self, what: str) -> bool:
         """Whether all skills that take, or open, are those whose ways the grid lists."""
-        doing = (each for each in self.skills.values() if getattr(each.role, what) is not None)
-        return all(type(each) in _OURS for each in doing)
+        doing = (s for s in self.skills.values() if getattr(s.role, what) is not None)
+        return all(skill.standard_grasps for skill in doing)
 
     def _stands(self, thing: Binding) -> bool:
         """Whether an item is where no drawer can bring it elsewhere."""

@@ -51,7 +51,7 @@ def test_what_is_held_collides_as_well(kernel, shared_world, at_the_range):
     from galley.skills.manipulation.grasps import grasps_of, item_in_hand
 
     item = kernel.scene.items[0]
-    grasp = next(g for g in grasps_of(item) if g.name.startswith("top"))
+    grasp = next(g for g in grasps_of(item, kernel.robot.gripper) if g.name.startswith("top"))
     q = at_the_range.state.q.copy()
     q[10:] = 0.5 * grasp.width
     placed = Placement(HAND, item_in_hand(grasp, kernel.robot.p_HT))

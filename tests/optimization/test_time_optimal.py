@@ -15,7 +15,7 @@ from galley.motion.trajectory.trajectory import limit_ratios
 from galley.optimization import time_optimal as module
 from galley.optimization.time_optimal import Optimized, time_optimal
 from galley.optimization.verdict import judge
-from galley.robots.model import joined
+from galley.robots.model import join_groups
 from galley.robots.panda.models import arm_group, panda_arm
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.solids import box, cylinder, sphere
@@ -90,7 +90,7 @@ def test_limits_hold_and_resting_at_the_corners_is_slower(arm, seed, n, size, sc
 @given(seeds, st.integers(2, 6), st.sampled_from(["base", "base+arm"]))
 def test_a_base_too_with_its_low_jerk(robot, seed, n, name):
     groups = [robot.group(each) for each in name.split("+")]
-    group = groups[0] if len(groups) == 1 else joined(name, groups)
+    group = groups[0] if len(groups) == 1 else join_groups(name, groups)
     path = polygon(seed, n, group, 0.8)
     result = time_optimal(None, path, group)
     keeps(result.trajectory, path, group, 1.0)

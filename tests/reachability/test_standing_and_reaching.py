@@ -8,18 +8,16 @@ import pytest
 from galley.domain.frames import angle_between, inverse, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.domain.scene.model import Stance
-from galley.reachability.arm import (
-    configurations,
-    follow,
-    joint7_values,
-    reachable_bases,
-)
-from galley.reachability.stances import sample_stances, shortfall
+from galley.reachability.stances import in_ring, sample_stances, shortfall
 from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import X_FH, forward, inverse_batch
 from galley.robots.panda.mobile import hand_pose, link0_pose
+from galley.robots.panda.mobile_kinematics import MobilePandaKinematics
+from galley.robots.panda.models import mobile_panda
 
 SPEC = MobileBaseSpec()
+ROBOT = mobile_panda(SPEC)
+KINEMATICS = ROBOT.kinematics
 DOWN = np.diag([1.0, -1.0, -1.0])
 ROOM = Stance("room", np.array([0.5, -1.0, -np.pi]), np.array([1.5, 1.0, np.pi]))
 
@@ -30,7 +28,7 @@ def flange_at(p, R=DOWN):
 
 def sample_stance(X_WF, stance, rng):
     """One base pose, or None."""
-    found = sample_stances(X_WF, stance, SPEC, 1, rng)
+    found = sample_stances(X_WF @ X_FH, stance, ROBOT, 1, rng)
     return found[0] if len(found) else None
 
 
@@ -60,8 +58,8 @@ def test_sampled_stances_turn_all_ways_and_many_reach():
     bases = [b for b in (sample_stance(X_WF, ROOM, rng) for _ in range(600)) if b is not None]
     headings = np.array([b[2] for b in bases])
     assert np.histogram(headings, bins=6, range=(-np.pi, np.pi))[0].min() > 5
-    q7 = joint7_values(12, rng)
-    reach = sum(len(configurations(X_WF @ X_FH, b, SPEC, q7)) > 0 for b in bases)
+    q7 = KINEMATICS.redundant_values(12, rng)
+    reach = sum(len(KINEMATICS.configurations(X_WF @ X_FH, b, q7)) > 0 for b in bases)
     assert reach > 0.3 * len(bases)
 
 
@@ -78,7 +76,7 @@ def test_the_shortfall_is_never_positive_where_the_arm_does_reach():
         base = rng.uniform(ROOM.lower, ROOM.upper)
         arm = rng.uniform(LIMITS.lower, LIMITS.upper)
         X_WF = link0_pose(base, SPEC) @ forward(arm)
-        assert shortfall(X_WF[:3, 3], ROOM, SPEC) == 0.0
+        assert shortfall(X_WF[:3, 3], ROOM, ROBOT) == 0.0
 
 
 def test_the_shortfall_is_a_lower_bound_of_the_distance_to_what_is_reached():
@@ -89,7 +87,7 @@ def test_the_shortfall_is_a_lower_bound_of_the_distance_to_what_is_reached():
         base = rng.uniform(ROOM.lower, ROOM.upper)
         X_WF = link0_pose(base, SPEC) @ forward(rng.uniform(LIMITS.lower, LIMITS.upper))
         d = rng.normal(size=3)
-        bound = shortfall(X_WF[:3, 3] + d, ROOM, SPEC)
+        bound = shortfall(X_WF[:3, 3] + d, ROOM, ROBOT)
         assert bound <= np.linalg.norm(d) + 1e-9
         positive += bound > 0
     assert positive > 50
@@ -101,19 +99,19 @@ def test_the_shortfall_of_a_far_point_by_hand():
     height = 0.769 + 0.333
     arm = np.sqrt(0.316**2 + 0.0825**2) + np.sqrt(0.384**2 + 0.0825**2)  # joint 4 free: at most
     least = 3.5 - 0.035 - arm - np.hypot(0.088, 0.107)
-    bound = shortfall(np.array([5.0, 0.0, height]), ROOM, SPEC)
+    bound = shortfall(np.array([5.0, 0.0, height]), ROOM, ROBOT)
     assert least <= bound <= least + 0.02
-    assert shortfall(np.array([1.0, 0.0, height]), ROOM, SPEC) == 0.0
+    assert shortfall(np.array([1.0, 0.0, height]), ROOM, ROBOT) == 0.0
 
 
-def test_configurations_put_the_hand_where_it_was_asked():
+def test_configurations_put_the_hand_at_the_given_pose():
     rng = np.random.default_rng(5)
     found = 0
     for _ in range(60):
         base = rng.uniform(ROOM.lower, ROOM.upper)
         arm = rng.uniform(LIMITS.lower, LIMITS.upper)
         X_WH = hand_pose(np.concatenate([base, arm]), SPEC)
-        for q in configurations(X_WH, base, SPEC, joint7_values(8, rng)):
+        for q in KINEMATICS.configurations(X_WH, base, KINEMATICS.redundant_values(8, rng)):
             np.testing.assert_allclose(hand_pose(np.concatenate([base, q]), SPEC), X_WH, atol=1e-7)
             assert (q > LIMITS.lower).all()
             assert (q < LIMITS.upper).all()
@@ -123,7 +121,7 @@ def test_configurations_put_the_hand_where_it_was_asked():
 
 @pytest.mark.parametrize("n", [1, 5, 12])
 def test_values_of_joint_7_are_spread_over_its_range(n):
-    values = joint7_values(n, np.random.default_rng(0))
+    values = KINEMATICS.redundant_values(n, np.random.default_rng(0))
     assert len(values) == n
     assert (np.abs(values) <= 2.8973).all()
     if n > 1:
@@ -146,9 +144,9 @@ def lines_followed(count=25):
         p = rng.uniform((0.3, -0.3, 0.9), (0.6, 0.3, 1.3))
         direction = rng.normal(size=3)
         poses = line(p, direction / np.linalg.norm(direction), 0.15)
-        options = configurations(poses[0], base, SPEC, joint7_values(6, rng))
+        options = KINEMATICS.configurations(poses[0], base, KINEMATICS.redundant_values(6, rng))
         if len(options):
-            path = follow(options[rng.integers(len(options))], poses, base, SPEC)
+            path = KINEMATICS.follow(options[rng.integers(len(options))], poses, base)
             if path is not None:
                 found.append((base, poses, path))
     return found
@@ -182,16 +180,16 @@ def test_a_followed_line_is_continuous_and_within_the_limits(followed):
 
 def test_a_followed_line_begins_with_the_configuration_given(followed):
     base, poses, path = followed[0]
-    again = follow(path[0], poses, base, SPEC)
+    again = KINEMATICS.follow(path[0], poses, base)
     np.testing.assert_array_equal(again, path)
 
 
 def test_a_line_that_leaves_the_arms_reach_is_none(followed):
     base, poses, path = followed[0]
     beyond = line(poses[0][:3, 3], (-1.0, 0.0, 0.0), 1.5)
-    assert follow(path[0], beyond, base, SPEC) is None
+    assert KINEMATICS.follow(path[0], beyond, base) is None
     into_itself = line(poses[0][:3, 3], (1.0, 0.0, 0.0), 0.8)  # through the arm's own column
-    assert follow(path[0], into_itself, base, SPEC) is None
+    assert KINEMATICS.follow(path[0], into_itself, base) is None
 
 
 def followed_one_by_one(start, poses, base):
@@ -220,11 +218,14 @@ def test_joint_7_keeps_its_value_where_it_can_and_drifts_where_it_must():
         direction = rng.normal(size=3)
         p = rng.uniform((0.2, -0.4, 0.8), (0.7, 0.4, 1.4))
         poses = line(p, direction / np.linalg.norm(direction), rng.uniform(0.02, 0.4))
-        options = configurations(poses[0], base, SPEC, joint7_values(6, rng))
+        options = KINEMATICS.configurations(poses[0], base, KINEMATICS.redundant_values(6, rng))
         if not len(options):
             continue
         start = options[rng.integers(len(options))]
-        path, expected = follow(start, poses, base, SPEC), followed_one_by_one(start, poses, base)
+        path, expected = (
+            KINEMATICS.follow(start, poses, base),
+            followed_one_by_one(start, poses, base),
+        )
         assert (path is None) == (expected is None)
         if path is None:
             outcomes["none"] += 1
@@ -236,25 +237,27 @@ def test_joint_7_keeps_its_value_where_it_can_and_drifts_where_it_must():
 
 def test_a_reversed_or_read_only_line_is_followed_the_same(followed):
     base, poses, path = followed[0]
-    back = follow(path[-1], poses[::-1], base, SPEC)
-    np.testing.assert_array_equal(back, follow(path[-1], poses[::-1].copy(), base, SPEC))
+    back = KINEMATICS.follow(path[-1], poses[::-1], base)
+    np.testing.assert_array_equal(back, KINEMATICS.follow(path[-1], poses[::-1].copy(), base))
     poses = poses.copy()
     poses.setflags(write=False)
-    np.testing.assert_array_equal(follow(path[0], poses, base, SPEC), path)
-    np.testing.assert_array_equal(follow(path[0], poses[:1], base, SPEC), path[:1])
+    np.testing.assert_array_equal(KINEMATICS.follow(path[0], poses, base), path)
+    np.testing.assert_array_equal(KINEMATICS.follow(path[0], poses[:1], base), path[:1])
 
 
 def test_a_base_reaches_where_there_is_a_configuration():
     rng = np.random.default_rng(8)
     X_WH = transform(DOWN, (0.3, 0.2, 1.0))
     bases = rng.uniform((-0.5, -1.5, -np.pi), (1.5, 1.5, np.pi), (400, 3))
-    q7 = joint7_values(8, rng)
+    q7 = KINEMATICS.redundant_values(8, rng)
     spec = replace(SPEC, p_BA=(0, 0, 1))  # whole numbers, as a scene file may have them
-    for mount in (SPEC, spec):
-        expected = [len(configurations(X_WH, base, mount, q7)) > 0 for base in bases]
-        assert reachable_bases(X_WH, bases, mount, q7).tolist() == expected
-        one_by_one = [reachable_bases(X_WH, base[None], mount, q7)[0] for base in bases]
+    for kinematics in (KINEMATICS, MobilePandaKinematics(spec)):
+        expected = [len(kinematics.configurations(X_WH, base, q7)) > 0 for base in bases]
+        assert kinematics.reachable_bases(X_WH, bases, q7).tolist() == expected
+        one_by_one = [kinematics.reachable_bases(X_WH, base[None], q7)[0] for base in bases]
         assert one_by_one == expected
         assert 20 < sum(expected) < 380
-    assert reachable_bases(X_WH, bases[:0], SPEC, q7).shape == (0,)
-    assert not reachable_bases(X_WH, bases, SPEC, np.empty(0)).any()
+    assert KINEMATICS.reachable_bases(X_WH, bases[:0], q7).shape == (0,)
+    assert not KINEMATICS.reachable_bases(X_WH, bases, np.empty(0)).any()
+    expected = KINEMATICS.reachable_bases(X_WH, bases, q7)
+    assert not (expected & ~in_ring(X_WH, bases, ROBOT)).any()  # the ring rules none of them out

@@ -18,7 +18,7 @@ from galley.domain.meshes import mesh_points
 from galley.robots.iiwa import iiwa
 from galley.robots.panda.kinematics import forward
 from galley.robots.panda.models import arm_ik, panda_arm
-from galley.robots.urdf_arm import arm_from_urdf
+from galley.robots.urdf_arm import MotionLimits, arm_from_urdf
 from galley.robots.urdf_reader import link_shapes, read_tree
 
 KUKA = Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
@@ -115,7 +115,7 @@ def test_the_iiwa_has_its_real_limits():
     assert robot.links == tuple(f"lbr_iiwa_link_{k}" for k in range(8))
 
 
-def test_neighbours_are_let_off_and_distant_links_are_not():
+def test_neighbours_are_not_checked_and_distant_links_are():
     allowed = iiwa().allowed_self_collisions
     for k in range(7):
         assert (f"lbr_iiwa_link_{k}", f"lbr_iiwa_link_{k + 1}") in allowed
@@ -124,7 +124,7 @@ def test_neighbours_are_let_off_and_distant_links_are_not():
     assert all(a < b for a, b in allowed)
 
 
-def test_links_that_overlap_by_construction_are_let_off(tmp_path):
+def test_links_that_always_overlap_are_not_checked(tmp_path):
     # foot, a small shapeless carrier, and a body that always surrounds the foot's middle.
     text = TWO_JOINTS.replace(
         '<cylinder radius="0.02" length="0.3"/>', '<sphere radius="0.001"/>'
@@ -145,7 +145,8 @@ def test_defaults_stand_in_for_limits_that_a_urdf_lacks(small):
     assert arm.velocity.tolist() == [1.0, 0.5]
     assert (arm.acceleration > 0).all()
     assert (arm.jerk > 0).all()
-    given = arm_from_urdf(small, velocity=[2, 3], acceleration=[4, 5], jerk=[6, 7]).group("arm")
+    limits = MotionLimits(velocity=[2, 3], acceleration=[4, 5], jerk=[6, 7])
+    given = arm_from_urdf(small, limits=limits).group("arm")
     assert [given.velocity[0], given.acceleration[1], given.jerk[0]] == [2.0, 5.0, 6.0]
 
 
@@ -165,8 +166,12 @@ def test_joints_that_are_left_out_stay_at_zero(small, tmp_path):
         ("", {"tool_link": "hand"}, "no link 'hand', there are"),
         ("", {"tool_link": "foot"}, "do not move 'foot'"),
         ("", {"joints": ["push"], "tool_link": "upper"}, "do not move 'upper'"),
-        ("", {"jerk": [1.0]}, "jerk: needs 2 positive limits"),
-        ("", {"acceleration": [1.0, -1.0]}, "acceleration: needs 2 positive limits"),
+        ("", {"limits": MotionLimits(jerk=[1.0])}, "jerk: needs 2 positive limits"),
+        (
+            "",
+            {"limits": MotionLimits(acceleration=[1.0, -1.0])},
+            "acceleration: needs 2 positive limits",
+        ),
         ('lower="-0.1"|lower="0.2"', {}, "joint 'push': its limits 0.2 to 0.2"),
         ('<sphere radius="0.02"/>|<capsule/>', {}, "link 'slide': .*capsule"),
         ('<sphere radius="0.02"/>|<sphere radius="big"/>', {}, "link 'slide': .*needs 1 numbers"),

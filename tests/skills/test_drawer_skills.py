@@ -16,6 +16,7 @@ from galley.motion.effects import after
 from galley.planning import ground, replay, search
 from galley.robots.panda.mobile import hand_pose
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
+from galley.skills.pick import Pick
 
 JOINT = "indigo_drawer_top_joint"
 PLAN = (
@@ -199,3 +200,12 @@ def test_every_action_of_both_domains_has_a_skill_with_its_parameters(kitchen_fo
 
     for name in ("kitchen.pddl", "drawers.pddl"):
         check_skills(read_domain(kitchen_folder / name), SKILLS)
+
+
+def test_a_subclass_does_not_claim_to_use_the_standard_grasps_only():
+    class Own(Pick):
+        pass
+
+    claims = {name for name, skill in SKILLS.items() if skill.standard_grasps}
+    assert claims == {"pick", "take_out", "open", "stow"}
+    assert not Own().standard_grasps

@@ -8,7 +8,7 @@ import pytest
 from galley.domain.frames import inverse, transform
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state
-from galley.reachability.arm import configurations
+from galley.robots.catalog import robot_of
 from galley.robots.panda.kinematics import p_HT
 from galley.robots.panda.mobile import hand_pose
 from galley.robots.panda.models import LINKS
@@ -48,7 +48,7 @@ def reaching(kitchen, p_WT, R, fingers=0.04):
         (0.95, 0.85, 1.05, 0.75), (0.0, 0.3, -0.3), (np.pi, np.pi / 2, -np.pi / 2, 2.5, -2.5)
     ):
         base = np.array([x, p_WT[1] + dy, heading])
-        for arm in configurations(X_WH, base, kitchen.robot.base, q7):
+        for arm in robot_of(kitchen.robot).kinematics.configurations(X_WH, base, q7):
             yield np.concatenate([base, arm, [fingers, fingers]])
 
 

@@ -1,8 +1,10 @@
 """The mobile Panda as one multibody: PyBullet and Drake load it and agree with our kinematics."""
 
+import pickle
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import numpy as np
 import pybullet as p
@@ -14,10 +16,12 @@ from pydrake.systems.framework import DiagramBuilder
 
 from galley.domain.frames import rotation_from_quaternion, rotation_z, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.robots.catalog import robot_of
+from galley.robots.iiwa import iiwa
 from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import X_FH, forward
 from galley.robots.panda.mobile import base_pose, hand_pose, link0_pose
-from galley.robots.panda.models import LINKS, mobile_panda
+from galley.robots.panda.models import LINKS, mobile_panda, panda_arm
 from galley.tests.robots.link_poses import link_poses
 
 
@@ -217,3 +221,34 @@ def test_the_model_is_built_without_any_engine():
         "assert not {'pybullet', 'pydrake', 'numba'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_the_base_carries_the_links_below_the_arm(model):
+    assert model.base_links == ("chassis", "column", "panda_link0")
+    assert panda_arm().base_links == ("panda_link0",)
+    assert iiwa().base_links == ("lbr_iiwa_link_0",)
+
+
+def test_groups_are_replaced_in_one_or_many_configurations(model):
+    q, bases = np.arange(12.0), np.arange(6.0).reshape(2, 3)
+    Q = model.with_groups(q, base=bases, arm=np.zeros(7))
+    assert Q.tolist() == [[*base, *[0.0] * 7, 10.0, 11.0] for base in bases]
+    assert model.with_groups(q, fingers=np.full(2, 0.5)).tolist() == [[*q[:10], 0.5, 0.5]]
+    assert model.with_groups(q, base=bases[:0], arm=np.zeros(7)).shape == (0, 12)
+
+
+def test_a_scenes_robot_is_made_once_for_the_same_base(kitchen):
+    robot = robot_of(kitchen.robot)
+    assert robot is robot_of(replace(kitchen.robot, q=np.zeros(12)))
+    q = kitchen.robot.q
+    np.testing.assert_array_equal(
+        robot.kinematics.hand_pose(q), hand_pose(q, kitchen.robot.base), strict=True
+    )
+    with pytest.raises(NotImplementedError, match="Kinematics"):
+        panda_arm().kinematics.hand_pose(q)
+
+
+def test_a_robot_can_be_pickled(model):
+    again = pickle.loads(pickle.dumps(model))
+    assert again.kinematics == model.kinematics
+    assert again.base_links == model.base_links

@@ -11,13 +11,14 @@ from galley.domain.failure import FailureKind
 from galley.domain.frames import frozen, rotation_z, transform
 from galley.domain.scene.model import Grasp, Item, Shape
 from galley.domain.state import Placement, initial_state
+from galley.robots.panda.models import PANDA_GRIPPER
 from galley.skills.impossible.covering import covered, every_grasp, every_hold
-from galley.skills.impossible.refusals import no_grasp
+from galley.skills.impossible.refusals import too_wide
 from galley.skills.manipulation.contacts import picks
-from galley.skills.manipulation.grasps import fans, grasps_at, grasps_of, leaning
-from galley.skills.manipulation.hand import hand_parts, overlaps, standing
+from galley.skills.manipulation.grasps import grasp_fans, grasps_at, grasps_of, leaning_grasps
+from galley.skills.manipulation.hand import hand_parts, obstacles, overlaps
 from galley.skills.manipulation.lines import Tally
-from galley.skills.manipulation.reach import stances
+from galley.skills.manipulation.reach import solve_from_stances
 from galley.tests.effort import examples
 from galley.tests.skills.impossible.hand_oracle import BulletHand
 from galley.tests.skills.impossible.scenes import WALLS, cleft, crate, square, walls
@@ -115,7 +116,7 @@ def test_overlaps_are_those_of_bullet_and_never_deeper(opened):
     """A hand pushed back by less than its overlap, in any direction, still touches."""
     context, rng = opened(walls(pen=WALLS)), np.random.default_rng(1)
     state = initial_state(context.scene)
-    parts, things = hand_parts(context.robot, 0.03), standing(context, state)
+    parts, things = hand_parts(context.robot, 0.03), obstacles(context, state)
     oracle, deep = BulletHand(context.robot, context.scene, state), 0
     family = every_grasp(context, state, context.scene.item_index["block"])[0]
     for X_WT in sampled(family, 40, rng):
@@ -172,14 +173,18 @@ def test_beside_two_walls_the_leaning_grasp_is_found_and_nothing_is_refused(open
     state, index = initial_state(context.scene), context.scene.item_index["block"]
     oracle = BulletHand(context.robot, context.scene, state)
     X_WI = state.items[index].X_PI
-    for grasp in grasps_at(context.scene, state, index):  # none of the usual ones gets there
+    for grasp in grasps_at(
+        context.scene, state, index, PANDA_GRIPPER
+    ):  # none of the usual ones gets there
         assert oracle.distances(X_WI @ grasp.X_IT, grasp.width / 2, "block")[0][0] < -0.001
     oracle.close()
     assert proof(context) is None
     for seed in range(3):
         ways = picks(context, state, index, np.random.default_rng(seed))
         stance, rng = context.scene.stance("cabinet"), np.random.default_rng(seed)
-        reached = next(stances(context, ways, stance, context.tucked, state, rng, Tally(), 150))
+        reached = next(
+            solve_from_stances(context, ways, stance, context.tucked, state, rng, Tally(), 150)
+        )
         lean = np.degrees(np.arccos(-reached.manipulation.contact[2, 2]))
         assert 4.0 < lean < 36.0
 
@@ -220,7 +225,9 @@ def test_a_list_of_the_items_own_is_a_family_by_itself(opened):
         context = opened(bodies)
         index = context.scene.item_index["block"]
         own = Grasp(
-            "own", grasps_at(context.scene, initial_state(context.scene), index)[0].X_IT, 0.05
+            "own",
+            grasps_at(context.scene, initial_state(context.scene), index, PANDA_GRIPPER)[0].X_IT,
+            0.05,
         )
         items = list(context.scene.items)
         items[index] = replace(items[index], grasps=(own,))
@@ -241,10 +248,15 @@ def test_all_grasps_to_plan_with_are_of_the_family(opened, round_, turned):
     scene, index = context.scene, context.scene.item_index["block"]
     X_WI = transform(rotation_z(0.4) @ turned, (0.1, -0.2, 1.5))
     state = initial_state(scene).with_item(index, Placement("world", frozen(X_WI)))
-    grasps = (*grasps_at(scene, state, index), *leaning(scene, state, index))
+    grasps = (
+        *grasps_at(scene, state, index, PANDA_GRIPPER),
+        *leaning_grasps(scene, state, index, PANDA_GRIPPER),
+    )
     assert len(grasps) > 100
     for grasp in grasps:
-        assert any(_of(fan, grasp) for fan in fans(scene.items[index], X_WI)), grasp.name
+        assert any(
+            _of(fan, grasp) for fan in grasp_fans(scene.items[index], X_WI, PANDA_GRIPPER)
+        ), grasp.name
 
 
 def _of(fan, grasp):
@@ -278,11 +290,13 @@ def test_sizes_near_the_hands_opening(side, other, high, x):
     """By hand: it opens to 0.08 m, and 1 mm is left at each side."""
     size = np.array([side, other, high] if x else [other, side, high])
     item = replace(ITEM, size=size)
-    failure, family = no_grasp(item), fans(item, np.eye(4))
-    assert (failure is None) == bool(family) == bool(grasps_of(item)) == (side <= 0.078)
+    failure, family = too_wide(item, PANDA_GRIPPER), grasp_fans(item, np.eye(4), PANDA_GRIPPER)
+    assert (
+        (failure is None) == bool(family) == bool(grasps_of(item, PANDA_GRIPPER)) == (side <= 0.078)
+    )
     if failure is None:
         assert {fan.width for fan in family} == {side}
-        assert {grasp.width for grasp in grasps_of(item)} == {side}
+        assert {grasp.width for grasp in grasps_of(item, PANDA_GRIPPER)} == {side}
     else:
         assert failure.kind is FailureKind.DOES_NOT_FIT
         assert "it takes 0.078 m" in str(failure)
@@ -294,7 +308,7 @@ def test_the_widest_item_fits_between_bullets_fingers(opened):
     context = opened(change=lambda text: text.replace("0.05, 0.06, 0.10", "0.0779, 0.09, 0.10"))
     state, index = initial_state(context.scene), context.scene.item_index["block"]
     oracle, X_WI = BulletHand(context.robot, context.scene, state), state.items[index].X_PI
-    grasps = grasps_at(context.scene, state, index)
+    grasps = grasps_at(context.scene, state, index, PANDA_GRIPPER)
     assert grasps
     for grasp in grasps:
         near = oracle.distances(X_WI @ grasp.X_IT, 0.04, "")

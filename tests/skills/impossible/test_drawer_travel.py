@@ -10,7 +10,7 @@ from galley.domain.state import initial_state
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext
 from galley.skills.impossible.free_travel import free_travel
-from galley.skills.placing.placements import exposed
+from galley.skills.placing.placements import exposed_part
 from galley.skills.solving.polyhedra import first_contact, polyhedron, separation
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
@@ -109,7 +109,7 @@ def test_the_kitchens_own_drawers_and_doors_open_all_the_way(kitchen):
         )
 
 
-def test_items_count_where_they_are_asked_for(small_text, tmp_path):
+def test_items_stop_a_drawer_only_if_included(small_text, tmp_path):
     """The block stands on a crate that is lower than the drawer, 0.12 m before its knob."""
     text = small_text.replace("{on: top, xy: [0.1, -0.2], yaw: 0.5}", "{xyz: [0.455, 0, 0.65]}")
     scene = scene_with(text, tmp_path, "{extents: [[0.4, 0.7], [-0.2, 0.2], [0.0, 0.6]]}")
@@ -176,13 +176,13 @@ def test_an_item_before_a_drawer_is_named_but_proves_nothing_forever(small_text,
     assert failure.objects == ("block",)
 
 
-def test_what_an_open_drawer_sticks_out_with_is_told(kitchen):
+def test_the_exposed_part_of_an_open_drawer_is_found(kitchen):
     """The worktop's edge is at x = 0.288, the drawer's inside -0.265..0.245: 0.257 m at 0.3 m."""
     region = kitchen.region("indigo_drawer_top_inside")
     state = initial_state(kitchen)
     scene_q = state.scene_q.copy()
     scene_q[kitchen.joint_index["indigo_drawer_top_joint"]] = 0.30
-    shown = exposed(kitchen, state.with_scene(scene_q), region)
+    shown = exposed_part(kitchen, state.with_scene(scene_q), region)
     np.testing.assert_allclose(shown.boxes, [[[-0.012, 0.862, 0.779], [0.245, 1.561, 0.888]]])
-    assert exposed(kitchen, state, region) is None, "nothing of a closed one"
-    assert exposed(kitchen, state, kitchen.region("burners")) is None, "a surface is no drawer"
+    assert exposed_part(kitchen, state, region) is None, "nothing of a closed one"
+    assert exposed_part(kitchen, state, kitchen.region("burners")) is None, "a surface is no drawer"

@@ -9,9 +9,9 @@ from galley.domain.failure import FailureKind
 from galley.domain.state import initial_state
 from galley.skills.impossible.grid import Grid, every_operation, every_pick, search_grid, tried
 from galley.skills.manipulation.contacts import picks
-from galley.skills.manipulation.grasps import grasps_of, leaning
+from galley.skills.manipulation.grasps import grasps_of, leaning_grasps
 from galley.skills.manipulation.lines import Tally
-from galley.skills.manipulation.reach import stances
+from galley.skills.manipulation.reach import solve_from_stances
 from galley.tests.effort import quick_first
 from galley.tests.skills.impossible.scenes import WALLS, cleft, crate, square, walls
 
@@ -30,20 +30,21 @@ def random_way(context, tries=300):
     state, index = initial_state(context.scene), context.scene.item_index["block"]
     ways = picks(context, state, index, np.random.default_rng(5))
     stance, rng = context.scene.stance("cabinet"), np.random.default_rng(6)
-    found = stances(context, ways, stance, context.tucked, state, rng, Tally(), tries)
+    found = solve_from_stances(context, ways, stance, context.tucked, state, rng, Tally(), tries)
     return next(found, None)
 
 
 def test_every_grasp_is_listed_with_wide_and_narrow_fingers(opened):
     context = opened()
     state, item = initial_state(context.scene), context.scene.item("block")
-    grasps = (*grasps_of(item), *leaning(context.scene, state, context.scene.item_index["block"]))
+    index, gripper = context.scene.item_index["block"], context.robot.gripper
+    grasps = (*grasps_of(item, gripper), *leaning_grasps(context.scene, state, index, gripper))
     ways = block(context, state)
     assert {way.name for way in ways} == {f"pick block ({g.name})" for g in grasps}
     assert len(ways) == 2 * len(grasps) == len({(way.name, way.opening) for way in ways})
 
 
-def test_what_was_tried_in_vain_is_told_in_figures(opened):
+def test_a_failed_grid_search_reports_its_counts(opened):
     context = opened(walls(pen=WALLS))
     failure = judged(context)
     assert failure.kind is FailureKind.BUDGET
@@ -63,7 +64,7 @@ def test_what_was_tried_in_vain_is_told_in_figures(opened):
     assert random_way(context) is None
 
 
-def test_a_grid_can_be_asked_again_and_says_the_same(opened):
+def test_a_grid_search_is_repeatable(opened):
     context = opened(walls(pen=WALLS))
     state, failure = initial_state(context.scene), judged(context)
     (told,) = failure.evidence
@@ -83,7 +84,7 @@ def test_what_the_random_search_finds_the_grid_finds_too(opened, missing):
         assert judged(context) is None
 
 
-def test_where_there_is_a_way_the_grid_finds_it(opened):
+def test_the_grid_finds_an_existing_solution(opened):
     assert judged(opened()) is None
     assert judged(opened(items=crate(y=0.25))) is None
     assert judged(opened(items=crate())) is not None

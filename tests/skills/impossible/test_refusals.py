@@ -134,9 +134,10 @@ def some(rng, low, high):
 def test_distance_bounds_hold_for_every_stance_and_every_point(kitchen, context, by, refused):
     """Random points of the region and the handle, from random stances: none is nearer."""
     scene = away(kitchen, by)
-    far = PlanningContext(scene, context.robot, context.world)
+    robot = mobile_panda(scene.robot.base)
+    far = PlanningContext(scene, robot, context.world)
     rng = np.random.default_rng(0)
-    spec, can = scene.robot.base, scene.item("potted_meat_can")
+    can = scene.item("potted_meat_can")
     handle = scene.handle("indigo_drawer_handle_top")
     inside, top = scene.region("indigo_drawer_top_inside"), scene.region("hitman_top")
     cases = (
@@ -157,7 +158,7 @@ def test_distance_bounds_hold_for_every_stance_and_every_point(kitchen, context,
                 p = np.array([*xy, low[2] + can.size[2] / 2])
                 p[0] += slide if region is inside else 0.0
             b = some(rng, stance.lower, stance.upper)
-            least = min(least, shortfall(p, replace(stance, lower=b, upper=b), spec))
+            least = min(least, shortfall(p, replace(stance, lower=b, upper=b), robot))
         assert (failure is not None) == refused
         if failure is not None:
             assert failure.kind is FailureKind.UNREACHABLE
@@ -173,7 +174,7 @@ def test_an_item_in_a_drawer_counts_as_in_reach_if_the_drawer_brings_it_near(kit
     assert out_of_reach_as_found(context, state, take, SKILLS["take_out"]) is None
     for by, expected in ((0.4, False), (2.0, True)):
         scene = away(kitchen, by)
-        far = PlanningContext(scene, context.robot, context.world)
+        far = PlanningContext(scene, mobile_panda(scene.robot.base), context.world)
         failure = out_of_reach_as_found(far, state, take, SKILLS["take_out"])
         assert (failure is not None) == expected
     assert out_of_reach_as_found(context, state, take, SKILLS["open"]) is None
@@ -210,7 +211,7 @@ def test_an_item_out_of_reach_is_refused_with_a_distance(far_bench):
     point = np.array(failure.certificate["point_m"])
     stance = scene.stance(failure.certificate["stance"])
     np.testing.assert_allclose(point, [-3.5, 0.1, 0.89])
-    assert shortfall(point, stance, scene.robot.base) >= gap  # the certificate can be checked
+    assert shortfall(point, stance, far_bench.robot) >= gap  # the certificate can be checked
 
 
 def test_an_item_walled_in_is_an_honest_budget_failure(small_text, tmp_path):

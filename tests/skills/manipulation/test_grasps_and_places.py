@@ -12,7 +12,8 @@ from galley.domain.scene.model import Grasp
 from galley.domain.state import HAND, Placement, initial_state
 from galley.robots.panda.kinematics import p_HT
 from galley.robots.panda.mobile import hand_pose
-from galley.skills.impossible.refusals import fits
+from galley.robots.panda.models import PANDA_GRIPPER
+from galley.skills.impossible.refusals import does_not_fit
 from galley.skills.manipulation.grasps import grasps_of, hand_in_item, item_in_hand
 from galley.skills.manipulation.manipulation import (
     along_joint,
@@ -33,7 +34,7 @@ def item(request, kitchen):
 
 
 def test_grasps_exist_from_the_top_and_from_the_sides(item):
-    grasps = grasps_of(item)
+    grasps = grasps_of(item, PANDA_GRIPPER)
     faces = {g.name.split("/")[0] for g in grasps}
     assert "top" in faces
     assert len(faces) >= 3
@@ -41,7 +42,7 @@ def test_grasps_exist_from_the_top_and_from_the_sides(item):
 
 
 def test_fingers_close_across_a_side_that_they_can_span(item):
-    for grasp in grasps_of(item):
+    for grasp in grasps_of(item, PANDA_GRIPPER):
         closing = np.abs(grasp.X_IT[:3, 1])
         side = float(closing @ item.size)  # square to the box: one of its sides
         assert sorted(closing) == pytest.approx([0, 0, 1])
@@ -51,7 +52,7 @@ def test_fingers_close_across_a_side_that_they_can_span(item):
 
 
 def test_the_grasp_centre_and_the_pads_lie_within_the_item(item):
-    for grasp in grasps_of(item):
+    for grasp in grasps_of(item, PANDA_GRIPPER):
         p = grasp.X_IT[:3, 3]
         assert (np.abs(p) <= item.size / 2 + 1e-9).all(), grasp.name
         assert p @ grasp.X_IT[:3, 1] == pytest.approx(0.0), "in the middle between the fingers"
@@ -61,7 +62,7 @@ def test_the_grasp_centre_and_the_pads_lie_within_the_item(item):
 
 
 def test_the_hand_comes_from_outside_and_never_from_below(item):
-    for grasp in grasps_of(item):
+    for grasp in grasps_of(item, PANDA_GRIPPER):
         X_IH = hand_in_item(grasp, p_HT)
         outside = np.abs(X_IH[:3, 3]) > item.size / 2
         assert outside.any(), grasp.name
@@ -73,7 +74,7 @@ def test_the_hand_comes_from_outside_and_never_from_below(item):
 def test_closed_on_the_item_both_fingers_touch_and_nothing_else_does(kitchen, world, item):
     """PyBullet as the oracle: the item is put into the hand, fingers at half its width."""
     index = kitchen.item_index[item.name]
-    for grasp in grasps_of(item):
+    for grasp in grasps_of(item, PANDA_GRIPPER):
         q = kitchen.robot.q.copy()
         q[10:] = grasp.width / 2
         placement = Placement(HAND, item_in_hand(grasp, p_HT))
@@ -92,9 +93,9 @@ def test_closed_on_the_item_both_fingers_touch_and_nothing_else_does(kitchen, wo
 
 def test_too_wide_things_have_no_grasp_and_listed_grasps_are_taken_as_they_are(item):
     wide = replace(item, size=np.array([0.09, 0.10, 0.12]))
-    assert grasps_of(wide) == ()
+    assert grasps_of(wide, PANDA_GRIPPER) == ()
     own = Grasp("mine", np.eye(4), 0.03)
-    assert grasps_of(replace(item, grasps=(own,))) == (own,)
+    assert grasps_of(replace(item, grasps=(own,)), PANDA_GRIPPER) == (own,)
 
 
 # -- lines -----------------------------------------------------------------------------------------
@@ -160,7 +161,7 @@ def test_placements_stand_upright_with_the_whole_footprint_inside(kitchen, item,
     rng = np.random.default_rng(0)
     base = np.array([[x, y, -1] for x in (-1, 1) for y in (-1, 1)]) * item.size / 2
     used = set()
-    if fits(item, region) is not None:  # too high for the drawer
+    if does_not_fit(item, region) is not None:  # too high for the drawer
         assert next(placements(item, region, (), (), None, rng), None) is None
         return
     for X in islice(placements(item, region, (), (), None, rng), 200):
@@ -186,14 +187,14 @@ def test_an_item_larger_than_its_region_has_no_placement(kitchen, item):
 def test_what_does_not_fit_is_certified_by_sizes(kitchen):
     sugar, can = kitchen.item("sugar_box"), kitchen.item("potted_meat_can")
     drawer = kitchen.region("indigo_drawer_top_inside")
-    failure = fits(sugar, drawer)
+    failure = does_not_fit(sugar, drawer)
     assert failure.kind is FailureKind.DOES_NOT_FIT
     assert failure.numbers["height_m"] == pytest.approx(0.175)
     assert failure.numbers["room_m"] == pytest.approx(0.888 - 0.779)
     assert failure.certificate["item_m"] == [0.089, 0.038, 0.175]
-    assert fits(can, drawer) is None
+    assert does_not_fit(can, drawer) is None
     for region in ("hitman_top", "burners", "indigo_top"):
-        assert fits(sugar, kitchen.region(region)) is None
+        assert does_not_fit(sugar, kitchen.region(region)) is None
 
 
 @pytest.mark.parametrize(
@@ -208,7 +209,7 @@ def test_a_certificate_is_never_given_where_a_placement_exists(kitchen, sides):
     c, s = np.abs(np.cos(yaw)), np.abs(np.sin(yaw))
     x, y = 0.089 * c + 0.038 * s, 0.089 * s + 0.038 * c
     possible = bool(((x <= sides[0]) & (y <= sides[1])).any())
-    if fits(sugar, region) is not None:
+    if does_not_fit(sugar, region) is not None:
         assert not possible
     if possible:
         assert next(placements(sugar, region, (), (), None, rng), None) is not None
@@ -217,7 +218,7 @@ def test_a_certificate_is_never_given_where_a_placement_exists(kitchen, sides):
 def test_the_hand_pose_of_a_robot_holding_is_where_the_grasp_says(kitchen, item):
     """Round trip: item in hand, hand in item, in the world."""
     X_WH = hand_pose(kitchen.robot.q, kitchen.robot.base)
-    for grasp in grasps_of(item)[:4]:
+    for grasp in grasps_of(item, PANDA_GRIPPER)[:4]:
         X_WI = X_WH @ item_in_hand(grasp, p_HT)
         np.testing.assert_allclose(
             (X_WI @ grasp.X_IT)[:3, 3], (X_WH @ [*p_HT, 1.0])[:3], atol=1e-12

@@ -11,12 +11,12 @@ from galley.robots.panda.mobile import hand_pose
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import (
     LIFT,
-    beside,
     height_over,
-    leaning_on,
+    held_item_contacts,
     picks,
     places,
-    supports,
+    supporting_furniture,
+    touching_items,
 )
 from galley.skills.manipulation.grasps import grasps_of, item_in_hand
 from galley.worlds.checker import MARGIN, pair
@@ -46,8 +46,8 @@ def standing(scene, gap, along_y):
 def test_what_stands_too_near_is_lifted_over(kitchen, context, gap, near):
     state = standing(kitchen, gap, along_y=False)
     index = kitchen.item_index[SUGAR]
-    assert beside(context, state, index) == ((SPAM,) if near else ())
-    assert supports(context, state, index) == ("range",)
+    assert touching_items(context, state, index) == ((SPAM,) if near else ())
+    assert supporting_furniture(context, state, index) == ("range",)
     way = next(picks(context, state, index, np.random.default_rng(0)))
     lift = way.steps[-1]
     assert (pair(SUGAR, SPAM) in lift.allowed) == near
@@ -75,17 +75,17 @@ def test_an_item_pushed_against_another_is_taken(kitchen, context, along_y):
 def test_an_item_that_leans_on_the_palm_may_leave_it(kitchen, context):
     index = kitchen.item_index[SUGAR]
     item = kitchen.items[index]
-    grasp = next(g for g in grasps_of(item) if g.name.startswith("top"))
+    grasp = next(g for g in grasps_of(item, context.robot.gripper) if g.name.startswith("top"))
     start = initial_state(kitchen)
     q = start.q.copy()
     q[context.robot.slice("fingers")] = grasp.width / 2.0
     X_HI = item_in_hand(grasp, context.robot.p_HT)
     held = start.with_robot(q).with_item(index, Placement(HAND, frozen(X_HI)))
     palm = pair("panda_hand", SUGAR)
-    assert palm not in leaning_on(context, held, item)
+    assert palm not in held_item_contacts(context, held, item)
     # Deeper in the hand by steps, until Bullet sees the palm touched.
     pushed, X = held, X_HI.copy()
-    while palm not in leaning_on(context, pushed, item):
+    while palm not in held_item_contacts(context, pushed, item):
         X = transform(None, (0.0, 0.0, -0.001)) @ X
         assert X[2, 3] > 0.0
         pushed = pushed.with_item(index, Placement(HAND, frozen(X)))

@@ -16,8 +16,8 @@ from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import picks, places
 from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.manipulation import Stroke
-from galley.skills.manipulation.reach import solve
-from galley.skills.solving.step import Builder
+from galley.skills.manipulation.reach import solve_manipulation
+from galley.skills.solving.step import MotionBuilder
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 WALLS = """\
@@ -124,8 +124,10 @@ def test_fingers_open_where_they_have_room_and_not_before(context):
     elsewhere[:2, 3] = [0.17, 0.0]
     state = state.with_item(0, Placement("world", frozen(elsewhere)))
     ways = (way for way in picks(context, state, 0, rng) if way.opening == 0.04)
-    tries = (solve(context, way, state.q[:3], rng, Tally()) for way in islice(ways, 200))
-    builder = Builder(context, state, 0, rng)
+    tries = (
+        solve_manipulation(context, way, state.q[:3], rng, Tally()) for way in islice(ways, 200)
+    )
+    builder = MotionBuilder(context, state, 0, rng)
     assert builder.run(next(reached for reached in tries if reached is not None)) is None
     phases = [motion.phase for motion in builder.motions]
     assert phases.index("reach") < phases.index("open fingers") < phases.index("approach")

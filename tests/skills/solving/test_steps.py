@@ -14,7 +14,7 @@ from galley.motion.effects import after
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings, skill_set
 from galley.skills.manipulation.contacts import places
 from galley.skills.navigate import Navigate
-from galley.skills.solving.step import SkillStep, carry_out, put_later, serves
+from galley.skills.solving.step import SkillStep, can_be_placed_later, carry_out, placed_later
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_no_steps_no_motions(kitchen, context):
 
 
 @pytest.mark.parametrize("refusals", [0, 1, 3])
-def test_a_way_that_what_follows_refuses_is_not_taken(kitchen, context, refusals):
+def test_a_solution_that_the_next_step_rejects_is_not_used(kitchen, context, refusals):
     """Grasps are asked one after another; the first that is accepted is the one that is run."""
     action = bound(kitchen, 0, "pick", "sugar", "burner", "h1")
     asked = []
@@ -101,7 +101,7 @@ def test_what_comes_later_into_the_same_region(kitchen, context):
     )
 
     def names(after, region, but):
-        return [each.item.name for each in put_later(context, plan[after:], SKILLS, region, but)]
+        return [each.item.name for each in placed_later(context, plan[after:], SKILLS, region, but)]
 
     assert names(2, "hitman_top", "sugar_box") == ["potted_meat_can"]
     assert names(0, "hitman_top", "potted_meat_can") == ["sugar_box"]
@@ -116,10 +116,10 @@ def test_what_a_grasp_must_serve_for_is_the_next_place_of_that_item(kitchen, con
     put_in = bound(kitchen, 1, "put_in", "spam", "drawer", "h1")
     stow = bound(kitchen, 1, "stow", "spam", "drawer", "h1")
     other = bound(kitchen, 0, "place", "sugar", "countertop", "h1")
-    assert serves(context, (), SKILLS, index) is None
-    assert serves(context, (other,), SKILLS, index) is None
-    assert serves(context, (other, stow, put_in), SKILLS, index) is None
-    accepts = serves(context, (other, put_in), SKILLS, index)
+    assert can_be_placed_later(context, (), SKILLS, index) is None
+    assert can_be_placed_later(context, (other,), SKILLS, index) is None
+    assert can_be_placed_later(context, (other, stow, put_in), SKILLS, index) is None
+    accepts = can_be_placed_later(context, (other, put_in), SKILLS, index)
     # Held from below no arm can put it down on the drawer's floor.
     below = transform(np.diag([1.0, 1.0, 1.0]), (0.0, 0.0, 0.12))
     state = initial_state(kitchen).with_item(index, Placement(HAND, frozen(below)))

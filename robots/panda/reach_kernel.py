@@ -1,4 +1,4 @@
-"""Compiled: the arm's configurations from a base, and along a line of hand poses."""
+"""Compiled: arm configurations for a hand pose and a base, and along a line of hand poses."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.solving.context import PlanningContext, Settings
 from galley.skills.solving.free_motion import free_motion
 from galley.skills.solving.optimize import optimize_trajectories, optimize_trajectory
-from galley.skills.solving.proof import FREE as PROVEN
+from galley.skills.solving.proof import FREE_CLEARANCE as PROVEN
 from galley.skills.solving.proof import prove
 
 GOALS = {"arm": (0.9, 0.3, -0.5, -1.6, 0.3, 2.0, 0.1), "base": (1.1, -0.9, 2.2)}
@@ -83,7 +83,7 @@ def test_a_finished_motion_runs_from_end_to_end_within_its_limits(kitchen, world
     assert seen.record.audit == FREE
 
 
-def test_the_clearance_told_is_bullets_along_what_is_run(kitchen, world):
+def test_the_reported_clearance_is_pybullets_along_the_trajectory(kitchen, world):
     """Refinement promises what it has proven; finished, it is what is measured."""
     context, motion = refined(kitchen, world, "arm", optimize="smooth")
     assert motion.record.min_clearance_m == PROVEN
@@ -116,7 +116,7 @@ def test_lines_and_strokes_are_run_as_they_were_proven(kitchen, world):
     )
 
 
-def test_a_plan_is_finished_each_motion_in_the_state_before_it(kitchen, world):
+def test_each_motion_is_optimized_from_the_state_before_it(kitchen, world):
     """The way back begins where the way there ended: from the first State it would be refused."""
     context, there = refined(kitchen, world, "arm", optimize="smooth")
     state = after(kitchen, context.robot, there, initial_state(kitchen))

@@ -1,0 +1,96 @@
+"""What skills ask of an arm on a mobile base: closed-form kinematics and bounds on its reach.
+
+Frames: W the world, B the base, H the hand (the robot's palm), S the shoulder. The Panda's are in
+``panda.mobile_kinematics``; another robot needs a subclass of ``Kinematics``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array
+
+_MISSING = "this robot has no kinematics for skills: see galley.robots.kinematics.Kinematics"
+
+
+@dataclass(frozen=True)
+class ReachBounds:
+    """Distances in metres that no configuration of the arm exceeds.
+
+    The shoulder S is fixed in the base, above the arm's foot; C is a point fixed in the hand, on
+    the line on which it points.
+
+    Attributes:
+        p_BS: the shoulder in the base (3,).
+        p_HC: C in the hand (3,).
+        to_C: from the shoulder to C, at most.
+        to_hand: from the shoulder to the hand's origin, at most.
+        too_near: horizontal distance of C from the shoulder below which no stance is sampled.
+    """
+
+    p_BS: Array
+    p_HC: Array
+    to_C: float
+    to_hand: float
+    too_near: float
+
+
+class Kinematics:
+    """The interface. Configurations of the arm are rows (n,), base poses (x, y, heading).
+
+    A redundant arm is solved for given values of one joint, ``redundant`` (m,); an arm without
+    redundancy ignores them.
+    """
+
+    @property
+    def reach(self) -> ReachBounds:
+        """Bounds on how far the arm reaches."""
+        raise NotImplementedError(_MISSING)
+
+    @property
+    def redundant_range(self) -> tuple[float, float]:
+        """Lowest and highest value of the redundant joint, rad."""
+        raise NotImplementedError(_MISSING)
+
+    def redundant_values(self, n: int, rng: np.random.Generator) -> Array:
+        """n values of the redundant joint (n,), evenly spaced with a random offset."""
+        low, high = self.redundant_range
+        return np.asarray(low + (high - low) * (np.arange(n) + rng.random()) / n)
+
+    def hand_pose(self, q: Array) -> Array:
+        """X_WH (4, 4) for the whole robot's configuration; the fingers may be left out."""
+        raise NotImplementedError(_MISSING)
+
+    def configurations(self, X_WH: Array, base: Array, redundant: Array) -> Array:
+        """All arm configurations (k, n) with the hand at X_WH (4, 4) from a base pose (3,)."""
+        raise NotImplementedError(_MISSING)
+
+    def reachable_bases(self, X_WH: Array, bases: Array, redundant: Array) -> NDArray[np.bool_]:
+        """Which base poses (m, 3) have any such configuration: (m,)."""
+        raise NotImplementedError(_MISSING)
+
+    def follow(self, start: Array, poses: Array, base: Array) -> Array | None:
+        """A continuous path (m, n) along hand poses X_WH (m, 4, 4), from ``start`` (n,).
+
+        ``start`` must reach the first pose. None where the line leaves the arm's reach or limits,
+        or the arm would have to jump.
+        """
+        raise NotImplementedError(_MISSING)
+
+    def folded(self, arm: Array) -> tuple[Array, ...]:
+        """Sets (m, n) of folded configurations near the folded ``arm`` (n,), the best set first.
+
+        They differ in how the hand is turned and the arm swung. Limits may be exceeded.
+        """
+        raise NotImplementedError(_MISSING)
+
+    def travel_bound(self, group: str, a: Array, b: Array, held_reach: float) -> float:
+        """Bound (m) on the travel of any point of the robot while one group goes from a to b (k,).
+
+        Args:
+            held_reach: farthest point of the held item from the hand's origin, metres.
+        """
+        raise NotImplementedError(_MISSING)

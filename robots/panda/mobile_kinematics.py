@@ -1,0 +1,117 @@
+"""The mobile Panda's ``Kinematics``: compiled inverse kinematics and bounds on its reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.compiled.build import REACH, ensure
+from galley.domain.frames import Array, frozen, inverse
+from galley.domain.scene.base_spec import MobileBaseSpec
+from galley.robots.kinematics import Kinematics, ReachBounds
+from galley.robots.panda.ik import A7, D1, DF, LIMITS
+from galley.robots.panda.kinematics import X_FH, as_input, limit_table, stretch
+from galley.robots.panda.mobile import hand_pose, travel_bound
+
+_JUMP = 0.15  # rad, the most a joint may move between two poses of a line
+# Configurations stay this far (rad) from the limits, so that a spline through them stays within.
+_INSET = 0.01
+_INNER = replace(LIMITS, lower=LIMITS.lower + _INSET, upper=LIMITS.upper - _INSET)
+_DRIFT = np.array([0.03, -0.03, 0.08, -0.08])  # rad, how joint 7 may drift between poses
+_TOO_NEAR = 0.2  # m, horizontally from the arm's axis to the wrist: nearer, it is in its own way
+_SWINGS = (0.0, 0.7, -0.7, 1.4, -1.4)  # rad, of joint 1
+_TURNS = (0.0, np.pi / 2, -np.pi / 2, np.pi, -np.pi)  # rad, of joint 7
+_LIFTS = (0.0, 0.35)  # rad, of joint 4
+
+
+@dataclass(frozen=True)
+class MobilePandaKinematics(Kinematics):
+    """Closed-form kinematics of the Panda on a base. Joint 7 is the redundant joint.
+
+    Attributes:
+        spec: the base's measures.
+    """
+
+    spec: MobileBaseSpec
+
+    @cached_property
+    def reach(self) -> ReachBounds:
+        """The wrist centre lies on a circle of radius A7 about C, DF behind the flange."""
+        longest = stretch()[1]
+        return ReachBounds(
+            p_BS=frozen([*self.spec.p_BA[:2], self.spec.p_BA[2] + D1]),
+            p_HC=frozen([0.0, 0.0, -DF]),
+            to_C=longest + A7,
+            to_hand=longest + float(np.hypot(A7, DF)),
+            too_near=_TOO_NEAR,
+        )
+
+    @property
+    def redundant_range(self) -> tuple[float, float]:
+        """Of joint 7, 0.01 rad within its limits."""
+        return float(_INNER.lower[6]), float(_INNER.upper[6])
+
+    def hand_pose(self, q: Array) -> Array:
+        """X_WH (4, 4) from base and arm."""
+        return hand_pose(q, self.spec)
+
+    def configurations(self, X_WH: Array, base: Array, redundant: Array) -> Array:
+        """Ordered by the value of joint 7, then by branch."""
+        found: Array = _compiled().solve_pose(
+            as_input(X_WH), as_input(base), *self._constants, as_input(redundant)
+        )
+        return found
+
+    def reachable_bases(self, X_WH: Array, bases: Array, redundant: Array) -> NDArray[np.bool_]:
+        """Stops at the first solution of each base pose."""
+        found: NDArray[np.bool_] = _compiled().any_solution(
+            as_input(X_WH), as_input(bases), *self._constants, as_input(redundant)
+        )
+        return found
+
+    def follow(self, start: Array, poses: Array, base: Array) -> Array | None:
+        """Joint 7 keeps its value where it can and drifts where it must."""
+        path: Array
+        path, found = _compiled().follow_line(
+            as_input(start), as_input(poses), as_input(base), *self._constants, _DRIFT, _JUMP
+        )
+        return path if found == len(path) else None
+
+    def folded(self, arm: Array) -> tuple[Array, ...]:
+        """Joint 1 swung, joint 7 turned; in the second set the forearm is lifted as well."""
+        return tuple(
+            np.array(
+                [
+                    arm + np.array([swing, 0.0, 0.0, lift, 0.0, lift * 0.5, turn])
+                    for swing in _SWINGS
+                    for turn in _TURNS
+                ]
+            )
+            for lift in _LIFTS
+        )
+
+    def travel_bound(self, group: str, a: Array, b: Array, held_reach: float) -> float:
+        """From link lengths laid end to end: see ``mobile.travel_bound``."""
+        return travel_bound(group, self.spec, a, b, held_reach)
+
+    @cached_property
+    def _constants(self) -> tuple[Array, Array, Array]:
+        """The arm's foot in the base (3,), the flange in the hand (4, 4), the table of limits."""
+        return as_input(self.spec.p_BA), as_input(inverse(X_FH)), _limits()
+
+
+@cache
+def _limits() -> Array:
+    return limit_table(_INNER)
+
+
+@cache
+def _compiled() -> ModuleType:
+    ensure(REACH)
+    from galley.robots.panda import reach_kernel
+
+    return reach_kernel
