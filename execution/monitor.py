@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, frozen, transform
 from galley.domain.listener import Listener
-from galley.domain.pddl.formula import Fact
 from galley.domain.scene.model import Scene
 from galley.domain.state import Placement, State, item_pose
 from galley.execution.deviations import Deviation, apart, deviations
 from galley.execution.executor import Executor, Observation
-from galley.execution.recovery.replanning import InterruptedPlan, RecoveryPlan
+from galley.execution.recovery.plans import Facts, InterruptedPlan, MotionPlan, RecoveryPlan
 from galley.motion.effects import outcome
 from galley.motion.motion import Motion
 from galley.motion.thresholds import Thresholds
@@ -31,29 +30,23 @@ _LOOKS_AT_REST = 8
 _END = "the end"
 REST = 0.5  # s of standing still at the end of a run: what was put down last comes to rest
 
-Facts = frozenset[Fact]
-Replan = Callable[[InterruptedPlan, State, int], RecoveryPlan | Failure]
-"""How to go on from an observed State; the number counts from 1."""
-Finish = Callable[[tuple[Motion, ...], State], tuple[Motion, ...] | Failure]
-"""Final trajectories of motions that begin in a State, audited."""
-Missing = Callable[[State, Facts], tuple[str, ...]]
-"""What of the goal does not hold, in words."""
 
+class Replanner(Protocol):
+    """What the monitor asks where the world is not as planned."""
 
-@dataclass(frozen=True)
-class MotionPlan:
-    """A plan with its motions.
+    def replan(
+        self, interrupted: InterruptedPlan, state: State, number: int
+    ) -> RecoveryPlan | Failure:
+        """How to reach the goal from an observed State; recoveries are numbered from 1."""
+        ...
 
-    Attributes:
-        plan: the actions. motions: finished, in order; ``action_index`` counts in ``plan``.
-        start: the State that the first begins in.
-        facts: before each action and after the last one.
-    """
+    def finish(self, motions: tuple[Motion, ...], start: State) -> tuple[Motion, ...] | Failure:
+        """Final trajectories, audited, of motions that begin in ``start``."""
+        ...
 
-    plan: tuple[GroundAction, ...]
-    motions: tuple[Motion, ...]
-    start: State
-    facts: tuple[Facts, ...]
+    def unmet(self, state: State, facts: Facts) -> tuple[str, ...]:
+        """What of the goal does not hold, in words."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -113,8 +106,7 @@ class ExecutionMonitor:
     """What carrying out needs; ``run`` does it. Readable afterwards, also if interrupted.
 
     Attributes:
-        executor, scene, robot, limits: with which.
-        replan, finish, missing: see there.
+        executor, scene, robot, limits, replanner: to work with.
         listener: hears how it goes.
         motions: all that were run, in order.
         recoveries: in order. releases: in order.
@@ -125,9 +117,7 @@ class ExecutionMonitor:
     scene: Scene
     robot: RobotModel
     limits: Thresholds
-    replan: Replan
-    finish: Finish
-    missing: Missing
+    replanner: Replanner
     listener: Listener
     motions: list[Motion] = field(default_factory=list)
     recoveries: list[Recovery] = field(default_factory=list)
@@ -145,7 +135,7 @@ class ExecutionMonitor:
                 self.executor.wait(REST)
                 self.facts = course.facts[-1]
                 state = average_observations(self.executor)
-                missing = self.missing(state, self.facts)
+                missing = self.replanner.unmet(state, self.facts)
                 if not missing:
                     return None
                 noticed = tuple(Deviation("goal", "", 0.0, "", words) for words in missing)
@@ -223,14 +213,14 @@ class ExecutionMonitor:
         began = time.perf_counter()
         facts = course.facts[min(broken.index, len(course.facts) - 1)]
         under_way = InterruptedPlan(course.plan, broken.index, facts, broken.motion)
-        found = self.replan(under_way, broken.state, number)
+        found = self.replanner.replan(under_way, broken.state, number)
         following: MotionPlan | Failure
         plan: tuple[GroundAction, ...]
         if isinstance(found, Failure):
             following, how, plan, count = found, "failed", (), 0
         else:
             how, plan, count = found.how, found.plan, len(found.motions)
-            motions = self.finish(found.motions, found.start)
+            motions = self.replanner.finish(found.motions, found.start)
             if isinstance(motions, Failure):
                 following, how = motions, "failed"
             else:

@@ -15,7 +15,7 @@ from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.scene.model import Binding, Scene
 from galley.domain.scene.reader import load_scene
-from galley.engine import Options, run
+from galley.results.recorded_run import Options, record_run
 from galley.results.stored import STATES
 from galley.scenarios.scenario import Scenario, judge
 
@@ -27,8 +27,8 @@ class Job:
     Attributes:
         scenario: which. seed: of every random stream.
         folder: where the run's folder is kept, or None: it is thrown away.
-        options: more of ``galley.engine.Options`` by name, such as ``optimize``; executed is
-            kinematically unless they say otherwise.
+        options: more of ``results.recorded_run.Options`` by name, such as ``optimize``; execution
+            is kinematic unless they say otherwise.
     """
 
     scenario: Scenario
@@ -106,7 +106,7 @@ def outcome_of(job: Job) -> ScenarioResult:
     with tempfile.TemporaryDirectory(prefix="galley-scenario-") as above:
         folder = job.folder or Path(above) / "run"
         try:
-            report = run(_options(job, folder), ear).report
+            report = record_run(_options(job, folder), ear).report
             scene = load_scene(scenario.scene)
         except BadInput as error:
             return ScenarioResult(

@@ -14,11 +14,24 @@ from galley.domain.scene.model import Binding, Region, Scene
 from galley.domain.state import State, item_pose
 from galley.planning import GroundAction
 from galley.robots.panda.mobile import hand_pose
-from galley.skills import BoundAction, Skill
+from galley.skills import SKILLS
 from galley.skills.impossible.refusals import cannot_take
+from galley.skills.skill import BoundAction, Skill
+from galley.tamp.task import TampTask
 
 # What a PDDL type of the kitchen domains means in the scene.
 _KIND_OF_TYPE = {"furniture": "furniture", "objective": "item", "hand": "hand"}
+
+
+def tamp_task(
+    scene: Scene, domain: Domain, problem: Problem, skills: Mapping[str, Skill] = SKILLS
+) -> TampTask:
+    """The task with its objects bound.
+
+    Raises:
+        BadInput: an object can't be bound.
+    """
+    return TampTask(scene, domain, problem, bind(scene, domain, problem), skills)
 
 
 def bind(scene: Scene, domain: Domain, problem: Problem) -> dict[str, Binding]:
@@ -77,8 +90,9 @@ def check_skills(domain: Domain, skills: Mapping[str, Skill]) -> None:
         raise BadInput(errors)
 
 
-def standing(scene: Scene, state: State, bindings: Mapping[str, Binding]) -> list[tuple[str, str]]:
+def standing(task: TampTask, state: State) -> list[tuple[str, str]]:
     """PDDL names of each item and the furniture in or on whose region it stands in ``state``."""
+    scene, bindings = task.scene, task.bindings
     X_WH = _hand(scene, state)
     found = []
     for place in bindings.values():
@@ -110,30 +124,31 @@ def _hangs_over(scene: Scene, state: State, name: str, region: Region, X_WH: Arr
     )
 
 
-def ajar(scene: Scene, state: State, bindings: Mapping[str, Binding]) -> list[str]:
+def ajar(task: TampTask, state: State) -> list[str]:
     """PDDL names of the furniture whose drawer or door stands open in ``state``."""
+    scene = task.scene
     return [
         binding.object
-        for binding in bindings.values()
+        for binding in task.bindings.values()
         if binding.handle is not None
         and opened(scene, state, scene.handle(binding.handle).joint).holds
     ]
 
 
-def movable(scene: Scene, state: State, bindings: Mapping[str, Binding]) -> set[int]:
+def movable(task: TampTask, state: State) -> set[int]:
     """Indices of the items that a plan could move: they are named, and a hand can take them."""
-    named = {scene.item_index[b.target] for b in bindings.values() if b.kind == "item"}
-    return {index for index in named if cannot_take(scene, state, index) is None}
+    items = task.scene.item_index
+    named = {items[b.target] for b in task.bindings.values() if b.kind == "item"}
+    return {index for index in named if cannot_take(task.scene, state, index) is None}
 
 
-def check_init(
-    scene: Scene, state: State, domain: Domain, problem: Problem, bindings: dict[str, Binding]
-) -> None:
+def check_init(task: TampTask) -> None:
     """Raise BadInput if ``:init`` and the scene disagree, naming each fact and why.
 
     Every fact of ``:init`` with a geometric meaning must hold; and a drawer that stands open must
     be said to. Facts without a geometric meaning (a hand is empty) are left to the domain.
     """
+    scene, state, problem, bindings = task.scene, task.start, task.problem, task.bindings
     X_WH = _hand(scene, state)
     errors = []
     for fact, (line, column) in zip(problem.init, problem.init_places, strict=True):
@@ -142,7 +157,7 @@ def check_init(
         if verdict is not None and not verdict.holds:
             what = f"{fact} does not hold in {scene.source}: {verdict.why}"
             errors.append(InputError(problem.file, line, column, what))
-    told = {p.name: p.arity for p in domain.predicates if p.name == "opened"}
+    told = {p.name: p.arity for p in task.domain.predicates if p.name == "opened"}
     for fact, verdict in state_facts(scene, state, told, bindings, X_WH).items():
         if verdict.holds and fact not in problem.init:
             thing = problem.object(fact.args[0])
@@ -154,7 +169,7 @@ def check_init(
 
 
 def bind_plan(
-    actions: tuple[GroundAction, ...], bindings: dict[str, Binding]
+    actions: tuple[GroundAction, ...], bindings: Mapping[str, Binding]
 ) -> tuple[BoundAction, ...]:
     """The plan's actions with their arguments bound."""
     return tuple(

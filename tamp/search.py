@@ -10,27 +10,28 @@ up the budget.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.listener import Listener
-from galley.domain.pddl.model import Domain, Problem
-from galley.domain.scene.model import Binding
 from galley.domain.state import State
 from galley.planning import GroundAction, Plan, SearchLimits, Task, ground, plans, search
-from galley.skills import BoundAction, PlanningContext, Skill
+from galley.skills.skill import BoundAction
+from galley.skills.solving.context import PlanningContext
 from galley.tamp.binding import ajar, bind_plan, standing
 from galley.tamp.feedback.constraints import (
     Key,
     LearnedConstraint,
     LearnedConstraints,
+    SearchRecord,
     constrained_task,
 )
 from galley.tamp.feedback.failure_analysis import FailureAnalyzer
 from galley.tamp.refine import Learned, Refined, Refinement
 from galley.tamp.refusal.feasibility import FeasibilityCheck
 from galley.tamp.refusal.proofs import Prover, core, refusal
+from galley.tamp.task import TampTask
 
 FEWEST = 20_000  # states searched for a plan with fewest actions, before any plan will do
 ANY = 200_000  # states searched for any plan, where that is too many
@@ -134,11 +135,11 @@ def _has_detour(task: Task, actions: tuple[GroundAction, ...]) -> bool:
 
 
 @dataclass(frozen=True)
-class Solution:
+class RefinedPlan:
     """A plan with motions.
 
     Attributes:
-        plan: the actions. refined: their motions, not yet finished (see ``skills.solving.finish``).
+        plan: the actions. refined: their motions, not yet optimized (``skills.solving.optimize``).
     """
 
     plan: tuple[GroundAction, ...]
@@ -150,49 +151,65 @@ class Search:
     """One search; what it learned can be read afterwards.
 
     Attributes:
-        context: scene, robot, world, settings.
-        domain, problem: the user's.
-        bindings: what the problem's objects are in the scene.
-        skills: by the names of actions.
+        context: robot, world, settings. task: the user's.
         start: the State to begin in.
-        listener: hears how it goes on.
+        listener: hears of progress.
         node_limit: of each search of the task planner; None: its own.
-        lessons: what was learned. told: of it what concerned a plan that was looked at, in order.
+        lessons: what was learned. learned: of it what concerned a plan looked at, in order.
         latest: the skeleton last looked at.
         task_s: seconds spent on plans and on what can be said of them without motions.
+        total_s: seconds in all.
         skeletons: how many were refined. refinements: of single actions in all.
     """
 
     context: PlanningContext
-    domain: Domain
-    problem: Problem
-    bindings: Mapping[str, Binding]
-    skills: Mapping[str, Skill]
+    task: TampTask
     start: State
     listener: Listener = field(default_factory=Listener)
     node_limit: int | None = None
     lessons: LearnedConstraints = field(default_factory=LearnedConstraints)
-    told: list[LearnedConstraint] = field(default_factory=list)
+    learned: list[LearnedConstraint] = field(default_factory=list)
     latest: tuple[GroundAction, ...] = ()
     task_s: float = 0.0
+    total_s: float = 0.0
     skeletons: int = 0
     refinements: int = 0
+    solved: bool = False
 
-    def solve(self) -> Solution | Failure:
-        """A plan and its motions; or why there is none, or none was found."""
-        clock = time.perf_counter()
-        there = standing(self.context.scene, self.start, self.bindings)
-        open_now = ajar(self.context.scene, self.start, self.bindings)
-        self._seen = constrained_task(self.domain, self.problem, self.skills, there, open_now)
-        self._adviser = FailureAnalyzer(self.context, self._seen, self.bindings, self.skills)
-        self._foresight = FeasibilityCheck(
-            self.context, self._seen, self.bindings, self.skills, self.start
+    @property
+    def record(self) -> SearchRecord:
+        """What was tried and learned so far."""
+        return SearchRecord(
+            self.latest,
+            self.solved,
+            self.skeletons,
+            self.refinements,
+            tuple(self.learned),
+            self.task_s,
+            self.total_s - self.task_s,
         )
+
+    def solve(self) -> RefinedPlan | Failure:
+        """A plan and its motions; or why there is none, or none was found."""
+        began = time.perf_counter()
+        try:
+            found = self._solve()
+        finally:
+            self.total_s += time.perf_counter() - began
+        self.solved = isinstance(found, RefinedPlan)
+        return found
+
+    def _solve(self) -> RefinedPlan | Failure:
+        clock = time.perf_counter()
+        there, open_now = standing(self.task, self.start), ajar(self.task, self.start)
+        self._seen = constrained_task(self.task, there, open_now)
+        self._adviser = FailureAnalyzer(self.context, self._seen)
+        self._foresight = FeasibilityCheck(self.context, self._seen, self.start)
         refused = self._foresight.of_goal()
         if refused is not None:
             self.task_s += time.perf_counter() - clock
             return refused
-        self._prover = Prover(self.context, self.bindings, self.skills, self.start)
+        self._prover = Prover(self.context, self.task, self.start)
         self._tried: list[Failure] = []  # what grids said where nothing could be proven
         self._given_up: set[Key] = set()  # suspicions that leave no plan: tried around from now on
         self._active: list[_Active] = []
@@ -216,7 +233,7 @@ class Search:
                 return found
 
     def _new_source(self) -> Skeletons:
-        return Skeletons(self.lessons.taught(self._seen, self._given_up), self.node_limit)
+        return Skeletons(self.lessons.applied_to(self._seen, self._given_up), self.node_limit)
 
     def _admit(self) -> Failure | None:
         """Take a further skeleton into the round; a Failure where there is none left to try."""
@@ -227,7 +244,7 @@ class Search:
             if plan in self._known:
                 continue  # it has its turns, or has had them
             self.latest = plan
-            bound = bind_plan(plan, dict(self.bindings))
+            bound = bind_plan(plan, self.task.bindings)
             why = self._foresight.lessons(bound)
             if why is None:
                 break
@@ -243,7 +260,7 @@ class Search:
             self.listener.action(action.index, total, str(action), event)
 
         refinement = Refinement(
-            self.context, bound, self.skills, self.start, progress, self._adviser
+            self.context, bound, self.task.skills, self.start, progress, self._adviser
         )
         self._known[plan] = _Active(plan, refinement)
         self._active.append(self._known[plan])
@@ -270,7 +287,7 @@ class Search:
         """Why there is no plan with what was learned, if that is proven; else suspicions go."""
         if not self.lessons.all:
             # In the user's own terms: the symbols alone forbid it.
-            found = shortest(ground(self.domain, self.problem), self.node_limit)
+            found = shortest(ground(self.task.domain, self.task.problem), self.node_limit)
             return found if isinstance(found, Failure) else self._source.failure
         needed = core(self._seen, self.lessons, self._given_up)
         prover = self._prover
@@ -286,7 +303,7 @@ class Search:
         self._source = self._new_source()
         return self._admit()
 
-    def _turn(self, budget: int | None) -> Solution | None:
+    def _turn(self, budget: int | None) -> RefinedPlan | None:
         """One round: every skeleton goes on for some refinements."""
         for each in list(self._active):
             if each not in self._active:
@@ -299,7 +316,7 @@ class Search:
             self.refinements += each.refinement.attempts - before
             if isinstance(found, Refined):
                 self.latest = each.plan
-                return Solution(each.plan, found)
+                return RefinedPlan(each.plan, found)
             if found is None:
                 continue
             self._active.remove(each)
@@ -319,7 +336,7 @@ class Search:
         new = self.lessons.add(lessons)
         for lesson in new:
             if not lesson.actions or set(lesson.actions) & set(plan):
-                self.told.append(lesson)
+                self.learned.append(lesson)
                 self.listener.learned(str(lesson))
         if new:
             self._source = self._new_source()

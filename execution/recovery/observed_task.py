@@ -31,7 +31,9 @@ from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State, item_pose
 from galley.planning import Semantics
 from galley.robots.panda.mobile import hand_pose
-from galley.skills import BoundAction, PlanningContext, Skill
+from galley.skills.skill import BoundAction, Skill
+from galley.skills.solving.context import PlanningContext
+from galley.tamp.task import TampTask
 
 # Predicates with a meaning in metres (see ``domain.predicates``), and how many arguments they take.
 _GEOMETRIC = {"near": 1, "on": 2, "in": 2, "inside": 2, "opened": 1, "grasp": 1}
@@ -39,18 +41,14 @@ PLACING = ("on", "in", "inside")
 
 
 @dataclass(frozen=True)
-class ObservedTask:
-    """A task that begins in an observed State.
+class ObservedTask(TampTask):
+    """The user's task from an observed State on: its problem begins with the facts that hold now.
 
     Attributes:
-        problem: with the facts that hold now, and objects for places that had no name.
-        bindings: of all its objects.
-        places: the new ones, in order.
-        stances: the sets that they are reached from, which the scene doesn't have.
+        places: objects for places that had no name, in order.
+        stances: the sets that they are reached from, added to the scene.
     """
 
-    problem: Problem
-    bindings: Mapping[str, Binding]
     places: tuple[AdHocPlace, ...] = ()
     stances: tuple[Stance, ...] = ()
 
@@ -62,10 +60,7 @@ class ObservedTask:
 
 def observed_task(
     context: PlanningContext,
-    domain: Domain,
-    problem: Problem,
-    bindings: Mapping[str, Binding],
-    skills: Mapping[str, Skill],
+    task: TampTask,
     state: State,
     symbolic: Collection[Fact],
     prefer: Sequence[str] = (),
@@ -77,13 +72,12 @@ def observed_task(
     still there, else one of ``prefer``, else any that it is near, else a new one.
 
     Args:
-        context: scene, robot, world.
-        domain, problem: the user's. bindings: of the problem's objects. skills: by action.
+        context: robot, world. task: the user's.
         state: as observed.
         symbolic: the facts after the actions that were carried out, by their effects.
         prefer: PDDL names of furniture, the most welcome first.
     """
-    scene = context.scene
+    scene, domain, problem, bindings = task.scene, task.domain, task.problem, task.bindings
     names = {
         predicate.name: predicate.arity
         for predicate in domain.predicates
@@ -100,10 +94,10 @@ def observed_task(
         ),
         None,
     )
-    hands = HandFacts(domain, problem, bindings, skills)
+    hands = HandFacts(task)
     facts = {f for f in hands.corrected(symbolic, held) if f not in judged and _known(problem, f)}
 
-    finder = AdHocPlaces(context, domain, problem, bindings, skills, state)
+    finder = AdHocPlaces(context, task, state)
     places: list[AdHocPlace] = []
     placed = {fact.args[0] for fact in seen if fact.predicate in PLACING}
     for name, binding in bindings.items():
@@ -124,11 +118,15 @@ def observed_task(
     order = {fact: k for k, fact in enumerate(problem.init)}
     init = tuple(sorted(facts, key=lambda fact: (order.get(fact, len(order)), fact)))
     whole = with_places(problem, domain, places)
+    stances = (finder.anywhere,) if places else ()
     return ObservedTask(
+        replace(scene, stances=scene.stances + stances),
+        domain,
         replace(whole, init=init, init_places=((0, 0),) * len(init)),
         {**bindings, **{place.binding.object: place.binding for place in places}},
+        task.skills,
         tuple(places),
-        (finder.anywhere,) if places else (),
+        stances,
     )
 
 
@@ -163,13 +161,10 @@ class HandFacts:
     """The facts of one task about what is in a hand.
 
     Attributes:
-        domain, problem: the task's. bindings: what its objects are. skills: by action.
+        task: whose objects and actions they are about.
     """
 
-    domain: Domain
-    problem: Problem
-    bindings: Mapping[str, Binding]
-    skills: Mapping[str, Skill]
+    task: TampTask
 
     def corrected(self, facts: Collection[Fact], held: str | None) -> frozenset[Fact]:
         """``facts`` with exactly the item called ``held`` in a hand, by its PDDL name; or none."""
@@ -184,7 +179,7 @@ class HandFacts:
     def _believed(self, state: frozenset[Fact]) -> list[str]:
         """The items that the symbols have in a hand: all that taking one makes true is."""
         found = []
-        for item, binding in self.bindings.items():
+        for item, binding in self.task.bindings.items():
             if binding.kind != "item":
                 continue
             for schema, bound in self._ways("takes", item):
@@ -210,9 +205,9 @@ class HandFacts:
 
     def _ways(self, what: str, item: str) -> Iterator[tuple[ActionSchema, dict[str, str]]]:
         """Actions that take (or put) an item, with each hand, and any one piece of furniture."""
-        semantics = Semantics(self.domain, self.problem)
-        for schema in self.domain.actions:
-            skill = self.skills.get(schema.name)
+        semantics = Semantics(self.task.domain, self.task.problem)
+        for schema in self.task.domain.actions:
+            skill = self.task.skills.get(schema.name)
             position = None if skill is None else getattr(skill.role, what)
             if position is None:
                 continue
@@ -232,7 +227,7 @@ class HandFacts:
         self, schema: ActionSchema, bound: Mapping[str, str], state: frozenset[Fact]
     ) -> tuple[frozenset[Fact], frozenset[Fact]]:
         """What an action adds and deletes, facts of furniture left out."""
-        semantics = Semantics(self.domain, self.problem)
+        semantics = Semantics(self.task.domain, self.task.problem)
         added, deleted = semantics.changes(schema.effect, bound, state)
         return (
             frozenset(fact for fact in added if self._of_hand(fact)),
@@ -243,7 +238,7 @@ class HandFacts:
         return all(self._kind(name) in ("hand", "item") for name in fact.args)
 
     def _kind(self, name: str) -> str:
-        binding = self.bindings.get(name)
+        binding = self.task.bindings.get(name)
         return "" if binding is None else binding.kind
 
 
@@ -269,16 +264,12 @@ class AdHocPlaces:
     """Finds names for places in one State.
 
     Attributes:
-        context: scene, robot, settings.
-        domain, problem: the user's. bindings: of its objects. skills: by action.
+        context: robot, settings. task: the user's.
         state: as observed.
     """
 
     context: PlanningContext
-    domain: Domain
-    problem: Problem
-    bindings: Mapping[str, Binding]
-    skills: Mapping[str, Skill]
+    task: TampTask
     state: State
 
     def of_item(self, thing: Binding) -> AdHocPlace | None:
@@ -286,7 +277,7 @@ class AdHocPlaces:
         name = self._unused(f"found_{thing.object}")
         place = Binding(name, "furniture", self.anywhere.name)
         for schema, literal, type_ in self._takers():
-            skill = self.skills[schema.name]
+            skill = self.task.skills[schema.name]
             bound = self._bound(schema, skill, thing, place)
             if bound is None:
                 continue
@@ -302,7 +293,7 @@ class AdHocPlaces:
 
     def of_base(self, predicate: str) -> AdHocPlace | None:
         """A place for the base, which stands near nothing that the problem names."""
-        declared = self.domain.predicate(predicate)
+        declared = self.task.domain.predicate(predicate)
         if declared is None:
             return None
         base = self.state.q[self.context.robot.slice("base")]
@@ -315,7 +306,7 @@ class AdHocPlaces:
     def anywhere(self) -> Stance:
         """A box around the stance sets of the problem's furniture."""
         scene = self.context.scene
-        targets = {b.target for b in self.bindings.values() if b.kind == "furniture"}
+        targets = {b.target for b in self.task.bindings.values() if b.kind == "furniture"}
         stances = [scene.stance(name) for name in sorted(targets)] or list(scene.stances)
         name = "anywhere"
         while any(each.name == name for each in scene.stances):
@@ -326,8 +317,8 @@ class AdHocPlaces:
 
     def _takers(self) -> Iterator[tuple[ActionSchema, Literal, str]]:
         """Actions that take an item, what they need of it and its place, and the place's type."""
-        for schema in self.domain.actions:
-            skill = self.skills.get(schema.name)
+        for schema in self.task.domain.actions:
+            skill = self.task.skills.get(schema.name)
             if skill is None or skill.role.takes is None or skill.role.place is None:
                 continue
             item = schema.parameters[skill.role.takes]
@@ -342,7 +333,7 @@ class AdHocPlaces:
         self, schema: ActionSchema, skill: Skill, thing: Binding, place: Binding
     ) -> BoundAction | None:
         """The action that takes the item from the place, whatever else it names."""
-        semantics, found = Semantics(self.domain, self.problem), []
+        semantics, found = Semantics(self.task.domain, self.task.problem), []
         for k, variable in enumerate(schema.parameters):
             others = semantics.objects(variable.types)
             if k == skill.role.takes:
@@ -350,7 +341,7 @@ class AdHocPlaces:
             elif k == skill.role.place:
                 found.append(place)
             elif others:
-                found.append(self.bindings[others[0]])
+                found.append(self.task.bindings[others[0]])
             else:
                 return None
         return BoundAction(0, schema.name, tuple(found))
@@ -362,7 +353,7 @@ class AdHocPlaces:
         return np.asarray(X_WI[:3, 3])
 
     def _unused(self, name: str) -> str:
-        while self.problem.object(name) is not None or name in self.bindings:
+        while self.task.problem.object(name) is not None or name in self.task.bindings:
             name += "_"
         return name
 

@@ -32,10 +32,10 @@ from dataclasses import dataclass, field, replace
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import OBJECT, Effect, Fact, ForEach, Formula, Literal, Or, Variable
-from galley.domain.pddl.model import ActionSchema, Domain, Predicate, Problem
+from galley.domain.pddl.model import ActionSchema, Predicate
 from galley.planning import GroundAction, Task, ground
-from galley.skills import Skill
 from galley.skills.skill import Role
+from galley.tamp.task import TampTask
 
 _ARITIES = {
     "as-found": 1,
@@ -52,20 +52,14 @@ Key = Fact | tuple[GroundAction, ...]
 
 
 @dataclass(frozen=True)
-class ConstrainedTask:
-    """A domain and problem with room for lessons.
+class ConstrainedTask(TampTask):
+    """The user's task, its domain and problem extended by the predicates above.
 
     Attributes:
-        domain: the user's, with the predicates above.
-        problem: the user's, with what holds of them at the start.
-        skills: by the name of their action; their roles say what actions do to things.
         names: what each predicate is called; another name than above where the user's domain has
             one of that name.
     """
 
-    domain: Domain
-    problem: Problem
-    skills: Mapping[str, Skill]
     names: Mapping[str, str]
     _tasks: dict[frozenset[Fact], Task] = field(default_factory=dict, repr=False, compare=False)
 
@@ -73,7 +67,7 @@ class ConstrainedTask:
         """A fact of one of the added predicates, by its name above."""
         return Fact(self.names[predicate], args)
 
-    def task(self, *lessons: Fact) -> Task:
+    def grounded(self, *lessons: Fact) -> Task:
         """The ground task in which ``lessons`` hold; each set of them is grounded once."""
         key = frozenset(lessons)
         if key not in self._tasks:
@@ -139,21 +133,16 @@ class ConstrainedTask:
 
 
 def constrained_task(
-    domain: Domain,
-    problem: Problem,
-    skills: Mapping[str, Skill],
-    standing: Iterable[tuple[str, str]],
-    ajar: Iterable[str] = (),
+    task: TampTask, standing: Iterable[tuple[str, str]], ajar: Iterable[str] = ()
 ) -> ConstrainedTask:
-    """The task with room for lessons.
+    """The task extended by the predicates above.
 
     Args:
-        domain: the user's.
-        problem: the user's.
-        skills: by the name of their action.
+        task: the user's.
         standing: object and place of each item that stands somewhere at the start.
         ajar: furniture that stands open at the start.
     """
+    domain, problem, skills = task.domain, task.problem, task.skills
     taken = domain.predicate_names | {each.name for each in domain.actions}
     names = {name: _unused(name, taken) for name in _ARITIES}
     predicates = tuple(
@@ -168,12 +157,14 @@ def constrained_task(
     init += [Fact(names["stands"], pair) for pair in standing]
     init += [Fact(names["stands-open"], (each,)) for each in ajar]
     return ConstrainedTask(
+        task.scene,
         replace(domain, predicates=domain.predicates + predicates, actions=actions),
         replace(
             problem,
             init=problem.init + tuple(init),
             init_places=problem.init_places + ((0, 0),) * len(init),
         ),
+        task.bindings,
         skills,
         names,
     )
@@ -260,10 +251,31 @@ class LearnedConstraints:
                 self.all[lesson.key] = lesson
         return new
 
-    def taught(self, seen: ConstrainedTask, without: Iterable[Key] = ()) -> Task:
+    def applied_to(self, constrained: ConstrainedTask, without: Iterable[Key] = ()) -> Task:
         """The ground task with every lesson in it, except those with the keys ``without``."""
         left_out = set(without)
         lessons = [each for each in self.all.values() if each.key not in left_out]
-        task = seen.task(*(each.fact for each in lessons if not each.actions))
+        task = constrained.grounded(*(each.fact for each in lessons if not each.actions))
         barred = [action for each in lessons for action in each.actions]
         return task.forbid(*barred) if barred else task
+
+
+@dataclass(frozen=True)
+class SearchRecord:
+    """What a search tried and learned, also one that was interrupted.
+
+    Attributes:
+        plan: the solution's, else the one last looked at.
+        solved: whether motions were found for it.
+        skeletons: plans that were refined. refinements: of single actions in all.
+        lessons: what was learned about plans that were looked at, in order.
+        task_s, motion_s: seconds spent on plans, and on motions.
+    """
+
+    plan: tuple[GroundAction, ...]
+    solved: bool
+    skeletons: int
+    refinements: int
+    lessons: tuple[LearnedConstraint, ...]
+    task_s: float
+    motion_s: float

@@ -16,13 +16,13 @@ import numpy as np
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.domain.pddl.formula import Fact
-from galley.domain.scene.model import WORLD, Binding
+from galley.domain.scene.model import WORLD
 from galley.domain.state import State
 from galley.motion.effects import after, effects
 from galley.motion.motion import Motion
 from galley.planning import GroundAction
-from galley.skills import BoundAction, PlanningContext, Skill
-from galley.skills.solving.context import AWAY, without
+from galley.skills.skill import BoundAction, Skill
+from galley.skills.solving.context import AWAY, PlanningContext, without
 from galley.tamp.feedback.constraints import ConstrainedTask, LearnedConstraint
 from galley.tamp.refine import Advice, Refinement
 from galley.worlds.checker import MARGIN
@@ -41,21 +41,18 @@ class FailureAnalyzer:
     """Advises refinements, and remembers what it said.
 
     Attributes:
-        context: scene, robot, settings.
-        task: with the names of the facts. bindings: of its objects. skills: by action.
+        context: scene, robot, settings. task: with the names of the facts.
         silent: no more suspicions: what can't be proven has been tried around.
     """
 
     context: PlanningContext
     task: ConstrainedTask
-    bindings: Mapping[str, Binding]
-    skills: Mapping[str, Skill]
     silent: bool = False
     _objects: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         index = self.context.scene.item_index
-        for binding in self.bindings.values():
+        for binding in self.task.bindings.values():
             if binding.kind == "item":
                 self._objects[index[binding.target]] = binding.object
 
@@ -73,7 +70,7 @@ class FailureAnalyzer:
         names = refinement.stream_names
         found = in_the_way(
             self.context,
-            self.skills,
+            self.task.skills,
             refinement.plan[k:],
             refinement.states[-1],
             lambda i: self.context.rng(names[k], _DIAGNOSIS, asked, i),
@@ -102,11 +99,11 @@ class FailureAnalyzer:
 
     def _by_drawer(self, subject: BoundAction, named: set[str], failure: Failure) -> Advice:
         """A drawer or door that stands open is in the way of another one: that one waits for it."""
-        role, scene = self.skills[subject.name].role, self.context.scene
+        role, scene = self.task.skills[subject.name].role, self.context.scene
         which = role.opens if role.opens is not None else role.closes
         if which is None:
             return None
-        for binding in self.bindings.values():
+        for binding in self.task.bindings.values():
             if binding.handle is None or binding.object == subject.bindings[which].object:
                 continue
             if named & set(scene.moved_by(scene.handle(binding.handle).joint)):
@@ -120,16 +117,16 @@ class FailureAnalyzer:
     def _subject(self, refinement: Refinement) -> BoundAction | None:
         """What can't be done: the action at hand, or the next if it only prepares that."""
         k = refinement.at
-        while k < len(refinement.plan) and self.skills[refinement.plan[k].name].prepares:
+        while k < len(refinement.plan) and self.task.skills[refinement.plan[k].name].prepares:
             k += 1
         if k == len(refinement.plan):
             return None
         action = refinement.plan[k]
-        return action if self.skills[action.name].role.works_on else None
+        return action if self.task.skills[action.name].role.works_on else None
 
     def out_of_reach(self, subject: BoundAction, failure: Failure) -> LearnedConstraint:
         """An action that finds no stance: a fact where it takes an item, else it is forbidden."""
-        role = self.skills[subject.name].role
+        role = self.task.skills[subject.name].role
         first = role.works_on[0]
         names = [subject.bindings[first].object]
         if role.place is not None and role.place != first:
@@ -162,7 +159,7 @@ class FailureAnalyzer:
 
     def _taken_from(self, refinement: Refinement, k: int, subject: BoundAction) -> int | None:
         """The action that put there what ``subject`` is to take; None where it stands as found."""
-        takes = self.skills[subject.name].role.takes
+        takes = self.task.skills[subject.name].role.takes
         if takes is None:
             return None
         index = self.context.scene.item_index[subject.bindings[takes].target]
@@ -177,7 +174,7 @@ class FailureAnalyzer:
     ) -> Advice:
         """Lessons where all that is concerned stands as found; else who put it there tries anew."""
         k, scene = refinement.at, self.context.scene
-        role = self.skills[subject.name].role
+        role = self.task.skills[subject.name].role
         concerned = set(items)
         if role.takes is not None:
             concerned.add(scene.item_index[subject.bindings[role.takes].target])
@@ -198,8 +195,8 @@ class FailureAnalyzer:
         refinement.notes["again", put] += 1
         if refinement.notes["again", put] <= _AGAIN:
             return put
-        action, takes = refinement.plan[put], self.skills[subject.name].role.takes
-        role = self.skills[action.name].role
+        action, takes = refinement.plan[put], self.task.skills[subject.name].role.takes
+        role = self.task.skills[action.name].role
         if takes is None or role.puts is None or role.place is None:
             return None
         if self._taken_from(refinement, refinement.at, subject) is not None:
@@ -214,7 +211,7 @@ class FailureAnalyzer:
         self, subject: BoundAction, index: int, failure: Failure | None
     ) -> LearnedConstraint:
         """The action must wait until an item that stands as found has gone."""
-        role = self.skills[subject.name].role
+        role = self.task.skills[subject.name].role
         item = self.context.scene.items[index].name
         blocker = self._objects.get(index, item)
         what = f"{item} stands in the way of ({subject})"
@@ -236,7 +233,7 @@ class FailureAnalyzer:
         name = self.context.scene.items[index].name
         for i in range(k - 1, -1, -1):
             action = refinement.plan[i]
-            position = getattr(self.skills[action.name].role, what)
+            position = getattr(self.task.skills[action.name].role, what)
             if position is not None and action.bindings[position].target == name:
                 return i
         return None

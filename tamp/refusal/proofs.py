@@ -14,17 +14,16 @@ Where nothing is proven a grid of grasps and stances, in the same world, says wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.scene.model import WORLD, Binding, Stance
 from galley.domain.state import State
 from galley.planning import SearchLimits, Task, search
-from galley.skills import PlanningContext, Skill
 from galley.skills.drawer import NEEDED, Open, wanted
 from galley.skills.pick import Pick, TakeOut
-from galley.skills.solving.context import without
+from galley.skills.solving.context import PlanningContext, without
 from galley.skills.stow import Stow
 from galley.tamp.binding import movable
 from galley.tamp.feedback.constraints import (
@@ -33,6 +32,7 @@ from galley.tamp.feedback.constraints import (
     LearnedConstraint,
     LearnedConstraints,
 )
+from galley.tamp.task import TampTask
 
 _NODES = 20_000  # states searched for each "is there a plan without this lesson"
 _WEIGHT = (
@@ -48,7 +48,7 @@ _OURS = (Pick, TakeOut, Open, Stow)  # skills whose ways to take and to open are
 
 
 def core(
-    seen: ConstrainedTask, lessons: LearnedConstraints, but: Collection[Key] = ()
+    task: ConstrainedTask, lessons: LearnedConstraints, but: Collection[Key] = ()
 ) -> list[LearnedConstraint]:
     """Lessons under which the task has no plan, none of which can be left out.
 
@@ -63,7 +63,7 @@ def core(
     def hopeless(kept: list[LearnedConstraint]) -> bool:
         keys = {each.key for each in kept}
         left_out = [key for key in lessons.all if key not in keys]
-        return _hopeless(lessons.taught(seen, left_out))
+        return _hopeless(lessons.applied_to(task, left_out))
 
     # Suspected lessons are left out first where that can be: what is proven is the better reason.
     kept = [lesson for key, lesson in lessons.all.items() if key not in but]
@@ -144,13 +144,12 @@ class Prover:
     """Looks for certificates; each question is asked once.
 
     Attributes:
-        context: scene, robot, settings. bindings: of the PDDL objects. skills: by action.
+        context: robot, settings. task: what is to be refused.
         start: the State at the start.
     """
 
     context: PlanningContext
-    bindings: Mapping[str, Binding]
-    skills: Mapping[str, Skill]
+    task: TampTask
     start: State
     _known: dict[tuple[str, ...], Failure | None] = field(default_factory=dict)
 
@@ -177,12 +176,12 @@ class Prover:
     def _question(self, lesson: LearnedConstraint) -> _SearchProblem | None:
         """What a lesson asks; None where ways to take and to open have no say in it."""
         fact = lesson.fact
-        things = [self.bindings[name] for name in fact.args if name in self.bindings]
+        things = [self.task.bindings[name] for name in fact.args if name in self.task.bindings]
         if not fact.predicate.startswith(("blocked-by", "no-stance")) or not things:
             return None
         subject = things[0]
         names = {action.name for action in lesson.actions} | ({lesson.by} if lesson.by else set())
-        roles = [self.skills[name].role for name in sorted(names)]
+        roles = [self.task.skills[name].role for name in sorted(names)]
         if not self._only_ours("takes" if subject.kind == "item" else "opens"):
             return None  # no other ways than ours are known
         if subject.kind == "item":
@@ -198,7 +197,7 @@ class Prover:
 
     def _only_ours(self, what: str) -> bool:
         """Whether all skills that take, or open, are those whose ways the grid lists."""
-        doing = (each for each in self.skills.values() if getattr(each.role, what) is not None)
+        doing = (each for each in self.task.skills.values() if getattr(each.role, what) is not None)
         return all(type(each) in _OURS for each in doing)
 
     def _stands(self, thing: Binding) -> bool:
@@ -207,7 +206,7 @@ class Prover:
 
     def _places(self) -> list[Binding]:
         """One piece of furniture for each set of stances."""
-        found = {b.target: b for b in self.bindings.values() if b.kind == "furniture"}
+        found = {b.target: b for b in self.task.bindings.values() if b.kind == "furniture"}
         return list(found.values())
 
     def _proof(self, asked: _SearchProblem) -> Failure | None:
@@ -263,7 +262,7 @@ class Prover:
     def _movable(self, subject: Binding, blockers: frozenset[str]) -> tuple[str, ...]:
         """Items that a plan could move, ``blockers`` left out; and all that stand in drawers."""
         scene = self.context.scene
-        can_go = movable(scene, self.start, self.bindings)
+        can_go = movable(self.task, self.start)
         return tuple(
             item.name
             for index, item in enumerate(scene.items)
@@ -275,7 +274,7 @@ class Prover:
         """Bodies that something else than the subject could bring out of the way."""
         scene = self.context.scene
         found: set[str] = set()
-        for binding in self.bindings.values():
+        for binding in self.task.bindings.values():
             if binding.handle is not None and binding.handle != subject.handle:
                 found |= set(scene.moved_by(scene.handle(binding.handle).joint))
         return frozenset(found)

@@ -270,7 +270,7 @@ def test_where_no_plan_is_found_the_run_ends_with_that_reason(context):
 
 def test_where_no_trajectory_is_found_the_run_ends_with_that_reason(context):
     context.executor.happens[1] = nudged(AWAY)
-    context.finish = Failure(FailureKind.BLOCKED, "no way round the table", ("table",), {})
+    context.answer = Failure(FailureKind.BLOCKED, "no way round the table", ("table",), {})
     failure = context.run()
     assert isinstance(failure, Failure)
     assert failure.kind == FailureKind.BLOCKED

@@ -6,7 +6,7 @@ import pytest
 
 from galley.domain.failure import FailureKind
 from galley.domain.pddl.reader import read_domain, read_problem
-from galley.engine import KITCHEN
+from galley.domain.shipped import KITCHEN
 from galley.planning import ground, plans, validate_actions
 from galley.tamp.search import Skeletons, shortest
 

@@ -1,6 +1,6 @@
 """What is advised where an action is stuck: the real scene and roles, a scripted diagnosis."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -9,14 +9,14 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.model import WORLD
 from galley.domain.scene.reader import load_scene
-from galley.domain.state import Placement, initial_state
-from galley.engine import KITCHEN
+from galley.domain.shipped import KITCHEN
+from galley.domain.state import Placement
 from galley.planning import GroundAction
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.skill import Role
-from galley.tamp.binding import bind, bind_plan
-from galley.tamp.feedback import advice as module
+from galley.tamp.binding import bind_plan, tamp_task
+from galley.tamp.feedback import failure_analysis as module
 from galley.tamp.feedback.constraints import LearnedConstraints, constrained_task
 from galley.tamp.feedback.failure_analysis import Diagnosis, FailureAnalyzer
 from galley.tamp.refine import Refinement
@@ -30,13 +30,12 @@ GELATIN, GREEN, BLACK = range(3)  # the scene's items
 @dataclass
 class Kitchen:
     context: PlanningContext
-    seen: object
-    bindings: dict
+    task: object
     start: object
 
     def adviser(self, without=()):
-        bindings = {name: b for name, b in self.bindings.items() if name not in without}
-        return FailureAnalyzer(self.context, self.seen, bindings, SKILLS)
+        bindings = {name: b for name, b in self.task.bindings.items() if name not in without}
+        return FailureAnalyzer(self.context, replace(self.task, bindings=bindings))
 
     def stuck(self, *actions, moved=()):
         """A Refinement that is stuck at the action with a ``!``, some items moved before."""
@@ -47,7 +46,7 @@ class Kitchen:
         assert at or not moved
         for index in moved:
             state = state.with_item(index, Placement(WORLD, np.eye(4)))
-        plan = bind_plan(ground, self.bindings)
+        plan = bind_plan(ground, self.task.bindings)
         refinement = Refinement(self.context, plan, SKILLS, self.start)
         refinement.states += [state] * at
         refinement._motions += [()] * at
@@ -61,15 +60,13 @@ def kitchen():
     text = (SCENARIOS / "hemmed_in.pddl").read_text()
     assert "countertop - surface" in text
     problem = read_problem(SCENARIOS / "hemmed_in.pddl", domain)
-    bindings = bind(scene, domain, problem)
-    bindings["drawer"] = scene.binding("drawer")
+    task = tamp_task(scene, domain, problem)
+    task = replace(task, bindings={**task.bindings, "drawer": scene.binding("drawer")})
     names = [item.name for item in scene.items]
     assert [names.index(n) for n in ("gelatin_box", "green_tea", "black_tea")] == [0, 1, 2]
     context = PlanningContext(scene, mobile_panda(scene.robot.base), None, Settings())
     standing = [(name, "countertop") for name in ("gelatin", "green", "black")]
-    return Kitchen(
-        context, constrained_task(domain, problem, SKILLS, standing), bindings, initial_state(scene)
-    )
+    return Kitchen(context, constrained_task(task, standing), task.start)
 
 
 @pytest.fixture
@@ -123,8 +120,10 @@ def test_what_no_object_names_blocks_for_good(kitchen, diagnosis):
     (lesson,) = kitchen.adviser(without=["green"])(kitchen.stuck(*PICK), TIRED)
     assert str(lesson.fact) == "(blocked-by gelatin green_tea)"
     assert not lesson.actions
-    picks = [o for o in kitchen.seen.task(lesson.fact).operators if o.action.name == "pick"]
-    seen = {o.action.args[0] for o in picks if o.applicable(kitchen.seen.task(lesson.fact).init)}
+    picks = [o for o in kitchen.task.grounded(lesson.fact).operators if o.action.name == "pick"]
+    seen = {
+        o.action.args[0] for o in picks if o.applicable(kitchen.task.grounded(lesson.fact).init)
+    }
     assert "gelatin" not in seen
     assert any(o.action.args[0] == "green" for o in picks), "others may still be taken"
 
@@ -279,8 +278,8 @@ def test_an_action_that_names_no_thing_is_not_the_next_ones_fault(kitchen, diagn
 
 
 def on_the_countertop(kitchen, name):
-    arguments = tuple(kitchen.bindings[each] for each in ("gelatin", "countertop"))
-    return BoundAction(0, name, (*arguments, kitchen.bindings["h1"]))
+    arguments = tuple(kitchen.task.bindings[each] for each in ("gelatin", "countertop"))
+    return BoundAction(0, name, (*arguments, kitchen.task.bindings["h1"]))
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -290,7 +289,7 @@ def test_a_proof_of_taking_is_none_of_putting_there(kitchen, order):
     putting = adviser.out_of_reach(on_the_countertop(kitchen, "place"), TIRED)
     for lesson in (taking, putting)[::order]:
         assert known.add([lesson])
-    task = known.taught(kitchen.seen)
+    task = known.applied_to(kitchen.task)
     assert taking.fact in task.problem.init
     place = GroundAction("place", ("gelatin", "countertop", "h1"))
     assert task.forbidden == {place}

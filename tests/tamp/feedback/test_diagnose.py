@@ -8,8 +8,8 @@ import pytest
 
 from galley.domain.failure import Failure
 from galley.domain.scene.reader import load_scene
+from galley.domain.shipped import KITCHEN
 from galley.domain.state import initial_state
-from galley.engine import KITCHEN
 from galley.motion.effects import after
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings

@@ -9,11 +9,9 @@ import pytest
 from galley.domain.frames import frozen
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
-from galley.domain.state import initial_state
-from galley.engine import KITCHEN
+from galley.domain.shipped import KITCHEN
 from galley.planning import GroundAction
-from galley.skills import SKILLS
-from galley.tamp.binding import bind, bind_plan
+from galley.tamp.binding import bind_plan, tamp_task
 from galley.tamp.feedback.constraints import constrained_task
 from galley.tamp.refusal.feasibility import Occupancy
 
@@ -34,15 +32,14 @@ class Judge:
         changed = replace(region, boxes=frozen(boxes[:1]))
         regions = tuple(changed if each.name == region.name else each for each in scene.regions)
         self.scene = replace(scene, regions=regions)
-        self.bindings = bind(self.scene, domain, read)
-        self.start = initial_state(self.scene)
-        self.seen = constrained_task(domain, read, SKILLS, ())
+        self.seen = constrained_task(tamp_task(self.scene, domain, read), ())
+        self.bindings, self.start = self.seen.bindings, self.seen.start
         self.lower, self.upper = np.array(lower), np.array(upper)
 
     def lessons(self, *texts, seed=0):
         words = [text.split() for text in texts]
         plan = tuple(GroundAction(name, (*args, "h1")) for name, *args in words)
-        occupancy = Occupancy(self.scene, self.start, self.seen, self.bindings, SKILLS, seed)
+        occupancy = Occupancy(self.seen, self.start, seed)
         return occupancy.lessons(bind_plan(plan, self.bindings))
 
     def as_found(self, name):

@@ -8,9 +8,11 @@ import pytest
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.reader import read_domain, read_problem
-from galley.engine import KITCHEN
+from galley.domain.scene.reader import load_scene
+from galley.domain.shipped import KITCHEN
 from galley.planning import GroundAction, search
 from galley.skills import SKILLS
+from galley.tamp.binding import tamp_task
 from galley.tamp.feedback.constraints import LearnedConstraint, LearnedConstraints, constrained_task
 from galley.tamp.refusal.proofs import core, refusal
 
@@ -20,12 +22,15 @@ STANDING = [("sugar", "burner"), ("spam", "burner")]
 @pytest.fixture(scope="module")
 def seen():
     domain = read_domain(KITCHEN / "kitchen.pddl")
-    return constrained_task(domain, read_problem(KITCHEN / "task.pddl", domain), SKILLS, STANDING)
+    problem = read_problem(KITCHEN / "task.pddl", domain)
+    return constrained_task(
+        tamp_task(load_scene(KITCHEN / "kitchen.yaml"), domain, problem), STANDING
+    )
 
 
 @pytest.fixture(scope="module")
 def task(seen):
-    return seen.task()
+    return seen.grounded()
 
 
 def failure(kind=FailureKind.BLOCKED, proven=True, what="in the way"):
@@ -76,7 +81,7 @@ CASES = {
 def hopeless(seen, known, facts):
     """By a search other than the one that ``core`` uses."""
     found = search(
-        LearnedConstraints({fact: known.all[fact] for fact in facts}).taught(seen), "astar"
+        LearnedConstraints({fact: known.all[fact] for fact in facts}).applied_to(seen), "astar"
     )
     return isinstance(found, Failure)
 
