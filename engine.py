@@ -32,14 +32,15 @@ from galley.domain.shipped import kitchen_file
 from galley.domain.state import initial_state
 from galley.execution.disturbance.faults import InjectedFaults, parse_fault
 from galley.execution.disturbance.noise import Noise, parse_noise, stream
+from galley.execution.executor import Executor
 from galley.execution.files import FileExecutor
 from galley.execution.kinematic import KinematicExecutor
 from galley.execution.monitor import ExecutionMonitor
 from galley.execution.physics.executor import PhysicsExecutor
 from galley.execution.recovery.plans import MotionPlan
-from galley.execution.recovery.replanning import Replanner
+from galley.execution.recovery.replanning import TampReplanner
 from galley.motion.thresholds import THRESHOLDS
-from galley.results.recorder import Recorder, record
+from galley.results.recorder import ReportRecorder, record
 from galley.results.report import Report
 from galley.results.run_folder import check_destination, run_folder
 from galley.results.stages import Execution, Solution
@@ -192,8 +193,9 @@ def execute(
     listener.stage(f"execution ({executor})")
     with PyBulletWorld(task.scene, robot) as world:
         context = PlanningContext(task.scene, robot, world, solution.settings)
-        replanner = Replanner(context, task, listener, solution.node_limit)
+        replanner = TampReplanner(context, task, listener, solution.node_limit)
         began = time.perf_counter()
+        runner: Executor
         if executor == "physics":
             runner = _physics(solution, robot, noise, faults)
         else:
@@ -284,11 +286,11 @@ def report(result: Solution | Execution, folder: File | None = None) -> Report:
     options = asdict(solution.settings)
     made = Report.of(solution.task, solution.settings.seed, options)
     if folder is None:
-        record(result, Recorder(made))
+        record(result, ReportRecorder(made))
         return made
     check_destination(Path(folder), "")
     with run_folder(Path(folder), "") as path:
-        record(result, Recorder(made, path))
+        record(result, ReportRecorder(made, path))
         made.write(path)
     return made
 

@@ -119,7 +119,7 @@ def _plan(job: Job) -> Row:
         smooth_s,
         search.skeletons,
         search.refinements,
-        len(search.lessons.all),
+        len(search.constraints.all),
         0 if isinstance(found, Failure) else len(found.plan),
         "" if isinstance(found, Failure) else _digest(found),
     )

@@ -14,9 +14,10 @@ from galley.domain.shipped import KITCHEN
 from galley.execution.disturbance.faults import parse_fault
 from galley.execution.disturbance.noise import Noise
 from galley.motion.thresholds import THRESHOLDS
-from galley.results.recorder import Recorder
+from galley.results.recorder import ReportRecorder
 from galley.results.report import Report
 from galley.results.run_folder import check_destination, run_folder
+from galley.results.stages import Execution
 from galley.tamp.task import TampTask
 
 ROBOT_FILES = "robot"  # folder in a run's folder
@@ -73,7 +74,7 @@ def record_run(options: Options, listener: Listener | None = None) -> RecordedRu
     with run_folder(options.out, options.problem.stem) as folder:
         report.write(folder)
         try:
-            _stages(options, task, Recorder(report, folder, listener))
+            _stages(options, task, ReportRecorder(report, folder, listener))
         except KeyboardInterrupt:
             if report.validation is None:
                 report.fail(Failure(FailureKind.BUDGET, "interrupted by the user"))
@@ -85,7 +86,7 @@ def record_run(options: Options, listener: Listener | None = None) -> RecordedRu
     return RecordedRun(report, folder)
 
 
-def _stages(options: Options, task: TampTask, recorder: Recorder) -> None:
+def _stages(options: Options, task: TampTask, recorder: ReportRecorder) -> None:
     """All stages in order, as far as they succeed."""
     report, folder = recorder.report, recorder.folder
     assert folder is not None
@@ -125,7 +126,7 @@ def _stages(options: Options, task: TampTask, recorder: Recorder) -> None:
         _film(options, run, recorder, folder)
 
 
-def _film(options: Options, run: engine.Execution, recorder: Recorder, folder: Path) -> None:
+def _film(options: Options, run: Execution, recorder: ReportRecorder, folder: Path) -> None:
     """Film the executed states. A run without its film is still a run: trouble is reported."""
     began = time.perf_counter()
     try:

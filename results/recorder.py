@@ -15,7 +15,7 @@ from galley.tamp.checks import AuditedMotions, PlanCheck
 from galley.tamp.feedback.constraints import SearchRecord
 
 
-class Recorder(Listener):
+class ReportRecorder(Listener):
     """Keeps what each stage comes to, also where it is interrupted, and passes progress on.
 
     Args:
@@ -52,15 +52,16 @@ class Recorder(Listener):
         self.listener.finished(result)
 
 
-def record(result: Solution | Execution, recorder: Recorder) -> None:
+def record(result: Solution | Execution, recorder: ReportRecorder) -> None:
     """Tell a recorder of a result as if its stages had just ended."""
     solution = result.solution if isinstance(result, Execution) else result
     recorder.report.timing_s["compile"] = solution.timing_s["compile"]
-    for part in (solution.search, solution.check, solution.audited):
+    parts: list[object] = [solution.search, solution.check, solution.audited]
+    if isinstance(result, Execution):
+        parts += [*result.replanned, result]
+    for part in parts:
         recorder.finished(part)
-    if isinstance(result, Solution):
+    if isinstance(result, Execution):
+        recorder.report.judged(result)
+    else:
         recorder.report.status = "success"
-        return
-    for part in (*result.replanned, result):
-        recorder.finished(part)
-    recorder.report.judged(result)

@@ -21,7 +21,8 @@ from galley.results.run_folder import REPORT, digests, folder_digests
 from galley.validation.verdict import Verdict
 
 if TYPE_CHECKING:  # it needs the planners, and whoever only reads reports does not
-    from galley.results.stages import AuditedMotions, Execution, PlanCheck
+    from galley.results.stages import Execution
+    from galley.tamp.checks import AuditedMotions, PlanCheck
     from galley.tamp.feedback.constraints import SearchRecord
     from galley.tamp.task import TampTask
 
@@ -84,7 +85,7 @@ class Report:
         self.attempts, self.skeletons = search.refinements, search.skeletons
         self.lessons = [
             {"fact": str(each.fact), "why": str(each.failure), "proven": each.proven}
-            for each in search.lessons
+            for each in search.constraints
         ]
         self._spent({"task": search.task_s, "motion": search.motion_s})
 

@@ -1,4 +1,4 @@
-"""Binds a PDDL problem's objects to the scene, or says which can't be bound, and where."""
+"""Binds a PDDL problem's objects to the scene, and checks both against each other."""
 
 from __future__ import annotations
 
@@ -65,10 +65,7 @@ def bind(scene: Scene, domain: Domain, problem: Problem) -> dict[str, Binding]:
 
 
 def check_skills(domain: Domain, skills: Mapping[str, Skill]) -> None:
-    """Raise BadInput if an action of the domain has no skill, or other parameters than its skill.
-
-    Each fault stands at its action's line.
-    """
+    """Raise BadInput, at its line, for each action without a skill that takes its parameters."""
     known = tuple(sorted(skills))
     errors = []
     for action in domain.actions:
@@ -90,8 +87,8 @@ def check_skills(domain: Domain, skills: Mapping[str, Skill]) -> None:
         raise BadInput(errors)
 
 
-def standing(task: TampTask, state: State) -> list[tuple[str, str]]:
-    """PDDL names of each item and the furniture in or on whose region it stands in ``state``."""
+def item_places(task: TampTask, state: State) -> list[tuple[str, str]]:
+    """PDDL names of each item and of the furniture that it stands on or in."""
     scene, bindings = task.scene, task.bindings
     X_WH = _hand(scene, state)
     found = []
@@ -107,14 +104,14 @@ def standing(task: TampTask, state: State) -> list[tuple[str, str]]:
             else:
                 verdict = on(scene, state, thing.target, region, X_WH)
                 if verdict.holds and _hangs_over(scene, state, thing.target, region, X_WH):
-                    continue  # it stands there, and needs less room than that
+                    continue  # it overhangs, and needs less room than that
             if verdict.holds:
                 found.append((thing.object, place.object))
     return found
 
 
 def _hangs_over(scene: Scene, state: State, name: str, region: Region, X_WH: Array) -> bool:
-    """Whether an item's box sticks out of all of a region's boxes, seen from above."""
+    """Whether an item sticks out of all of a region's boxes, seen from above."""
     X_WI = item_pose(scene, state, scene.item_index[name], X_WH)
     X_BI = scene.in_parent(X_WI, region.body, state.scene_q)
     xy = (corners(scene.item(name)) @ X_BI[:3, :3].T + X_BI[:3, 3])[:, :2]
@@ -124,8 +121,8 @@ def _hangs_over(scene: Scene, state: State, name: str, region: Region, X_WH: Arr
     )
 
 
-def ajar(task: TampTask, state: State) -> list[str]:
-    """PDDL names of the furniture whose drawer or door stands open in ``state``."""
+def open_furniture(task: TampTask, state: State) -> list[str]:
+    """PDDL names of the furniture whose drawer or door is open."""
     scene = task.scene
     return [
         binding.object
@@ -135,7 +132,7 @@ def ajar(task: TampTask, state: State) -> list[str]:
     ]
 
 
-def movable(task: TampTask, state: State) -> set[int]:
+def movable_items(task: TampTask, state: State) -> set[int]:
     """Indices of the items that a plan could move: they are named, and a hand can take them."""
     items = task.scene.item_index
     named = {items[b.target] for b in task.bindings.values() if b.kind == "item"}
@@ -145,8 +142,8 @@ def movable(task: TampTask, state: State) -> set[int]:
 def check_init(task: TampTask) -> None:
     """Raise BadInput if ``:init`` and the scene disagree, naming each fact and why.
 
-    Every fact of ``:init`` with a geometric meaning must hold; and a drawer that stands open must
-    be said to. Facts without a geometric meaning (a hand is empty) are left to the domain.
+    Every fact of ``:init`` with a geometric meaning must hold, and every open drawer must be
+    declared open. Facts without a geometric meaning (a hand is empty) are not checked.
     """
     scene, state, problem, bindings = task.scene, task.start, task.problem, task.bindings
     X_WH = _hand(scene, state)
@@ -179,12 +176,12 @@ def bind_plan(
 
 
 def _hand(scene: Scene, state: State) -> Array:
-    """X_WH (4, 4), which only a held item needs: forward kinematics takes a second to load."""
+    """X_WH (4, 4). Only a held item needs it: forward kinematics takes a second to load."""
     return np.eye(4) if state.held is None else hand_pose(state.q, scene.robot.base)
 
 
 def _kinds(domain: Domain, types: tuple[str, ...]) -> set[str]:
-    """What things of these PDDL types are in a scene; empty if that isn't known."""
+    """Kinds in a scene that these PDDL types allow; empty: any."""
     above = {t for name in types for t in domain.supertypes(name)}
     return {_KIND_OF_TYPE[t] for t in above if t in _KIND_OF_TYPE}
 

@@ -1,4 +1,4 @@
-"""Whether a goal holds in the geometry, whatever the symbols promised."""
+"""Evaluates a goal in the geometry of one state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class GoalJudge:
     Attributes:
         task: whose goal it is.
         state: the state to judge.
-        symbolic: the facts that the plan ends with; what has no geometric meaning is left to them.
+        symbolic: the facts at the end of the plan; they decide what has no geometric meaning.
     """
 
     task: TampTask
@@ -28,8 +28,8 @@ class GoalJudge:
     symbolic: Collection[Fact]
 
     def verdict(self, formula: Formula) -> PredicateVerdict:
-        """Whether one part of the goal holds, and how that is seen."""
-        seen = _Seen(self)
+        """Whether one part of the goal holds, and why."""
+        seen = _GeometricFacts(self)
         holds = Semantics(self.task.domain, self.task.problem).holds(formula, {}, seen)
         whys = seen.whys
         if isinstance(formula, Literal) and formula.predicate == EQUALITY:
@@ -55,8 +55,8 @@ def unmet(task: TampTask, state: State, symbolic: Collection[Fact]) -> tuple[str
 
 
 @dataclass
-class _Seen:
-    """The facts that hold, each looked up in the geometry when it is asked for."""
+class _GeometricFacts:
+    """A set of the facts that hold, evaluated lazily."""
 
     judge: GoalJudge
     whys: dict[Fact, str] = field(default_factory=dict)

@@ -35,5 +35,5 @@ def refine(
             return failed.within(str(action))
     refinement = Refinement(context, plan, skills, state, progress)
     found = refinement.advance(refinement.budget)
-    assert isinstance(found, Refined | Failure)  # no adviser: no lessons; and all of the budget
+    assert isinstance(found, Refined | Failure)  # no analyzer: no lessons; and all of the budget
     return found

@@ -34,12 +34,12 @@ from galley.tamp.refine import Refined, Refinement
 from galley.tamp.search import Search
 from galley.tamp.task import TampTask
 
-_NEAR_LIMIT = 0.01  # rad past a limit that count as at it
-TRIES = 6  # refinements beyond one for each action, before a plan that was resumed is given up
+_NEAR_LIMIT = 0.01  # rad past a limit that count as within
+TRIES = 6  # refinements beyond one for each action, before resuming is given up
 
 
 @dataclass
-class Replanner:
+class TampReplanner:
     """Replans for the execution monitor, and keeps what that took.
 
     Attributes:
@@ -137,9 +137,9 @@ def replan(
 
 
 def within_limits(context: PlanningContext, state: State) -> State:
-    """The State with all joints within their limits: what is seen may be off by a little.
+    """The State with all joints clipped to their limits, for observations are noisy.
 
-    A base that has turned past the end of its range is turned back by a whole turn.
+    A heading past its limit is turned back by a whole turn.
     """
     low, high = context.robot.limits
     q = np.array(state.q)
@@ -179,8 +179,8 @@ def _resumable(
 def _done(task: ObservedTask, action: GroundAction, role: Role) -> Facts:
     """The facts after an interrupted action is completed, whatever its preconditions.
 
-    Where it brings the base near a place, the base is near no other; what it takes or puts is
-    nowhere else; what it closes is not open.
+    If it brings the base near a place, the base is near no other; an item that it takes or places
+    is nowhere else; what it closes is not open.
     """
     schema = task.domain.action(action.name)
     assert schema is not None  # it is in the plan
@@ -208,7 +208,7 @@ def _refined(
     state: State,
     listener: Listener,
 ) -> Refined | None:
-    """Motions for a plan, if a few tries find them."""
+    """Motions for a plan if a few tries find them, else None."""
     bound = bind_plan(plan, task.bindings)
     skills = task.skills
     if any(skills[each.name].impossible(context, each, state) is not None for each in bound):

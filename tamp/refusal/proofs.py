@@ -1,15 +1,14 @@
-"""From a task without a plan to the refusal: the lessons that it rests on, if they are proven.
+"""Proofs of infeasibility: a minimal unsatisfiable set of constraints, each with a certificate.
 
-The lessons are thinned out one by one while there is still no plan. What is left is a set
-that no plan gets by, and none of which can be left out; the refusal names its weightiest member and
-carries the certificates of all.
+Constraints are removed while the task stays unsolvable. The refusal names the most important of
+those that remain and carries the certificates of all.
 
-What the search only suspects is proven by a covering bound: no grasp of the family is possible
-for the hand alone, or within the arm's reach. A proof must hold whenever the task planner relies on
-it: after other items have been moved, and with drawers and doors as any plan may leave them. So it
-is asked in a barer world, in which more is possible: items that a plan could move are gone, and so
-are the bodies of what a plan could open. What is impossible there is so in any state of the task.
-Where nothing is proven a grid of grasps and stances, in the same world, says what was tried.
+A suspected constraint is proven by a covering bound: no grasp of the family is possible for the
+hand alone, or within the arm's reach. The proof must hold in every state of the task: after other
+items have been moved, with drawers and doors in any position. So it is made in a counterfactual
+world without the items that a plan could move and the bodies that a plan could open. What is
+impossible there is impossible in any state of the task. Where nothing is proven, an exhaustive grid
+of grasps and stances in that world is the evidence of what was tried.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from galley.skills.drawer import NEEDED, Open, wanted
 from galley.skills.pick import Pick, TakeOut
 from galley.skills.solving.context import PlanningContext, without
 from galley.skills.stow import Stow
-from galley.tamp.binding import movable
+from galley.tamp.binding import movable_items
 from galley.tamp.feedback.constraints import (
     ConstrainedTask,
     Key,
@@ -34,7 +33,7 @@ from galley.tamp.feedback.constraints import (
 )
 from galley.tamp.task import TampTask
 
-_NODES = 20_000  # states searched for each "is there a plan without this lesson"
+_NODES = 20_000  # states expanded to decide solvability
 _WEIGHT = (
     FailureKind.BLOCKED,
     FailureKind.UNREACHABLE,
@@ -44,39 +43,35 @@ _WEIGHT = (
     FailureKind.BUDGET,
     FailureKind.BAD_INPUT,
 )
-_OURS = (Pick, TakeOut, Open, Stow)  # skills whose ways to take and to open are known here
+_LISTED = (Pick, TakeOut, Open, Stow)  # skills whose grasps and pulls the bound covers
 
 
-def core(
-    task: ConstrainedTask, lessons: LearnedConstraints, but: Collection[Key] = ()
+def minimal_core(
+    task: ConstrainedTask, constraints: LearnedConstraints, but: Collection[Key] = ()
 ) -> list[LearnedConstraint]:
-    """Lessons under which the task has no plan, none of which can be left out.
+    """A minimal set of constraints that leaves no plan, as far as bounded searches can tell.
 
-    As far as searches of a limited size can tell.
-
-    Lessons with the keys ``but`` don't count.
-
-    Halves are left out first, then what is left one by one (Zeller and Hildebrandt, "Simplifying
-    and isolating failure-inducing input", 2002).
+    Constraints with the keys ``but`` are left out. Halves are removed first, then single ones
+    (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002).
     """
 
-    def hopeless(kept: list[LearnedConstraint]) -> bool:
+    def unsolvable(kept: list[LearnedConstraint]) -> bool:
         keys = {each.key for each in kept}
-        left_out = [key for key in lessons.all if key not in keys]
-        return _hopeless(lessons.applied_to(task, left_out))
+        left_out = [key for key in constraints.all if key not in keys]
+        return _unsolvable(constraints.applied_to(task, left_out))
 
-    # Suspected lessons are left out first where that can be: what is proven is the better reason.
-    kept = [lesson for key, lesson in lessons.all.items() if key not in but]
-    kept.sort(key=lambda lesson: lesson.proven)
-    sure = [lesson for lesson in kept if lesson.proven]
-    if len(sure) < len(kept) and hopeless(sure):
+    # Prefer proven constraints: remove the suspected ones first.
+    kept = [constraint for key, constraint in constraints.all.items() if key not in but]
+    kept.sort(key=lambda constraint: constraint.proven)
+    sure = [constraint for constraint in kept if constraint.proven]
+    if len(sure) < len(kept) and unsolvable(sure):
         kept = sure
     size = max(1, len(kept) // 2)
     while True:
         start = 0
         while start < len(kept):
             fewer = kept[:start] + kept[start + size :]
-            if hopeless(fewer):
+            if unsolvable(fewer):
                 kept = fewer
             else:
                 start += size
@@ -84,21 +79,21 @@ def core(
             break
         size = max(1, min(size // 2, len(kept) // 2))
     keys = {each.key for each in kept}
-    return [lesson for key, lesson in lessons.all.items() if key in keys]
+    return [constraint for key, constraint in constraints.all.items() if key in keys]
 
 
 def refusal(
-    lessons: list[LearnedConstraint], prove: Callable[[LearnedConstraint], LearnedConstraint]
+    constraints: list[LearnedConstraint], prove: Callable[[LearnedConstraint], LearnedConstraint]
 ) -> Failure | None:
-    """The refusal that these lessons amount to; None where one of them can't be proven.
+    """The refusal with the certificates of all constraints; None if one can't be proven.
 
     Args:
-        lessons: a set under which there is no plan.
-        prove: the same lesson with a certificate, if one can be found.
+        constraints: a minimal unsatisfiable set.
+        prove: returns a constraint with a certificate, if one can be found.
     """
     proven: list[LearnedConstraint] = []
-    for lesson in lessons:
-        sure = lesson if lesson.proven else prove(lesson)
+    for constraint in constraints:
+        sure = constraint if constraint.proven else prove(constraint)
         if not sure.proven:
             return None
         proven.append(sure)
@@ -116,7 +111,7 @@ def refusal(
     )
 
 
-def _hopeless(task: Task) -> bool:
+def _unsolvable(task: Task) -> bool:
     found = search(task, "bfs", SearchLimits(nodes=_NODES))
     return isinstance(found, Failure) and found.kind is not FailureKind.BUDGET
 
@@ -126,7 +121,7 @@ class _SearchProblem:
     """Whether an item can be taken, or a drawer opened, from any of some places.
 
     Attributes:
-        blockers: names of the items that stay; other movable ones are gone.
+        blockers: names of the items that stay; other movable_items ones are gone.
     """
 
     subject: Binding
@@ -141,7 +136,7 @@ class _SearchProblem:
 
 @dataclass
 class Prover:
-    """Looks for certificates; each question is asked once.
+    """Proves constraints; answers are kept.
 
     Attributes:
         context: robot, settings. task: what is to be refused.
@@ -153,15 +148,15 @@ class Prover:
     start: State
     _known: dict[tuple[str, ...], Failure | None] = field(default_factory=dict)
 
-    def prove(self, lesson: LearnedConstraint) -> LearnedConstraint:
-        """The lesson with a certificate, or as it is where none was found."""
-        asked = self._question(lesson)
+    def prove(self, constraint: LearnedConstraint) -> LearnedConstraint:
+        """The constraint with a certificate, or unchanged if none was found."""
+        asked = self._search_problem(constraint)
         found = None if asked is None else self._once("proof", asked, self._proof)
-        return lesson if found is None else replace(lesson, failure=found)
+        return constraint if found is None else replace(constraint, failure=found)
 
-    def tried(self, lesson: LearnedConstraint) -> Failure | None:
-        """What a grid without a solution says of a lesson; None where it has one, or has no say."""
-        asked = self._question(lesson)
+    def tried(self, constraint: LearnedConstraint) -> Failure | None:
+        """Evidence of an exhaustive grid without solution; None if it has one or does not apply."""
+        asked = self._search_problem(constraint)
         return None if asked is None else self._once("grid", asked, self._grid)
 
     def _once(
@@ -173,20 +168,22 @@ class Prover:
             self._known[key] = answer(asked)
         return self._known[key]
 
-    def _question(self, lesson: LearnedConstraint) -> _SearchProblem | None:
-        """What a lesson asks; None where ways to take and to open have no say in it."""
-        fact = lesson.fact
+    def _search_problem(self, constraint: LearnedConstraint) -> _SearchProblem | None:
+        """What is to be proven; None if it is not about taking or opening."""
+        fact = constraint.fact
         things = [self.task.bindings[name] for name in fact.args if name in self.task.bindings]
         if not fact.predicate.startswith(("blocked-by", "no-stance")) or not things:
             return None
         subject = things[0]
-        names = {action.name for action in lesson.actions} | ({lesson.by} if lesson.by else set())
+        names = {action.name for action in constraint.actions} | (
+            {constraint.by} if constraint.by else set()
+        )
         roles = [self.task.skills[name].role for name in sorted(names)]
         if not self._only_ours("takes" if subject.kind == "item" else "opens"):
-            return None  # no other ways than ours are known
+            return None  # the bound covers our skills only
         if subject.kind == "item":
             if any(role.takes is None for role in roles) or not self._stands(subject):
-                return None  # that it can't be taken there says nothing of putting it there
+                return None  # a proof about taking says nothing about placing
             places = [b for b in things[1:] if b.kind == "furniture"] or self._places()
         elif subject.handle is not None and all(role.opens is not None for role in roles):
             places = [subject]
@@ -196,12 +193,12 @@ class Prover:
         return _SearchProblem(subject, tuple(places), blockers)
 
     def _only_ours(self, what: str) -> bool:
-        """Whether all skills that take, or open, are those whose ways the grid lists."""
+        """Whether all skills that take, or open, are among those that the bound covers."""
         doing = (each for each in self.task.skills.values() if getattr(each.role, what) is not None)
-        return all(type(each) in _OURS for each in doing)
+        return all(type(each) in _LISTED for each in doing)
 
     def _stands(self, thing: Binding) -> bool:
-        """Whether an item is where no drawer can bring it elsewhere."""
+        """Whether no drawer can carry the item elsewhere."""
         return self.start.items[self.context.scene.item_index[thing.target]].parent == WORLD
 
     def _places(self) -> list[Binding]:
@@ -212,7 +209,7 @@ class Prover:
     def _proof(self, asked: _SearchProblem) -> Failure | None:
         from galley.skills.impossible.covering import covered, every_grasp, every_hold
 
-        context, state, said = self._bare(asked)
+        context, state, said = self._counterfactual(asked)
         subject, stances = asked.subject, self._stances(asked)
         if subject.kind == "item":
             families = every_grasp(context, state, context.scene.item_index[subject.target])
@@ -227,7 +224,7 @@ class Prover:
     def _grid(self, asked: _SearchProblem) -> Failure | None:
         from galley.skills.impossible.grid import every_operation, every_pick, tried
 
-        context, state, said = self._bare(asked)
+        context, state, said = self._counterfactual(asked)
         subject = asked.subject
         if subject.kind == "item":
             ways = every_pick(context, state, context.scene.item_index[subject.target])
@@ -247,12 +244,14 @@ class Prover:
 
     @staticmethod
     def _values(context: PlanningContext, subject: Binding) -> list[float]:
-        """A drawer is opened as far as it goes: the least that will do, or all of it."""
+        """How far a drawer is opened: as far as it goes, or the least that will do."""
         far = wanted(context, subject)
         return list(dict.fromkeys((far, min(NEEDED, far))))
 
-    def _bare(self, asked: _SearchProblem) -> tuple[PlanningContext, State, dict[str, list[str]]]:
-        """The world without what a plan could bring out of the way, and what that is."""
+    def _counterfactual(
+        self, asked: _SearchProblem
+    ) -> tuple[PlanningContext, State, dict[str, list[str]]]:
+        """The counterfactual world: context, state, and what was removed."""
         away = self._movable(asked.subject, asked.blockers)
         left_out = self._openable(asked.subject)
         context = self.context.without(left_out) if left_out else self.context
@@ -260,9 +259,9 @@ class Prover:
         return context, state, {"moved_away": list(away), "left_out": sorted(left_out)}
 
     def _movable(self, subject: Binding, blockers: frozenset[str]) -> tuple[str, ...]:
-        """Items that a plan could move, ``blockers`` left out; and all that stand in drawers."""
+        """Items that a plan could move, without ``blockers``; and all that stand in drawers."""
         scene = self.context.scene
-        can_go = movable(self.task, self.start)
+        can_go = movable_items(self.task, self.start)
         return tuple(
             item.name
             for index, item in enumerate(scene.items)
@@ -271,7 +270,7 @@ class Prover:
         )
 
     def _openable(self, subject: Binding) -> frozenset[str]:
-        """Bodies that something else than the subject could bring out of the way."""
+        """Bodies that move when something other than the subject is opened."""
         scene = self.context.scene
         found: set[str] = set()
         for binding in self.task.bindings.values():

@@ -114,11 +114,11 @@ def ways_files(tmp_path_factory):
 def ways(ways_files, monkeypatch):
     found = Ways(*ways_files)
 
-    def in_the_way(context, skills, actions, state, rng):
+    def find_blockers(context, skills, actions, state, rng):
         items = found.blocks.get(actions[0].name, frozenset())
         return None if items is None else Diagnosis(actions[0], frozenset(items))
 
-    monkeypatch.setattr("galley.tamp.feedback.failure_analysis.in_the_way", in_the_way)
+    monkeypatch.setattr("galley.tamp.feedback.failure_analysis.find_blockers", find_blockers)
     monkeypatch.setattr("galley.tamp.refusal.proofs.Prover.prove", lambda self, lesson: lesson)
     return found
 

@@ -152,7 +152,7 @@ def foresight(name, *texts):
     judge = FeasibilityCheck(context, task, task.start)
     words = [text.split() for text in texts]
     plan = tuple(GroundAction(each, tuple(args)) for each, *args in words)
-    return judge.lessons(bind_plan(plan, task.bindings))
+    return judge.constraints(bind_plan(plan, task.bindings))
 
 
 AWAY = (

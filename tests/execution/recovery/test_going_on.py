@@ -221,5 +221,7 @@ def test_a_base_turned_past_its_range_is_seen_turned_by_the_same_angle(task):
     found = within_limits(task.context, state.with_robot(q))
     assert found.q[2] == pytest.approx(-np.pi + 0.05)
     assert found.q[arm + 1] == task.context.robot.group("arm").upper[1]
-    apart = hand_pose(found.q, task.scene.robot.base) - hand_pose(q, task.scene.robot.base)
-    assert np.abs(apart).max() < 0.003
+    pose_difference = hand_pose(found.q, task.scene.robot.base) - hand_pose(
+        q, task.scene.robot.base
+    )
+    assert np.abs(pose_difference).max() < 0.003

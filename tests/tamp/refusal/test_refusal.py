@@ -14,7 +14,7 @@ from galley.planning import GroundAction, search
 from galley.skills import SKILLS
 from galley.tamp.binding import tamp_task
 from galley.tamp.feedback.constraints import LearnedConstraint, LearnedConstraints, constrained_task
-from galley.tamp.refusal.proofs import core, refusal
+from galley.tamp.refusal.proofs import minimal_core, refusal
 
 STANDING = [("sugar", "burner"), ("spam", "burner")]
 
@@ -78,8 +78,8 @@ CASES = {
 }
 
 
-def hopeless(seen, known, facts):
-    """By a search other than the one that ``core`` uses."""
+def unsolvable(seen, known, facts):
+    """By a search other than the one that ``minimal_core`` uses."""
     found = search(
         LearnedConstraints({fact: known.all[fact] for fact in facts}).applied_to(seen), "astar"
     )
@@ -89,29 +89,31 @@ def hopeless(seen, known, facts):
 @pytest.mark.parametrize("told", CASES.values(), ids=CASES)
 def test_nothing_can_be_left_out_of_the_core(seen, task, told):
     known = lessons(seen, *told)
-    assert hopeless(seen, known, known.all), "a case without a plan"
-    found = {lesson.fact for lesson in core(seen, known)}
+    assert unsolvable(seen, known, known.all), "a case without a plan"
+    found = {lesson.fact for lesson in minimal_core(seen, known)}
     for size in range(len(known.all) + 1):
         for some in itertools.combinations(known.all, size):
             if found >= set(some):
-                assert hopeless(seen, known, some) == (found == set(some)), some
+                assert unsolvable(seen, known, some) == (found == set(some)), some
 
 
 @pytest.mark.parametrize("told", CASES.values(), ids=CASES)
 def test_what_proven_lessons_say_needs_no_suspicion(seen, task, told):
     known = lessons(seen, *told)
     sure = [fact for fact, lesson in known.all.items() if lesson.proven]
-    if hopeless(seen, known, sure):
-        assert all(lesson.proven for lesson in core(seen, known))
+    if unsolvable(seen, known, sure):
+        assert all(lesson.proven for lesson in minimal_core(seen, known))
     else:
-        assert not all(lesson.proven for lesson in core(seen, known))
+        assert not all(lesson.proven for lesson in minimal_core(seen, known))
 
 
 def test_a_search_that_ends_too_soon_keeps_the_lesson(seen, task, monkeypatch):
     known = lessons(seen, "no-stance sugar burner", "blocked-by spam sugar")
-    assert len(core(seen, known)) == 1
+    assert len(minimal_core(seen, known)) == 1
     monkeypatch.setattr("galley.tamp.refusal.proofs._NODES", 1)
-    assert Fact("no-stance", ("sugar", "burner")) in {each.fact for each in core(seen, known)}
+    assert Fact("no-stance", ("sugar", "burner")) in {
+        each.fact for each in minimal_core(seen, known)
+    }
 
 
 def proof(lesson):
