@@ -59,7 +59,7 @@ from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
 
 COMPILED = (KERNEL, PLANNERS, REACH, KINEMATICS, TIMING)
-"""What every run needs of what ``compiled.build`` makes."""
+"""The compiled parts that every run needs (``compiled.build``)."""
 CHOICES = {
     "planner": ("rrt-connect", "rrt", "anytime"),
     "checker": ("kernel", "pybullet"),
@@ -85,15 +85,14 @@ def load(
         skills: Python file with skills of your own, which take precedence.
 
     Raises:
-        BadInput: with every fault of a file, or of what the files say of each other.
+        BadInput: a file is malformed, or the files disagree; with all faults of one kind.
     """
-    read = load_scene(_file(scene, "kitchen.yaml"))
-    symbols = read_domain(_file(domain, "kitchen.pddl"))
-    goal = read_problem(_file(problem, "task.pddl"), symbols)
-    task = tamp_task(read, symbols, goal)
-    task = replace(task, skills=_skills(skills, symbols))
-    check_skills(symbols, task.skills)
-    with PyBulletWorld(read, mobile_panda(read.robot.base)) as world:
+    geometry = load_scene(_file(scene, "kitchen.yaml"))
+    pddl = read_domain(_file(domain, "kitchen.pddl"))
+    task = tamp_task(geometry, pddl, read_problem(_file(problem, "task.pddl"), pddl))
+    task = replace(task, skills=_skills(skills, pddl))
+    check_skills(pddl, task.skills)
+    with PyBulletWorld(geometry, mobile_panda(geometry.robot.base)) as world:
         check_start(world)
     check_init(task)
     return task
@@ -303,7 +302,7 @@ def _file(given: File | None, default: str) -> Path:
 
 
 def _skills(own: File | None, domain: Domain) -> Mapping[str, Skill]:
-    """Ours, and those of the user's file over them."""
+    """The shipped skills, and those of the user's file in their place."""
     if own is None:
         return SKILLS
     return skill_set(load_skills(own, [action.name for action in domain.actions]))
@@ -320,7 +319,7 @@ def _check_choices(**chosen: str) -> None:
 def _physics(
     solution: Solution, robot: RobotModel, noise: Noise | None, faults: InjectedFaults | None
 ) -> PhysicsExecutor:
-    """Physics in the scene, or in one that noise has perturbed and blurs when it is observed."""
+    """Physics in the scene; noise perturbs it and its observations."""
     scene, seed = solution.task.scene, solution.settings.seed
     if noise is None:
         return PhysicsExecutor(scene, robot, solution.task.start, fault=faults)

@@ -1,4 +1,4 @@
-"""``galley run``: solves a task, prints how it goes and what came of it."""
+"""``galley run``: solves and executes a task, and prints progress and result."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--planner",
         choices=("rrt-connect", "rrt", "anytime"),
-        help="for free arm motions: RRT-Connect, the seed's RRT, or RRT-Connect that goes on "
+        help="for free arm motions: RRT-Connect, the baseline RRT, or RRT-Connect that goes on "
         "searching for shorter paths (default rrt-connect; with --checker pybullet rrt, for the "
         "base too)",
     )
@@ -52,33 +52,33 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         "--checker",
         choices=("kernel", "pybullet"),
         default="kernel",
-        help="what looks for collisions while planning: the compiled kernel, or PyBullet, many "
-        "times slower, with the seed's RRT in Python (default kernel)",
+        help="collision checker of the planners: the compiled kernel, or PyBullet, many times "
+        "slower, with the baseline RRT in Python (default kernel)",
     )
     p.add_argument(
         "--arrival",
         choices=("box", "l1"),
         default="box",
-        help="how the seed's RRT measures that it arrived: a box, or the L1 norm (default box)",
+        help="how the baseline RRT tests for arrival: a box, or the L1 norm (default box)",
     )
     optimize_option(
         p,
         ": splines within all limits, proven to keep their distance; the planned path, corners "
-        "rounded, as fast as possible; the seed's QP on the arm's paths; or the path with a stop "
+        "rounded, as fast as possible; the baseline QP on the arm's paths; or the path with a stop "
         "at each corner",
     )
     p.add_argument(
         "--execute",
         choices=("physics", "kinematic", "files", "none"),
         default="physics",
-        help="under PyBullet's dynamics, looking after each motion and planning anew where the "
-        "world is not as planned; or joint states set over time, quick and without forces; or that "
-        "and files for a real arm, in OUT/robot; or stop after planning (default physics)",
+        help="under PyBullet's dynamics, observing after each motion and replanning where the "
+        "world is not as planned; or joint states set over time, quick and without forces; or "
+        "that and files for a real arm, in OUT/robot; or stop after planning (default physics)",
     )
     p.add_argument(
         "--noise",
         metavar="HOW",
-        help="perturb the world that physics runs in, and what is seen of it, from the seed: low, "
+        help="perturb the simulated world and its observation, from the seed: low, "
         "moderate, high, or some of friction=SHARE,mass=SHARE,position=M,turn=RAD,observation=M,"
         "observation_turn=RAD (default: none)",
     )
@@ -93,7 +93,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         "--recoveries",
         type=index,
         metavar="N",
-        help="how often a run may plan anew before it gives up (default 8)",
+        help="how often a run may replan before it gives up (default 8)",
     )
     p.add_argument("--node-limit", type=count, help="states the task planner may expand")
     motion_options(p)
@@ -106,7 +106,7 @@ def command(arguments: argparse.Namespace) -> int:
     if arguments.checker == "pybullet" and arguments.planner != implied:
         raise argparse.ArgumentTypeError(
             f"--planner {arguments.planner} needs --checker kernel; "
-            "in PyBullet the seed's RRT plans: --planner rrt"
+            "in PyBullet the baseline RRT plans: --planner rrt"
         )
     if arguments.execute != "physics" and (arguments.noise or arguments.fault):
         named = "--noise" if arguments.noise else "--fault"

@@ -34,7 +34,7 @@ _FORK = {"pybullet": "pybullet-arm64"}  # installed in its place where it has no
 
 @dataclass
 class Report:
-    """What is known of a run so far; ``write`` may be called at any time."""
+    """Everything known about a run; can be written at any time."""
 
     scene: str
     domain: str
@@ -108,8 +108,9 @@ class Report:
         self.recoveries = []
         for each in run.recoveries:
             motions = next(planned, ()) if each.motions else ()
-            told = {**each.as_json(), "motions": [_motion(motion) for motion in motions]}
-            self.recoveries.append(told)
+            self.recoveries.append(
+                {**each.as_json(), "motions": [_motion(motion) for motion in motions]}
+            )
         self.executed_motions = run.motions
         self.releases = [asdict(each) for each in run.releases]
         self.final_facts = tuple(sorted(map(str, run.facts)))
@@ -170,15 +171,15 @@ class Report:
         }
 
     def _audit(self) -> dict[str, int]:
-        """How many motions Drake looked at, and on how many it disagrees with the plan."""
+        """How many motions Drake checked, and how many of them it found in collision."""
         every = (*self.motions, *(motion for motions in self.later for motion in motions))
         verdicts = [m.record.audit for m in every if m.record.audit is not None]
         return {"motions": len(verdicts), "disagreements": sum(v != FREE for v in verdicts)}
 
     def write(self, folder: Path) -> None:
         """Write report.json into ``folder``, whole or not at all, with digests of its files."""
-        told = self.as_json() | {"files": folder_digests(folder)}
-        text = json.dumps(told, indent=1, default=_plain) + "\n"
+        report = self.as_json() | {"files": folder_digests(folder)}
+        text = json.dumps(report, indent=1, default=_plain) + "\n"
         write_whole(folder / REPORT, text)
 
 
