@@ -160,16 +160,22 @@ class ExecutionMonitor:
             action = str(current.plan[motion.action_index]) if current.plan else "(end)"
             name = f"{again}{action} | {motion.phase}"
             self.motions.append(motion)
-            seen = self.executor.execute(motion, name)
+            observation = self.executor.execute(motion, name)
             if held is not None and expected.held is None:
-                self._released(held, expected, seen)
-            if not self._deviations(expected, seen.state):
+                self._released(held, expected, observation)
+            if not self._deviations(expected, observation.state):
                 continue
-            state = self._wait_until_at_rest(seen.state)
+            state = self._wait_until_at_rest(observation.state)
             off = self._deviations(expected, state)
             if off:
                 return _Interruption(
-                    motion.action_index, motion, name, seen.ended, seen.time, off, state
+                    motion.action_index,
+                    motion,
+                    name,
+                    observation.ended,
+                    observation.time,
+                    off,
+                    state,
                 )
         return None
 
@@ -191,13 +197,13 @@ class ExecutionMonitor:
                 break
         return state
 
-    def _released(self, index: int, expected: State, seen: Observation) -> None:
+    def _released(self, index: int, expected: State, observation: Observation) -> None:
         X_WH = np.eye(4)  # unused: the item isn't held
-        poses = [item_pose(self.scene, each, index, X_WH) for each in (expected, seen.state)]
+        poses = [item_pose(self.scene, each, index, X_WH) for each in (expected, observation.state)]
         off, turned = pose_difference(*poses)
         name = self.scene.items[index].name
-        if seen.state.held != index:
-            self.releases.append(Release(seen.time, name, off, turned))
+        if observation.state.held != index:
+            self.releases.append(Release(observation.time, name, off, turned))
 
     def _recover(self, current: MotionPlan, interruption: _Interruption) -> MotionPlan | Failure:
         """The plan to continue with."""

@@ -116,31 +116,31 @@ def outcome_of(job: Job) -> ScenarioResult:
                 wall_s=time.perf_counter() - began,
             )
         fingerprint = _fingerprint(folder / STATES)
-    told = report.as_json()
-    failure, timing = told["failure"] or {}, told["timing_s"]
-    wrong = judge(expect, told, _aliases(scene))
+    written = report.as_json()
+    failure, timing = written["failure"] or {}, written["timing_s"]
+    wrong = judge(expect, written, _aliases(scene))
     planning_s = float(timing["task"] + timing["motion"])
     judged = report.validation.goal_facts if report.validation is not None else ()
     limit = expect.within_s
     return ScenarioResult(
         **known,
-        status=told["status"],
+        status=written["status"],
         kind=failure.get("kind", ""),
         message=failure.get("message", ""),
         objects=tuple(failure.get("objects", ())),
-        plan=tuple(told["plan"]),
+        plan=tuple(written["plan"]),
         right=not wrong,
         wrong=wrong,
         goal_facts=tuple((f.fact, f.holds, f.why) for f in judged),
         skeletons=listener.skeletons,
-        refinements=int(told["refinements"]),
+        refinements=int(written["refinements"]),
         lessons=tuple(listener.lessons),
-        motion_s=float(sum(motion["duration_s"] for motion in told["motions"])),
+        motion_s=float(sum(motion["duration_s"] for motion in written["motions"])),
         fingerprint=fingerprint,
         planning_s=planning_s,
         optimization_s=float(timing["optimization"]),
         wall_s=time.perf_counter() - began,
-        late=limit is not None and told["status"] != "success" and planning_s > limit,
+        late=limit is not None and written["status"] != "success" and planning_s > limit,
     )
 
 

@@ -50,8 +50,8 @@ def bind(scene: Scene, domain: Domain, problem: Problem) -> dict[str, Binding]:
             what = f"object '{thing.name}' maps to nothing in {scene.source}{hint}"
             errors.append(InputError(thing.file, thing.line, thing.column, what))
             continue
-        wanted = _kinds(domain, (thing.type,))
-        if wanted and binding.kind not in wanted:
+        allowed = _kinds(domain, (thing.type,))
+        if allowed and binding.kind not in allowed:
             what = (
                 f"object '{thing.name}' is {_a(thing.type)} here but {_a(binding.kind)} in "
                 f"{scene.source}"
@@ -74,13 +74,13 @@ def check_skills(domain: Domain, skills: Mapping[str, Skill]) -> None:
             hint = did_you_mean(action.name, known) or f"; there are {', '.join(known)}"
             what = f"no skill carries out the action '{action.name}'{hint}"
         else:
-            wanted = skills[action.name].parameters
+            parameters = skills[action.name].parameters
             kinds = [_kinds(domain, variable.types) for variable in action.parameters]
-            fits = len(kinds) == len(wanted) and all(
-                not kind or want in kind for want, kind in zip(wanted, kinds, strict=True)
+            fits = len(kinds) == len(parameters) and all(
+                not kind or want in kind for want, kind in zip(parameters, kinds, strict=True)
             )
             if not fits:
-                what = f"the skill '{action.name}' takes ({', '.join(wanted)}), in this order"
+                what = f"the skill '{action.name}' takes ({', '.join(parameters)}), in this order"
         if what is not None:
             errors.append(InputError(domain.file, action.line, action.column, what))
     if errors:
@@ -154,8 +154,8 @@ def check_init(task: TampTask) -> None:
         if verdict is not None and not verdict.holds:
             what = f"{fact} does not hold in {scene.source}: {verdict.why}"
             errors.append(InputError(problem.file, line, column, what))
-    told = {p.name: p.arity for p in task.domain.predicates if p.name == "opened"}
-    for fact, verdict in state_facts(scene, state, told, bindings, X_WH).items():
+    declared = {p.name: p.arity for p in task.domain.predicates if p.name == "opened"}
+    for fact, verdict in state_facts(scene, state, declared, bindings, X_WH).items():
         if verdict.holds and fact not in problem.init:
             thing = problem.object(fact.args[0])
             line, column = (thing.line, thing.column) if thing is not None else (1, 1)

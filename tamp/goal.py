@@ -29,9 +29,9 @@ class GoalJudge:
 
     def verdict(self, formula: Formula) -> PredicateVerdict:
         """Whether one part of the goal holds, and why."""
-        seen = _GeometricFacts(self)
-        holds = Semantics(self.task.domain, self.task.problem).holds(formula, {}, seen)
-        whys = seen.whys
+        facts = _GeometricFacts(self)
+        holds = Semantics(self.task.domain, self.task.problem).holds(formula, {}, facts)
+        whys = facts.whys
         if isinstance(formula, Literal) and formula.predicate == EQUALITY:
             whys = {formula.fact: "the names of objects say so"}
         return PredicateVerdict(holds, "; ".join(dict.fromkeys(whys.values())))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.listener import Listener
 from galley.domain.state import State
 from galley.motion.effects import after
 from galley.motion.motion import Motion
@@ -18,9 +19,6 @@ from galley.skills.solving.context import PlanningContext
 from galley.tamp.feedback.constraints import LearnedConstraint
 
 REFINEMENTS = 60  # of single actions beyond one for each, before the plan is given up
-
-Progress = Callable[[BoundAction, str], None]
-"""Called with an action and its event: ``start``, ``done`` or why it is tried again."""
 
 Advice = tuple[LearnedConstraint, ...] | int | None
 """Reaction to a failure: constraints that end the plan, the index of an earlier action to backtrack
@@ -69,7 +67,7 @@ class Refinement:
         context: scene, robot, settings.
         plan: the actions. skills: by name.
         start: the State before the first action.
-        progress, analyzer: see ``Progress``, ``Analyzer``.
+        listener: hears of each action. analyzer: see ``Analyzer``.
         states: the State before each refined action, and after the last.
         attempts: refinements of single actions so far.
         notes: the analyzer's counts for this plan, by event and action.
@@ -81,7 +79,7 @@ class Refinement:
     plan: tuple[BoundAction, ...]
     skills: Mapping[str, Skill]
     start: State
-    progress: Progress = lambda action, event: None
+    listener: Listener = field(default_factory=Listener)
     analyzer: Analyzer = _no_advice
     states: list[State] = field(init=False)
     attempts: int = 0
@@ -154,7 +152,7 @@ class Refinement:
     def _refine_next(self) -> Failure | None:
         k = self.at
         action, state = self.plan[k], self.states[-1]
-        self.progress(action, "start")
+        self._report(action, "start")
         rng = self.context.rng(self.stream_names[k], self._streams[k])
         self._tries[k] += 1
         self._streams[k] += 1
@@ -164,16 +162,19 @@ class Refinement:
         )
         if isinstance(found, Failure):
             failed = found.within(str(action))
-            self.progress(action, str(found))
+            self._report(action, str(found))
             if k >= self._furthest:
                 self._furthest, self.worst = k, _unproven(failed)
             return failed
-        self.progress(action, "done")
+        self._report(action, "done")
         for motion in found:
             state = after(self.context.scene, self.context.robot, motion, state)
         self._motions.append(found)
         self.states.append(state)
         return None
+
+    def _report(self, action: BoundAction, event: str) -> None:
+        self.listener.action(action.index, len(self.plan), str(action), event)
 
     def _backtrack(self) -> Failure | None:
         """Refine the action before the present one again."""

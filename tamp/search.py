@@ -16,7 +16,6 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.listener import Listener
 from galley.domain.state import State
 from galley.planning import GroundAction, Plan, SearchLimits, Task, ground, plans, search
-from galley.skills.skill import BoundAction
 from galley.skills.solving.context import PlanningContext
 from galley.tamp.binding import bind_plan, item_places, open_furniture
 from galley.tamp.feedback.constraints import (
@@ -257,13 +256,8 @@ class Search:
             # Nothing new: no fact states what is wrong with this plan; take the next one.
         self.listener.skeleton(tuple(map(str, plan)))
         self.skeletons += 1
-        total = len(bound)
-
-        def progress(action: BoundAction, event: str) -> None:
-            self.listener.action(action.index, total, str(action), event)
-
         refinement = Refinement(
-            self.context, bound, self.task.skills, self.start, progress, self._analyzer
+            self.context, bound, self.task.skills, self.start, self.listener, self._analyzer
         )
         self._known[plan] = _Active(plan, refinement)
         self._active.append(self._known[plan])

@@ -83,7 +83,7 @@ def observed_task(
     }
     X_WH = hand_pose(state.q, scene.robot.base) if state.held is not None else np.eye(4)
     judged = state_facts(scene, state, names, bindings, X_WH)
-    seen = {fact for fact, v in judged.items() if v.holds and _typed(domain, problem, fact)}
+    observed = {fact for fact, v in judged.items() if v.holds and _typed(domain, problem, fact)}
     held = next(
         (
             name
@@ -99,13 +99,13 @@ def observed_task(
 
     finder = AdHocPlaces(context, task, state)
     places: list[AdHocPlace] = []
-    placed = {fact.args[0] for fact in seen if fact.predicate in PLACING}
+    placed = {fact.args[0] for fact in observed if fact.predicate in PLACING}
     for name, binding in bindings.items():
         if binding.kind == "item" and name not in placed and name != held:
             place = finder.of_item(binding)
             if place is not None:
                 places.append(place)
-    near = {fact for fact in seen if fact.predicate == "near"}
+    near = {fact for fact in observed if fact.predicate == "near"}
     believed = [fact for fact in symbolic if fact.predicate == "near" and fact in judged]
     lost = any(f.predicate == "near" and not _has_objects(problem, f) for f in symbolic)
     if len(believed) == 1 or lost:
@@ -113,8 +113,8 @@ def observed_task(
         if only is None:
             place = finder.of_base("near")
             places += [place] if place is not None else []
-        seen = (seen - near) | ({only} if only is not None else set())
-    facts |= seen | {place.fact for place in places}
+        observed = (observed - near) | ({only} if only is not None else set())
+    facts |= observed | {place.fact for place in places}
     order = {fact: k for k, fact in enumerate(problem.init)}
     init = tuple(sorted(facts, key=lambda fact: (order.get(fact, len(order)), fact)))
     whole = with_places(problem, domain, places)
@@ -137,8 +137,10 @@ def _nearest(
     bindings: Mapping[str, Binding],
 ) -> Fact | None:
     """The fact for the place that the base counts as near, or None."""
-    wanted = [fact.args[0] for fact in believed] + list(prefer) + list(bindings)
-    return next((Fact("near", (name,)) for name in wanted if Fact("near", (name,)) in near), None)
+    candidates = [fact.args[0] for fact in believed] + list(prefer) + list(bindings)
+    return next(
+        (Fact("near", (name,)) for name in candidates if Fact("near", (name,)) in near), None
+    )
 
 
 def _typed(domain: Domain, problem: Problem, fact: Fact) -> bool:

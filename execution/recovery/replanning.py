@@ -25,7 +25,7 @@ from galley.motion.effects import after
 from galley.motion.motion import Motion
 from galley.planning import GroundAction, Semantics, validate_actions
 from galley.skills.manipulation.escape import escape
-from galley.skills.skill import BoundAction, Role
+from galley.skills.skill import Role
 from galley.skills.solving.context import PlanningContext
 from galley.tamp.binding import bind_plan
 from galley.tamp.checks import AuditedMotions, optimize_and_audit
@@ -214,10 +214,6 @@ def _refined(
     if any(skills[each.name].impossible(context, each, state) is not None for each in bound):
         return None
     listener.skeleton(tuple(map(str, plan)))
-
-    def progress(action: BoundAction, event: str) -> None:
-        listener.action(action.index, len(bound), str(action), event)
-
-    refinement = Refinement(context, bound, skills, state, progress)
+    refinement = Refinement(context, bound, skills, state, listener)
     found = refinement.advance(len(bound) + TRIES)
     return found if isinstance(found, Refined) else None

@@ -117,8 +117,8 @@ def _unsolvable(task: Task) -> bool:
 
 
 @dataclass(frozen=True)
-class _SearchProblem:
-    """Whether an item can be taken, or a drawer opened, from any of some places.
+class _ManipulationQuery:
+    """Can an item be taken, or a drawer opened, from any of some places?
 
     Attributes:
         blockers: names of the items that stay; other movable_items ones are gone.
@@ -132,6 +132,9 @@ class _SearchProblem:
     def what(self) -> str:
         """For messages."""
         return f"{'take' if self.subject.kind == 'item' else 'open'} {self.subject.object}"
+
+
+_Answer = Callable[[_ManipulationQuery], Failure | None]
 
 
 @dataclass
@@ -150,25 +153,23 @@ class Prover:
 
     def prove(self, constraint: LearnedConstraint) -> LearnedConstraint:
         """The constraint with a certificate, or unchanged if none was found."""
-        asked = self._search_problem(constraint)
-        found = None if asked is None else self._once("proof", asked, self._proof)
+        query = self._query(constraint)
+        found = None if query is None else self._once("proof", query, self._proof)
         return constraint if found is None else replace(constraint, failure=found)
 
     def tried(self, constraint: LearnedConstraint) -> Failure | None:
         """Evidence of an exhaustive grid without solution; None if it has one or does not apply."""
-        asked = self._search_problem(constraint)
-        return None if asked is None else self._once("grid", asked, self._grid)
+        query = self._query(constraint)
+        return None if query is None else self._once("grid", query, self._grid)
 
-    def _once(
-        self, what: str, asked: _SearchProblem, answer: Callable[[_SearchProblem], Failure | None]
-    ) -> Failure | None:
-        places = sorted(each.target for each in asked.places)
-        key = (what, asked.subject.object, *places, "but", *sorted(asked.blockers))
+    def _once(self, what: str, query: _ManipulationQuery, answer: _Answer) -> Failure | None:
+        places = sorted(each.target for each in query.places)
+        key = (what, query.subject.object, *places, "but", *sorted(query.blockers))
         if key not in self._known:
-            self._known[key] = answer(asked)
+            self._known[key] = answer(query)
         return self._known[key]
 
-    def _search_problem(self, constraint: LearnedConstraint) -> _SearchProblem | None:
+    def _query(self, constraint: LearnedConstraint) -> _ManipulationQuery | None:
         """What is to be proven; None if it is not about taking or opening."""
         fact = constraint.fact
         things = [self.task.bindings[name] for name in fact.args if name in self.task.bindings]
@@ -190,7 +191,7 @@ class Prover:
         else:
             return None
         blockers = frozenset(b.target for b in things[1:] if b.kind == "item")
-        return _SearchProblem(subject, tuple(places), blockers)
+        return _ManipulationQuery(subject, tuple(places), blockers)
 
     def _only_ours(self, what: str) -> bool:
         """Whether all skills that take, or open, are among those that the bound covers."""
@@ -206,26 +207,26 @@ class Prover:
         found = {b.target: b for b in self.task.bindings.values() if b.kind == "furniture"}
         return list(found.values())
 
-    def _proof(self, asked: _SearchProblem) -> Failure | None:
+    def _proof(self, query: _ManipulationQuery) -> Failure | None:
         from galley.skills.impossible.covering import covered, every_grasp, every_hold
 
-        context, state, said = self._counterfactual(asked)
-        subject, stances = asked.subject, self._stances(asked)
+        context, state, said = self._counterfactual(query)
+        subject, stances = query.subject, self._stances(query)
         if subject.kind == "item":
             families = every_grasp(context, state, context.scene.item_index[subject.target])
-            found = covered(context, state, families, stances, asked.what, subject.target)
+            found = covered(context, state, families, stances, query.what, subject.target)
         else:
             families = every_hold(context, state, subject, min(self._values(context, subject)))
-            found = covered(context, state, families, stances, asked.what)
+            found = covered(context, state, families, stances, query.what)
         if found is None:
             return None
         return replace(found, certificate={**(found.certificate or {}), **said})
 
-    def _grid(self, asked: _SearchProblem) -> Failure | None:
+    def _grid(self, query: _ManipulationQuery) -> Failure | None:
         from galley.skills.impossible.grid import every_operation, every_pick, tried
 
-        context, state, said = self._counterfactual(asked)
-        subject = asked.subject
+        context, state, said = self._counterfactual(query)
+        subject = query.subject
         if subject.kind == "item":
             ways = every_pick(context, state, context.scene.item_index[subject.target])
         else:
@@ -233,14 +234,14 @@ class Prover:
             handle = context.scene.handle(subject.handle)
             values = self._values(context, subject)
             ways = [w for v in values for w in every_operation(context, state, handle, v)]
-        found = tried(context, state, ways, self._stances(asked), asked.what)
+        found = tried(context, state, ways, self._stances(query), query.what)
         if found is None:
             return None
         return replace(found, evidence=tuple({**each, **said} for each in found.evidence))
 
-    def _stances(self, asked: _SearchProblem) -> list[Stance]:
+    def _stances(self, query: _ManipulationQuery) -> list[Stance]:
         scene = self.context.scene
-        return [scene.stance(name) for name in dict.fromkeys(p.target for p in asked.places)]
+        return [scene.stance(name) for name in dict.fromkeys(p.target for p in query.places)]
 
     @staticmethod
     def _values(context: PlanningContext, subject: Binding) -> list[float]:
@@ -249,11 +250,11 @@ class Prover:
         return list(dict.fromkeys((far, min(NEEDED, far))))
 
     def _counterfactual(
-        self, asked: _SearchProblem
+        self, query: _ManipulationQuery
     ) -> tuple[PlanningContext, State, dict[str, list[str]]]:
         """The counterfactual world: context, state, and what was removed."""
-        away = self._movable(asked.subject, asked.blockers)
-        left_out = self._openable(asked.subject)
+        away = self._movable(query.subject, query.blockers)
+        left_out = self._openable(query.subject)
         context = self.context.without(left_out) if left_out else self.context
         state = without(self.start, [self.context.scene.item_index[name] for name in away])
         return context, state, {"moved_away": list(away), "left_out": sorted(left_out)}

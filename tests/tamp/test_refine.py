@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.listener import Listener
 from galley.domain.pddl.formula import Fact
 from galley.domain.scene.model import Binding
 from galley.skills import BoundAction, Settings
@@ -189,7 +190,12 @@ def test_an_unknown_action_names_the_known_skills():
 def test_progress_is_told():
     context, plan, skills, _ = scripted(a=[], b=[True])
     heard = []
-    refine(context, plan, "", skills, lambda action, event: heard.append((action.name, event)))
+
+    class Ears(Listener):
+        def action(self, index, total, text, event):
+            heard.append((text, event))
+
+    refine(context, plan, "", skills, Ears())
     assert heard == [
         ("a", "start"),
         ("a", "done"),
