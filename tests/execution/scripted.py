@@ -1,4 +1,4 @@
-"""An executor that follows a script, and a course of motions in the small scene for a Loop."""
+"""An executor that follows a script, and an ExecutionMonitor for six motions in a small scene."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Scripted:
 
 @dataclass
 class Bench:
-    """A course of six motions in the small scene, and a Loop around them.
+    """A plan of six motions in the small scene, and an ExecutionMonitor for them.
 
     Attributes:
         replanned: arguments of every call of ``replan``. answers: what it returns, in turn; the

@@ -299,7 +299,7 @@ def test_an_adviser_that_always_sends_it_back_can_not_keep_it_for_ever():
     assert order(calls) == "abcbcbc" * 3
 
 
-def test_lessons_end_the_plan():
+def test_constraints_end_the_plan():
     context, plan, skills, calls = scripted(a=[], b=[True] * 9, c=[])
     lessons = learned("one", "two")
     found = Refinement(context, plan, skills, START, analyzer=lambda r, f: lessons).advance(99)

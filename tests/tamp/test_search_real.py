@@ -140,10 +140,10 @@ def test_another_seed_gives_other_motions(solved):
     assert digest(found) != digest(solved["occupied"][2])
 
 
-# -- foresight -------------------------------------------------------------------------------------
+# -- feasibility -----------------------------------------------------------------------------------
 
 
-def foresight(name, *texts):
+def feasibility(name, *texts):
     scene = load_scene(SCENARIOS / f"{name}_scene.yaml")
     domain = read_domain(KITCHEN / "drawers.pddl")
     problem = read_problem(SCENARIOS / f"{name}.pddl", domain)
@@ -164,12 +164,12 @@ AWAY = (
 
 
 def test_an_item_out_of_reach_where_it_stands_is_known_before_anything_moves():
-    (lesson,) = foresight("two_ends", "navigate center right_end", "pick sugar right_end h1")
+    (lesson,) = feasibility("two_ends", "navigate center right_end", "pick sugar right_end h1")
     assert str(lesson.fact) == "(no-stance sugar right_end)"
     assert lesson.proven
     assert lesson.failure.kind is FailureKind.UNREACHABLE
 
 
 def test_that_does_not_speak_of_it_where_the_plan_has_put_it():
-    assert foresight("two_ends", *AWAY) is None
-    assert foresight("two_ends", *AWAY, "pick sugar right_end h1") is None
+    assert feasibility("two_ends", *AWAY) is None
+    assert feasibility("two_ends", *AWAY, "pick sugar right_end h1") is None

@@ -1,4 +1,4 @@
-"""The task with room for lessons: the user's plans, and what each lesson makes wait."""
+"""The constrained task: the user's plans, and what each constraint delays."""
 
 import itertools
 
@@ -119,7 +119,7 @@ def test_a_lesson_is_learned_once_and_a_proof_replaces_a_suspicion(seen):
     assert lessons.all[fact].proven
 
 
-def test_lessons_teach_facts_and_forbid_actions(seen, task):
+def test_constraints_are_facts_or_forbidden_actions(seen, task):
     pick = GroundAction("pick", ("sugar", "burner", "h1"))
     blocked = seen.fact("blocked-by", "spam", "sugar")
     lessons = LearnedConstraints()

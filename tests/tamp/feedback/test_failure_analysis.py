@@ -1,4 +1,4 @@
-"""What is advised where an action is stuck: the real scene and roles, a scripted diagnosis."""
+"""Reactions to failed actions: the real scene and roles, a scripted diagnosis."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""From States made by hand, in the middle of the default task, to its goal; or an honest no."""
+"""Recovery from States made by hand, in the middle of the default task."""
 
 from dataclasses import replace
 
@@ -9,7 +9,8 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import rotation_about, rotation_z, transform
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state, item_pose
-from galley.execution.recovery.replanning import NOTHING_LEFT, PLANNED_ANEW, RESUMED, within_limits
+from galley.execution.recovery.plans import NOTHING_LEFT, PLANNED_ANEW, RESUMED
+from galley.execution.recovery.replanning import within_limits
 from galley.planning import validate_actions
 from galley.robots.panda.mobile import hand_pose
 from galley.tests.effort import quick_first
