@@ -142,7 +142,7 @@ def _print_result(printer: Printer, run: RecordedRun) -> int:
     for fault in report.injected:
         console.print(f"fault: {fault}")
     if report.recoveries:
-        console.print(f"planned anew {len(report.recoveries)} times")
+        console.print(f"replanned {len(report.recoveries)} times")
     timing = report.as_json()["timing_s"]
     spent = ", ".join(f"{stage} {s:.1f} s" for stage, s in timing.items())
     console.print(f"time: {spent}")

@@ -155,8 +155,8 @@ class Search:
         start: the State to begin in.
         listener: hears of progress.
         node_limit: of each search of the task planner; None: its own.
-        constraints: what was learned. learned: of it what concerned a plan looked at, in order.
-        latest: the skeleton last looked at.
+        constraints: all that were learned. learned: of them those about plans considered, in order.
+        latest: the last skeleton considered.
         task_s: seconds spent on plans and on checks without motions.
         total_s: seconds in all.
         skeletons: how many were refined. refinements: of single actions in all.

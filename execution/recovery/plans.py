@@ -13,7 +13,7 @@ from galley.planning import GroundAction
 Facts = frozenset[Fact]
 
 RESUMED = "resumed"
-PLANNED_ANEW = "planned anew"
+REPLANNED = "planned anew"
 NOTHING_LEFT = "nothing left to do"
 
 

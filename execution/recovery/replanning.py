@@ -15,7 +15,7 @@ from galley.domain.state import State
 from galley.execution.recovery.observed_task import PLACING, ObservedTask, observed_task
 from galley.execution.recovery.plans import (
     NOTHING_LEFT,
-    PLANNED_ANEW,
+    REPLANNED,
     RESUMED,
     Facts,
     InterruptedPlan,
@@ -133,7 +133,7 @@ def replan(
         return found
     states = validate_actions(task.domain, observed.problem, found.plan).states
     motions = out + found.refined.motions
-    return RecoveryPlan(found.plan, motions, state, observed, states, PLANNED_ANEW)
+    return RecoveryPlan(found.plan, motions, state, observed, states, REPLANNED)
 
 
 def within_limits(context: PlanningContext, state: State) -> State:

@@ -266,10 +266,10 @@ class SearchRecord:
     """What a search tried and learned, also one that was interrupted.
 
     Attributes:
-        plan: the solution's, else the one last looked at.
+        plan: the solution's, else the last one considered.
         solved: whether motions were found for it.
         skeletons: plans that were refined. refinements: of single actions in all.
-        constraints: what was learned about plans that were looked at, in order.
+        constraints: learned about plans that were considered, in order.
         task_s, motion_s: seconds spent on plans, and on motions.
     """
 

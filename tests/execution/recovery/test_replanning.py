@@ -9,7 +9,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import rotation_about, rotation_z, transform
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state, item_pose
-from galley.execution.recovery.plans import NOTHING_LEFT, PLANNED_ANEW, RESUMED
+from galley.execution.recovery.plans import NOTHING_LEFT, REPLANNED, RESUMED
 from galley.execution.recovery.replanning import within_limits
 from galley.planning import validate_actions
 from galley.robots.panda.mobile import hand_pose
@@ -46,7 +46,7 @@ def test_an_item_that_lies_on_the_stove_is_picked_up_and_put_upright(
     size = task.scene.item(SUGAR).size
     fallen = task.moved(state, SUGAR, lying(size, axis, sign, 0.3, *where, z))
     found = task.replan(k, fallen)
-    assert found.how == PLANNED_ANEW
+    assert found.how == REPLANNED
     end = task.carried_out(found)
     X = item_pose(task.scene, end, task.scene.item_index[SUGAR], np.eye(4))
     assert X[2, 2] > 0.999
