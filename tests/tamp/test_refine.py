@@ -193,7 +193,7 @@ def test_progress_is_told():
 
     class Ears(Listener):
         def action(self, index, total, text, event):
-            heard.append((text, event))
+            heard.append((text.split()[0], event))
 
     refine(context, plan, "", skills, Ears())
     assert heard == [
