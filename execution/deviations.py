@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from galley.domain.frames import Array, inverse
+from galley.domain.frames import Array, inverse, wrap
 from galley.domain.scene.model import HAND, Item, Scene
 from galley.domain.state import State, item_pose
 from galley.motion.thresholds import Thresholds
@@ -109,7 +109,7 @@ def _joints(
             )
     base, arm = robot.slice("base"), robot.slice("arm")
     off = observed.q - expected.q
-    away, turned = float(np.hypot(*off[base][:2])), abs(float(_wrapped(off[base][2])))
+    away, turned = float(np.hypot(*off[base][:2])), abs(float(wrap(off[base][2])))
     if away > limits.base_off:
         found.append(
             Deviation("base", "base", away, "m", f"the base stands {1e3 * away:.0f} mm off")
@@ -141,7 +141,3 @@ def pose_difference(X_A: Array, X_B: Array) -> tuple[float, float]:
 def _between(a: Array, b: Array) -> float:
     """Radians between two unit vectors."""
     return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
-
-
-def _wrapped(angle: float) -> float:
-    return (angle + np.pi) % (2.0 * np.pi) - np.pi
