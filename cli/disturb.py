@@ -18,13 +18,12 @@ from galley.cli.arguments import multiple, sweep_options, task_files, task_optio
 from galley.cli.progress import Printer
 from galley.cli.study import Study, results_folder
 from galley.domain.errors import BadInput
-from galley.domain.listener import Listener
 from galley.sweeps import Lost, digest
 from galley.viz.figures import figure_file
 
 if TYPE_CHECKING:  # what runs is imported when it runs
-    from galley.engine import Options
     from galley.execution.disturbance.noise import Noise
+    from galley.results.recorded_run import Options
 
 SUMMARY, LINES, FIGURE = "disturb.json", "disturb.jsonl", "disturb.png"
 SCHEMA_VERSION = 1
@@ -97,8 +96,8 @@ def command(arguments: argparse.Namespace) -> int:
     """Run the sweep; exit status 0 if all runs were carried out, however they ended."""
     from galley.domain.pddl.reader import read_domain, read_problem
     from galley.domain.scene.reader import load_scene
-    from galley.engine import Options
     from galley.execution.disturbance.faults import parse_fault
+    from galley.results.recorded_run import Options
     from galley.tamp.binding import bind
 
     options = Options(
@@ -228,12 +227,12 @@ def trials(
 
 def carry_out(trial: Trial) -> TrialResult:
     """Run a trial in a folder that is thrown away."""
-    from galley.engine import run
+    from galley.results.recorded_run import record_run
 
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="galley-disturb-") as folder:
         options = replace(trial.options, out=Path(folder) / "run")
-        report = run(options, Listener()).report
+        report = record_run(options).report
     return TrialResult(
         trial.series,
         trial.amount,

@@ -1,4 +1,4 @@
-"""What a run shows while it works: lines that stay, and on a terminal a bar for long steps."""
+"""Progress on the console: lines, and on a terminal a bar for long steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _QUIET_STEP = 0.1  # share of a long step between two lines where there is no te
 
 
 class _Console(Console):
-    """Goes silent when the reader of our output leaves (head, a pager); the work goes on."""
+    """Goes silent when the reader of the output leaves (head, a pager); the run continues."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
@@ -30,7 +30,7 @@ class _Console(Console):
 
 
 def _console() -> Console:
-    """Prints strings as they are: a name may hold brackets or colons. Styled is what is a Text."""
+    """Prints strings literally, for names may hold brackets or colons; Text is styled."""
     console = _Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
     if not console.is_terminal:  # a file or a pipe has no width of its own: don't squeeze tables
         console.width = _FILE_WIDTH
@@ -63,11 +63,11 @@ class Printer(Listener):
             self.console.print(f"        {k:2d}  {action}")
 
     def learned(self, text: str) -> None:
-        """Print what geometry taught."""
+        """Print a learned constraint."""
         self.console.print(Text.assemble(("        learned ", "yellow"), text))
 
     def action(self, index: int, total: int, text: str, event: str) -> None:
-        """Print an action once it is refined, or why not."""
+        """Print an action once it is refined, or why it is not."""
         if event == "start":
             self._action = time.perf_counter()
             return
@@ -109,7 +109,7 @@ class Printer(Listener):
             self.console.print(f"{self._clock()}   {text} {100 * done:3.0f}%")
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._end_bar()
 
     def _end_bar(self) -> None:
@@ -123,7 +123,7 @@ class Printer(Listener):
 
 
 def _motion_table(report: Report) -> Table:
-    """One row a motion: phase, length, duration, clearance, what the optimiser did."""
+    """One row a motion: phase, planner, times, lengths, duration, clearance."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("action", no_wrap=True)
     table.add_column("phase", no_wrap=True)

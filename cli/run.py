@@ -1,4 +1,4 @@
-"""``galley run``: solves a task, prints how it goes and what came of it."""
+"""``galley run``: solves and executes a task, and prints progress and result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from galley.cli.arguments import (
 
 if TYPE_CHECKING:
     from galley.cli.progress import Printer
-    from galley.engine import Outcome
+    from galley.results.recorded_run import RecordedRun
 
 EPILOG = """results, in --out:
   report.json       what happened and why (docs/report.md)
@@ -44,7 +44,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--planner",
         choices=("rrt-connect", "rrt", "anytime"),
-        help="for free arm motions: RRT-Connect, the seed's RRT, or RRT-Connect that goes on "
+        help="for free arm motions: RRT-Connect, the baseline RRT, or RRT-Connect that goes on "
         "searching for shorter paths (default rrt-connect; with --checker pybullet rrt, for the "
         "base too)",
     )
@@ -52,33 +52,33 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         "--checker",
         choices=("kernel", "pybullet"),
         default="kernel",
-        help="what looks for collisions while planning: the compiled kernel, or PyBullet, many "
-        "times slower, with the seed's RRT in Python (default kernel)",
+        help="collision checker of the planners: the compiled kernel, or PyBullet, many times "
+        "slower, with the baseline RRT in Python (default kernel)",
     )
     p.add_argument(
         "--arrival",
         choices=("box", "l1"),
         default="box",
-        help="how the seed's RRT measures that it arrived: a box, or the L1 norm (default box)",
+        help="how the baseline RRT tests for arrival: a box, or the L1 norm (default box)",
     )
     optimize_option(
         p,
         ": splines within all limits, proven to keep their distance; the planned path, corners "
-        "rounded, as fast as possible; the seed's QP on the arm's paths; or the path with a stop "
+        "rounded, as fast as possible; the baseline QP on the arm's paths; or the path with a stop "
         "at each corner",
     )
     p.add_argument(
         "--execute",
         choices=("physics", "kinematic", "files", "none"),
         default="physics",
-        help="under PyBullet's dynamics, looking after each motion and planning anew where the "
-        "world is not as planned; or joint states set over time, quick and without forces; or that "
-        "and files for a real arm, in OUT/robot; or stop after planning (default physics)",
+        help="under PyBullet's dynamics, observing after each motion and replanning where the "
+        "world is not as planned; or joint states set over time, quick and without forces; or "
+        "that and files for a real arm, in OUT/robot; or stop after planning (default physics)",
     )
     p.add_argument(
         "--noise",
         metavar="HOW",
-        help="perturb the world that physics runs in, and what is seen of it, from the seed: low, "
+        help="perturb the simulated world and its observation, from the seed: low, "
         "moderate, high, or some of friction=SHARE,mass=SHARE,position=M,turn=RAD,observation=M,"
         "observation_turn=RAD (default: none)",
     )
@@ -93,7 +93,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         "--recoveries",
         type=index,
         metavar="N",
-        help="how often a run may plan anew before it gives up (default 8)",
+        help="how often a run may replan before it gives up (default 8)",
     )
     p.add_argument("--node-limit", type=count, help="states the task planner may expand")
     motion_options(p)
@@ -106,43 +106,43 @@ def command(arguments: argparse.Namespace) -> int:
     if arguments.checker == "pybullet" and arguments.planner != implied:
         raise argparse.ArgumentTypeError(
             f"--planner {arguments.planner} needs --checker kernel; "
-            "in PyBullet the seed's RRT plans: --planner rrt"
+            "in PyBullet the baseline RRT plans: --planner rrt"
         )
     if arguments.execute != "physics" and (arguments.noise or arguments.fault):
         named = "--noise" if arguments.noise else "--fault"
         raise argparse.ArgumentTypeError(f"{named} needs --execute physics")
     from galley.cli.progress import Printer
-    from galley.engine import Options, run
     from galley.execution.disturbance.noise import parse_noise
+    from galley.results.recorded_run import Options, record_run
 
-    told = given(arguments, Options) | task_files(arguments)
+    options = given(arguments, Options) | task_files(arguments)
     if arguments.noise is not None:
-        told["noise"] = parse_noise(arguments.noise)
+        options["noise"] = parse_noise(arguments.noise)
     printer = Printer()
     try:
-        outcome = run(Options(**told), printer)
+        run = record_run(Options(**options), printer)
     finally:
         printer.close()
-    return _tell(printer, outcome)
+    return _print_result(printer, run)
 
 
-def _tell(printer: Printer, outcome: Outcome) -> int:
+def _print_result(printer: Printer, run: RecordedRun) -> int:
     from rich.text import Text
 
-    report, console = outcome.report, printer.console
-    found = report.validation
-    if found is not None:
-        for fact in found.goal_facts:
+    report, console = run.report, printer.console
+    verdict = report.validation
+    if verdict is not None:
+        for fact in verdict.goal_facts:
             mark = ("holds", "green") if fact.holds else ("does not hold", "red")
             console.print(Text.assemble(f"{fact.fact}  ", mark, f": {fact.why}"))
         console.print(
-            f"validated {found.states_checked} states: deepest undeclared contact "
-            f"{1e3 * found.max_penetration_m:.2f} mm, {found.limit_violations} limits exceeded"
+            f"validated {verdict.states_checked} states: deepest undeclared contact "
+            f"{1e3 * verdict.max_penetration_m:.2f} mm, {verdict.limit_violations} limits exceeded"
         )
-    for told in report.injected:
-        console.print(f"fault: {told}")
+    for fault in report.injected:
+        console.print(f"fault: {fault}")
     if report.recoveries:
-        console.print(f"planned anew {len(report.recoveries)} times")
+        console.print(f"replanned {len(report.recoveries)} times")
     timing = report.as_json()["timing_s"]
     spent = ", ".join(f"{stage} {s:.1f} s" for stage, s in timing.items())
     console.print(f"time: {spent}")
@@ -152,7 +152,7 @@ def _tell(printer: Printer, outcome: Outcome) -> int:
         console.print(
             f"filmed: {report.video['frames']} pictures in {report.video['seconds']:.1f} s"
         )
-    console.print(f"{report.status}: {outcome.folder}/report.json", soft_wrap=True)
+    console.print(f"{report.status}: {run.folder}/report.json", soft_wrap=True)
     if report.failure is not None:
         print(f"{report.status}: {report.failure}", file=sys.stderr)
     return 0 if report.status == "success" else 1

@@ -1,4 +1,4 @@
-"""One run of a scenario, and what came of it."""
+"""One run of a scenario, and its result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.scene.model import Binding, Scene
 from galley.domain.scene.reader import load_scene
-from galley.engine import Options, run
+from galley.results.recorded_run import Options, record_run
 from galley.results.stored import STATES
 from galley.scenarios.scenario import Scenario, judge
 
@@ -27,8 +27,8 @@ class Job:
     Attributes:
         scenario: which. seed: of every random stream.
         folder: where the run's folder is kept, or None: it is thrown away.
-        options: more of ``galley.engine.Options`` by name, such as ``optimize``; executed is
-            kinematically unless they say otherwise.
+        options: more of ``results.recorded_run.Options`` by name, such as ``optimize``; execution
+            is kinematic unless they say otherwise.
     """
 
     scenario: Scenario
@@ -39,7 +39,7 @@ class Job:
 
 @dataclass(frozen=True)
 class ScenarioResult:
-    """What a run of a scenario came to. Plain data: it can be pickled and written as JSON.
+    """The result of a scenario run, as plain data: can be pickled and written as JSON.
 
     Attributes:
         scenario, seed: what was run. expected: in words.
@@ -49,7 +49,7 @@ class ScenarioResult:
         right: whether this is the expected outcome. wrong: why not.
         goal_facts: each fact of the goal, whether it holds in the geometry, and why.
         skeletons: symbolic plans that were tried. refinements: of single actions.
-        lessons: what geometry taught the task planner, in order.
+        lessons: constraints that the search learned, in order.
         motion_s: duration of all motions together, as the robot would need.
         fingerprint: digest of every executed state; empty if nothing was executed.
         planning_s: seconds for task plan and motions. optimization_s: for their trajectories.
@@ -79,34 +79,32 @@ class ScenarioResult:
     late: bool = False
 
 
-class _Ear(Listener):
-    """Keeps what a run tried and learned."""
+class _SearchListener(Listener):
+    """Records what a search tried and learned."""
 
     def __init__(self) -> None:
         self.skeletons = 0
         self.lessons: list[str] = []
 
     def skeleton(self, actions: tuple[str, ...]) -> None:
-        """One more plan is tried."""
         self.skeletons += 1
 
     def learned(self, text: str) -> None:
-        """Geometry taught something."""
         self.lessons.append(text)
 
 
 def outcome_of(job: Job) -> ScenarioResult:
-    """Run one scenario through the engine and judge what comes of it.
+    """Run one scenario and judge its result.
 
-    Bad input is an outcome too, with the faults as its message: the other runs of a sweep go on.
+    Bad input is a result, too, with the faults as its message, so that a sweep goes on.
     """
     scenario, expect = job.scenario, job.scenario.expect
     known: dict[str, Any] = {"scenario": scenario.name, "seed": job.seed, "expected": str(expect)}
-    began, ear = time.perf_counter(), _Ear()
+    began, listener = time.perf_counter(), _SearchListener()
     with tempfile.TemporaryDirectory(prefix="galley-scenario-") as above:
         folder = job.folder or Path(above) / "run"
         try:
-            report = run(_options(job, folder), ear).report
+            report = record_run(_options(job, folder), listener).report
             scene = load_scene(scenario.scene)
         except BadInput as error:
             return ScenarioResult(
@@ -118,31 +116,31 @@ def outcome_of(job: Job) -> ScenarioResult:
                 wall_s=time.perf_counter() - began,
             )
         fingerprint = _fingerprint(folder / STATES)
-    told = report.as_json()
-    failure, timing = told["failure"] or {}, told["timing_s"]
-    wrong = judge(expect, told, _aliases(scene))
+    written = report.as_json()
+    failure, timing = written["failure"] or {}, written["timing_s"]
+    wrong = judge(expect, written, _aliases(scene))
     planning_s = float(timing["task"] + timing["motion"])
     judged = report.validation.goal_facts if report.validation is not None else ()
     limit = expect.within_s
     return ScenarioResult(
         **known,
-        status=told["status"],
+        status=written["status"],
         kind=failure.get("kind", ""),
         message=failure.get("message", ""),
         objects=tuple(failure.get("objects", ())),
-        plan=tuple(told["plan"]),
+        plan=tuple(written["plan"]),
         right=not wrong,
         wrong=wrong,
         goal_facts=tuple((f.fact, f.holds, f.why) for f in judged),
-        skeletons=ear.skeletons,
-        refinements=int(told["refinements"]),
-        lessons=tuple(ear.lessons),
-        motion_s=float(sum(motion["duration_s"] for motion in told["motions"])),
+        skeletons=listener.skeletons,
+        refinements=int(written["refinements"]),
+        lessons=tuple(listener.lessons),
+        motion_s=float(sum(motion["duration_s"] for motion in written["motions"])),
         fingerprint=fingerprint,
         planning_s=planning_s,
         optimization_s=float(timing["optimization"]),
         wall_s=time.perf_counter() - began,
-        late=limit is not None and told["status"] != "success" and planning_s > limit,
+        late=limit is not None and written["status"] != "success" and planning_s > limit,
     )
 
 
@@ -163,7 +161,7 @@ def _options(job: Job, folder: Path) -> Options:
 
 
 def _aliases(scene: Scene) -> Mapping[str, frozenset[str]]:
-    """What else a thing is called: in PDDL, in the scene, by its drawer's parts."""
+    """All names of a thing: in PDDL, in the scene, of its drawer's parts."""
     found: dict[str, frozenset[str]] = {}
     for binding in scene.bindings:
         names = _names(scene, binding)

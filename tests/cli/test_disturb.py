@@ -20,10 +20,10 @@ from galley.cli.disturb import (
     trials,
     wilson,
 )
-from galley.engine import Options
 from galley.execution.disturbance.fault import IN_VAIN, parse_specs
 from galley.execution.disturbance.fault import KINDS as FAULT_KINDS
 from galley.execution.disturbance.noise import MODERATE, NONE
+from galley.results.recorded_run import Options
 from galley.sweeps import Lost
 
 OUTSIDE = ("--domain", "kitchen.pddl", "--jobs", "1")
