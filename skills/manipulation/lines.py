@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 
 import numpy as np
@@ -118,14 +118,14 @@ class ManipulationPart:
         line: the line; of a stroke the one before it, at whose end it stands still.
         opening: of each finger (m) at its beginning. closing: at its end.
         stroke: whether the fingers move at the line's end.
-        checker: of its states, with the margin in contact.
+        checker: makes the one of its states, with the margin in contact, once it is needed.
     """
 
     line: Line
     opening: float
     closing: float
     stroke: bool
-    checker: Checker
+    checker: Callable[[], Checker]
 
 
 def parts(context: PlanningContext, manipulation: Manipulation) -> tuple[ManipulationPart, ...]:
@@ -143,7 +143,7 @@ def parts(context: PlanningContext, manipulation: Manipulation) -> tuple[Manipul
             line, closing = step, opening
         checker = found[-1].checker if found and _same_world(found[-1].line, line) else None
         if checker is None:
-            checker = context.checker(line.state, line.allowed, CONTACT_MARGIN)
+            checker = cache(partial(context.checker, line.state, line.allowed, CONTACT_MARGIN))
         found.append(ManipulationPart(line, opening, closing, isinstance(step, Stroke), checker))
         opening = closing
     return tuple(found)
@@ -234,7 +234,7 @@ def at_contact(
     moved = first.line.scene_q
     scene_q = None if moved is None else np.repeat(moved[-1:], len(options), axis=0)
     look = _Look(
-        context, first.checker, whole(context.robot, base, options, first.opening), scene_q
+        context, first.checker(), whole(context.robot, base, options, first.opening), scene_q
     )
     free = look.free()
     if not free.any():
@@ -343,7 +343,7 @@ def _looks(
             order = _order(len(arms))
             rows.append(whole(context.robot, base, arms[order], part.opening))
             scene_q = None if part.line.scene_q is None else part.line.scene_q[order]
-        yield _Look(context, checker, np.concatenate(rows) if len(rows) > 1 else rows[0], scene_q)
+        yield _Look(context, checker(), np.concatenate(rows) if len(rows) > 1 else rows[0], scene_q)
 
 
 @cache

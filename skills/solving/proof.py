@@ -86,12 +86,9 @@ def _of_line(
     kernel = context.kernel
     Q = np.repeat(state.q[None], len(path.waypoints), axis=0)
     Q[:, context.robot.slice(path.group)] = path.waypoints
-    driven = None if scene_q is None else kernel.driven(scene_q)
-    if scene_q is not None:
-        state = state.with_scene(scene_q[0])
-        if driven is not None:
-            Q = np.column_stack([Q, scene_q[:, context.scene.joint_index[driven]]])
-    return kernel.view(state, "all", allowed, CONTACT_MARGIN, driven), Q
+    if scene_q is None:
+        return kernel.view(state, "all", allowed, CONTACT_MARGIN), Q
+    return kernel.along(state, Q, scene_q, allowed, CONTACT_MARGIN)
 
 
 def holding_contact_pairs(context: PlanningContext, state: State) -> frozenset[Pair]:

@@ -1,8 +1,8 @@
-"""Inverse kinematics of any arm by Drake: SNOPT from many starts, then Newton's method to the end.
+"""Inverse kinematics of any arm by Drake: SNOPT from many starts, refined by Newton's method.
 
 From each start SNOPT minimises |p_T - p|^2 + (1 - cos theta) within the joint limits, theta being
-the angle between the tool's orientation and the wanted one. Costs arrive more often than equality
-constraints do: with theta = 0 as a constraint, the gradient vanishes where the constraint holds.
+the angle between the tool's orientation and the target's. Costs converge more often than equality
+constraints: with theta = 0 as a constraint, the gradient vanishes where the constraint holds.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from pydrake.solvers import SnoptSolver
 from galley.domain.frames import Array
 from galley.robots.model import RobotModel
 
-_ALIKE = 1e-3  # rad or m: solutions that differ by less in every joint are one
-_NEAR = 0.02  # m and rad: a start that ends farther off sits in a local minimum
+_ALIKE = 1e-3  # rad or m: solutions that differ by less in every joint are the same
+_NEAR = 0.02  # m and rad: a start that ends farther off is in a local minimum
 _QDOT = JacobianWrtVariable.kQDot
 
 
 class NumericIK:
-    """Solves for one joint group of a robot; knows no obstacles. Not for several threads at once.
+    """Solves for one joint group of a robot, without obstacles. For one thread at a time.
 
     Args:
         robot: with a tool frame.
-        group: name of the joints to solve for; the others keep their place.
+        group: name of the joints to solve for; the others stay.
 
     Raises:
         KeyError: no such group.
@@ -72,7 +72,7 @@ class NumericIK:
             q: the whole robot's, for the joints outside the group; if omitted, nearest to zero.
 
         Returns:
-            (k, n), within the limits, in the order of their starts. None found proves nothing.
+            (k, n), within the limits, in the order of their starts. An empty result proves nothing.
 
         Raises:
             ValueError: seeds of another width, or a number without ``rng``; no pose; q not finite.
@@ -109,7 +109,7 @@ class NumericIK:
         return ik.prog()
 
     def _polish(self, wanted: RigidTransform, q: Array, tolerance: float) -> Array | None:
-        """The group's part of q after Newton steps within the limits; None if it goes astray."""
+        """The group's part of q after Newton steps within the limits; None if they diverge."""
         plant, context, T, own = self._plant, self._context, self._tool, self._own
         lower, upper, W = self.group.lower, self.group.upper, plant.world_frame()
         for _ in range(10):
@@ -129,7 +129,7 @@ class NumericIK:
 
 
 def _plant(robot: RobotModel) -> Any:
-    """The robot without shapes and masses, which Drake might refuse; joints not in q are fixed."""
+    """The robot without shapes and masses, which Drake might reject; joints not in q are fixed."""
     root = ET.fromstring(robot.urdf)
     root[:] = [part for part in root if part.tag in ("link", "joint")]
     for part in root:

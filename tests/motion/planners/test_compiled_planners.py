@@ -278,10 +278,10 @@ def test_a_path_is_mended_where_it_is_not_proven(seed):
     P = stub.planners()
     raw = np.array([[0.1, 0.2], [0.2, 0.6], [0.5, 0.6], [0.8, 0.6], [0.9, 0.2]])
     view = ask()
-    box = P.rules.Box(view.query.low, view.query.high, view.query.weights)
+    box = P.rules.Box(view.arrays.tree.low, view.arrays.tree.high, view.arrays.tree.weights)
     rules = P.rules.Rules(0.2, P.rules.UNBOUNDED, True, 0.01)
     state = P.sampling.seeded(seed, 0)
-    mended, used = P.plan.mend(view.table, box, rules, raw, 3000, state)
+    mended, used = P.plan.repair(view.table, box, rules, raw, 3000, state)
     assert used > 0
     assert least_clearance(mended, WALL) >= 0.01 - 1e-9
     np.testing.assert_array_equal(mended[[0, 1]], raw[[0, 1]])
