@@ -20,6 +20,7 @@ from galley.robots.collision_model import CollisionModel, collision_model
 from galley.robots.model import RobotModel
 from galley.worlds.checker import MARGIN, Contact, Pair
 from galley.worlds.kernel.arrays import (
+    ATTACHED,
     ROUNDING,
     Checks,
     KernelArrays,
@@ -77,7 +78,7 @@ def cached(store: Cache[_T], key: object, make: Callable[[], _T], size: int) -> 
 
 
 @dataclass(frozen=True, eq=False)
-class Bodies:
+class FixedBodies:
     """The bodies that stand still.
 
     Attributes:
@@ -94,7 +95,7 @@ class Bodies:
         return {name: k for k, name in enumerate(self.names)}
 
 
-def bodies(obstacles: Mapping[str, Solid | Sequence[Solid]]) -> Bodies:
+def fixed_bodies(obstacles: Mapping[str, Solid | Sequence[Solid]]) -> FixedBodies:
     """Tables for named solids, whose poses are in the world."""
     names, solids, owner = tuple(obstacles), [], []
     for k, found in enumerate(obstacles.values()):
@@ -105,7 +106,7 @@ def bodies(obstacles: Mapping[str, Solid | Sequence[Solid]]) -> Bodies:
     corners = [half_extents(s, s.X[:3, :3]) for s in solids]
     low = np.array([c[0] for c in corners]).reshape(-1, 3) + X[:, :3, 3]
     high = np.array([c[1] for c in corners]).reshape(-1, 3) + X[:, :3, 3]
-    return Bodies(
+    return FixedBodies(
         names,
         Obstacles(
             table(solids),
@@ -134,7 +135,7 @@ class CollisionWorld:
     """
 
     robot: RobotModel
-    obstacles: Mapping[str, Solid | Sequence[Solid]] | Bodies
+    obstacles: Mapping[str, Solid | Sequence[Solid]] | FixedBodies
     q: Array | None = None
     attached_bodies: tuple[AttachedBody, ...] = ()
     joint: SceneJoint | None = None
@@ -145,8 +146,8 @@ class CollisionWorld:
 
     def __post_init__(self) -> None:
         """Makes the tables."""
-        if not isinstance(self.obstacles, Bodies):
-            object.__setattr__(self, "obstacles", bodies(self.obstacles))
+        if not isinstance(self.obstacles, FixedBodies):
+            object.__setattr__(self, "obstacles", fixed_bodies(self.obstacles))
         q = self._rest() if self.q is None else np.asarray(self.q, dtype=np.float64)
         if q.shape != (self.robot.size,):
             raise ValueError(f"q must hold {self.robot.size} joint values, got shape {q.shape}")
@@ -158,9 +159,9 @@ class CollisionWorld:
         return np.where((low <= 0.0) & (high >= 0.0), 0.0, 0.5 * (low + high))
 
     @property
-    def bodies(self) -> Bodies:
+    def fixed_bodies(self) -> FixedBodies:
         """The bodies that stand still."""
-        assert isinstance(self.obstacles, Bodies)
+        assert isinstance(self.obstacles, FixedBodies)
         return self.obstacles
 
     @cached_property
@@ -228,37 +229,32 @@ class CollisionWorld:
         from galley.worlds.kernel.packed import pack, row_of
         from galley.worlds.kernel.prepare import prepare
 
-        moving_bodies, obstacles = self.moving_bodies, self.bodies.arrays
+        moving = self.moving_bodies
         tree = self._joint_tree(group, values)
         allowed, checked = self._touching(self.allowed | pairs)
-        m = len(moving_bodies.part)
-        still = np.zeros((m, 20), dtype=np.float32)
-        still[:, 19] = moving_bodies.part >= moving_bodies.own
-        movers = MovingSolids(
-            moving_bodies.solids,
-            moving_bodies.part,
-            moving_bodies.frame,
-            moving_bodies.pose,
-            moving_bodies.ball,
-            still,
-        )
+        still = np.zeros((len(moving.part), 20), dtype=np.float32)
+        still[:, ATTACHED] = moving.part >= moving.own
         checks = self._checks(allowed, len(tree.moving), self.margin if margin is None else margin)
-        scratch = self._scratch(len(tree.q), checks)
-        arrays = KernelArrays(moving_bodies.robot, obstacles, tree, movers, checks, scratch)
+        arrays = KernelArrays(
+            moving.robot,
+            self.fixed_bodies.arrays,
+            tree,
+            MovingSolids(moving.solids, moving.part, moving.frame, moving.pose, moving.ball, still),
+            checks,
+            self._scratch(len(tree.q), checks),
+        )
         counts = np.empty(6, dtype=np.int64)
         ensure(KERNEL)
         table = pack(arrays, functions())
-        prepare(
-            table, moving_bodies.every, moving_bodies.carries, moving_bodies.span, checked, counts
-        )
+        prepare(table, moving.all_joints, moving.carries, moving.span, checked, counts)
         # The lists may be shorter than the arrays.
         tree = tree._replace(active=tree.active[: counts[0]])
         table[row_of(KinematicTree, "active"), 1] = counts[0]
         listed = {name: getattr(checks, name)[: counts[k]] for name, k in _LISTED.items()}
-        for name, values in listed.items():
-            table[row_of(Checks, name), 1] = len(values)
+        for name, rows in listed.items():
+            table[row_of(Checks, name), 1] = len(rows)
         arrays = arrays._replace(tree=tree, checks=checks._replace(**listed))
-        return View(group, tree.moving, moving_bodies, self.bodies.names, arrays, table)
+        return View(group, tree.moving, moving, self.fixed_bodies.names, arrays, table)
 
     def _joint_tree(self, group: str, values: Array) -> KinematicTree:
         """The joints, those of a group moving, the others at ``values`` (n,)."""
@@ -281,22 +277,22 @@ class CollisionWorld:
 
     def _checks(self, allowed: NDArray[np.uint8], k: int, margin: float) -> Checks:
         """Room for the lists of what is checked where ``k`` joints move."""
-        moving_bodies, obstacles, shown = self.moving_bodies, self.bodies.arrays, self._shown
+        moving, obstacles, shown = self.moving_bodies, self.fixed_bodies.arrays, self._shown
         bounds = np.full((6, LANES * max(1, -(-len(shown) // LANES))), 1e6, dtype=np.float32)
         bounds[:3, : len(shown)] = obstacles.low[shown].T
         bounds[3:, : len(shown)] = obstacles.high[shown].T
-        most = moving_bodies.pairs
+        most = moving.pairs
         return Checks(
             margins=np.array([margin + ROUNDING, _SELF_MARGIN, 1.0], dtype=np.float32),
-            parts=np.empty(len(moving_bodies.robot.part_frame), dtype=np.int64),
-            solid_parts=np.empty(len(moving_bodies.part), dtype=np.int64),
+            parts=np.empty(len(moving.robot.part_frame), dtype=np.int64),
+            solid_parts=np.empty(len(moving.part), dtype=np.int64),
             obstacles=shown,
             bounds=bounds,
             allowed=allowed,
             sphere_pairs=np.empty((most, 2), dtype=np.int64),
             mixed_pairs=np.empty((most, 2), dtype=np.int64),
             solid_pairs=np.empty((most, 2), dtype=np.int64),
-            reach=np.empty((len(moving_bodies.names), k), dtype=np.float32),
+            reach=np.empty((len(moving.names), k), dtype=np.float32),
             sphere_pair_reach=np.empty((most, k), dtype=np.float32),
             mixed_pair_reach=np.empty((most, k), dtype=np.float32),
             solid_pair_reach=np.empty((most, k), dtype=np.float32),
@@ -338,9 +334,9 @@ class CollisionWorld:
     @cached_property
     def _shown(self) -> NDArray[np.int64]:
         """Rows of the obstacles that count."""
-        names = self.bodies.names
+        names = self.fixed_bodies.names
         return np.array(
-            [k for k, b in enumerate(self.bodies.arrays.body) if names[b] not in self.hidden],
+            [k for k, b in enumerate(self.fixed_bodies.arrays.body) if names[b] not in self.hidden],
             dtype=np.int64,
         )
 
@@ -354,7 +350,7 @@ class CollisionWorld:
         parts: dict[str, list[int]] = {}
         for k, name in enumerate(self.moving_bodies.names):
             parts.setdefault(name, []).append(k)
-        index = self.bodies.index
+        index = self.fixed_bodies.index
         allowed = np.zeros((len(self.moving_bodies.names), max(1, len(index))), dtype=np.uint8)
         checked = np.array(self.moving_bodies.checked)
         for one, two in pairs:
@@ -387,7 +383,3 @@ class CollisionWorld:
     def clearance(self, q: ArrayLike, cap: float = 0.3) -> float:
         """Least distance (m, at most ``cap``) of the robot at q (n,) from what stands still."""
         return self.whole.clearance(q, cap)
-
-    def edges_free(self, A: ArrayLike, B: ArrayLike, group: str = "arm") -> NDArray[np.bool_]:
-        """Which straight edges of a group, A to B (m, k), are free at sampled states: (m,)."""
-        return self.view(group).edges_free(A, B)

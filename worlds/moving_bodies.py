@@ -58,7 +58,7 @@ class MovingBodies:
         own: how many of them are the robot's own.
         robot: the kernel's spheres.
         parent, fixed, prismatic: the kernel's joint tree (n,), (n, 12), (n,).
-        every: all joints, (n,).
+        all_joints: 0 .. n - 1 (n,).
         span: how far each sliding joint can slide, metres (n,).
         carries: (n + 1, n) whether a joint moves a frame.
         checked: (P, P) whether two parts may not touch.
@@ -72,7 +72,7 @@ class MovingBodies:
     parent: Ints
     fixed: Floats
     prismatic: Ints
-    every: Ints
+    all_joints: Ints
     span: Array
     carries: NDArray[np.uint8]
     checked: NDArray[np.uint8]

@@ -46,8 +46,8 @@ class View:
         moving: positions in q of its joints (k,).
         moving_bodies: what moves. bodies: names of what stands still.
         arrays: what the kernel works on; table: their addresses, for compiled functions.
-        along: (Q (m, n), scene_q (m, nj)) -> the view with the scene joints there, and the rows
-            to check in it; None where no scene joint can move.
+        with_scene: (Q (m, n), scene_q (m, nj)) -> the view with the scene joints there, and the
+            rows to check in it; None if scene joints can't move.
     """
 
     group: str
@@ -56,7 +56,7 @@ class View:
     bodies: tuple[str, ...]
     arrays: KernelArrays
     table: NDArray[np.int64]
-    along: Callable[[Array, Array], tuple[View, Array]] | None = None
+    with_scene: Callable[[Array, Array], tuple[View, Array]] | None = None
 
     @cached_property
     def rough(self) -> View:
@@ -89,7 +89,7 @@ class View:
         from galley.worlds.kernel.edges import state_free
 
         if scene_q is not None:
-            view, rows = self._along(np.asarray(q)[None], scene_q[None])
+            view, rows = self._with_scene(np.asarray(q)[None], scene_q[None])
             return view.free(rows[0])
         return bool(state_free(self.table, _row(q, len(self.moving))))
 
@@ -98,17 +98,17 @@ class View:
         from galley.worlds.kernel.edges import states_free
 
         if scene_q is not None:
-            view, moved = self._along(np.asarray(states), scene_q)
+            view, moved = self._with_scene(np.asarray(states), scene_q)
             return view.free_many(moved)
         rows = _rows(states, len(self.moving))
         out = np.empty(len(rows), dtype=np.bool_)
         states_free(self.table, rows, out)
         return out
 
-    def _along(self, Q: Array, scene_q: Array) -> tuple[View, Array]:
-        if self.along is None:
+    def _with_scene(self, Q: Array, scene_q: Array) -> tuple[View, Array]:
+        if self.with_scene is None:
             raise ValueError("scene joints can be given where SceneKernel.checker made the view")
-        return self.along(Q, scene_q)
+        return self.with_scene(Q, scene_q)
 
     def edges_free(self, A: ArrayLike, B: ArrayLike, exact: bool = False) -> NDArray[np.bool_]:
         """Which straight edges from A (m, k) to B (m, k) are free at the step: (m,). Sampled.
@@ -200,7 +200,7 @@ class View:
         from galley.worlds.kernel.separation import WITNESS_SCRATCH
 
         every, carries, room = (
-            self.moving_bodies.every,
+            self.moving_bodies.all_joints,
             self.moving_bodies.carries,
             np.empty(WITNESS_SCRATCH),
         )
@@ -230,7 +230,7 @@ class View:
         from galley.worlds.kernel.contacts import distances_at
 
         if scene_q is not None:
-            view, rows = self._along(np.asarray(q)[None], scene_q[None])
+            view, rows = self._with_scene(np.asarray(q)[None], scene_q[None])
             return view.contacts(rows[0], within=within)
         margins = self.arrays.checks.margins
         margin = float(margins[0]) if within is None else within
@@ -240,7 +240,7 @@ class View:
         cap = max(margin, float(margins[1])) + 1e-3
         scene = np.empty((P, max(B, 1)))
         between = np.empty((P, P))
-        distances_at(self.table, self.moving_bodies.every, full, cap, scene, between)
+        distances_at(self.table, self.moving_bodies.all_joints, full, cap, scene, between)
         found: dict[Pair, float] = {}
         names = self.moving_bodies.names
         for i, j in zip(*np.nonzero(scene[:, :B] < margin), strict=True):
@@ -306,7 +306,7 @@ def _rows(states: ArrayLike, k: int) -> Array:
 
 
 def _plain(numbers: ArrayLike) -> Array:
-    """A writable copy, rows contiguous: Numba would compile anew for read-only arrays."""
+    """A writable, contiguous copy: for read-only arrays Numba would recompile."""
     found = np.array(numbers, dtype=np.float64, order="C")
     if not np.isfinite(found).all():  # compiled comparisons would call NaN free
         raise ValueError("a configuration must be made of finite numbers")

@@ -33,8 +33,8 @@ def prove_path(table: Any, path: Array, required: float) -> tuple[int, float, in
     states = 0
     for i in range(max(1, len(path) - 1)):
         a, b = path[i], path[min(i + 1, len(path) - 1)]
-        hit, looked = segment_proven(table, a, b, required)
-        states += looked
+        hit, checked = segment_proven(table, a, b, required)
+        states += checked
         if hit >= 0.0:
             return i, hit, states
     return -1, 0.0, states

@@ -1,4 +1,4 @@
-"""Plans in one compiled call: searched, shortened and, where asked for, proven free.
+"""Plans in one compiled call: searches, shortens and, if required, proves.
 
 Sampled edges are quick and nearly always right, so a path is first searched and shortened, then
 proven. An edge that can't be proven is replaced by a search whose edges are proven, in the

@@ -38,7 +38,7 @@ class GoalRegion(NamedTuple):
 
     Attributes:
         given: whether there is a region at all.
-        target: pose wanted (12,): R row by row, then p.
+        target: pose (12,): R row by row, then p.
         radius: m, in every axis, or in the sum of the three with ``l1``.
         angle: rad between the orientations; below zero it is free.
         l1: measure position by the L1 norm.

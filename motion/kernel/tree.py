@@ -96,13 +96,13 @@ def _copy_nodes(tree: SearchTree, larger: SearchTree) -> None:
 
 
 @kernel
-def with_room(tree: SearchTree, wanted: int) -> SearchTree:
-    """The tree itself if ``wanted`` more nodes fit, else a copy with at least twice the room."""
+def with_room(tree: SearchTree, more: int) -> SearchTree:
+    """The tree itself if ``more`` nodes fit, else a copy with at least twice the room."""
     n = tree.size[0]
     capacity, k = tree.points.shape
-    if n + wanted <= capacity:
+    if n + more <= capacity:
         return tree
-    larger = empty_tree(k, max(2 * capacity, n + wanted))
+    larger = empty_tree(k, max(2 * capacity, n + more))
     _copy_nodes(tree, larger)
     return larger
 

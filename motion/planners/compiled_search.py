@@ -51,7 +51,7 @@ class SearchOptions:
     goal_bias: float = 0.1
 
 
-def plan(
+def plan_rrt_connect(
     view: View,
     start: Array,
     goals: Array,
@@ -206,7 +206,7 @@ def _rules(options: SearchOptions) -> Any:
 
 
 def _plain(numbers: Array) -> Array:
-    """A writable copy, rows contiguous: Numba would compile anew for read-only arrays."""
+    """A writable, contiguous copy: for read-only arrays Numba would recompile."""
     return np.array(numbers, dtype=np.float64, order="C")
 
 

@@ -118,7 +118,7 @@ def _searched(
     ensure(SEARCHES)
     if planner == "rrt":
         return _rrt(view, start, goals, seed, options)
-    return compiled_search.plan(view, start, goals, seed, options)
+    return compiled_search.plan_rrt_connect(view, start, goals, seed, options)
 
 
 def _rrt(

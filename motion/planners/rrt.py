@@ -111,7 +111,7 @@ class EndRegion:
 
     Attributes:
         pose: configuration (k,) -> pose of the hand (4, 4).
-        target: pose wanted (4, 4); its orientation is ignored if ``angle`` is None.
+        target: pose (4, 4); its orientation is ignored if ``angle`` is None.
         radius: m. The hand's position may differ by this much: in every axis (a small box), or in
             the sum of the three (L1 norm) with ``l1``.
         angle: rad, tolerated angle between the orientations; None leaves it free.

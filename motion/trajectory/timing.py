@@ -100,7 +100,7 @@ def corners(points: Array) -> Array:
     return np.array(kept)
 
 
-def averaged(trajectory: Trajectory, window: float) -> Trajectory:
+def moving_average(trajectory: Trajectory, window: float) -> Trajectory:
     """The moving average over ``window`` seconds.
 
     Args:
@@ -154,12 +154,12 @@ def jerk_limited(trajectory: Trajectory, jerk: Array, least: float = LEAST_WINDO
     for _ in range(_TRIES):
         if window >= enough:
             break
-        result = averaged(trajectory, window)
+        result = moving_average(trajectory, window)
         ratio = float((result.peaks(3) / jerk).max())
         if ratio <= 1.0:
             return result
         window *= ratio * (1.0 + 1e-9)
-    return averaged(trajectory, max(enough * (1.0 + 1e-9), least))
+    return moving_average(trajectory, max(enough * (1.0 + 1e-9), least))
 
 
 def _standing(group: str, q: Array) -> Trajectory:

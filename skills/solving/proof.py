@@ -88,7 +88,7 @@ def _of_line(
     Q[:, context.robot.slice(path.group)] = path.waypoints
     if scene_q is None:
         return kernel.view(state, "all", allowed, CONTACT_MARGIN), Q
-    return kernel.along(state, Q, scene_q, allowed, CONTACT_MARGIN)
+    return kernel.view_with_scene(state, Q, scene_q, allowed, CONTACT_MARGIN)
 
 
 def holding_contact_pairs(context: PlanningContext, state: State) -> frozenset[Pair]:

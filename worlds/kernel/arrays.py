@@ -26,6 +26,8 @@ ROUNDING = 1e-5  # m, covers the rounding of float32 in positions
 
 # Offsets in Scratch.layout: where in the buffer the lanes of each kind begin, 16 numbers a value.
 Q, FRAMES, BALLS, SOLIDS, LIMIT, WORST, SHARE, SPARE = range(8)
+# Columns of MovingSolids.still.
+STILL, LOW, HIGH, ATTACHED = 12, 13, 16, 19
 
 
 class Solids(NamedTuple):
@@ -97,8 +99,8 @@ class MovingSolids(NamedTuple):
     frame: Ints  # (m,)
     pose: Floats  # (m, 12) in its frame
     ball: Floats  # (m, 4) around it, in its frame
-    # Pose in the world, then 1 if it stands still (else 0), the box around it (low, high), and 1 if
-    # it is attached to the robot and keeps the full margin to its links (0 for the robot's own).
+    # Pose (12) in the world of what stands still, then from STILL: 1 if it does; from LOW and HIGH:
+    # the box around it; from ATTACHED: 1 if it keeps the full margin to the robot's links.
     still: Floats  # (m, 20)
 
 

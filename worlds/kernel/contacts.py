@@ -12,7 +12,7 @@ import numpy as np
 
 from galley.compiled.jit import bare_kernel, entry
 from galley.compiled.lanes import LANES
-from galley.worlds.kernel.arrays import FRAMES, Q
+from galley.worlds.kernel.arrays import ATTACHED, FRAMES, Q
 from galley.worlds.kernel.examine import overlapping
 from galley.worlds.kernel.kinematics import FRAME, frame_at, frames, pose_of
 from galley.worlds.kernel.packed import unpack
@@ -29,7 +29,7 @@ def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
     """Least distances (m, at most ``cap``) at ``tree.q``, which must stand in the buffer.
 
     Where things are apart, exact to rounding; where they overlap, minus the depth of the deepest
-    sphere, or of two solids along their faces' normals. Only what ``Checks`` lists is looked at:
+    sphere, or of two solids along their faces' normals. Only what ``Checks`` lists is checked:
     parts that move against what stands still, pairs whose distance may change.
 
     Args:
@@ -356,12 +356,12 @@ def _near_parts(
         frame = robot.part_frame[p]
         at = world + frame * FRAME
         pose_of(table, s, lane, Y)
-        wanted = margin if movers.still[s, 19] != 0.0 else between
-        near = wanted + within
+        required = margin if movers.still[s, ATTACHED] != 0.0 else between
+        near = required + within
         if spheres_from_solid(table, p, at + lane, movers.solids, s, Y, near) < near:
             frame_at(buffer, at, lane, X)
             count = _enter(
-                table, carries, row, wanted, near, W, out, count,
+                table, carries, row, required, near, W, out, count,
                 robot.hulls, robot.part_hull[p], robot.part_hull[p + 1], frame,
                 movers.solids, s, s + 1, movers.frame[s],
             )  # fmt: skip
@@ -369,10 +369,10 @@ def _near_parts(
         s, t = checks.solid_pairs[k, 0], checks.solid_pairs[k, 1]
         pose_of(table, s, lane, X)
         pose_of(table, t, lane, Y)
-        rides = movers.still[s, 19] != 0.0 or movers.still[t, 19] != 0.0
-        wanted = margin if rides else between
+        attached = movers.still[s, ATTACHED] != 0.0 or movers.still[t, ATTACHED] != 0.0
+        required = margin if attached else between
         count = _enter(
-            table, carries, row, wanted, wanted + within, W, out, count,
+            table, carries, row, required, required + within, W, out, count,
             movers.solids, s, s + 1, movers.frame[s],
             movers.solids, t, t + 1, movers.frame[t],
         )  # fmt: skip

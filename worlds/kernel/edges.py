@@ -165,7 +165,7 @@ def segment_proven(table: Any, a: Any, b: Any, required: float) -> Any:
 
     Returns:
         (hit, states): -1.0 if it is proven, else the share in [0, 1] of a state that could not be
-        proven; and how many states were looked at.
+        proven; and how many states were checked.
     """
     _, _, tree, _, _, scratch = unpack(table)
     piece = double_rows_at(table[WORK, 0] + 4 * 96, 2, len(tree.moving))
@@ -257,8 +257,8 @@ def path_proven(table: Any, points: Any, required: float) -> Any:
     states = 0
     for k in range(max(1, len(points) - 1)):
         after = points[min(k + 1, len(points) - 1)]
-        hit, looked = segment_proven(table, points[k], after, required)
-        states += looked
+        hit, checked = segment_proven(table, points[k], after, required)
+        states += checked
         if hit >= 0.0:
             return k, hit, states
     return -1, 0.0, states
@@ -273,8 +273,8 @@ def curve_proven(table: Any, pieces: Any, spans: Any, required: float) -> Any:
     """
     states = 0
     for k in range(len(pieces)):
-        hit, looked = piece_proven(table, pieces[k], spans[k], required)
-        states += looked
+        hit, checked = piece_proven(table, pieces[k], spans[k], required)
+        states += checked
         if hit >= 0.0:
             return k, hit, states
     return -1, 0.0, states

@@ -60,88 +60,30 @@ def _flat(found: Any) -> list[Any]:
     return [found]
 
 
-_I, _F, _D, _B = types.int64, types.float32, types.float64, types.uint8
-# Type and dimensions of every field, in order.
-_SOLIDS = ((_F, 2), (_F, 2), (_F, 2))
-_FIELDS: dict[Any, dict[str, Any]] = {
-    Robot: {
-        "part_frame": (_I, 1),
-        "part_ball": (_F, 2),
-        "part_cluster": (_I, 1),
-        "cluster_ball": (_F, 2),
-        "cluster_sphere": (_I, 1),
-        "sphere": (_F, 2),
-        "part_excess": (_F, 1),
-        "part_hull": (_I, 1),
-        "hulls": _SOLIDS,
-    },
-    Obstacles: {
-        "solids": _SOLIDS,
-        "pose": (_F, 2),
-        "low": (_F, 2),
-        "high": (_F, 2),
-        "body": (_I, 1),
-    },
-    KinematicTree: {
-        "q": (_D, 1),
-        "moving": (_I, 1),
-        "low": (_D, 1),
-        "high": (_D, 1),
-        "weights": (_D, 1),
-        "step": (_D, 1),
-        "parent": (_I, 1),
-        "fixed": (_F, 2),
-        "prismatic": (_I, 1),
-        "active": (_I, 1),
-        "tool": (_D, 1),
-    },
-    MovingSolids: {
-        "solids": _SOLIDS,
-        "part": (_I, 1),
-        "frame": (_I, 1),
-        "pose": (_F, 2),
-        "ball": (_F, 2),
-        "still": (_F, 2),
-    },
-    Checks: {
-        "margins": (_F, 1),
-        "parts": (_I, 1),
-        "solid_parts": (_I, 1),
-        "obstacles": (_I, 1),
-        "bounds": (_F, 2),
-        "allowed": (_B, 2),
-        "sphere_pairs": (_I, 2),
-        "mixed_pairs": (_I, 2),
-        "solid_pairs": (_I, 2),
-        "reach": (_F, 2),
-        "sphere_pair_reach": (_F, 2),
-        "mixed_pair_reach": (_F, 2),
-        "solid_pair_reach": (_F, 2),
-    },
-    Scratch: {
-        "travel": (_F, 1),
-        "near": (_I, 2),
-        "near_bounds": (_F, 2),
-        "work": (_D, 2),
-        "full": (_D, 1),
-        "stack": (_D, 2),
-        "layout": (_I, 1),
-        "buffer": (_F, 1),
-    },
+_TYPES = {"i8": types.int64, "f4": types.float32, "f8": types.float64, "u1": types.uint8}
+# Type and dimensions of every field, in order, as ``jit.entry`` has them.
+_FIELDS: dict[Any, str] = {
+    Robot: "i8:1 f4:2 i8:1 f4:2 i8:1 f4:2 f4:1 i8:1 solids",
+    Obstacles: "solids f4:2 f4:2 f4:2 i8:1",
+    KinematicTree: "f8:1 i8:1 f8:1 f8:1 f8:1 f8:1 i8:1 f4:2 i8:1 i8:1 f8:1",
+    MovingSolids: "solids i8:1 i8:1 f4:2 f4:2 f4:2",
+    Checks: "f4:1 i8:1 i8:1 i8:1 f4:2 u1:2 i8:2 i8:2 i8:2 f4:2 f4:2 f4:2 f4:2",
+    Scratch: "f4:1 i8:2 f4:2 f8:2 f8:1 f8:2 i8:1 f4:1",
 }
-assert all(tuple(fields) == tuple_of._fields for tuple_of, fields in _FIELDS.items())
 
 
-def _kind(tuple_of: Any, fields: Any) -> Any:
-    """Numba's type of a tuple of arrays and tuples."""
-    kinds = [
-        _kind(Solids, each) if each is _SOLIDS else types.Array(each[0], each[1], "C")
-        for each in fields
-    ]
+def _kind(tuple_of: Any, fields: str) -> Any:
+    """Numba's type of a tuple of arrays and Solids."""
+    kinds = []
+    for field in fields.split():
+        if field == "solids":
+            kinds.append(_kind(Solids, "f4:2 f4:2 f4:2"))
+        else:
+            kinds.append(types.Array(_TYPES[field[:2]], int(field[3:]), "C"))
     return types.NamedTuple(kinds, tuple_of)
 
 
-_KINDS = tuple(_kind(tuple_of, fields.values()) for tuple_of, fields in _FIELDS.items())
+_KINDS = tuple(_kind(tuple_of, fields) for tuple_of, fields in _FIELDS.items())
 
 
 def _flat_kinds(kinds: Any) -> list[Any]:
@@ -154,7 +96,7 @@ def _flat_kinds(kinds: Any) -> list[Any]:
 def row_of(tuple_of: Any, field: str) -> int:
     """The table's row of a field of one of the tuples, the first of its rows for Solids."""
     k = list(_FIELDS).index(tuple_of)
-    kinds = [*_KINDS[:k], *_KINDS[k].types[: list(_FIELDS[tuple_of]).index(field)]]
+    kinds = [*_KINDS[:k], *_KINDS[k].types[: tuple_of._fields.index(field)]]
     return len(_flat_kinds(kinds))
 
 

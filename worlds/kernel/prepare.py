@@ -8,7 +8,7 @@ import numpy as np
 
 from galley.compiled.jit import bare_kernel, entry
 from galley.compiled.lanes import LANES, splat, store
-from galley.worlds.kernel.arrays import BALLS, FRAMES, SHARE, Q
+from galley.worlds.kernel.arrays import BALLS, FRAMES, HIGH, LOW, SHARE, STILL, Q
 from galley.worlds.kernel.kinematics import FRAME, compose, frames, poses, to_world
 from galley.worlds.kernel.packed import unpack
 from galley.worlds.kernel.separation import support
@@ -143,16 +143,16 @@ def list_moving(table: Any, carries: Any, checked: Any, counts: Any) -> None:
                 break
     solids = len(movers.frame)
     for row in range(solids):
-        movers.still[row, 12] = 1.0
+        movers.still[row, STILL] = 1.0
         X = movers.still[row]
         compose(scratch.work[4 + movers.frame[row]], movers.pose[row], X)
         for i in range(3):
             x, y, z = 1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0
-            X[13 + i] = -support(movers.solids, row, X, -x, -y, -z)
-            X[16 + i] = support(movers.solids, row, X, x, y, z)
+            X[LOW + i] = -support(movers.solids, row, X, -x, -y, -z)
+            X[HIGH + i] = support(movers.solids, row, X, x, y, z)
         for k in range(len(tree.moving)):
             if carries[movers.frame[row], tree.moving[k]] != 0:
-                movers.still[row, 12] = 0.0
+                movers.still[row, STILL] = 0.0
                 checks.solid_parts[counts[2]] = row
                 counts[2] += 1
                 break

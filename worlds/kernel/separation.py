@@ -93,7 +93,7 @@ def separation(A: Any, i: int, X: Any, B: Any, j: int, Y: Any, limit: float, W: 
 
     Args:
         limit: looks no further once it is known whether they are this far apart: what is returned
-            is at least ``limit`` or less than it. Negative: the distance itself is wanted.
+            is at least ``limit`` or less than it. Negative: for the distance itself.
         W: (12,) scratch: the corners of a simplex.
     """
     x, y, z = X[9] - Y[9], X[10] - Y[10], X[11] - Y[11]
@@ -257,7 +257,7 @@ def witness(A: Any, i: int, X: Any, B: Any, j: int, Y: Any, limit: float, W: Any
     """Distance of solid i of A at pose X (12,) from solid j of B at Y (12,), and where.
 
     Args:
-        limit: metres beyond which nothing is wanted: then the distance returned is ``limit``.
+        limit: metres; beyond it the distance returned is ``limit``.
         W: (WITNESS_SCRATCH,) numbers of room.
 
     Returns:
@@ -332,7 +332,7 @@ def _remember(
 
 @bare_kernel
 def _behind(W: Any, met: int, k: int) -> int:
-    """Where the point of A behind corner k of the simplex stands in W."""
+    """Index in W of the point of A behind corner k of the simplex."""
     for m in range(met):
         at = 12 + 6 * m
         if W[at] == W[3 * k] and W[at + 1] == W[3 * k + 1] and W[at + 2] == W[3 * k + 2]:

@@ -24,13 +24,17 @@ from galley.compiled.lanes import (
     store,
 )
 from galley.worlds.kernel.arrays import (
+    ATTACHED,
     BALLS,
     FRAMES,
+    HIGH,
     HULL,
     LIMIT,
+    LOW,
     SHARE,
     SOLIDS,
     SPARE,
+    STILL,
     WORST,
 )
 from galley.worlds.kernel.confirm import certain_below, decide
@@ -138,8 +142,8 @@ def solid_pairs_hit(table: Any, count: int, early: bool) -> bool:
         x = load(buffer, i) - load(buffer, j)
         y = load(buffer, i + LANES) - load(buffer, j + LANES)
         z = load(buffer, i + 2 * LANES) - load(buffer, j + 2 * LANES)
-        rides = movers.still[a, 19] + movers.still[b, 19] != np.float32(0.0)
-        margin = splat(checks.margins[0] if rides else checks.margins[1])
+        attached = movers.still[a, ATTACHED] + movers.still[b, ATTACHED] != np.float32(0.0)
+        margin = splat(checks.margins[0] if attached else checks.margins[1])
         limit = margin + splat(scratch.travel[first + k]) * share
         t = limit + splat(movers.ball[a, 3] + movers.ball[b, 3])
         d = x * x + y * y + z * z - t * t
@@ -165,7 +169,7 @@ def solid_pairs_hit(table: Any, count: int, early: bool) -> bool:
 def _from_solid(table: Any, row: int, x: Any, y: Any, z: Any) -> Any:
     """Squared distance from points in the world to solid ``row`` where it is now: lanes."""
     _, _, _, movers, _, scratch = unpack(table)
-    if movers.still[row, 12] != np.float32(0.0):
+    if movers.still[row, STILL] != np.float32(0.0):
         return squared(movers.solids, movers.still, row, x, y, z)
     buffer = scratch.buffer
     f = scratch.layout[FRAMES] + movers.frame[row] * FRAME
@@ -204,18 +208,18 @@ def mixed_pairs_hit(table: Any, early: bool) -> bool:
     hit = False
     for k in range(len(checks.mixed_pairs)):
         p, row = checks.mixed_pairs[k, 0], checks.mixed_pairs[k, 1]
-        rides = movers.still[row, 19] != np.float32(0.0)
-        margin = splat(checks.margins[0] if rides else checks.margins[1])
+        attached = movers.still[row, ATTACHED] != np.float32(0.0)
+        margin = splat(checks.margins[0] if attached else checks.margins[1])
         limit = margin + splat(scratch.travel[first + k]) * share
         at = layout[BALLS] + 3 * LANES * p
         x, y, z = load(buffer, at), load(buffer, at + LANES), load(buffer, at + 2 * LANES)
         t = limit + splat(robot.part_ball[p, 3])
         still = movers.still[row]
-        if still[12] != np.float32(0.0):  # first the box around it, which is cheaper
+        if still[STILL] != np.float32(0.0):  # first the box around it, which is cheaper
             zero = splat(np.float32(0.0))
-            u = larger(larger(splat(still[13]) - x, x - splat(still[16])), zero)
-            v = larger(larger(splat(still[14]) - y, y - splat(still[17])), zero)
-            w = larger(larger(splat(still[15]) - z, z - splat(still[18])), zero)
+            u = larger(larger(splat(still[LOW]) - x, x - splat(still[HIGH])), zero)
+            v = larger(larger(splat(still[LOW + 1]) - y, y - splat(still[HIGH + 1])), zero)
+            w = larger(larger(splat(still[LOW + 2]) - z, z - splat(still[HIGH + 2])), zero)
             if negative(u * u + v * v + w * w - t * t) == 0:
                 continue
         if negative(_from_solid(table, row, x, y, z) - t * t) == 0:

@@ -26,7 +26,7 @@ def stub_world():
 
 def plan(view, seed=0, start=START, goals=GOAL, history=None, **options):
     options = SearchOptions(**{"radius": 0.2, **options})
-    return search.plan(view, start, goals, seed, options, history)
+    return search.plan_rrt_connect(view, start, goals, seed, options, history)
 
 
 def length(path, weights=1.0):
