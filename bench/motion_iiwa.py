@@ -17,7 +17,7 @@ from galley.domain.failure import Failure
 from galley.domain.frames import Array, transform
 from galley.domain.scene.model import Scene
 from galley.domain.state import initial_state
-from galley.motion import plan
+from galley.motion import SearchOptions, plan
 from galley.motion.audit import DEPTH
 from galley.motion.path import Path
 from galley.motion.planners.rrt import edge_free, joint_space
@@ -51,7 +51,9 @@ def measure(kitchen: Scene, count: int) -> Section:
                 times = []
                 for _ in range(_REPEATS):
                     began = perf_counter()
-                    path = plan(world, start, goal, shortcuts=shortcuts, prove=prove)
+                    path = plan(
+                        world, start, goal, prove=prove, options=SearchOptions(shortcuts=shortcuts)
+                    )
                     times.append(perf_counter() - began)
                 seconds, lengths, valid = found[name]
                 seconds.append(float(np.median(times)))

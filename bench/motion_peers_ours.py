@@ -11,7 +11,7 @@ from motion_queries import Query
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
 from galley.domain.scene.model import Scene
-from galley.motion import plan
+from galley.motion import SearchOptions, plan
 from galley.robots.model import RobotModel
 from galley.worlds.scene_kernel import SceneKernel
 
@@ -38,7 +38,7 @@ class Ours:
     def prepare(self, query: Query) -> None:
         """See ``Planner``. The tables of the query's world are made here."""
         self._world = self.kernel.world(query.state)
-        self._world.view("arm", query.state.q)
+        self._world.view("arm")
 
     def plan(self, query: Query, seed: int, limit: float) -> Answer:
         """See ``Planner``. The planner counts iterations; ``limit`` is left to its budget."""
@@ -48,9 +48,8 @@ class Ours:
             query.start,
             query.goal,
             seed=seed,
-            q=query.state.q,
-            shortcuts=self.shortcuts,
             prove=self.prove,
+            options=SearchOptions(shortcuts=self.shortcuts),
         )
         seconds = perf_counter() - began
         return Answer(None if isinstance(found, Failure) else found.waypoints, seconds)

@@ -126,7 +126,7 @@ def _in_turns(cases: list[Case]) -> list[Case]:
 def _case(bench: PlanningContext, query: Query, group: str = "arm", seed: int = 0) -> Case | None:
     """With the planner's proven path at its default options, or None where it finds none."""
     view = bench.kernel.view(query.state, group)
-    options = SearchOptions(required=0.5 * float(view.query.margins[0]))
+    options = SearchOptions(required=0.5 * float(view.arrays.checks.margins[0]))
     path = search(view, query.start, query.goal[None], seed, "rrt-connect", options)
     return None if isinstance(path, Failure) else Case(query, group, view, path)
 

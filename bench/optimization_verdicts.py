@@ -148,7 +148,7 @@ class TrajectoryJudge:
         worst: Contact | None = None
         for q in states[~view.free_many(states)]:
             # Distances of 0 to 2 mm between links also make a state not free: they are no contact.
-            for contact in view.contacts(q, 0.0):
+            for contact in view.contacts(q, within=0.0):
                 if contact.distance < -_ROUNDING:
                     worst = _deeper(worst, contact)
         return worst, clearance

@@ -199,7 +199,7 @@ def spread(Q: Array, step: float) -> NDArray[np.int64]:
 def _kernel_hit(kernel: SceneKernel, query: ArmQuery, times: Array, Q: Array) -> Hit | None:
     view = arm_view(kernel, query.state, 0.0)
     for k in np.nonzero(~view.free_many(Q))[0]:
-        deep = [c for c in view.contacts(Q[k], 0.0) if c.distance < 0.0]
+        deep = [c for c in view.contacts(Q[k], within=0.0) if c.distance < 0.0]
         if deep:  # else nearer to itself than is kept, but apart
             return Hit(float(times[k]), (deep[0].a, deep[0].b), -deep[0].distance, "kernel")
     return None

@@ -1,9 +1,10 @@
-"""How to get there without hitting anything: paths, trajectories, planners. PDDL is not seen here.
+"""Motion planning without collisions: paths, planners, trajectories. Independent of PDDL.
 
-- ``path``, ``motion``: what is planned; ``effects``: what a motion does to a State
+- ``path``, ``motion``: what is planned; ``effects``: how a motion changes a State; ``sequence``:
+  whether motions fit one after another
 - ``planners/``: paths for a joint group; ``kernel/``: the planners, compiled end to end
 - ``trajectory/``: curves in time, on disk, and for a real arm
-- ``certify``: proof that a path is free between its checked states; ``audit``: Drake's opinion
+- ``certify``: proof that a path is free between its checked states; ``audit``: Drake's check
 - ``thresholds``: forces, speeds and tolerances of execution
 
 For use as a library::
@@ -46,7 +47,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Imports what is asked for when it is asked for."""
+    """Imports on first use."""
     if name in _WHERE:
         from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""A second opinion: planned motions looked at in Drake, whose collision code is not PyBullet's."""
+"""Audit: planned motions checked in Drake, whose collision code is independent of the kernel."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from galley.worlds.checker import Contact
 if TYPE_CHECKING:
     from galley.worlds.engines.drake_world import DrakeWorld
 
-STEP = {"fingers": 0.005}  # m or rad between two audited states, where it is not the default
+STEP = {"fingers": 0.005}  # m or rad between two audited states, by group
 DEFAULT_STEP = 0.05
-DEPTH = 0.002  # m; less counts as touching (the two engines round meshes differently)
+DEPTH = 0.002  # m; less counts as touching (engines round meshes differently)
 
 
 def audit(
@@ -31,7 +31,7 @@ def audit(
     Args:
         state: in which the first motion begins.
     """
-    # Late: a run that is refused needs no Drake.
+    # Late: a run without a plan needs no Drake.
     from galley.worlds.engines.drake_world import DrakeWorld
 
     found = []
@@ -51,7 +51,7 @@ def _worst(
 ) -> Contact | None:
     model = effects(scene, robot, motion, state)
     start = model.at(motion.path.start)
-    # Only what the hand or a moving drawer carries has another pose in every state.
+    # Only items in the hand or in a moving drawer change their pose.
     carried = [
         k
         for k, placed in enumerate(start.items)

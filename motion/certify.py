@@ -17,17 +17,17 @@ import numpy as np
 from galley.domain.frames import Array
 
 CAP = 0.06  # m, clearances are measured up to this: beyond, a larger one would gain little
-_FINEST = 1e-4  # m of travel: an edge this short whose ends don't prove it is called a hit
+_FINEST = 1e-4  # m of travel: an edge this short that isn't proven counts as a hit
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a proof found.
+    """The result of a proof.
 
     Attributes:
         hit: parameter in [0, n - 1] of the first state that is too near, None if proven free.
         clearance: least clearance measured, metres, at most CAP.
-        states: how many states were looked at.
+        states: number of states checked.
     """
 
     hit: float | None

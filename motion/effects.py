@@ -1,4 +1,4 @@
-"""What a Motion does to the State: the kinematic model that planning and execution share.
+"""How a Motion changes the State: the kinematic model that planning and execution share.
 
 A held item stays rigid in the hand. A scene joint whose handle is held follows the hand: a drawer
 by how far the hand moved along its axis, a door by the angle that the hand turned about its pivot.
@@ -64,9 +64,9 @@ def after(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> Stat
 
 
 def outcome(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> State:
-    """``after``, and what the fingers have closed on is in the hand, not only from the next motion.
+    """``after``, with what the fingers have closed on already in the hand.
 
-    A guarded stroke of the fingers takes hold of the item that they may touch.
+    A guarded motion of the fingers grasps the items that they may touch.
     """
     state = after(scene, robot, motion, state)
     if motion.group != "fingers" or motion.guard is None:
@@ -79,8 +79,8 @@ def outcome(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> St
 def attached(scene: Scene, state: State, attachments: tuple[Attachment, ...], X_WH: Array) -> State:
     """``state`` with exactly the items of ``attachments`` in the hand.
 
-    An item newly attached keeps the pose it has (so it is held as it was grasped); one no longer
-    attached stays where it is, on the world or in the drawer that it lies in.
+    A newly attached item keeps its pose in the world; a released one too, and it moves with the
+    drawer that it lies in, if any.
     """
     names = {a.name for a in attachments if a.kind == "item"}
     for index, item in enumerate(scene.items):

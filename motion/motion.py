@@ -28,14 +28,14 @@ class Attachment:
 
 @dataclass(frozen=True)
 class Guard:
-    """Stop early when this is met; for executors that feel. SI units.
+    """Contact at which a motion stops, for executors that sense forces. SI units.
 
     Attributes:
         direction: unit vector in the world (3,).
-        force: N, contact force against ``direction`` at which the motion is over.
-        speed: m/s, allowed while guarded.
-        seek: m, how far the motion goes on beyond its planned end until it meets that force; 0 for
-            a guard that only stops it early.
+        force: N, contact force against ``direction`` at which the motion stops.
+        speed: m/s, at most.
+        seek: m, how far the motion continues beyond its planned end to reach that force; 0 to stop
+            there.
     """
 
     direction: Array
@@ -46,19 +46,19 @@ class Guard:
 
 @dataclass(frozen=True)
 class Record:
-    """How a Motion came about: figures for the report.
+    """How a Motion was planned: figures for the report.
 
     Attributes:
         planner: ``rrt-connect``, ``rrt``, ``anytime``, ``straight`` or ``direct``.
         planning_ms, optimization_ms: wall time.
-        length_rrt, length_shortcut, length_optimized: joint path lengths; None where not made.
-        optimizer: what became of optimisation: ``smooth``, ``time-optimal``, ``shortest`` or
-            ``none``; with the reason where it is not what was asked for.
+        length_rrt, length_shortcut, length_optimized: joint path lengths, or None.
+        optimizer: the one used: ``smooth``, ``time-optimal``, ``shortest`` or ``none``; with the
+            reason if it is not the one in the settings.
         min_clearance_m: least clearance to an undeclared body measured along the path (the proof
-            looks up to 0.06 m); None where nothing was measured.
+            measures up to 0.06 m); None if not measured.
         velocity_ratio, acceleration_ratio, jerk_ratio: peaks as shares of the limits.
-        audit: verdict of the second world, None where not made.
-        torque_slowdown: how many times as long the trajectory takes so that the motors can follow.
+        audit: Drake's verdict, or None.
+        torque_slowdown: factor by which the trajectory was slowed to keep the torque limits.
     """
 
     planner: str
@@ -78,15 +78,15 @@ class Record:
 
 @dataclass(frozen=True)
 class Motion:
-    """One movement. One symbolic action refines to several.
+    """One movement. A symbolic action refines to several.
 
     Attributes:
         action_index: position of the action in the plan.
         phase: what it is for, ``open drawer: approach``.
         group: joint group that moves.
-        path: what was planned. trajectory: what is run, from the path's start to its end; along
-            the path, or where an optimiser found better and proved it.
-        attachments: what moves along with the hand, from this motion's start on.
+        path: as planned. trajectory: as executed, from the path's start to its end; along the path
+            or, if optimised, near it and proven free.
+        attachments: what moves with the hand, from this motion's start on.
         allowed: pairs of names that may touch during it.
         guard: or None.
         record: figures for the report.

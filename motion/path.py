@@ -1,4 +1,4 @@
-"""Path: a polygonal line through configurations of one joint group. It knows nothing of time."""
+"""Path: a polygonal line through configurations of one joint group, without timing."""
 
 from __future__ import annotations
 

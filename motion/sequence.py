@@ -1,4 +1,4 @@
-"""Motions one after another: each must fit the robot, and begin where the one before it ended."""
+"""Motions in sequence: each must fit the robot and begin where the one before it ended."""
 
 from __future__ import annotations
 
@@ -19,13 +19,11 @@ _GAP = 1e-3  # m or rad between a motion's start and where the one before it end
 def states_along(
     scene: Scene, robot: RobotModel, motions: Sequence[Motion], state: State
 ) -> tuple[State, ...]:
-    """Where each motion begins when they run one after another from ``state``.
-
-    What is attached is in the hand by then.
+    """The State in which each motion begins, its attachments made, when run from ``state`` on.
 
     Raises:
-        ValueError: one does not fit: its group or its joints, numbers that are not finite, what it
-            moves along, its trajectory beside its path, or where it begins; with its index.
+        ValueError: a motion, named by its index, with a wrong group, joints, numbers, attachments,
+            trajectory or start.
     """
     found = []
     known = {"item": scene.item_index, "joint": scene.joint_index}

@@ -1,4 +1,4 @@
-"""Every threshold of guards, sensing and recovery, with its unit, in one place."""
+"""Thresholds of guards, sensing and recovery, with units."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Thresholds:
-    """When a motion stops, when something counts as touched, and when the plan no longer fits.
+    """When a motion stops, what counts as a grasp, and which deviations require a recovery.
 
-    Free motions keep 5 mm of everything: what is off by less than that can't make them collide.
+    Free motions keep 5 mm clearance, so smaller deviations can't make them collide.
 
     Attributes:
-        contact_force: N, against an item that is lowered, at which it has been put down.
-        push_force: N, against a drawer pushed to its end, at which it is shut.
-        pull_force: N, against a drawer on its way, at which it is stuck.
-        stop_force: N, against the robot or what it holds from anything at all, at which it stops.
-        grip_force: share of the fingers' force limit at which both must press for a grip.
+        contact_force: N, on an item being lowered: it has been put down.
+        push_force: N, on a drawer being pushed: it is closed.
+        pull_force: N, on a drawer being pulled: it is stuck.
+        stop_force: N, on the robot or what it holds, from anything: the motion stops.
+        grip_force: share of the fingers' force limit that both must reach for a grasp.
         grip_time: s, for which they must.
         overtravel: m, that a guarded motion goes beyond its planned end in search of its contact.
         creep: m/s, at which it does.
-        arrival_time: s, at most waited for the joints to be where they were told to be.
-        settle_time: s, at most waited after letting go for everything to come to rest.
+        arrival_time: s, waited at most for the joints to reach their targets.
+        settle_time: s, waited at most after a release for everything to come to rest.
         at_rest_speed: m/s of a point, below which an item is at rest.
-        item_moved: m, by which a standing item may be off the place where it is thought to be.
+        item_moved: m, tolerated deviation of a standing item.
         item_turned: rad, likewise; also the tilt from which an upright item counts as toppled.
-        slipped: m, by which a held item may have moved in the hand.
+        slipped: m, tolerated deviation of a held item in the hand.
         slipped_turn: rad, likewise.
-        joint_off: m (drawers) or rad (doors), by which a scene joint may be off.
-        base_off: m, by which the base may be off. base_turned: rad, likewise.
-        arm_off: rad, by which a joint of the arm may be off.
-        held_force: N, that each finger must press with to hold something.
-        recoveries: how often a run may plan anew.
+        joint_off: m (drawers) or rad (doors), tolerated deviation of a scene joint.
+        base_off: m, tolerated deviation of the base. base_turned: rad, likewise.
+        arm_off: rad, tolerated deviation of a joint of the arm.
+        held_force: N, with which each finger must press to hold something.
+        recoveries: how often a run may replan.
     """
 
     contact_force: float = 3.0

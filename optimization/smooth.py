@@ -159,7 +159,7 @@ def smooth(
 
 def _kept(view: View, points: Array) -> float:
     """What can be proven everywhere: the margin, or what the ends have, less a little."""
-    margin = float(view.query.margins[0])
+    margin = float(view.arrays.checks.margins[0])
     ends = view.nearby(points[[0, -1]], 0.0)  # pairs nearer than they should be
     full = ends.required > 0.99 * margin  # the robot's links have a margin, and proof, of their own
     short = float((ends.distance - ends.required)[full].min(initial=0.0))

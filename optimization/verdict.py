@@ -36,7 +36,7 @@ class TrajectoryVerdict:
 
 def planned_clearance(view: View) -> float:
     """Metres that the planners' proofs keep everywhere: half the margin of checked states."""
-    return 0.5 * float(view.query.margins[0])
+    return 0.5 * float(view.arrays.checks.margins[0])
 
 
 def judge(

@@ -1,10 +1,11 @@
-"""One scene, three worlds behind one ``Checker``: the kernel plans and proves, Drake audits, and
-PyBullet validates what was executed.
+"""Collision checking in three worlds: the kernel plans and proves, Drake audits, and PyBullet
+validates the execution.
 
-- ``checker``: what every world answers; names of pairs in contact
-- ``collision_world``: a robot among solids, for the compiled kernel; ``view``: one joint group of
-  it; ``solids``, ``moving_bodies``: fixed and moving bodies; ``kernel/``: the compiled functions
-- ``scene_kernel``: a scene's States as such worlds
+- ``checker``: the ``Checker`` protocol; pairs of names
+- ``scene_kernel``: a scene with a robot; gives a State's ``CollisionWorld``
+- ``collision_world``: a robot among solids; gives a joint group's ``View``; ``solids``,
+  ``moving_bodies``: fixed and moving bodies
+- ``view``: checks, proofs and distances for one joint group; ``kernel/``: the compiled functions
 - ``engines/``: the same scene in PyBullet and in Drake
-- ``scene_check``: is the start free of collision, and within limits?
+- ``scene_check``: is the start free of collision and within limits?
 """

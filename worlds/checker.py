@@ -1,4 +1,4 @@
-"""What every world answers: what touches what, and whether a configuration is free."""
+"""Checker, the protocol of collision checks; contacts and pairs of names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pairs(group: tuple[str, ...], others: tuple[str, ...]) -> frozenset[Pair]:
 
 
 def held_pairs(scene: Scene, robot: RobotModel, state: State) -> frozenset[Pair]:
-    """The pairs that always touch while an item is held: it and the fingers."""
+    """The pairs that touch while an item is held: the item and each finger."""
     if state.held is None:
         return frozenset()
     return pairs(robot.fingers, (scene.items[state.held].name,))
@@ -49,17 +49,17 @@ class Contact:
 
 
 class Checker(Protocol):
-    """Judges robot configurations against a world held fixed, declared pairs left out."""
+    """Checks configurations of the whole robot in one State; declared pairs may touch."""
 
     def free(self, q: Array, scene_q: Array | None = None) -> bool:
         """Whether the whole robot and what it holds keep the margin at q (n,).
 
-        ``scene_q`` (nj,) moves drawers and doors along, where given.
+        ``scene_q`` (nj,) puts drawers and doors elsewhere than in the State.
         """
         ...
 
     def free_many(self, Q: Array, scene_q: Array | None = None) -> NDArray[np.bool_]:
-        """``free`` for many configurations (m, n), scene joints (m, nj) along with them: (m,)."""
+        """``free`` for many configurations (m, n), with scene joints (m, nj): (m,)."""
         ...
 
     def contacts(

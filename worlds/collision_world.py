@@ -1,14 +1,15 @@
-"""CollisionWorld: a robot among boxes, cylinders, spheres and convex meshes, for the kernel.
+"""CollisionWorld: a robot among boxes, cylinders, spheres and convex meshes.
 
-What a world answers about one joint group is asked of a ``View``: it holds the kernel's arrays for
-that group, its margin, and the pairs that may touch.
+It makes Views, which do the checks: each for a joint group, a margin and pairs that may touch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,20 +19,30 @@ from galley.domain.frames import Array, frozen
 from galley.robots.collision_model import CollisionModel, collision_model
 from galley.robots.model import RobotModel
 from galley.worlds.checker import MARGIN, Contact, Pair
-from galley.worlds.kernel.arrays import ROUNDING, CollisionQuery, Obstacles
+from galley.worlds.kernel.arrays import (
+    ATTACHED,
+    ROUNDING,
+    Checks,
+    KernelArrays,
+    KinematicTree,
+    MovingSolids,
+    Obstacles,
+    Scratch,
+)
 from galley.worlds.moving_bodies import AttachedBody, MovingBodies, SceneJoint, moving_bodies
 from galley.worlds.solids import Solid, half_extents, row12, table
 from galley.worlds.view import LANES, View
 
+_T = TypeVar("_T")
+Cache: TypeAlias = OrderedDict[object, _T]
 _KEPT = 16  # views that a world keeps
 _STACK = 4096  # rows for stretches of an edge yet to be proven
 _STEP = {"m": 0.02, "rad": 0.05}  # the most a joint moves between two checked states of an edge
 _HEADING_STEP, _HEADING_WEIGHT = 0.03, 0.4  # a radian of turning counts like 0.4 m
-# m between the robot's own parts: PyBullet, which validates, calls meshes touching 2 mm early.
+# m between the robot's own parts: PyBullet, which validates, reports contact of meshes 2 mm early.
 _SELF_MARGIN = 0.002
-# The rows of a Query that are listed when it is prepared, and which of the counts is theirs.
+# Fields of Checks that are as long as what ``prepare`` lists, and which of its counts is theirs.
 _LISTED = {
-    "joints": 0,
     "parts": 1,
     "solid_parts": 2,
     "sphere_pairs": 3,
@@ -44,7 +55,7 @@ _LISTED = {
 
 
 def metric(robot: RobotModel, group: str) -> list[tuple[float, float, float, float]]:
-    """Each joint of a group: lower and upper limit, weight in the metric, step on an edge."""
+    """For each joint of a group: lower and upper limit, weight in the metric, step on an edge."""
     own = robot.group(group)
     rows = []
     for j, unit in enumerate(own.units):
@@ -54,9 +65,21 @@ def metric(robot: RobotModel, group: str) -> list[tuple[float, float, float, flo
     return rows
 
 
+def cached(store: Cache[_T], key: object, make: Callable[[], _T], size: int) -> _T:
+    """The entry of a store that keeps the ``size`` entries used last."""
+    found = store.get(key)
+    if found is None:
+        found = store[key] = make()
+        if len(store) > size:
+            store.popitem(last=False)
+    else:
+        store.move_to_end(key)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
-class Bodies:
-    """What stands still.
+class FixedBodies:
+    """The bodies that stand still.
 
     Attributes:
         names: of the bodies (B,).
@@ -72,7 +95,7 @@ class Bodies:
         return {name: k for k, name in enumerate(self.names)}
 
 
-def bodies(obstacles: Mapping[str, Solid | Sequence[Solid]]) -> Bodies:
+def fixed_bodies(obstacles: Mapping[str, Solid | Sequence[Solid]]) -> FixedBodies:
     """Tables for named solids, whose poses are in the world."""
     names, solids, owner = tuple(obstacles), [], []
     for k, found in enumerate(obstacles.values()):
@@ -83,7 +106,7 @@ def bodies(obstacles: Mapping[str, Solid | Sequence[Solid]]) -> Bodies:
     corners = [half_extents(s, s.X[:3, :3]) for s in solids]
     low = np.array([c[0] for c in corners]).reshape(-1, 3) + X[:, :3, 3]
     high = np.array([c[1] for c in corners]).reshape(-1, 3) + X[:, :3, 3]
-    return Bodies(
+    return FixedBodies(
         names,
         Obstacles(
             table(solids),
@@ -97,46 +120,48 @@ def bodies(obstacles: Mapping[str, Solid | Sequence[Solid]]) -> Bodies:
 
 @dataclass(frozen=True, eq=False)
 class CollisionWorld:
-    """A robot and what stands around it. Frozen: a changed world is another world.
+    """A robot and its surroundings. Frozen: ``replace`` makes a changed one.
 
     Args:
         robot: any RobotModel.
-        obstacles: solids by name, or tables made of them before.
-        q: values of all joints (n,) for those that a query doesn't move; the middle of their
-            ranges where omitted (0 where that is within them).
+        obstacles: solids by name, or their tables.
+        q: values of all joints (n,), for those that a view doesn't move; by default the middle of
+            their ranges (0 where that is within them).
         attached_bodies: what moves with the robot.
-        joint: a scene joint that moves along.
-        margin: metres that everything must keep, unless a query says otherwise.
+        joint: a scene joint that moves too.
+        margin: metres that everything must keep, unless a view has its own.
         hidden: names of obstacles that are left out.
+        allowed: pairs of names that may touch, on top of those of the robot.
     """
 
     robot: RobotModel
-    obstacles: Mapping[str, Solid | Sequence[Solid]] | Bodies
+    obstacles: Mapping[str, Solid | Sequence[Solid]] | FixedBodies
     q: Array | None = None
     attached_bodies: tuple[AttachedBody, ...] = ()
     joint: SceneJoint | None = None
     margin: float = MARGIN
     hidden: frozenset[str] = frozenset()
-    _views: dict[object, View] = field(init=False, repr=False)
+    allowed: frozenset[Pair] = frozenset()
+    _views: Cache[View] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Makes the tables."""
-        if not isinstance(self.obstacles, Bodies):
-            object.__setattr__(self, "obstacles", bodies(self.obstacles))
+        if not isinstance(self.obstacles, FixedBodies):
+            object.__setattr__(self, "obstacles", fixed_bodies(self.obstacles))
         q = self._rest() if self.q is None else np.asarray(self.q, dtype=np.float64)
         if q.shape != (self.robot.size,):
             raise ValueError(f"q must hold {self.robot.size} joint values, got shape {q.shape}")
         object.__setattr__(self, "q", frozen(q))
-        object.__setattr__(self, "_views", {})
+        object.__setattr__(self, "_views", OrderedDict())
 
     def _rest(self) -> Array:
         low, high = self.robot.limits
         return np.where((low <= 0.0) & (high >= 0.0), 0.0, 0.5 * (low + high))
 
     @property
-    def bodies(self) -> Bodies:
-        """What stands still."""
-        assert isinstance(self.obstacles, Bodies)
+    def fixed_bodies(self) -> FixedBodies:
+        """The bodies that stand still."""
+        assert isinstance(self.obstacles, FixedBodies)
         return self.obstacles
 
     @cached_property
@@ -163,7 +188,7 @@ class CollisionWorld:
 
     @cached_property
     def moving_bodies(self) -> MovingBodies:
-        """The robot and its attached_bodies as the kernel's tables."""
+        """The kernel's tables of the robot and the attached bodies."""
         return moving_bodies(self.model, self.attached_bodies, self.joint)
 
     def view(
@@ -173,115 +198,122 @@ class CollisionWorld:
         allowed: frozenset[Pair] = frozenset(),
         margin: float | None = None,
     ) -> View:
-        """One joint group of the robot, the others held still, as planners and checks want it.
+        """Checks for one joint group of the robot, the other joints held still.
 
         Args:
-            group: ``arm``, ``base``, two of them as ``base+arm``, or ``all``. A scene joint, if
-                there is one, is the last of the moving numbers.
+            group: ``arm``, ``base``, two of them as ``base+arm``, or ``all``. The scene joint, if
+                any, is the last number of a configuration.
             q: values of all joints (n,); the world's where omitted.
-            allowed: pairs of names that may touch, on top of those of the robot.
+            allowed: pairs of names that may touch, on top of the world's.
             margin: metres to keep; the world's where omitted.
         """
         values = self.q if q is None else np.asarray(q, dtype=np.float64)
         assert values is not None
-        key = (group, values.tobytes(), allowed, margin)
-        found = self._views.get(key)
-        if found is None:
-            if len(self._views) >= _KEPT:
-                self._views.clear()
-            found = self._views[key] = self._make_view(group, values, allowed, margin)
-        return found
+        key = (group, self._still(group, values), allowed, margin)
+        return cached(
+            self._views, key, lambda: self._make_view(group, values, allowed, margin), _KEPT
+        )
+
+    def _still(self, group: str, values: Array) -> tuple[bytes, ...]:
+        """The values of the joints that a group leaves where they are."""
+        if group == "all":
+            return ()
+        where = self.robot.slice(group)
+        return values[: where.start].tobytes(), values[where.stop :].tobytes()
 
     def _make_view(
         self, group: str, values: Array, pairs: frozenset[Pair], margin: float | None
     ) -> View:
-        """Allocates a Query's arrays and has them filled; ``values`` of all joints (n,)."""
+        """Allocates a view's arrays and has them filled; ``values`` of all joints (n,)."""
         from galley.worlds.kernel.edges import functions
-        from galley.worlds.kernel.packed import ROW, pack
-        from galley.worlds.kernel.prepare import prepare_query
+        from galley.worlds.kernel.packed import pack, row_of
+        from galley.worlds.kernel.prepare import prepare
 
-        moving, limits = self._moving(group)
-        if self.joint is not None and len(values) == self.robot.size:
-            values = np.append(values, 0.0)
-        moving_bodies, obstacles, shown = self.moving_bodies, self.bodies.arrays, self._shown
-        allowed, checked = self._touching(pairs)
-        margin = self.margin if margin is None else margin
-        n, k, P = len(values), len(moving), len(moving_bodies.names)
-        S, m, pairs_most = (
-            len(moving_bodies.robot.part_frame),
-            len(moving_bodies.part),
-            moving_bodies.pairs,
-        )
-        most_clusters = int(np.diff(moving_bodies.robot.part_cluster).max(initial=1))
-        most_spheres = int(np.diff(moving_bodies.robot.cluster_sphere).max(initial=1))
-        sizes = (n, 12 * (n + 1), 3 * S, 3 * m, 1, 1, 1, 3 * (most_clusters + most_spheres) + 1)
-        layout = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64) * LANES
-        bounds = np.full((6, LANES * max(1, -(-len(shown) // LANES))), 1e6, dtype=np.float32)
-        bounds[:3, : len(shown)] = obstacles.low[shown].T
-        bounds[3:, : len(shown)] = obstacles.high[shown].T
-        still = np.zeros((m, 20), dtype=np.float32)
-        still[:, 19] = moving_bodies.part >= moving_bodies.own
-        query = CollisionQuery(
-            q=np.array(values, dtype=np.float64),
-            moving=moving,
-            low=limits[0],
-            high=limits[1],
-            weights=limits[2],
-            step=limits[3],
-            parent=moving_bodies.parent,
-            fixed=moving_bodies.fixed,
-            prismatic=moving_bodies.prismatic,
-            tool=self._tool,
-            margins=np.array([margin + ROUNDING, _SELF_MARGIN, 1.0], dtype=np.float32),
-            joints=np.empty(n, dtype=np.int64),
-            parts=np.empty(S, dtype=np.int64),
-            solid_parts=np.empty(m, dtype=np.int64),
-            obstacles=shown,
-            bounds=bounds,
-            allowed=allowed,
-            solids=moving_bodies.solids,
-            solid_part=moving_bodies.part,
-            solid_frame=moving_bodies.frame,
-            solid_pose=moving_bodies.pose,
-            solid_ball=moving_bodies.ball,
-            solid_still=still,
-            sphere_pairs=np.empty((pairs_most, 2), dtype=np.int64),
-            mixed_pairs=np.empty((pairs_most, 2), dtype=np.int64),
-            solid_pairs=np.empty((pairs_most, 2), dtype=np.int64),
-            reach=np.empty((P, k), dtype=np.float32),
-            sphere_pair_reach=np.empty((pairs_most, k), dtype=np.float32),
-            mixed_pair_reach=np.empty((pairs_most, k), dtype=np.float32),
-            solid_pair_reach=np.empty((pairs_most, k), dtype=np.float32),
-            travel=np.zeros(P + 3 * pairs_most, dtype=np.float32),
-            near=np.empty((3, max(len(shown), most_clusters)), dtype=np.int64),
-            near_bounds=np.zeros_like(bounds),
-            work=np.empty((n + 5, 12)),
-            full=np.empty(n),
-            stack=np.empty((_STACK, 2)),
-            layout=layout,
-            buffer=np.empty(LANES * int(sum(sizes)), dtype=np.float32),
+        moving = self.moving_bodies
+        tree = self._joint_tree(group, values)
+        allowed, checked = self._touching(self.allowed | pairs)
+        still = np.zeros((len(moving.part), 20), dtype=np.float32)
+        still[:, ATTACHED] = moving.part >= moving.own
+        checks = self._checks(allowed, len(tree.moving), self.margin if margin is None else margin)
+        arrays = KernelArrays(
+            moving.robot,
+            self.fixed_bodies.arrays,
+            tree,
+            MovingSolids(moving.solids, moving.part, moving.frame, moving.pose, moving.ball, still),
+            checks,
+            self._scratch(len(tree.q), checks),
         )
         counts = np.empty(6, dtype=np.int64)
         ensure(KERNEL)
-        table = pack(moving_bodies.robot, obstacles, query, functions())
-        prepare_query(
-            table, moving_bodies.every, moving_bodies.carries, moving_bodies.span, checked, counts
+        table = pack(arrays, functions())
+        prepare(table, moving.all_joints, moving.carries, moving.span, checked, counts)
+        # The lists may be shorter than the arrays.
+        tree = tree._replace(active=tree.active[: counts[0]])
+        table[row_of(KinematicTree, "active"), 1] = counts[0]
+        listed = {name: getattr(checks, name)[: counts[k]] for name, k in _LISTED.items()}
+        for name, rows in listed.items():
+            table[row_of(Checks, name), 1] = len(rows)
+        arrays = arrays._replace(tree=tree, checks=checks._replace(**listed))
+        return View(group, tree.moving, moving, self.fixed_bodies.names, arrays, table)
+
+    def _joint_tree(self, group: str, values: Array) -> KinematicTree:
+        """The joints, those of a group moving, the others at ``values`` (n,)."""
+        moving, (low, high, weights, step) = self._moving(group)
+        if self.joint is not None and len(values) == self.robot.size:
+            values = np.append(values, 0.0)
+        return KinematicTree(
+            q=np.array(values, dtype=np.float64),
+            moving=moving,
+            low=low,
+            high=high,
+            weights=weights,
+            step=step,
+            parent=self.moving_bodies.parent,
+            fixed=self.moving_bodies.fixed,
+            prismatic=self.moving_bodies.prismatic,
+            active=np.empty(len(values), dtype=np.int64),
+            tool=self._tool,
         )
-        # What was listed may be shorter than the room for it.
-        query = query._replace(
-            **{name: getattr(query, name)[: counts[row]] for name, row in _LISTED.items()}
+
+    def _checks(self, allowed: NDArray[np.uint8], k: int, margin: float) -> Checks:
+        """Room for the lists of what is checked where ``k`` joints move."""
+        moving, obstacles, shown = self.moving_bodies, self.fixed_bodies.arrays, self._shown
+        bounds = np.full((6, LANES * max(1, -(-len(shown) // LANES))), 1e6, dtype=np.float32)
+        bounds[:3, : len(shown)] = obstacles.low[shown].T
+        bounds[3:, : len(shown)] = obstacles.high[shown].T
+        most = moving.pairs
+        return Checks(
+            margins=np.array([margin + ROUNDING, _SELF_MARGIN, 1.0], dtype=np.float32),
+            parts=np.empty(len(moving.robot.part_frame), dtype=np.int64),
+            solid_parts=np.empty(len(moving.part), dtype=np.int64),
+            obstacles=shown,
+            bounds=bounds,
+            allowed=allowed,
+            sphere_pairs=np.empty((most, 2), dtype=np.int64),
+            mixed_pairs=np.empty((most, 2), dtype=np.int64),
+            solid_pairs=np.empty((most, 2), dtype=np.int64),
+            reach=np.empty((len(moving.names), k), dtype=np.float32),
+            sphere_pair_reach=np.empty((most, k), dtype=np.float32),
+            mixed_pair_reach=np.empty((most, k), dtype=np.float32),
+            solid_pair_reach=np.empty((most, k), dtype=np.float32),
         )
-        for name, row in _LISTED.items():
-            table[ROW[name], 1] = counts[row]
-        return View(
-            group,
-            moving,
-            moving_bodies,
-            self.bodies.names,
-            moving_bodies.robot,
-            obstacles,
-            query,
-            table,
+
+    def _scratch(self, n: int, checks: Checks) -> Scratch:
+        """Working memory for ``n`` joints."""
+        robot, most = self.moving_bodies.robot, self.moving_bodies.pairs
+        clusters = int(np.diff(robot.part_cluster).max(initial=1))
+        spheres = int(np.diff(robot.cluster_sphere).max(initial=1))
+        parts, solids = len(checks.parts), len(checks.solid_parts)
+        sizes = (n, 12 * (n + 1), 3 * parts, 3 * solids, 1, 1, 1, 3 * (clusters + spheres) + 1)
+        return Scratch(
+            travel=np.zeros(len(checks.reach) + 3 * most, dtype=np.float32),
+            near=np.empty((3, max(len(checks.obstacles), clusters)), dtype=np.int64),
+            near_bounds=np.zeros_like(checks.bounds),
+            work=np.empty((n + 5, 12)),
+            full=np.empty(n),
+            stack=np.empty((_STACK, 2)),
+            layout=np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64) * LANES,
+            buffer=np.empty(LANES * int(sum(sizes)), dtype=np.float32),
         )
 
     def _moving(self, group: str) -> tuple[NDArray[np.int64], Array]:
@@ -302,9 +334,9 @@ class CollisionWorld:
     @cached_property
     def _shown(self) -> NDArray[np.int64]:
         """Rows of the obstacles that count."""
-        names = self.bodies.names
+        names = self.fixed_bodies.names
         return np.array(
-            [k for k, b in enumerate(self.bodies.arrays.body) if names[b] not in self.hidden],
+            [k for k, b in enumerate(self.fixed_bodies.arrays.body) if names[b] not in self.hidden],
             dtype=np.int64,
         )
 
@@ -318,7 +350,7 @@ class CollisionWorld:
         parts: dict[str, list[int]] = {}
         for k, name in enumerate(self.moving_bodies.names):
             parts.setdefault(name, []).append(k)
-        index = self.bodies.index
+        index = self.fixed_bodies.index
         allowed = np.zeros((len(self.moving_bodies.names), max(1, len(index))), dtype=np.uint8)
         checked = np.array(self.moving_bodies.checked)
         for one, two in pairs:
@@ -346,12 +378,8 @@ class CollisionWorld:
 
     def contacts(self, q: ArrayLike, within: float | None = None) -> tuple[Contact, ...]:
         """Pairs nearer than ``within`` metres (default: the margin) at q (n,), nearest first."""
-        return self.whole.contacts(q, within)
+        return self.whole.contacts(q, within=within)
 
     def clearance(self, q: ArrayLike, cap: float = 0.3) -> float:
         """Least distance (m, at most ``cap``) of the robot at q (n,) from what stands still."""
         return self.whole.clearance(q, cap)
-
-    def edges_free(self, A: ArrayLike, B: ArrayLike, group: str = "arm") -> NDArray[np.bool_]:
-        """Which straight edges of a group, A to B (m, k), are free at sampled states: (m,)."""
-        return self.view(group).edges_free(A, B)

@@ -1,4 +1,4 @@
-"""The kernel's tables of everything that moves: the robot's parts, and what rides on them."""
+"""The kernel's tables of all moving bodies: the robot's parts and the bodies attached to it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class AttachedBody:
         name: the body's.
         frame: frame of the robot's tree that carries it; -1 for the scene joint.
         solids: their poses X are in that frame.
-        ignores: names of links and attached_bodies that it may touch always: what holds it.
-        passes: names of bodies that it may touch: those that a drawer slides in.
+        ignores: names of links and attached bodies that it may touch: what holds it.
+        passes: names of fixed bodies that it may touch: those that a drawer slides in.
     """
 
     name: str
@@ -35,7 +35,7 @@ class AttachedBody:
 
 @dataclass(frozen=True, eq=False)
 class SceneJoint:
-    """A joint of the surroundings that moves along with the robot: one more number in q.
+    """A joint of a drawer or door that moves with the robot: one more number in q.
 
     Attributes:
         X_WJ: its frame at zero in the world (4, 4); z is the axis.
@@ -51,14 +51,14 @@ class SceneJoint:
 
 @dataclass(frozen=True, eq=False)
 class MovingBodies:
-    """Parts: first the robot's, made of spheres or solids, then a part for each body.
+    """Parts: first the robot's, made of spheres or solids, then one for each attached body.
 
     Attributes:
         names: of the parts (P,).
         own: how many of them are the robot's own.
         robot: the kernel's spheres.
         parent, fixed, prismatic: the kernel's joint tree (n,), (n, 12), (n,).
-        every: all joints, (n,).
+        all_joints: 0 .. n - 1 (n,).
         span: how far each sliding joint can slide, metres (n,).
         carries: (n + 1, n) whether a joint moves a frame.
         checked: (P, P) whether two parts may not touch.
@@ -72,7 +72,7 @@ class MovingBodies:
     parent: Ints
     fixed: Floats
     prismatic: Ints
-    every: Ints
+    all_joints: Ints
     span: Array
     carries: NDArray[np.uint8]
     checked: NDArray[np.uint8]
@@ -84,7 +84,7 @@ class MovingBodies:
 
     @property
     def pairs(self) -> int:
-        """No more pairs of parts than this can ever be listed in a query."""
+        """Upper bound on the pairs of parts that a view lists."""
         rows = len(self.part)
         return rows * rows + len(self.robot.part_frame) * (len(self.names) + rows)
 
@@ -93,7 +93,7 @@ class MovingBodies:
 def moving_bodies(
     model: CollisionModel, attached_bodies: tuple[AttachedBody, ...], joint: SceneJoint | None
 ) -> MovingBodies:
-    """The tables for a robot with what rides on it; kept for the same objects."""
+    """The tables for a robot with attached bodies; cached for the same objects."""
     tree = model.tree
     parent, X_PJ = list(tree.parent), list(tree.X_PJ)
     prismatic = list(tree.prismatic)

@@ -1,4 +1,4 @@
-"""Checks that need geometry: whether a scene's start is free of collision."""
+"""Refuses scenes whose start is in collision or out of the joint limits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from galley.domain.scene.model import Scene
 from galley.domain.state import initial_state
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
-DEPTH = 0.002  # m; what touches less deeply stands on it, or leans on it
+DEPTH = 0.002  # m; less is resting or leaning contact
 
 
 def check_start(world: PyBulletWorld) -> None:
@@ -29,7 +29,7 @@ def check_start(world: PyBulletWorld) -> None:
 
 
 def _culprit(scene: Scene, names: tuple[str, str]) -> tuple[str, str, str]:
-    """Key in the file, and who is in whom: an item rather than the robot or furniture."""
+    """Key in the file, the body to blame (an item if there is one), and the other."""
     items = scene.item_index
     for subject, other in (names, names[::-1]):
         if subject in items:
@@ -40,7 +40,7 @@ def _culprit(scene: Scene, names: tuple[str, str]) -> tuple[str, str, str]:
 
 
 def _names(world: PyBulletWorld) -> list[InputError]:
-    """Contacts tell bodies, items and the robot's links apart by name."""
+    """Faults where a body or an item has the name of a link: contacts go by name."""
     scene = world.scene
     found = []
     for section, things in (("bodies", scene.bodies), ("items", scene.items)):

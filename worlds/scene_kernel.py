@@ -1,36 +1,32 @@
-"""A Scene's States as CollisionWorlds, and the kernel behind the ``Checker`` protocol.
+"""SceneKernel: the States of a Scene as CollisionWorlds and Views.
 
-The tables of shapes are made once for a scene; a State only moves drawers and items about.
+The tables of shapes are made once per scene; a State only changes poses.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen, inverse, transform
 from galley.domain.scene.model import HAND, WORLD, Body, Scene
 from galley.domain.state import Placement, State, item_pose
 from galley.robots.collision_model import collision_model
 from galley.robots.model import RobotModel
-from galley.worlds.checker import MARGIN, Contact, Pair, pairs
-from galley.worlds.collision_world import Bodies, CollisionWorld
+from galley.worlds.checker import MARGIN, Pair, pairs
+from galley.worlds.collision_world import Cache, CollisionWorld, FixedBodies, cached
 from galley.worlds.engines.urdf import moves
 from galley.worlds.kernel.arrays import Obstacles
 from galley.worlds.moving_bodies import AttachedBody, SceneJoint
 from galley.worlds.solids import Solid, half_extents, of_shape, row12, table
 from galley.worlds.view import View
 
-_T = TypeVar("_T")
-_KEPT = 128  # worlds, and views, of the last States asked for
-_DIGITS = 9  # of poses, in metres: finer differences are rounding, and no world of their own
-_GROUND = 0.005  # m, a body no higher than this lies under the chassis: it can't be run into
+_KEPT = 128  # worlds of the last States used; making one takes 1 ms, 6 times less with furniture
+_DIGITS = 9  # of poses, in metres: States that differ by less share a world
+_GROUND = 0.005  # m, the chassis drives over bodies no higher than this
 
 
 class SceneKernel:
@@ -57,13 +53,9 @@ class SceneKernel:
         self._place_still()
         frame, X_FP = collision_model(robot).tree.link(robot.palm)
         self._palm, self._X_FP = frame, X_FP
-        self._worlds: OrderedDict[object, tuple[CollisionWorld, object]] = OrderedDict()
-        self._views: OrderedDict[object, tuple[View, object]] = OrderedDict()
-        self._keys: OrderedDict[object, tuple[tuple[State, object], object]] = OrderedDict()
-        self._furniture: OrderedDict[object, tuple[tuple[Array, Array, Array], object]] = (
-            OrderedDict()
-        )
-        self._constant: dict[str, frozenset[Pair]] = {}
+        self._worlds: Cache[CollisionWorld] = OrderedDict()
+        self._rounded: Cache[tuple[State, object, object]] = OrderedDict()
+        self._furniture: Cache[tuple[Array, Array, Array]] = OrderedDict()
 
     def _place_still(self) -> None:
         """Poses and boxes of all solids with the joints at zero; lists those that may move."""
@@ -80,58 +72,56 @@ class SceneKernel:
             self._put((self._X, self._low, self._high), rows, X_WB)
 
     def world(self, state: State, driven: str | None = None) -> CollisionWorld:
-        """The world as ``state`` has it.
+        """The world in ``state``, a held item attached to the hand.
 
-        The robot's other joints stand where the state has them. A held item rides in the hand.
-        With ``driven``, the name of a scene joint, what that joint moves rides too, and the
-        joint's value is the last number of every configuration.
+        With ``driven``, the name of a scene joint, the bodies that it moves are attached to it,
+        and its value is the last number of every configuration.
         """
         found = self._world(state, driven)
         return found if np.array_equal(np.asarray(found.q), state.q) else replace(found, q=state.q)
 
     def _world(self, state: State, driven: str | None) -> CollisionWorld:
-        """The world but for the robot's joints, which are those of the first such State.
+        """The world, with the robot's joints of the first such State.
 
-        Made of rounded poses, so that it depends on nothing but its key.
+        Made from rounded poses, so that it depends on its key alone.
         """
         rounded, key = self._canonical_state(state)
 
         def make() -> CollisionWorld:
             return self._make(State(state.q, rounded.scene_q, rounded.items), driven)
 
-        return _kept(self._worlds, (key, driven), make)
+        return cached(self._worlds, (key, driven), make, _KEPT)
 
     def _canonical_state(self, state: State) -> tuple[State, object]:
-        """A State with its poses rounded, and what tells it from others but for the robot's joints.
+        """The State with its poses rounded, and a key of everything but the robot's joints.
 
-        Kept for the same arrays, which a State never changes.
+        Cached by the identity of the arrays, which never change.
         """
+        arrays = (state.items, state.scene_q)
 
-        def make() -> tuple[State, object]:
+        def make() -> tuple[State, object, object]:
             scene_q = frozen(_rounded(state.scene_q))
             items = tuple(Placement(p.parent, frozen(_rounded(p.X_PI))) for p in state.items)
             key = (*((p.parent, p.X_PI.tobytes()) for p in items), scene_q.tobytes())
-            return State(state.q, scene_q, items), key
+            return State(state.q, scene_q, items), key, arrays  # arrays: their ids stay unique
 
-        parts = (state.items, state.scene_q)
-        return _kept(self._keys, (id(parts[0]), id(parts[1])), make, parts)
+        return cached(self._rounded, tuple(map(id, arrays)), make, _KEPT)[:2]
 
     def constant_pairs(self, group: str) -> frozenset[Pair]:
-        """Pairs whose distance can't change while a group moves, so that it says nothing of a path.
+        """Pairs whose distance can't change while a group moves: no path can avoid them.
 
-        What lies below the chassis wherever it drives; and for the arm, all that the base stands
-        by.
+        The chassis and what it drives over; for the arm, the links below it and everything.
         """
-        if group not in self._constant:
-            scene, robot = self.scene, self.robot
-            bodies = tuple(body.name for body in scene.bodies)
-            if "base" in group:  # alone, or with the arm
-                low = tuple(b.name for b in scene.bodies if b.joint is None and _top(b) < _GROUND)
-                found = pairs(robot.base_links[:1], low)
-            else:
-                found = pairs(robot.base_links, bodies + tuple(item.name for item in scene.items))
-            self._constant[group] = found
-        return self._constant[group]
+        robot = self.robot
+        if "base" in group:  # alone, or with the arm
+            return pairs(robot.base_links[:1], self._ground)
+        return pairs(robot.base_links, self.names)
+
+    @cached_property
+    def _ground(self) -> tuple[str, ...]:
+        """Fixed bodies so low that the chassis drives over them."""
+        bodies = self.scene.bodies
+        return tuple(b.name for b in bodies if b.joint is None and _top(b) < _GROUND)
 
     def view(
         self,
@@ -141,35 +131,40 @@ class SceneKernel:
         margin: float = MARGIN,
         driven: str | None = None,
     ) -> View:
-        """One joint group in the world as ``state`` has it, all else of the robot as there."""
-        world = self._world(state, driven)
-        still = self._still(group, state)
-        key = (id(world), group, allowed, margin, still)
-        return _kept(self._views, key, lambda: world.view(group, state.q, allowed, margin), world)
-
-    def _still(self, group: str, state: State) -> bytes:
-        """The values of the joints that the group leaves where they are."""
-        if group == "all":
-            return b""
-        where = self.robot.slice(group)
-        return state.q[: where.start].tobytes() + b"|" + state.q[where.stop :].tobytes()
-
-    def driven(self, scene_q: Array) -> str | None:
-        """The joint that differs among rows of scene joint values (m, nj), or None.
-
-        Raises:
-            ValueError: more than one does.
-        """
-        moves = np.nonzero(np.ptp(scene_q, axis=0) > 0.0)[0]
-        if len(moves) > 1:
-            raise ValueError("one scene joint at a time can move along")
-        return self.scene.joints[int(moves[0])].name if len(moves) else None
+        """One joint group in the world of ``state``, the robot's other joints as there."""
+        return self._world(state, driven).view(group, state.q, allowed, margin)
 
     def checker(
         self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float = MARGIN
-    ) -> KernelChecker:
-        """A Checker for the world as ``state`` has it; ``allowed`` pairs may touch."""
-        return KernelChecker(self, state, allowed, margin)
+    ) -> View:
+        """The view of the whole robot in ``state``, in which scene joints can move along.
+
+        ``allowed`` pairs may touch.
+        """
+
+        def with_scene(Q: Array, scene_q: Array) -> tuple[View, Array]:
+            return self.view_with_scene(state, Q, scene_q, allowed, margin)
+
+        return replace(self.view(state, "all", allowed, margin), with_scene=with_scene)
+
+    def view_with_scene(
+        self, state: State, Q: Array, scene_q: Array, allowed: frozenset[Pair], margin: float
+    ) -> tuple[View, Array]:
+        """The view that checks Q (m, n) with the scene joints at ``scene_q`` (m, nj), and its rows.
+
+        A scene joint that differs among the rows is the last number of each.
+
+        Raises:
+            ValueError: more than one scene joint moves.
+        """
+        moving = np.nonzero(np.ptp(scene_q, axis=0) > 0.0)[0]
+        if len(moving) > 1:
+            raise ValueError("one scene joint at a time can move along")
+        state = state.with_scene(scene_q[0])
+        if not len(moving):
+            return self.view(state, "all", allowed, margin), Q
+        view = self.view(state, "all", allowed, margin, self.scene.joints[int(moving[0])].name)
+        return view, np.column_stack([Q, scene_q[:, moving]])
 
     def _put(self, placed: tuple[Array, Array, Array], rows: list[int], X_WB: Array) -> None:
         """Write poses and boxes of a body's solids into X (m, 4, 4), low, high (m, 3)."""
@@ -180,7 +175,7 @@ class SceneKernel:
             low[k], high[k] = X[k, :3, 3] + below, X[k, :3, 3] + above
 
     def _furnished(self, scene_q: Array) -> tuple[Array, Array, Array]:
-        """Poses and boxes of all solids with the joints at ``scene_q``; those of items are open."""
+        """Poses and boxes of all solids with the joints at ``scene_q``; items come later."""
 
         def make() -> tuple[Array, Array, Array]:
             placed = self._X.copy(), self._low.copy(), self._high.copy()
@@ -189,7 +184,7 @@ class SceneKernel:
                     self._put(placed, rows, self.scene.body_pose(name, scene_q))
             return placed
 
-        return _kept(self._furniture, scene_q.tobytes(), make)
+        return cached(self._furniture, scene_q.tobytes(), make, _KEPT)
 
     def _make(self, state: State, driven: str | None) -> CollisionWorld:
         scene = self.scene
@@ -209,7 +204,7 @@ class SceneKernel:
         joint = None if driven is None else scene_joint(scene, driven, state.scene_q)
         return CollisionWorld(
             self.robot,
-            Bodies(self.names, obstacles),
+            FixedBodies(self.names, obstacles),
             q=state.q,
             attached_bodies=attached_bodies,
             joint=joint,
@@ -222,7 +217,7 @@ class SceneKernel:
         scene, fingers = self.scene, frozenset(self.robot.fingers)
         found = []
         moved = scene.moved_by(driven) if driven is not None else ()
-        # Where all would be with the joint at zero, and the other joints as they are.
+        # Poses with the joint at zero, and the other joints as they are.
         scene_q = np.array(state.scene_q)
         if driven is not None:
             scene_q[scene.joint_index[driven]] = 0.0
@@ -240,7 +235,7 @@ class SceneKernel:
         for name in moved:
             X = scene.body_pose(name, scene_q)
             found.append(self._on_joint(name, X, driven, scene_q, furniture))
-        return tuple(found), frozenset(rider.name for rider in found)
+        return tuple(found), frozenset(body.name for body in found)
 
     def _on_joint(
         self, name: str, X_W: Array, driven: str | None, scene_q: Array, passes: frozenset[str]
@@ -253,55 +248,10 @@ class SceneKernel:
         return tuple(replace(s, X=frozen(X @ s.X)) for s in self._own[name])
 
 
-class KernelChecker:
-    """Checks whole configurations of the robot in one State (see ``Checker``)."""
-
-    def __init__(
-        self, kernel: SceneKernel, state: State, allowed: frozenset[Pair], margin: float
-    ) -> None:
-        self.kernel = kernel
-        self.state = state
-        self.allowed = allowed
-        self.margin = margin
-
-    @cached_property
-    def _still(self) -> View:
-        """The view of the State as it is."""
-        return self.kernel.view(self.state, "all", self.allowed, self.margin)
-
-    def _view(self, scene_q: Array | None) -> View:
-        if scene_q is None:
-            return self._still
-        state = self.state.with_scene(scene_q)
-        return self.kernel.view(state, "all", self.allowed, self.margin)
-
-    def free(self, q: Array, scene_q: Array | None = None) -> bool:
-        """See ``Checker.free``."""
-        return self._view(scene_q).free(q)
-
-    def free_many(self, Q: Array, scene_q: Array | None = None) -> NDArray[np.bool_]:
-        """See ``Checker.free_many``."""
-        if scene_q is None:
-            return self._view(None).free_many(Q)
-        driven = self.kernel.driven(scene_q)
-        if driven is None:
-            return self._view(scene_q[0]).free_many(Q)
-        state = self.state.with_scene(scene_q[0])
-        view = self.kernel.view(state, "all", self.allowed, self.margin, driven)
-        values = scene_q[:, self.kernel.scene.joint_index[driven]]
-        return view.free_many(np.column_stack([Q, values]))
-
-    def contacts(
-        self, q: Array, scene_q: Array | None = None, within: float | None = None
-    ) -> tuple[Contact, ...]:
-        """See ``Checker.contacts``."""
-        return self._view(scene_q).contacts(q, within)
-
-
 def scene_joint(scene: Scene, name: str, scene_q: Array) -> SceneJoint:
     """A scene's joint for the kernel: its frame has z along the axis, through the pivot.
 
-    The frame goes with what carries the joint (a door on a drawer), as ``scene_q`` has that.
+    The frame moves with the body that carries it (a door on a drawer), placed by ``scene_q``.
     """
     joint = scene.joint(name)
     z = joint.axis
@@ -319,7 +269,7 @@ def scene_joint(scene: Scene, name: str, scene_q: Array) -> SceneJoint:
 
 
 def _rounded(values: Array) -> Array:
-    """Without what is below ``_DIGITS``, and without negative zeros."""
+    """Rounded to ``_DIGITS``, without negative zeros."""
     return np.round(values, _DIGITS) + 0.0
 
 
@@ -327,20 +277,3 @@ def _top(body: Body) -> float:
     """Highest z (m) of a fixed body's collision shapes; -infinity if it has none."""
     tops = [shape.bounds(body.X_WB0)[1][2] for shape in body.shapes if shape.collision]
     return float(max(tops, default=-np.inf))
-
-
-def _kept(
-    store: OrderedDict[object, tuple[_T, object]],
-    key: object,
-    make: Callable[[], _T],
-    guard: object = None,
-) -> _T:
-    """An entry of a store that keeps the last _KEPT; ``guard`` lives as long as its entry."""
-    found = store.get(key)
-    if found is None:
-        found = store[key] = (make(), guard)
-        if len(store) > _KEPT:
-            store.popitem(last=False)
-    else:
-        store.move_to_end(key)
-    return found[0]

@@ -1,4 +1,4 @@
-"""Convex shapes with poses, as users name them and as the kernel's tables hold them."""
+"""Convex shapes with poses: constructors for users, tables for the kernel."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def row12(X: Array) -> Array:
 
 
 def table(solids: Sequence[Solid]) -> Solids:
-    """The kernel's tables of shapes; poses stand elsewhere."""
+    """The kernel's tables of shapes, without their poses."""
     planes, vertices = [np.zeros((0, 4))], [np.zeros((0, 3))]
     shape = np.zeros((len(solids), 8), dtype=np.float32)
     n = k = 0

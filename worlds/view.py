@@ -1,7 +1,8 @@
-"""View: one joint group of a robot in a CollisionWorld, as the kernel sees it."""
+"""View: collision checks, proofs and distances for one joint group in a CollisionWorld."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb, isfinite
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from galley.domain.frames import Array
 from galley.worlds.checker import Contact, Pair, pair
-from galley.worlds.kernel.arrays import ROUNDING, CollisionQuery, Obstacles, Robot
+from galley.worlds.kernel.arrays import ROUNDING, KernelArrays
 from galley.worlds.moving_bodies import MovingBodies
 
 LANES = 16
@@ -36,64 +37,78 @@ class Nearby(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Made by ``CollisionWorld.view``. One thread at a time: it holds room to work in.
+    """One joint group in a world. ``SceneKernel.checker`` makes one that is a ``Checker``.
+
+    Made by ``CollisionWorld.view``. For one thread at a time: it owns scratch.
 
     Attributes:
         group: name of the joint group, ``base+arm`` for two.
         moving: positions in q of its joints (k,).
         moving_bodies: what moves. bodies: names of what stands still.
-        robot, obstacles, query: the kernel's arrays.
-        table: their addresses, which is what compiled planners are handed.
+        arrays: what the kernel works on; table: their addresses, for compiled functions.
+        with_scene: (Q (m, n), scene_q (m, nj)) -> the view with the scene joints there, and the
+            rows to check in it; None if scene joints can't move.
     """
 
     group: str
     moving: NDArray[np.int64]
     moving_bodies: MovingBodies
     bodies: tuple[str, ...]
-    robot: Robot
-    obstacles: Obstacles
-    query: CollisionQuery
+    arrays: KernelArrays
     table: NDArray[np.int64]
+    with_scene: Callable[[Array, Array], tuple[View, Array]] | None = None
 
     @cached_property
     def rough(self) -> View:
         """The same view by the spheres alone, which is faster. They share their scratch."""
-        margins = self.query.margins.copy()
+        margins = self.arrays.checks.margins.copy()
         margins[2] = 0.0
-        return self._with("margins", margins)
+        return self._with("checks", "margins", margins)
 
     @cached_property
     def fine(self) -> View:
-        """The same view at half the step; as long as this one, whose tables name its arrays."""
+        """The same view at half the step; kept as long as this one, for its table's arrays."""
         return self.finer(0.5)
 
     def finer(self, factor: float) -> View:
         """The same view, edges checked at ``factor`` times the step. They share their scratch."""
-        return self._with("step", self.query.step * factor)
+        return self._with("tree", "step", self.arrays.tree.step * factor)
 
-    def _with(self, field: str, values: NDArray[Any]) -> View:
+    def _with(self, part: str, field: str, values: NDArray[Any]) -> View:
         """The same view with another array, of the same shape and type, for one field."""
-        from galley.worlds.kernel.packed import ROW
+        from galley.worlds.kernel.packed import row_of
 
+        changed: Any = getattr(self.arrays, part)._replace(**{field: values})
         table = self.table.copy()
-        table[ROW[field], 0] = values.ctypes.data
-        arrays: dict[str, Any] = {field: values}
-        return replace(self, query=self.query._replace(**arrays), table=table)
+        table[row_of(changed.__class__, field), 0] = values.ctypes.data
+        arrays: dict[str, Any] = {part: changed}
+        return replace(self, arrays=self.arrays._replace(**arrays), table=table)
 
-    def free(self, q: ArrayLike) -> bool:
-        """Whether one configuration (k,) keeps the margin."""
+    def free(self, q: ArrayLike, scene_q: Array | None = None) -> bool:
+        """Whether one configuration (k,) keeps the margin, scene joints at ``scene_q`` (nj,)."""
         from galley.worlds.kernel.edges import state_free
 
+        if scene_q is not None:
+            view, rows = self._with_scene(np.asarray(q)[None], scene_q[None])
+            return view.free(rows[0])
         return bool(state_free(self.table, _row(q, len(self.moving))))
 
-    def free_many(self, states: ArrayLike) -> NDArray[np.bool_]:
-        """Which of many configurations (m, k) keep the margin: (m,)."""
+    def free_many(self, states: ArrayLike, scene_q: Array | None = None) -> NDArray[np.bool_]:
+        """Which of many configurations (m, k) keep the margin, with scene joints (m, nj): (m,)."""
         from galley.worlds.kernel.edges import states_free
 
+        if scene_q is not None:
+            view, moved = self._with_scene(np.asarray(states), scene_q)
+            return view.free_many(moved)
         rows = _rows(states, len(self.moving))
         out = np.empty(len(rows), dtype=np.bool_)
         states_free(self.table, rows, out)
         return out
+
+    def _with_scene(self, Q: Array, scene_q: Array) -> tuple[View, Array]:
+        if self.with_scene is None:
+            raise ValueError("scene joints can be given where SceneKernel.checker made the view")
+        return self.with_scene(Q, scene_q)
 
     def edges_free(self, A: ArrayLike, B: ArrayLike, exact: bool = False) -> NDArray[np.bool_]:
         """Which straight edges from A (m, k) to B (m, k) are free at the step: (m,). Sampled.
@@ -123,8 +138,8 @@ class View:
         from galley.worlds.kernel.edges import path_proven
 
         rows = _rows(points, len(self.moving))
-        wanted = self._wanted(required)
-        edge, share, _ = path_proven(self.table, rows, wanted)
+        least = self._required(required)
+        edge, share, _ = path_proven(self.table, rows, least)
         return None if edge < 0 else (int(edge), float(share))
 
     def curve_unproven(
@@ -153,14 +168,14 @@ class View:
         if len(lengths) == 0 or not (lengths > 0.0).all():
             raise ValueError("a curve has at least one piece, and breaks that increase")
         pieces *= lengths[:, None, None] ** np.arange(pieces.shape[1])[None, :, None]
-        wanted = self._wanted(required) + self._rounding_of(pieces)
-        piece, share, _ = curve_proven(self.table, pieces, steepest(pieces), wanted)
+        least = self._required(required) + self._rounding_of(pieces)
+        piece, share, _ = curve_proven(self.table, pieces, steepest(pieces), least)
         return None if piece < 0 else float(ends[piece] + share * lengths[piece])
 
-    def _wanted(self, required: float | None) -> float:
-        """Metres to prove; the margin where nothing is said."""
+    def _required(self, required: float | None) -> float:
+        """Metres to prove; by default the margin."""
         if required is None:
-            return float(self.query.margins[0]) - ROUNDING
+            return float(self.arrays.checks.margins[0]) - ROUNDING
         if not (isfinite(required) and required >= 0.0):  # NaN would prove anything
             raise ValueError(f"required must be a finite number of metres from 0, got {required}")
         return required
@@ -168,7 +183,9 @@ class View:
     def _rounding_of(self, pieces: Array) -> float:
         """Metres by which float32 may misplace a point when it evaluates these polynomials."""
         sizes = np.abs(pieces).sum(axis=1).max(axis=0)  # (k,) what Horner's rule adds up
-        return float((self.query.reach @ (sizes * pieces.shape[1] * 2.0**-23)).max(initial=0.0))
+        return float(
+            (self.arrays.checks.reach @ (sizes * pieces.shape[1] * 2.0**-23)).max(initial=0.0)
+        )
 
     def nearby(self, states: ArrayLike, within: float) -> Nearby:
         """Pairs that are nearer than what they must keep plus ``within`` metres, with gradients.
@@ -179,17 +196,17 @@ class View:
 
     def _nearby(self, rows: Array, within: float, least: bool) -> Nearby:
         """See ``kernel.contacts.nearby``."""
-        from galley.worlds.kernel.contacts import DISTANCE, REQUIRED, ROW, WAY, nearby
+        from galley.worlds.kernel.contacts import DISTANCE, GRADIENT, REQUIRED, ROW, nearby
         from galley.worlds.kernel.separation import WITNESS_SCRATCH
 
         every, carries, room = (
-            self.moving_bodies.every,
+            self.moving_bodies.all_joints,
             self.moving_bodies.carries,
             np.empty(WITNESS_SCRATCH),
         )
         size = 32 * len(rows) + 64
         while True:
-            out = np.empty((size, WAY + len(self.moving)))
+            out = np.empty((size, GRADIENT + len(self.moving)))
             count = int(nearby(self.table, every, carries, rows, within, least, room, out))
             if count <= size:
                 break
@@ -199,10 +216,12 @@ class View:
             out[:, ROW].astype(np.int64),
             out[:, DISTANCE],
             out[:, REQUIRED],
-            out[:, WAY:],
+            out[:, GRADIENT:],
         )
 
-    def contacts(self, q: ArrayLike, within: float | None = None) -> tuple[Contact, ...]:
+    def contacts(
+        self, q: ArrayLike, scene_q: Array | None = None, within: float | None = None
+    ) -> tuple[Contact, ...]:
         """Pairs nearer than ``within`` metres (default: the margin) at q (k,), nearest first.
 
         Distances are the hulls' where things are apart, and where they overlap minus the depth of
@@ -210,22 +229,25 @@ class View:
         """
         from galley.worlds.kernel.contacts import distances_at
 
-        query = self.query
-        margin = float(query.margins[0]) if within is None else within
-        full = np.array(query.q)
+        if scene_q is not None:
+            view, rows = self._with_scene(np.asarray(q)[None], scene_q[None])
+            return view.contacts(rows[0], within=within)
+        margins = self.arrays.checks.margins
+        margin = float(margins[0]) if within is None else within
+        full = np.array(self.arrays.tree.q)
         full[self.moving] = _row(q, len(self.moving))
         P, B = len(self.moving_bodies.names), len(self.bodies)
-        cap = max(margin, float(query.margins[1])) + 1e-3
+        cap = max(margin, float(margins[1])) + 1e-3
         scene = np.empty((P, max(B, 1)))
         between = np.empty((P, P))
-        distances_at(self.table, self.moving_bodies.every, full, cap, scene, between)
+        distances_at(self.table, self.moving_bodies.all_joints, full, cap, scene, between)
         found: dict[Pair, float] = {}
         names = self.moving_bodies.names
         for i, j in zip(*np.nonzero(scene[:, :B] < margin), strict=True):
             _enter(found, names[i], self.bodies[j], float(scene[i, j]))
         own = self.moving_bodies.own
-        limits = np.full((P, P), float(query.margins[1]))
-        limits[own:] = limits[:, own:] = margin  # what rides keeps the full margin
+        limits = np.full((P, P), float(margins[1]))
+        limits[own:] = limits[:, own:] = margin  # attached bodies keep the full margin
         for i, j in zip(*np.nonzero(between < limits), strict=True):
             _enter(found, names[i], names[j], float(between[i, j]))
         contacts = [Contact(a, b, d) for (a, b), d in found.items()]
@@ -234,11 +256,11 @@ class View:
     def clearances(self, states: ArrayLike, cap: float = 0.3) -> Array:
         """Least distances (m,), at most ``cap``, between what moves and what stands still.
 
-        For configurations (m, k). Those of the hulls; where they overlap minus the depth along a
-        face's normal.
+        For configurations (m, k), by the hulls; where they overlap, minus the depth along a face's
+        normal.
         """
         rows = _rows(states, len(self.moving))
-        near = self._nearby(rows, cap - float(self.query.margins[0]), True)
+        near = self._nearby(rows, cap - float(self.arrays.checks.margins[0]), True)
         out = np.full(len(rows), cap)
         np.minimum.at(out, near.row, near.distance)
         return out
@@ -251,7 +273,7 @@ class View:
 def steepest(pieces: Array) -> Array:
     """Bounds (n, k) on the magnitude of the derivatives of polynomials (n, d + 1, k) on [0, 1].
 
-    By the convex hull of the derivative's coefficients in Bernstein's basis.
+    The largest of the derivative's Bernstein coefficients.
     """
     degree = pieces.shape[1] - 1
     if degree == 0:
@@ -284,7 +306,7 @@ def _rows(states: ArrayLike, k: int) -> Array:
 
 
 def _plain(numbers: ArrayLike) -> Array:
-    """A writable copy, rows contiguous: Numba would compile anew for read-only arrays."""
+    """A writable, contiguous copy: for read-only arrays Numba would recompile."""
     found = np.array(numbers, dtype=np.float64, order="C")
     if not np.isfinite(found).all():  # compiled comparisons would call NaN free
         raise ValueError("a configuration must be made of finite numbers")

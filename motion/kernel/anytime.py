@@ -1,8 +1,8 @@
 """Searches with shortcutting; with more than one, the best of searches that tighten a bound.
 
 After T. Wilson et al., "AORRTC: almost-surely asymptotically optimal planning with RRT-Connect"
-(2025): once a path is known, searches look only for paths below a bound, and each find tightens
-it. Here a raw path may be longer than the best one by a slack, since shortcutting follows.
+(2025): once a path is known, only paths below a bound are searched for, and each one found tightens
+it. Here a raw path may be longer than the best by a slack, since shortcutting follows.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from galley.motion.kernel.rules import UNBOUNDED, Box, Rules
 from galley.motion.kernel.shortcut import shorten
 
 
-class Effort(NamedTuple):
-    """How much may be tried.
+class Budget(NamedTuple):
+    """Limits on the effort of a search.
 
     Attributes:
         iterations: samples of a first search.
         tries: random changes in shortening one path.
-        patience: shortening ends after so many changes in a row that gained nothing.
+        patience: shortening stops after this many changes in a row without a gain.
         searches: searches at most; 1 for the first path, shortened.
-        later: samples of each search after the first.
+        later_iterations: samples of each search after the first.
         slack: later raw paths may be as long as this times the best length.
-        rounds: how often everything may begin anew where no path or no proof was found.
+        rounds: restarts of all of it, the first start counted, if no path or no proof is found.
     """
 
     iterations: int
     tries: int
     patience: int
     searches: int
-    later: int
+    later_iterations: int
     slack: float
     rounds: int
 
 
-EFFORT = types.NamedTuple((*[int64] * 5, float64, int64), Effort)
+BUDGET = types.NamedTuple((*[int64] * 5, float64, int64), Budget)
 
 
 @kernel
@@ -50,7 +50,7 @@ def short_path(
     table: Any,
     box: Box,
     rules: Rules,
-    effort: Effort,
+    budget: Budget,
     start: Array,
     goals: Array,
     state: Any,
@@ -59,7 +59,7 @@ def short_path(
     """The shortest path found from start (k,) to one of ``goals`` (m, k), all of them free.
 
     Args:
-        state: of the generator; moved on.
+        state: of the random generator; advanced.
         history: (searches, 2), filled with the iterations used and the best length after each
             search that took place; the rest stays as it was. Fewer rows: only the first ones.
 
@@ -68,24 +68,24 @@ def short_path(
         search's tree from the start, and from the goals); n is 0 where there was no first path.
     """
     weights = box.weights
-    least = UNBOUNDED  # no path is shorter than the way to the nearest goal
+    least = UNBOUNDED  # no path is shorter than the straight one to the nearest goal
     for i in range(len(goals)):
         least = min(least, distance(start, goals[i], weights))
     best = np.empty((0, len(start)))
     best_raw, best_length = best, UNBOUNDED
     used, first, second = 0, 0, 0
-    for turn in range(effort.searches):
-        bound = UNBOUNDED if turn == 0 else effort.slack * best_length
-        budget = effort.iterations if turn == 0 else effort.later
+    for turn in range(budget.searches):
+        bound = UNBOUNDED if turn == 0 else budget.slack * best_length
+        iterations = budget.iterations if turn == 0 else budget.later_iterations
         bounded = Rules(rules.radius, bound, rules.proven, rules.required)
-        found, more, nodes, others = connect(table, box, bounded, start, goals, budget, state)
+        found, more, nodes, others = connect(table, box, bounded, start, goals, iterations, state)
         used += more
         if turn == 0:
             first, second = nodes, others
             if len(found) == 0:
                 break
         if len(found) > 0:
-            path = shorten(table, box, rules, found, effort.tries, effort.patience, state)
+            path = shorten(table, box, rules, found, budget.tries, budget.patience, state)
             reached = length(path, len(path), weights)
             if reached < best_length:
                 best, best_raw, best_length = path, found, reached

@@ -12,9 +12,9 @@ from galley.worlds.kernel.edges import segment_free, segment_proven
 
 @bare_kernel
 def edge_free(table: Any, rules: Rules, a: Array, b: Array) -> bool:
-    """Whether the edge from a to b is free; if the rules want proof, it is proven too.
+    """Whether the edge from a to b is free; if the rules require it, proven.
 
-    The sampled check comes first also then: it is the cheaper way to a no.
+    The sampled check comes first in any case: it rejects more cheaply.
     """
     if not segment_free(table, a, b):
         return False
@@ -28,13 +28,13 @@ def prove_path(table: Any, path: Array, required: float) -> tuple[int, float, in
 
     Returns:
         (first edge that could not be proven, or -1; the share of it, in [0, 1], where that was;
-        states looked at). A path of one configuration counts as one edge.
+        states checked). A path of one configuration counts as one edge.
     """
     states = 0
     for i in range(max(1, len(path) - 1)):
         a, b = path[i], path[min(i + 1, len(path) - 1)]
-        hit, looked = segment_proven(table, a, b, required)
-        states += looked
+        hit, checked = segment_proven(table, a, b, required)
+        states += checked
         if hit >= 0.0:
             return i, hit, states
     return -1, 0.0, states

@@ -1,9 +1,9 @@
-"""Plans in one compiled call: searched, shortened and, where asked for, proven free.
+"""Plans in one compiled call: searches, shortens and, if required, proves.
 
-Searching on sampled edges is quick and nearly always right; so a path is searched and shortened
-first and proven afterwards. Where an edge can't be proven, the path is mended there by a search
-whose edges are proven, in the shortened path or else in the raw one; then a new search begins,
-from other random numbers and with a finer step. In the last round all edges are proven at once.
+Sampled edges are quick and nearly always right, so a path is first searched and shortened, then
+proven. An edge that can't be proven is replaced by a search whose edges are proven, in the
+shortened path or else in the raw one. If that fails, the search restarts with other random numbers
+and a finer step. In the last round all edges are proven as they are made.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from galley.compiled.jit import entry, kernel
 from galley.domain.frames import Array
-from galley.motion.kernel.anytime import EFFORT, Effort, short_path
+from galley.motion.kernel.anytime import BUDGET, Budget, short_path
 from galley.motion.kernel.checks import prove_path, state_proven
 from galley.motion.kernel.polyline import copy, first_rows
 from galley.motion.kernel.rrt_connect import connect
@@ -33,9 +33,9 @@ class PlanResult(NamedTuple):
         path: (n, k); without rows unless the status is FOUND.
         iterations: samples drawn in all.
         start_nodes, goal_nodes: sizes of the trees of the last round's first search.
-        rounds: how often a search began.
-        doubtful: how many paths had an edge that could not be proven.
-        states: looked at in the proof of the path; 0 without one.
+        rounds: searches started.
+        doubtful: paths with an edge that could not be proven.
+        states: checked in the proof of the path; 0 without one.
     """
 
     status: int
@@ -48,14 +48,14 @@ class PlanResult(NamedTuple):
     states: int
 
 
-@entry("i8:2 i8:2", BOX, RULES, EFFORT, "f8:1 f8:2 i8 f8:2")
+@entry("i8:2 i8:2", BOX, RULES, BUDGET, "f8:1 f8:2 i8 f8:2")
 @kernel
 def plan(
     table: Any,
     finer: Any,
     box: Box,
     rules: Rules,
-    effort: Effort,
+    budget: Budget,
     start: Array,
     goals: Array,
     seed: int,
@@ -64,8 +64,8 @@ def plan(
     """A short path from start (k,) to one of ``goals`` (m, k), all of them free, m at least 1.
 
     Args:
-        table, finer: the same question, edges sampled at a coarser and at a finer step.
-        rules: with ``proven``, the path that comes back is proven to keep ``required``.
+        table, finer: the same view with edges sampled at a coarser and at a finer step.
+        rules: with ``proven``, the returned path is proven to keep ``required``.
         seed: all random numbers come from it.
         history: see ``short_path``; of the last round.
     """
@@ -78,13 +78,13 @@ def plan(
         if len(ends) == 0:
             return PlanResult(GOALS_NOT_PROVEN, nothing, 0, 0, 0, 0, 0, 0)
     status, used, doubtful, first, second = NO_PATH, 0, 0, 0, 0
-    for turn in range(effort.rounds):
+    for turn in range(budget.rounds):
         state = seeded(seed, turn)
-        asked = table if turn == 0 else finer
-        strict = rules.proven and turn > 0 and turn == effort.rounds - 1
+        current = table if turn == 0 else finer
+        strict = rules.proven and turn > 0 and turn == budget.rounds - 1
         trial = Rules(rules.radius, UNBOUNDED, strict, rules.required)
         path, raw, more, first, second = short_path(
-            asked, box, trial, effort, start, ends, state, history
+            current, box, trial, budget, start, ends, state, history
         )
         used += more
         if len(path) == 0:
@@ -92,7 +92,7 @@ def plan(
         if not rules.proven:
             return PlanResult(FOUND, path, used, first, second, turn + 1, 0, 0)
         for attempt in range(3):
-            edge, _, states = prove_path(asked, path, rules.required)
+            edge, _, states = prove_path(current, path, rules.required)
             if edge < 0:
                 return PlanResult(FOUND, path, used, first, second, turn + 1, doubtful, states)
             status = NOT_PROVEN
@@ -100,13 +100,13 @@ def plan(
             if attempt == 2:
                 break
             broken = path if attempt == 0 else raw
-            path, more = mend(asked, box, rules, broken, effort.iterations // 10, state)
+            path, more = repair(current, box, rules, broken, budget.iterations // 10, state)
             used += more
             if len(path) == 0:
                 path = raw
             else:
-                path = shorten(asked, box, rules, path, effort.tries, effort.patience, state)
-    return PlanResult(status, nothing, used, first, second, effort.rounds, doubtful, 0)
+                path = shorten(current, box, rules, path, budget.tries, budget.patience, state)
+    return PlanResult(status, nothing, used, first, second, budget.rounds, doubtful, 0)
 
 
 @kernel
@@ -121,7 +121,7 @@ def _proven_rows(table: Any, rows: Array, required: float) -> Array:
 
 
 @kernel
-def mend(
+def repair(
     table: Any,
     box: Box,
     rules: Rules,
@@ -129,15 +129,15 @@ def mend(
     iterations: int,
     state: Any,
 ) -> tuple[Array, int]:
-    """The path (n, k) with each part that can't be proven planned anew; rules that want proof.
+    """The path (n, k), each part that can't be proven replanned with proven edges.
 
-    A part reaches from one vertex that is proven to the next. The path's start must be.
+    A part goes from one proven vertex to the next. The path's start must be proven.
 
     Args:
         iterations: budget of each part's search.
 
     Returns:
-        (path, iterations used); without rows where a part found no way.
+        (path, iterations used); without rows where a part could not be replanned.
     """
     n, k = path.shape
     nothing = np.empty((0, k))
@@ -156,13 +156,13 @@ def mend(
         used += more
         if len(part) == 0:
             return nothing, used
-        mended = _appended(mended, part)
+        mended = _concatenated(mended, part)
         i = j
     return mended, used
 
 
 @kernel
-def _appended(path: Array, part: Array) -> Array:
+def _concatenated(path: Array, part: Array) -> Array:
     """The path and then the part without its first row."""
     n, m = len(path), len(part) - 1
     whole = np.empty((n + m, path.shape[1]))

@@ -1,4 +1,4 @@
-"""The seed's RRT in compiled code: sample, nearest, steer, collision_free, arrive.
+"""The baseline RRT in compiled code: sample, nearest, steer, collision_free, arrive.
 
 After S. LaValle, "Rapidly-exploring random trees" (1998), with a bias towards goal configurations.
 It ends exactly at one of those, or anywhere in an end region of the hand.
@@ -38,7 +38,7 @@ class GoalRegion(NamedTuple):
 
     Attributes:
         given: whether there is a region at all.
-        target: pose wanted (12,): R row by row, then p.
+        target: pose (12,): R row by row, then p.
         radius: m, in every axis, or in the sum of the three with ``l1``.
         angle: rad between the orientations; below zero it is free.
         l1: measure position by the L1 norm.
@@ -111,7 +111,7 @@ def _grow(
     iterations: int,
     state: Any,
 ) -> tuple[int, int]:
-    """Grow until it arrives, the budget is spent or the tree is full: (iterations, leaf or -1)."""
+    """Grows until it arrives, the budget is spent or the tree full: (iterations, leaf or -1)."""
     target, leaf, weights = scratch[0], scratch[1], box.weights
     while done < iterations and tree.size[0] < len(tree.points):
         done += 1

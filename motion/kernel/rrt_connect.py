@@ -49,7 +49,7 @@ def connect(
 
     Args:
         iterations: how many samples may be drawn.
-        state: of the generator; moved on.
+        state: of the random generator; advanced.
 
     Returns:
         (path (n, k), iterations used, nodes from the start, nodes from the goals); n is 0 where
@@ -126,7 +126,7 @@ def _grow(
     iterations: int,
     state: Any,
 ) -> tuple[int, int, int, int]:
-    """Grow both trees until they meet, the budget is spent, or an iteration may lack room.
+    """Grows both trees until they meet, the budget is spent, or an iteration may lack room.
 
     Args:
         longest: how many nodes one iteration can add to a tree.
@@ -145,7 +145,7 @@ def _grow(
             break
         done += 1
         sample(box, roots[0], goals, rules.bound, state, target)
-        # One call each of what extends and reaches: a second one would be compiled a second time.
+        # One call each of _extend and _reach: a second one would be compiled a second time.
         side = 0 if first.size[0] <= second.size[0] else 1
         near, far, ends = (first, second, goals) if side == 0 else (second, first, roots)
         leaf = _extend(table, box, rules, near, ends, target, q)

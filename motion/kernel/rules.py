@@ -1,4 +1,4 @@
-"""What a search is asked for, as one tuple: compiled functions hand it on by the dozen."""
+"""What a search must keep, as tuples: compiled functions pass them on."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from numba import float64, types
 
 from galley.domain.frames import Array
 
-UNBOUNDED = 1e300  # no infinities: fast compiled code takes them never to occur
+UNBOUNDED = 1e300  # no infinities: fast-math code assumes that there are none
 
 
 class Rules(NamedTuple):
-    """What counts as an edge, and as a path.
+    """What counts as a valid edge, and as a path.
 
     Attributes:
         radius: longest edge stored in a tree (metric of the box).
         bound: only paths shorter than this; UNBOUNDED for any.
-        proven: whether each edge must be proven to keep ``required``, or only be sampled.
+        proven: whether each edge must be proven to keep ``required``, not only sampled.
         required: clearance, metres.
     """
 

@@ -31,7 +31,7 @@ _TRIES = 30  # until a point of the ellipsoid lies in the box
 
 @kernel
 def seeded(seed: int, stream: int) -> Any:
-    """A state (4,) uint64 for a seed and a stream; other streams give unrelated numbers."""
+    """A state (4,) uint64 for a seed and a stream; streams are independent."""
     state = np.empty(4, np.uint64)
     z = np.uint64(seed) + np.uint64(stream) * _STREAM
     for i in range(4):

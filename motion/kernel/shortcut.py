@@ -1,6 +1,6 @@
-"""Shorter paths in compiled code, by local changes whose new edges are free.
+"""Shortens paths by local changes whose new edges are free.
 
-Three changes, each of which keeps the ends and shortens the path, or is not made:
+Three changes, each made only if it shortens the path; the ends stay:
 
 - *drop*: vertices between two that a free edge joins are left out,
 - *cut*: two random points of the path are joined (R. Geraerts and M. Overmars, "Creating
@@ -29,7 +29,7 @@ from galley.motion.kernel.polyline import (
 from galley.motion.kernel.rules import BOX, RULES, Box, Rules
 from galley.motion.kernel.sampling import below, seeded, uniform
 
-_GAIN = 1e-3  # share of the length: a smaller gain is not worth its collision checks
+_GAIN = 1e-3  # share of the length; a smaller gain is not worth its collision checks
 _RELAX = 0.7  # share of the tries; the rest are cuts. With cuts alone, paths of an arm stay longer.
 
 
@@ -48,8 +48,8 @@ def shorten(
     Args:
         path: (n, k), its edges free.
         tries: random changes at most.
-        patience: ends after so many tries in a row that gained nothing.
-        state: of the generator; moved on.
+        patience: stops after this many tries in a row without a gain.
+        state: of the random generator; advanced.
     """
     points = without_doubles(path)
     n, k = points.shape
@@ -67,7 +67,7 @@ def shorten(
 
 @bare_kernel
 def drop(table: Any, rules: Rules, points: Array, n: int) -> int:
-    """Leave out vertices, the longest free edge from each first; how many vertices are left."""
+    """Removes vertices, trying the longest edge from each first; the number of vertices left."""
     i = 0
     while i + 2 < n:
         for j in range(n - 1, i + 1, -1):
@@ -147,7 +147,7 @@ def _cut(
     total: float,
     state: Any,
 ) -> int:
-    """Join two random points of the path; the new number of vertices, 0 without a change."""
+    """Joins two random points of the path; the new number of vertices, 0 without a change."""
     low, high = uniform(state) * total, uniform(state) * total
     if high < low:
         low, high = high, low
@@ -187,7 +187,7 @@ def _relax(
     total: float,
     state: Any,
 ) -> int:
-    """Let one joint move evenly between two random points; the new number of vertices, or 0."""
+    """Moves one joint evenly between two random points; the new number of vertices, or 0."""
     low, high = uniform(state) * total, uniform(state) * total
     if high < low:
         low, high = high, low

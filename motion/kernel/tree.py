@@ -1,9 +1,9 @@
-"""A search tree in arrays, its points twice: as rows for edges, in tiles for the nearest node.
+"""A search tree in arrays, its points stored as rows for edges and in tiles for nearest nodes.
 
-The nearest node is found by looking at all of them, 16 at a time. Trees here have tens to some
-thousands of nodes in three to twelve dimensions. There a scan in vector code beats every tree of
-cells, and costs less than one edge's collision check. Distances are rounded to float32: of two
-nodes nearly as near, either may come back.
+The nearest node is found by a scan of all nodes, 16 at a time. For tens to some thousands of nodes
+in three to twelve dimensions, a scan in vector code beats every spatial index and costs less than
+one edge's collision check. Distances are rounded to float32: of two nodes at nearly the same
+distance, either may be returned.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from galley.compiled.lanes import LANES, least, load, splat, store
 from galley.domain.frames import Array
 from galley.motion.kernel.polyline import copy
 
-_NOWHERE = np.float32(1e15)  # coordinates of places not taken; their squares still fit a float32
-_FAR = np.float32(1e29)  # less than the square of the distance to a place not taken
+_NOWHERE = np.float32(1e15)  # coordinates of unused places; their squares still fit a float32
+_FAR = np.float32(1e29)  # less than the square of the distance to an unused place
 
 
 class SearchTree(NamedTuple):
@@ -96,20 +96,20 @@ def _copy_nodes(tree: SearchTree, larger: SearchTree) -> None:
 
 
 @kernel
-def with_room(tree: SearchTree, wanted: int) -> SearchTree:
-    """The tree itself if ``wanted`` nodes more fit, else a copy with at least twice the room."""
+def with_room(tree: SearchTree, more: int) -> SearchTree:
+    """The tree itself if ``more`` nodes fit, else a copy with at least twice the room."""
     n = tree.size[0]
     capacity, k = tree.points.shape
-    if n + wanted <= capacity:
+    if n + more <= capacity:
         return tree
-    larger = empty_tree(k, max(2 * capacity, n + wanted))
+    larger = empty_tree(k, max(2 * capacity, n + more))
     _copy_nodes(tree, larger)
     return larger
 
 
 @bare_kernel
 def depth(tree: SearchTree, leaf: int) -> int:
-    """How many nodes stand on the branch of ``leaf``, root and leaf included."""
+    """Number of nodes on the branch of ``leaf``, root and leaf included."""
     n = 0
     while leaf >= 0:
         n += 1

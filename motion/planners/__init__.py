@@ -1,6 +1,6 @@
 """Paths for a joint group.
 
-- ``planning``: ``plan``, the library's way in; a pose as goal
+- ``planning``: ``plan``, the entry point of the library; poses as goals
 - ``compiled_search``: the compiled planners of ``motion.kernel`` for Python
-- ``rrt``: the seed's RRT, in Python; where it searches, and how edges are checked
+- ``rrt``: the baseline RRT, in Python; its configuration space and edge checks
 """

@@ -1,7 +1,7 @@
 """The compiled planners for Python: parameters in, a Path or a Failure out.
 
-Whether starts and goals are free is the caller's to know: it can name what is in the way.
-Nothing here is shared between calls, and the interpreter's lock is let go while a planner runs.
+Callers check starts and goals first, so that they can name what is in collision. Nothing is shared
+between calls, and planners release the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _SEEDS = 2**63 - 1
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How to search, and for how long.
+    """Parameters and budget of a search.
 
     Attributes:
-        radius: longest edge of a tree, in the metric of the query.
+        radius: longest edge of a tree, in the metric of the group.
         iterations: samples of a search for a first path.
         shortcuts: random changes that may shorten a path.
-        patience: shortening ends after so many changes in a row without a gain.
-        searches: searches for shorter paths, the first one counted; the best path counts.
+        patience: shortening stops after this many changes in a row without a gain.
+        searches: searches for shorter paths, the first one included; the best path is kept.
         later: samples of each search after the first.
         slack: a later search's raw path may be as long as this times the best length so far.
-        rounds: how often all of that begins anew where nothing was found or proven.
+        rounds: restarts of all that, the first start included, if nothing was found or proven.
         required: metres that a path must be proven to keep; None for sampled paths.
         goal_bias: share of the RRT's samples that are goals.
     """
@@ -51,7 +51,7 @@ class SearchOptions:
     goal_bias: float = 0.1
 
 
-def plan(
+def plan_rrt_connect(
     view: View,
     start: Array,
     goals: Array,
@@ -62,11 +62,11 @@ def plan(
     """A short path by RRT-Connect, from start (k,) to one of ``goals`` (m, k), all of them free.
 
     Args:
-        view: the joint group; what it sampled too coarsely is searched at half its step.
+        view: of the joint group; restarts search at half its step.
         seed: the same seed gives the same path.
         options: defaults where None.
-        history: (searches, 2) to be filled with the iterations and the best length after each
-            search of the last round; rows of searches that didn't take place stay as they were.
+        history: (searches, 2), filled with the iterations and the best length after each search of
+            the last round; rows of searches that didn't take place are left alone.
 
     Returns:
         The path, proven if the options ask for that. Else a Failure: ``blocked`` if there is no
@@ -74,13 +74,13 @@ def plan(
         found or proven.
     """
     from galley.motion.kernel import plan as kernel
-    from galley.motion.kernel.anytime import Effort
+    from galley.motion.kernel.anytime import Budget
 
     options = options or SearchOptions()
     q, ends = _plain(start), _rows(goals, len(start))
     if len(ends) == 0:
         return Failure(FailureKind.BLOCKED, "no goal configuration is free")
-    effort = Effort(
+    budget = Budget(
         int(options.iterations),
         int(options.shortcuts),
         int(options.patience),
@@ -91,7 +91,7 @@ def plan(
     )
     notes = np.empty((0, 2)) if history is None else history
     tables = view.table, view.fine.table
-    found = kernel.plan(*tables, _box(view), _rules(options), effort, q, ends, _seed(seed), notes)
+    found = kernel.plan(*tables, _box(view), _rules(options), budget, q, ends, _seed(seed), notes)
     if found.status == kernel.FOUND:
         return Path(view.group, found.path)
     return _failure(found, options)
@@ -129,7 +129,7 @@ def plan_rrt(
     seed: int,
     options: SearchOptions | None = None,
 ) -> Path | Failure:
-    """The seed's RRT, compiled: from start (k,) into the region, or exactly to one of ``goals``.
+    """The baseline RRT, compiled: from start (k,) into the region, or exactly to one of ``goals``.
 
     Args:
         goals: free configurations to grow towards (m, k); may be empty with a region.
@@ -192,7 +192,9 @@ def _box(view: View) -> Any:
     """The box to search, and its metric."""
     from galley.motion.kernel.rules import Box
 
-    return Box(*map(_plain, (view.query.low, view.query.high, view.query.weights)))
+    return Box(
+        *map(_plain, (view.arrays.tree.low, view.arrays.tree.high, view.arrays.tree.weights))
+    )
 
 
 def _rules(options: SearchOptions) -> Any:
@@ -204,7 +206,7 @@ def _rules(options: SearchOptions) -> Any:
 
 
 def _plain(numbers: Array) -> Array:
-    """A writable copy, rows contiguous: Numba would compile anew for read-only arrays."""
+    """A writable, contiguous copy: for read-only arrays Numba would recompile."""
     return np.array(numbers, dtype=np.float64, order="C")
 
 

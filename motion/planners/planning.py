@@ -17,7 +17,6 @@ from galley.domain.frames import Array, inverse
 from galley.motion.path import Path
 from galley.motion.planners import compiled_search
 from galley.motion.planners.compiled_search import SearchOptions
-from galley.worlds.checker import Pair
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.view import View
 
@@ -25,9 +24,9 @@ Planner = Literal["rrt-connect", "rrt", "anytime"]
 PLANNERS: tuple[Planner, ...] = ("rrt-connect", "rrt", "anytime")
 ANYTIME_SEARCHES = 20  # of the anytime planner, unless options say otherwise
 _LIMIT_TOLERANCE = 1e-9
-_STREAM = 7919  # between the seeds of one search and the next
-_FREE_VALUES = 72  # of the joint that a closed form leaves free
-_STARTS = 32  # of a numeric solution
+_STREAM = 7919  # added to the seed for each restart
+_FREE_VALUES = 72  # of the redundant joint in closed-form inverse kinematics
+_STARTS = 32  # of numeric inverse kinematics
 
 
 def plan(
@@ -37,31 +36,24 @@ def plan(
     seed: int = 0,
     planner: Planner = "rrt-connect",
     group: str = "arm",
-    q: ArrayLike | None = None,
-    shortcuts: int = 100,
     prove: bool = True,
-    margin: float | None = None,
-    allowed: frozenset[Pair] = frozenset(),
     options: SearchOptions | None = None,
 ) -> Path | Failure:
     """A collision-free path of a joint group, proven free between its waypoints too.
 
     Args:
-        world: the robot and what stands around it.
+        world: the robot and what stands around it: the values of the joints that don't move, the
+            margin that sampled states keep, and the pairs that may touch.
         start: configuration (k,) of the group.
         goal: a configuration (k,), several of which one is to be reached (m, k), or the tool's
             pose X_WT (4, 4), for which inverse kinematics finds configurations of the arm.
         seed: the same seed gives the same path, bit for bit.
-        planner: ``rrt-connect``; ``rrt``, one tree, the classic; ``anytime``, which goes on
-            searching for shorter paths.
+        planner: ``rrt-connect``; ``rrt``, one tree; ``anytime``, which keeps searching for shorter
+            paths.
         group: ``arm``, ``base``, or two groups that move together, ``base+arm``.
-        q: all joints (n,), for those that don't move; the world's where omitted.
-        shortcuts: random tries at making the path shorter.
         prove: whether the path must be proven to keep half the margin everywhere; without, it is
             free at sampled states.
-        margin: metres kept at sampled states; the world's where omitted.
-        allowed: pairs of names that may touch.
-        options: finer control of the search.
+        options: budgets of the search and of shortcutting.
 
     Returns:
         The path, over ``group``; or a Failure. ``blocked``: the start or every goal is in
@@ -73,24 +65,21 @@ def plan(
     """
     if planner not in PLANNERS:
         raise ValueError(f"no planner '{planner}', there are {', '.join(PLANNERS)}")
-    view = world.view(group, None if q is None else np.asarray(q, np.float64), allowed, margin)
+    view = world.view(group)
     begin, ends = _ends(world, view, start, goal)
     if isinstance(ends, Failure):
         return ends
-    kept = float(view.query.margins[0])
-    settings = options or SearchOptions()
-    settings = replace(
-        settings, shortcuts=shortcuts, required=0.5 * kept if prove else settings.required
-    )
-    if planner == "anytime" and options is None:
-        settings = replace(settings, searches=ANYTIME_SEARCHES)
-    return search(view, begin, ends, seed, planner, settings)
+    if options is None:
+        options = SearchOptions(searches=ANYTIME_SEARCHES if planner == "anytime" else 1)
+    if prove:
+        options = replace(options, required=0.5 * float(view.arrays.checks.margins[0]))
+    return search(view, begin, ends, seed, planner, options)
 
 
 def search(
     view: View, start: Array, goals: Array, seed: int, planner: str, options: SearchOptions
 ) -> Path | Failure:
-    """``plan`` once a view and goal configurations (m, k) are at hand."""
+    """``plan`` in a view, for goal configurations (m, k)."""
     failed = out_of_limits(view, start, "the start") or in_collision(view, start, "the start")
     if failed is not None:
         return failed
@@ -111,8 +100,8 @@ def search(
         return replace(
             found, message=f"none of {len(goals)} goals will do; of the best, {found.message}"
         )
-    # Spheres alone make a faster search. Where they call an end too near, or find no way, the
-    # hulls have the last word.
+    # The spheres alone make a faster search. If they block an end or every path, search by the
+    # hulls.
     rough = view.rough
     easy = free.copy()
     easy[free] = rough.free_many(goals[free])
@@ -129,25 +118,25 @@ def _searched(
     ensure(SEARCHES)
     if planner == "rrt":
         return _rrt(view, start, goals, seed, options)
-    return compiled_search.plan(view, start, goals, seed, options)
+    return compiled_search.plan_rrt_connect(view, start, goals, seed, options)
 
 
 def _rrt(
     view: View, start: Array, goals: Array, seed: int, options: SearchOptions
 ) -> Path | Failure:
-    """One tree, then shortcuts, then the proof if it is asked for; anew where that fails."""
+    """One tree, then shortcuts, then the proof if required; restarted if that fails."""
     found: Path | Failure
     for turn in range(max(1, options.rounds)):
-        asked = view if turn == 0 else view.fine
+        current = view if turn == 0 else view.fine
         stream = seed + turn * _STREAM
-        found = compiled_search.plan_rrt(asked, start, goals, None, stream, options)
+        found = compiled_search.plan_rrt(current, start, goals, None, stream, options)
         if isinstance(found, Failure):
             continue
         if options.shortcuts > 0:
-            found = compiled_search.shorten(found, asked, stream, options)
+            found = compiled_search.shorten(found, current, stream, options)
         if options.required is None:
             return found
-        if asked.unproven(found.waypoints, options.required) is None:
+        if current.unproven(found.waypoints, options.required) is None:
             return found
     if isinstance(found, Failure):
         return found
@@ -160,7 +149,7 @@ def _rrt(
 
 def out_of_limits(view: View, q: Array, what: str) -> Failure | None:
     """A Failure that names the joint and by how much, or None."""
-    low, high = view.query.low, view.query.high
+    low, high = view.arrays.tree.low, view.arrays.tree.high
     beyond = np.maximum(low - q, q - high)
     worst = int(np.argmax(beyond))
     if beyond[worst] <= _LIMIT_TOLERANCE:
@@ -179,7 +168,7 @@ def in_collision(view: View, q: Array, what: str) -> Failure | None:
     if view.free(q):
         return None
     contacts = view.contacts(q)
-    if not contacts:  # a hair's breadth from the margin, on which two roundings differ
+    if not contacts:  # so near the margin that rounding decides
         return Failure(
             FailureKind.BLOCKED, f"{what} is at the margin of a collision", numbers={"depth_m": 0.0}
         )
@@ -221,7 +210,7 @@ def _ends(
 def reaching(world: CollisionWorld, view: View, X_WT: Array) -> Array | Failure:
     """All configurations found (m, k) of the view's arm that bring the tool to X_WT (4, 4).
 
-    By the robot's closed form, or numerically from seeded starts. Collisions are not looked at.
+    By the robot's closed form, or numerically from seeded starts. Collisions are not checked.
 
     Raises:
         ValueError: the group is not the arm, or X_WT is no pose.
@@ -235,7 +224,7 @@ def reaching(world: CollisionWorld, view: View, X_WT: Array) -> Array | Failure:
     group = robot.group("arm")
     if robot.ik is not None:
         tree = world.model.tree
-        X_WA = tree.link_pose(_foot(robot.urdf, group.joints[0]), view.query.q[: robot.size])
+        X_WA = tree.link_pose(_foot(robot.urdf, group.joints[0]), view.arrays.tree.q[: robot.size])
         free = np.linspace(group.lower[-1], group.upper[-1], _FREE_VALUES)
         found = robot.ik(inverse(X_WA) @ X_WT, free)
         tried = f"in closed form, at {_FREE_VALUES} values of the last joint"
@@ -244,7 +233,7 @@ def reaching(world: CollisionWorld, view: View, X_WT: Array) -> Array | Failure:
 
         solver = NumericIK(robot)
         rng = np.random.default_rng(0)
-        found = solver.solve(X_WT, _STARTS, rng, q=view.query.q[: robot.size])
+        found = solver.solve(X_WT, _STARTS, rng, q=view.arrays.tree.q[: robot.size])
         tried = f"numerically, from {_STARTS} starts"
     if len(found):
         return np.asarray(found)
@@ -265,7 +254,7 @@ def reaching(world: CollisionWorld, view: View, X_WT: Array) -> Array | Failure:
 
 
 def _shortfall(world: CollisionWorld, view: View, X_WT: Array) -> float:
-    """Lower bound (m) on how far the tool stays away from X_WT: its links laid end to end."""
+    """Lower bound (m) on the tool's distance from X_WT: its links laid end to end."""
     tree, first = world.model.tree, int(view.moving[0])
     frame, X_FL = tree.link(world.robot.tool_link)
     length = float(np.linalg.norm((X_FL @ world.robot.X_LT)[:3, 3]))
@@ -275,13 +264,13 @@ def _shortfall(world: CollisionWorld, view: View, X_WT: Array) -> float:
         if tree.prismatic[joint]:
             length += float(np.abs([tree.lower[joint], tree.upper[joint]]).max())
         frame = int(tree.parent[joint])
-    foot = tree.poses(view.query.q[: world.robot.size])[first + 1, :3, 3]
+    foot = tree.poses(view.arrays.tree.q[: world.robot.size])[first + 1, :3, 3]
     return max(0.0, float(np.linalg.norm(X_WT[:3, 3] - foot)) - length)
 
 
 @lru_cache(maxsize=16)
 def _foot(urdf: str, joint: str) -> str:
-    """The link that a joint stands on: in it the closed forms take poses."""
+    """The parent link of a joint: the frame of poses for closed-form inverse kinematics."""
     for element in ET.fromstring(urdf).findall("joint"):
         if element.get("name") == joint:
             parent = element.find("parent")

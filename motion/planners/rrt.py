@@ -1,10 +1,10 @@
-"""The seed's RRT, by its own parts: sample, nearest, steer, collision_free, arrive.
+"""The baseline RRT, step by step: sample, nearest, steer, collision_free, arrive.
 
-It searches a Space: a joint group's box, with a metric, and edges checked at a resolution.
+It searches a Space: a box of configurations with a metric, its edges checked at a resolution.
 
 After S. LaValle, "Rapidly-exploring random trees" (1998), with a bias towards goal configurations
-that inverse kinematics found. What differs from the original: every part of the robot is checked,
-edges are interpolated, and arriving means position *and* orientation.
+that inverse kinematics found. Unlike the original, it checks every part of the robot, interpolates
+edges, and arrives in position *and* orientation.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def joint_space(robot: RobotModel, group: str) -> Space:
 
 
 def bisection_order(n: int) -> list[int]:
-    """0..n-1 with the last first, then middles of ever smaller gaps: collisions show early."""
+    """0..n-1, the last first, then the middles of ever smaller gaps: collisions are found early."""
     if n == 0:
         return []
     order, seen = [n - 1], {n - 1}
@@ -92,7 +92,7 @@ def bisection_order(n: int) -> list[int]:
 
 
 def edge_free(space: Space, free: Free, a: Array, b: Array) -> bool:
-    """Whether all checked states on the edge from a to b are free; a counts as checked already."""
+    """Whether all checked states on the edge from a to b are free; a is not checked."""
     states = space.edge(a, b)
     return all(free(states[k]) for k in bisection_order(len(states)))
 
@@ -107,15 +107,15 @@ def path_free(space: Space, free: Free, path: Path) -> bool:
 
 @dataclass(frozen=True)
 class EndRegion:
-    """Where a search may end: poses about a target, and how a configuration's pose is found.
+    """Where a search may end: poses near a target, and the pose of a configuration.
 
     Attributes:
         pose: configuration (k,) -> pose of the hand (4, 4).
-        target: pose wanted (4, 4); its orientation is ignored if ``angle`` is None.
-        radius: m. The hand's position may differ by this much: in every axis (a small box, as in
-            the seed), or in the sum of the three (L1 norm) with ``l1``.
+        target: pose (4, 4); its orientation is ignored if ``angle`` is None.
+        radius: m. The hand's position may differ by this much: in every axis (a small box), or in
+            the sum of the three (L1 norm) with ``l1``.
         angle: rad, tolerated angle between the orientations; None leaves it free.
-        l1: measure position by the L1 norm, the seed's test.
+        l1: measure position by the L1 norm, as the original code of the baseline did.
     """
 
     pose: Callable[[Array], Array]

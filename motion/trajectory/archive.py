@@ -1,6 +1,6 @@
-"""Archives of trajectories: npz files of numbers and text, written whole, nothing to unpickle.
+"""Archives of trajectories: npz files of numbers and text, without pickles, written atomically.
 
-One form for a single trajectory (``Trajectory.save``) and for the many of a run (``store``):
+One format for a single trajectory (``Trajectory.save``) and for the many of a run (``store``):
 ``group`` (m,) names the joint group of each; trajectory k has ``k_breaks`` (n + 1,) and
 ``k_coefficients`` (n, d + 1, joints). More columns may stand beside these.
 """
@@ -24,13 +24,13 @@ STORE_VERSION = 2
 READABLE = (1, 2)
 """Versions that can be read: version 1 has fewer columns beside the trajectories."""
 
-_SHORTEST = 0.99e-9  # s, of a piece: 1 ns, less what adding up times may round away
-_FARTHEST = 1e9  # m or rad, of a piece's terms: beyond it sums mean nothing
+_SHORTEST = 0.99e-9  # s, of a piece: 1 ns, less rounding
+_FARTHEST = 1e9  # m or rad, of a piece's terms: sums of larger ones are all rounding
 
 
 @dataclass(frozen=True)
 class Archive:
-    """What a file holds.
+    """The contents of a file.
 
     Attributes:
         path: where it was read from.
@@ -48,10 +48,10 @@ class Archive:
 def write_archive(
     path: Path, curves: list[tuple[str, Array, Array]], more: Mapping[str, Any] | None = None
 ) -> None:
-    """Write trajectories (group, breaks, coefficients); the file appears whole or not at all.
+    """Write trajectories (group, breaks, coefficients) atomically.
 
     Args:
-        path: of the file; taken as it is, nothing is appended.
+        path: of the file; no suffix is appended.
         curves: as in ``Archive``.
         more: further columns, numbers or text.
 
@@ -70,11 +70,10 @@ def write_archive(
 
 
 def read_archive(path: Path) -> Archive:
-    """What ``write_archive`` wrote.
+    """Reads what ``write_archive`` wrote.
 
     Raises:
-        BadInput: no such file, not one of these, of another version, or its numbers make no
-            trajectory.
+        BadInput: no such file, another format or version, or invalid trajectories.
     """
     try:
         columns = read_columns(path)

@@ -1,4 +1,4 @@
-"""Export: trajectories in the forms that controllers of real arms read. Files appear whole.
+"""Export: trajectories as files that controllers of real arms read, written atomically.
 
 - CSV, a row a period: time, then position, velocity and acceleration of each joint
 - JSON with the fields of ROS's ``trajectory_msgs/JointTrajectory``
@@ -22,11 +22,11 @@ _NANO = 1_000_000_000
 
 
 def write_csv(path: Path, trajectory: Trajectory, group: JointGroup, rate: float = CSV_RATE) -> int:
-    """Write the trajectory as CSV, for a loop that sets a state each period.
+    """Write the trajectory as CSV, for a control loop that sets a state each period.
 
     The header names joints and units: ``time [s]``, then for each joint ``name position [rad]``,
-    ``name velocity [rad/s]``, ``name acceleration [rad/s^2]`` (m for a sliding joint). Numbers have
-    all their digits: reading them gives the same doubles. The last row is the exact end, at most
+    ``name velocity [rad/s]``, ``name acceleration [rad/s^2]`` (m for a sliding joint). Numbers
+    have all digits: reading them gives the same doubles. The last row is the exact end, at most
     one period after the one before it.
 
     Args:
@@ -65,9 +65,9 @@ def ros_message(
 ) -> dict[str, Any]:
     """The fields of a ``trajectory_msgs/JointTrajectory`` as plain data.
 
-    ``header.stamp`` is 0, which asks a controller to begin at once; ``effort`` is empty, as for
-    "not given". Times are whole nanoseconds from the start, rounded; they always increase, as
-    controllers demand: of points that would share one only the last is kept.
+    ``header.stamp`` is 0: begin at once; ``effort`` is empty: not given. Times are whole
+    nanoseconds from the start and always increase, as controllers require: of points that would
+    share one only the last is kept.
 
     Args:
         trajectory: over ``group``.
@@ -124,11 +124,11 @@ def _sampled(trajectory: Trajectory, group: JointGroup, rate: float) -> Samples:
 
 
 def _duration(nanoseconds: int) -> dict[str, int]:
-    """A time as ROS 2 writes it, both parts whole and the second below 1e9."""
+    """A time as ROS 2 writes it, in two integers, the second below 1e9."""
     whole, rest = divmod(nanoseconds, _NANO)
     return {"sec": whole, "nanosec": rest}
 
 
 def _quoted(name: str) -> str:
-    """A field of CSV; joint names may hold anything."""
+    """A field of CSV, quoted if needed."""
     return '"' + name.replace('"', '""') + '"' if set(name) & set(',"\n') else name

@@ -1,4 +1,4 @@
-"""Keeps motions on disk: ``trajectories.npz``, numbers and text only, nothing to unpickle."""
+"""Saves and loads motions: ``trajectories.npz``, numbers and text without pickles."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from galley.motion.trajectory.trajectory import Trajectory
 
 
 def save_trajectories(path: Path, motions: tuple[Motion, ...]) -> None:
-    """Write all motions; the file appears whole or not at all.
+    """Write all motions atomically.
 
     For motion k, beside its trajectory (``motion.trajectory.archive``): ``k_waypoints`` (n,
-    joints). ``phase`` (m,) and ``action_index`` (m,) say what it is for. ``attachment`` (a, 3) has
-    a row (motion, kind, name) for everything that moves along, ``allowed`` (b, 3) a row (motion,
-    name, name) for every pair that may touch. Guards and figures are not kept.
+    joints). ``phase`` (m,) and ``action_index`` (m,) tell its purpose. ``attachment`` (a, 3) has
+    a row (motion, kind, name) for everything that moves with the hand, ``allowed`` (b, 3) a row
+    (motion, name, name) for every pair that may touch. Guards and figures are not kept.
     """
     attachments = [(str(k), a.kind, a.name) for k, m in enumerate(motions) for a in m.attachments]
     allowed = [(str(k), a, b) for k, m in enumerate(motions) for a, b in sorted(m.allowed)]
@@ -41,8 +41,8 @@ def load_motions(path: Path) -> tuple[Motion, ...]:
     """The motions that ``save_trajectories`` wrote, in order, without guards and figures.
 
     Raises:
-        BadInput: no such file, not one of these, a trajectory alone (``Trajectory.save``), or a
-            file of version 1, which does not say what moves along.
+        BadInput: no such file, another format, a trajectory alone (``Trajectory.save``), or version
+            1, which lacks the attachments.
     """
     archive = read_archive(path)
     if archive.version < 2:

@@ -1,7 +1,6 @@
-"""Timing: from a path to a trajectory within a joint group's limits, and less jerk by averaging.
+"""Timing: trajectories along paths within a joint group's limits; jerk limits by averaging.
 
-The average of q over the last w seconds, A(t) = 1/w * (integral of q from t - w to t), of a curve
-that stands still before and after:
+The moving average A(t) = 1/w * (integral of q from t - w to t) of a curve at rest before and after:
 
 - is piecewise polynomial again, of one degree more, and w seconds longer;
 - keeps every bound on velocity and acceleration: an average is never larger than the largest;
@@ -30,10 +29,10 @@ from galley.robots.model import JointGroup
 # N. Hogan, 1985). Peaks on [0, 1]: |s'| = 15/8, |s''| = 10/sqrt(3), |s'''| = 60.
 _QUINTIC = np.array([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
 _PEAKS = (1.875, 10.0 / np.sqrt(3.0), 60.0)
-_STILL = 0.02  # s, how long a motion lasts that goes nowhere
-_NEWTON_STEPS = 5  # to rounding, from anywhere in [0, 1]
+_STILL = 0.02  # s, duration of a motion without movement
+_NEWTON_STEPS = 5  # converges to rounding everywhere in [0, 1]
 LEAST_WINDOW = 0.004  # s, of an average
-_SAME = 1e-9  # s, breaks nearer than this are one: what happens between them can't be seen
+_SAME = 1e-9  # s, breaks nearer than this are merged
 _TRIES = 6  # windows
 
 
@@ -41,7 +40,7 @@ def rest_to_rest(path: Path, group: JointGroup, scale: float = 1.0) -> Trajector
     """Straight between the waypoints, at rest at each corner; the path is kept exactly.
 
     Args:
-        path: over ``group``; waypoints on a straight line between corners cost nothing.
+        path: over ``group``; waypoints on a straight line between corners take no time.
         group: whose velocity, acceleration and jerk limits hold.
         scale: share of the limits to use, in (0, 1].
     """
@@ -101,7 +100,7 @@ def corners(points: Array) -> Array:
     return np.array(kept)
 
 
-def averaged(trajectory: Trajectory, window: float) -> Trajectory:
+def moving_average(trajectory: Trajectory, window: float) -> Trajectory:
     """The moving average over ``window`` seconds.
 
     Args:
@@ -133,14 +132,14 @@ def averaged(trajectory: Trajectory, window: float) -> Trajectory:
     gains = np.einsum("ndk,nd->nk", out[:, 1:], spans[:, None] ** powers[0, :, 0])
     first, end = trajectory(0.0), trajectory(trajectory.duration)
     values = first + np.concatenate([np.zeros((1, k)), np.cumsum(gains, axis=0)])
-    # Rounding adds up over the pieces (1e-12); spread, so that the end is the end.
+    # Rounding adds up over the pieces (1e-12); spread it, so that the end is exact.
     values += np.linspace(0.0, 1.0, n + 1)[:, None] * (end - values[-1])
     out[:, 0] = values[:-1]
     return Trajectory(trajectory.group, times, out)
 
 
 def jerk_limited(trajectory: Trajectory, jerk: Array, least: float = LEAST_WINDOW) -> Trajectory:
-    """The average over a window as short as the jerk limits allow, or nearly.
+    """The average over the shortest window that keeps the jerk limits, or nearly.
 
     2 a / j is always long enough, where a is the trajectory's peak acceleration. Where the
     acceleration doesn't jump from one limit to the opposite one within the window, less will do.
@@ -155,12 +154,12 @@ def jerk_limited(trajectory: Trajectory, jerk: Array, least: float = LEAST_WINDO
     for _ in range(_TRIES):
         if window >= enough:
             break
-        result = averaged(trajectory, window)
+        result = moving_average(trajectory, window)
         ratio = float((result.peaks(3) / jerk).max())
         if ratio <= 1.0:
             return result
         window *= ratio * (1.0 + 1e-9)
-    return averaged(trajectory, max(enough * (1.0 + 1e-9), least))
+    return moving_average(trajectory, max(enough * (1.0 + 1e-9), least))
 
 
 def _standing(group: str, q: Array) -> Trajectory:

@@ -1,7 +1,7 @@
 """Trajectory: a curve in time, piecewise polynomial. Callable as ``trajectory(t, order)``.
 
-Below it the polynomials that it computes with, by the row and many at once: a row (d + 1,) holds
-one polynomial's coefficients, lowest power first, over the unit interval.
+Its polynomials are rows (d + 1,) of coefficients, lowest power first, over the unit interval; many
+are processed at once.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ class Trajectory:
         group: name of the joint group.
         breaks: (n + 1,) seconds, strictly increasing from 0.
         coefficients: (n, d + 1, k): on piece i the position is the sum over p of
-            ``coefficients[i, p] * (t - breaks[i]) ** p``. n = 0 is never used: standing still is
-            one piece with constant coefficients.
+            ``coefficients[i, p] * (t - breaks[i]) ** p``. n >= 1: at rest is one constant piece.
 
     Raises:
         ValueError: shapes that don't fit, no piece, numbers that are not finite, or times that
@@ -122,8 +121,8 @@ class Trajectory:
     def length(self) -> float:
         """Length of the curve in joint space: the integral of the speed's Euclidean norm.
 
-        Adaptive Gauss-Legendre quadrature to a share of 1e-10, each piece first split where its
-        speed may turn: there it has its kinks (a joint that turns back while the others stand).
+        Adaptive Gauss-Legendre quadrature to 1e-10, relative. Pieces are first split where the
+        speed may have kinks (a joint reverses while the others are at rest).
         """
         n, _, k = self.coefficients.shape
         rates = self._rows(1).reshape(n, k, -1)
@@ -153,12 +152,11 @@ class Trajectory:
         return total + float(whole.sum())
 
     def resampled(self, step: float | Array) -> tuple[Array, Array]:
-        """States along the curve, close enough that no joint moves more than ``step`` between two.
+        """States along the curve, with no joint travelling more than ``step`` between two of them.
 
-        What a joint travels on its way counts, not only where it is at the two times: within an
-        interval no joint leaves the states at its ends by more than ``step``. It is guaranteed, by
-        an upper bound of every joint's speed on each 1/32 of each piece, along which the times are
-        spread; there are a few percent more states than the fewest possible.
+        Travel back and forth counts: within an interval no joint is farther than ``step`` from the
+        states at its ends. Guaranteed by upper bounds of every joint's speed on each 1/32 of each
+        piece; a few percent more states than the fewest possible.
 
         Args:
             step: rad or m, one for all joints or one each (k,); greater than 0.
@@ -185,8 +183,7 @@ class Trajectory:
     def sampled(self, dt: float) -> Samples:
         """The trajectory at 0, dt, 2 dt, ... and, exactly, at its end.
 
-        The last interval is whatever is left, in (0, dt]; where the duration is a multiple of dt up
-        to rounding it is a whole one.
+        The last interval is the remainder, in (0, dt].
 
         Args:
             dt: seconds, greater than 0.
@@ -198,7 +195,7 @@ class Trajectory:
         return Samples(times, self(times), self(times, 1), self(times, 2))
 
     def joined(self, *others: Trajectory, tolerance: float = 1e-6) -> Trajectory:
-        """This one and then the others, one after the other.
+        """This trajectory followed by the others.
 
         Args:
             others: of the same group; each begins where the one before it ends.
@@ -226,7 +223,7 @@ class Trajectory:
         return Trajectory(self.group, np.concatenate(breaks), np.concatenate(pieces))
 
     def save(self, path: Path | str) -> None:
-        """Write as npz (``motion.trajectory.archive``); the file appears whole or not at all.
+        """Write as npz (``motion.trajectory.archive``), atomically.
 
         Raises:
             BadInput: ``path`` can't be written.
@@ -238,7 +235,7 @@ class Trajectory:
         """Read what ``save`` wrote.
 
         Raises:
-            BadInput: no such file, not one of these, or it holds several trajectories.
+            BadInput: no such file, another format, or several trajectories.
         """
         found = read_archive(Path(path)).curves
         if len(found) != 1:
@@ -248,8 +245,8 @@ class Trajectory:
     def _rows(self, order: int) -> Array:
         """Each piece and joint as a polynomial over [0, 1] (n k, d + 1 - order).
 
-        Scaled to u = t / span: coefficients of like size, so that trimming noise is safe. The
-        derivative of that order is by u, too.
+        In u = t / span: the coefficients are of similar size, so that trimming noise is safe. The
+        derivative is with respect to u.
         """
         n, size, k = self.coefficients.shape
         rows = self.coefficients * (np.diff(self.breaks)[:, None] ** np.arange(size))[:, :, None]
@@ -290,10 +287,9 @@ def derived(rows: Array) -> Array:
 
 
 def turning_points(rows: Array) -> Array:
-    """Points in [0, 1] (m, d) at which polynomials (m, d + 1) may turn; spare places hold 0.
+    """Critical points in [0, 1] (m, d) of polynomials (m, d + 1); unused places hold 0.
 
-    Of roots of the derivative that aren't real the real part is given, too: a double root that
-    rounding has moved off the axis must not be lost.
+    The real parts of complex roots are included: rounding may move a double root off the axis.
     """
     slopes = derived(rows)
     scale = np.abs(slopes).max(axis=1, initial=0.0)
@@ -312,7 +308,7 @@ def ranges(rows: Array) -> tuple[Array, Array]:
 
     Exact up to rounding: extremes lie at the ends and at the roots of the derivative.
     """
-    if rows.shape[1] <= 2:  # constant or straight: the ends say it all
+    if rows.shape[1] <= 2:  # constant or linear
         ends = np.stack([rows[:, 0], rows.sum(axis=1)])
         return np.asarray(ends.min(axis=0)), np.asarray(ends.max(axis=0))
     if rows.shape[1] == 3:  # a parabola turns once

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 
 import numpy as np
@@ -116,14 +116,14 @@ class ManipulationPart:
         line: the line; for a stroke the line before it.
         opening: of each finger (m) at its beginning. closing: at its end.
         stroke: whether it is a stroke.
-        checker: for its states, with the margin in contact.
+        checker: makes the checker of its states, with the margin in contact, when it is needed.
     """
 
     line: Line
     opening: float
     closing: float
     stroke: bool
-    checker: Checker
+    checker: Callable[[], Checker]
 
 
 def manipulation_parts(
@@ -143,7 +143,7 @@ def manipulation_parts(
             line, closing = step, opening
         checker = found[-1].checker if found and _same_world(found[-1].line, line) else None
         if checker is None:
-            checker = context.checker(line.state, line.allowed, CONTACT_MARGIN)
+            checker = cache(partial(context.checker, line.state, line.allowed, CONTACT_MARGIN))
         found.append(ManipulationPart(line, opening, closing, isinstance(step, Stroke), checker))
         opening = closing
     return tuple(found)
@@ -234,7 +234,7 @@ def free_at_contact(
     moved = first.line.scene_q
     scene_q = None if moved is None else np.repeat(moved[-1:], len(options), axis=0)
     Q = assemble(context.robot, base, options, first.opening)
-    look = _StateCheck(context, first.checker, Q, scene_q)
+    look = _StateCheck(context, first.checker(), Q, scene_q)
     free = look.free()
     if not free.any():
         tally.hit(lambda: look.touching(0))
@@ -342,9 +342,8 @@ def _state_checks(
             order = _order(len(arms))
             rows.append(assemble(context.robot, base, arms[order], part.opening))
             scene_q = None if part.line.scene_q is None else part.line.scene_q[order]
-        yield _StateCheck(
-            context, checker, np.concatenate(rows) if len(rows) > 1 else rows[0], scene_q
-        )
+        Q = np.concatenate(rows) if len(rows) > 1 else rows[0]
+        yield _StateCheck(context, checker(), Q, scene_q)
 
 
 @cache

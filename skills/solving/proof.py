@@ -82,12 +82,9 @@ def _of_line(
     """The view of a line's sampled states, which does for the proof too, and its path (n, k)."""
     kernel = context.kernel
     Q = context.robot.with_groups(state.q, **{path.group: path.waypoints})
-    driven = None if scene_q is None else kernel.driven(scene_q)
-    if scene_q is not None:
-        state = state.with_scene(scene_q[0])
-        if driven is not None:
-            Q = np.column_stack([Q, scene_q[:, context.scene.joint_index[driven]]])
-    return kernel.view(state, "all", allowed, CONTACT_MARGIN, driven), Q
+    if scene_q is None:
+        return kernel.view(state, "all", allowed, CONTACT_MARGIN), Q
+    return kernel.view_with_scene(state, Q, scene_q, allowed, CONTACT_MARGIN)
 
 
 def holding_contact_pairs(context: PlanningContext, state: State) -> frozenset[Pair]:

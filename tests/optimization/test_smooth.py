@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import ruckig
@@ -132,7 +134,7 @@ def test_in_clutter_for_any_joint_group_and_any_arm(make, group):
     free = free[view.free_many(free)][:60]
     done = by_spline = 0
     for a, b in zip(free[::2], free[1::2], strict=True):
-        path = plan(world, a, b, group=group, q=rest)
+        path = plan(replace(world, q=rest), a, b, group=group)
         if isinstance(path, Failure):
             continue
         found = smooth(view, path, own)

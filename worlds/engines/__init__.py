@@ -1,6 +1,6 @@
-"""A scene and a robot in other people's engines.
+"""A scene and a robot in PyBullet and Drake.
 
-- ``urdf``: the scene as URDF, the one source that both load
-- ``pybullet_world``: states and contacts in PyBullet; ``bullet`` imports it without its greeting
+- ``urdf``: the scene as URDF, which both load
+- ``pybullet_world``: states and contacts in PyBullet; ``bullet`` imports it silently
 - ``drake_world``: the same in Drake; ``numeric_ik``: Drake's inverse kinematics
 """

@@ -1,4 +1,4 @@
-"""PyBullet, imported without its greeting.
+"""Imports PyBullet silently.
 
 Its C code prints a line on stderr at import, and warnings on stdout when it loads URDFs.
 """
@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Send what C code writes to stdout and stderr into nothing meanwhile."""
-    flush = ctypes.CDLL(None).fflush  # C's buffers are not Python's: all must be empty to switch
+    """Discards what C code writes to stdout and stderr."""
+    flush = ctypes.CDLL(None).fflush  # C has buffers of its own: all must be empty to switch
     sys.stdout.flush()
     sys.stderr.flush()
     flush(None)

@@ -1,7 +1,7 @@
 """The scene and the robot in Drake: one plant and scene graph that audit contacts.
 
-Built from the very same URDF texts as ``PyBulletWorld``, under the same names, so that the two
-engines can be held against each other. A DrakeWorld holds no plan and no path.
+Built from the same URDF texts as ``PyBulletWorld``, under the same names, so that the two engines
+can be compared.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class DrakeWorld:
         return [self.plant.GetBodyFrameIdOrThrow(body) for body in bodies]
 
     def _filter_collisions(self) -> None:
-        """Leave out the pairs that no world checks, before any query pays for them."""
+        """Excludes the pairs that no world checks."""
         furniture = GeometrySet(self._frames(self._furniture_model))
         declaration = CollisionFilterDeclaration().ExcludeWithin(furniture)
         for a, b in self.robot.allowed_self_collisions:
@@ -166,7 +166,7 @@ class DrakeWorld:
         if within > 0.0:
             near = query.ComputeSignedDistancePairwiseClosestPoints(max_distance=within)
             hits = [(hit.id_A, hit.id_B, hit.distance) for hit in near]
-        else:  # several times faster where no distance is asked for
+        else:  # several times faster, without distances
             hits = [(h.id_A, h.id_B, -h.depth) for h in query.ComputePointPairPenetration()]
         for a, b, distance in hits:
             key = pair(self._names[a], self._names[b])
@@ -188,13 +188,13 @@ class DrakeWorld:
 
 def rigid_transform(X: Array) -> RigidTransform:
     """Drake's type for X (4, 4)."""
-    p: Any = X[:3, 3]  # the stubs name an array type that nothing has
+    p: Any = X[:3, 3]  # no array has the type that the stubs name
     return RigidTransform(RotationMatrix(X[:3, :3]), p)
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence what Drake warns of on loading: no joint friction here, meshes without materials."""
+    """Silences Drake's warnings on loading: no joint friction, meshes without materials."""
     logger = logging.getLogger("drake")
     level = logger.level
     logger.setLevel(logging.ERROR)

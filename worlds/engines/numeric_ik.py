@@ -1,8 +1,8 @@
-"""Inverse kinematics of any arm by Drake: SNOPT from many starts, then Newton's method to the end.
+"""Inverse kinematics of any arm by Drake: SNOPT from many starts, refined by Newton's method.
 
 From each start SNOPT minimises |p_T - p|^2 + (1 - cos theta) within the joint limits, theta being
-the angle between the tool's orientation and the wanted one. Costs arrive more often than equality
-constraints do: with theta = 0 as a constraint, the gradient vanishes where the constraint holds.
+the angle between the tool's orientation and the target's. Costs converge more often than equality
+constraints: with theta = 0 as a constraint, the gradient vanishes where the constraint holds.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from pydrake.solvers import SnoptSolver
 from galley.domain.frames import Array
 from galley.robots.model import RobotModel
 
-_ALIKE = 1e-3  # rad or m: solutions that differ by less in every joint are one
-_NEAR = 0.02  # m and rad: a start that ends farther off sits in a local minimum
+_ALIKE = 1e-3  # rad or m: solutions that differ by less in every joint are the same
+_NEAR = 0.02  # m and rad: a start that ends farther off is in a local minimum
 _QDOT = JacobianWrtVariable.kQDot
 
 
 class NumericIK:
-    """Solves for one joint group of a robot; knows no obstacles. Not for several threads at once.
+    """Solves for one joint group of a robot, without obstacles. For one thread at a time.
 
     Args:
         robot: with a tool frame.
-        group: name of the joints to solve for; the others keep their place.
+        group: name of the joints to solve for; the others stay.
 
     Raises:
         KeyError: no such group.
@@ -65,14 +65,14 @@ class NumericIK:
         """Distinct configurations that put the tool frame at X_WT.
 
         Args:
-            X_WT: wanted pose in the world (4, 4).
+            X_WT: target pose of the tool (4, 4).
             seeds: starts (m, n), or how many to draw uniformly within the limits.
             rng: for the draw.
             tolerance: largest error accepted, m and rad.
             q: the whole robot's, for the joints outside the group; if omitted, nearest to zero.
 
         Returns:
-            (k, n), within the limits, in the order of their starts. None found proves nothing.
+            (k, n), within the limits, in the order of their starts. An empty result proves nothing.
 
         Raises:
             ValueError: seeds of another width, or a number without ``rng``; no pose; q not finite.
@@ -85,39 +85,39 @@ class NumericIK:
         starts = np.atleast_2d(np.asarray(seeds, dtype=np.float64))
         if starts.shape[1] != size:
             raise ValueError(f"seeds need {size} columns, not {starts.shape[1]}")
-        wanted = _rigid(np.asarray(X_WT, dtype=np.float64))
+        target = _rigid(np.asarray(X_WT, dtype=np.float64))
         # Bounds or targets that are not finite would make Drake end the process.
         whole: Any = np.asarray_chkfinite(self._rest if q is None else q, np.float64)[self._order]
-        program, found = self._problem(wanted, whole), list[Array]()
+        program, found = self._problem(target, whole), list[Array]()
         for start in starts:
             whole[self._own] = np.clip(start, self.group.lower, self.group.upper)
             whole[self._own] = SnoptSolver().Solve(program, whole, None).get_x_val()[self._own]
-            x = self._polish(wanted, whole, tolerance)
+            x = self._polish(target, whole, tolerance)
             if x is not None and all(np.abs(x - other).max() > _ALIKE for other in found):
                 found.append(x)
         return np.array(found).reshape(-1, size)
 
-    def _problem(self, wanted: RigidTransform, whole: Array) -> Any:
+    def _problem(self, target: RigidTransform, whole: Array) -> Any:
         """The costs and the limits; joints outside the group stay at ``whole``'s values."""
         ik: Any = InverseKinematics(self._plant, self._context, with_joint_limits=False)
         lower, upper = whole.copy(), whole.copy()
         lower[self._own], upper[self._own] = self.group.lower, self.group.upper
         ik.prog().AddBoundingBoxConstraint(lower, upper, ik.q())
         W, T = self._plant.world_frame(), self._tool
-        ik.AddPositionCost(W, wanted.translation(), T, np.zeros(3), np.eye(3))
-        ik.AddOrientationCost(W, wanted.rotation(), T, RotationMatrix(), 1.0)
+        ik.AddPositionCost(W, target.translation(), T, np.zeros(3), np.eye(3))
+        ik.AddOrientationCost(W, target.rotation(), T, RotationMatrix(), 1.0)
         return ik.prog()
 
-    def _polish(self, wanted: RigidTransform, q: Array, tolerance: float) -> Array | None:
-        """The group's part of q after Newton steps within the limits; None if it goes astray."""
+    def _polish(self, target: RigidTransform, q: Array, tolerance: float) -> Array | None:
+        """The group's part of q after Newton steps within the limits; None if they diverge."""
         plant, context, T, own = self._plant, self._context, self._tool, self._own
         lower, upper, W = self.group.lower, self.group.upper, plant.world_frame()
         for _ in range(10):
             q[own] = x = np.clip(q[own], lower, upper)
             plant.SetPositions(context, q)
             X = T.CalcPoseInWorld(context)
-            turn = (wanted.rotation() @ X.rotation().inverse()).ToAngleAxis()
-            e = np.hstack([turn.angle() * turn.axis(), wanted.translation() - X.translation()])
+            turn = (target.rotation() @ X.rotation().inverse()).ToAngleAxis()
+            e = np.hstack([turn.angle() * turn.axis(), target.translation() - X.translation()])
             error = max(np.linalg.norm(e[:3]), np.linalg.norm(e[3:]))
             if error <= 0.01 * tolerance or error > _NEAR:
                 break
@@ -129,7 +129,7 @@ class NumericIK:
 
 
 def _plant(robot: RobotModel) -> Any:
-    """The robot without shapes and masses, which Drake might refuse; joints not in q are fixed."""
+    """The robot without shapes and masses, which Drake might reject; joints not in q are fixed."""
     root = ET.fromstring(robot.urdf)
     root[:] = [part for part in root if part.tag in ("link", "joint")]
     for part in root:

@@ -1,4 +1,4 @@
-"""The scene and the robot in PyBullet: sets states, finds contacts. Holds no plan and no path.
+"""The scene and the robot in PyBullet: sets states, finds contacts.
 
 ``load_bullet_scene`` loads them into any client; ``PyBulletWorld`` is one that only sets states.
 """
@@ -29,8 +29,8 @@ class BulletScene:
 
     Attributes:
         client: the physics client.
-        furniture_id, robot_id: body ids. item_ids: in the order of the scene. Where what never
-            moves was loaded apart, ``furniture_id`` is the rest.
+        furniture_id, robot_id: body ids. item_ids: in the order of the scene. If fixed furniture
+            was loaded separately, ``furniture_id`` is the rest.
         names: of links, by (body id, link index); an item is link -1.
         robot_joints: joint indices in the order of q. scene_joints: of scene_q.
         X_IC: of each item the pose (4, 4) of its centre of mass frame in its own frame: PyBullet's
@@ -100,9 +100,9 @@ def load_bullet_scene(
     """Load furniture (one multibody), robot (one multibody) and items into a client.
 
     Args:
-        folder: for the files that PyBullet reads; may go when this returns.
-        dynamic: the robot's links collide with each other, allowed pairs aside; and what never
-            moves is loaded as bodies of their own: dynamics then takes half of the time, for in
+        folder: for the files that PyBullet reads; may be deleted afterwards.
+        dynamic: the robot's links collide with each other, allowed pairs excepted; and fixed
+            furniture is loaded as separate bodies, which halves the time of a simulation step: in
             Bullet every contact with a multibody goes through all of its joints.
     """
     flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_IGNORE_VISUAL_SHAPES
@@ -147,8 +147,7 @@ def load_bullet_scene(
     shapes |= {item.name: item.shapes for item in scene.items}
     for name, parts in shapes.items():
         if any(part.collision and part.kind == "mesh" for part in parts):
-            # Or Bullet grows the hull by 1 mm: an item would stand, and count as touching, so far
-            # from what is under it.
+            # Else Bullet grows the hull by 1 mm: an item would rest that far above its support.
             pb.changeDynamics(*loaded.body(name), collisionMargin=0.0, physicsClientId=client)
     if dynamic:
         filter_self_collisions(client, robot_id, robot, loaded)
@@ -156,14 +155,14 @@ def load_bullet_scene(
 
 
 def filter_self_collisions(client: int, body: int, robot: RobotModel, loaded: BulletScene) -> None:
-    """Let the pairs that the robot allows pass through each other; ``body`` is the robot."""
+    """Disables collisions of the pairs that the robot allows; ``body`` is the robot."""
     for a, b in robot.allowed_self_collisions:
         i, j = loaded.link(loaded.robot_id, a), loaded.link(loaded.robot_id, b)
         pb.setCollisionFilterPair(body, body, i, j, 0, physicsClientId=client)
 
 
 def _slide_freely(client: int, furniture_id: int, standing: tuple[int, ...]) -> None:
-    """Drawers run in their slots: what moves passes through what stands, as in one multibody."""
+    """Moving and fixed furniture don't collide, as in one multibody: drawers run in their slots."""
     for link in range(-1, pb.getNumJoints(furniture_id, physicsClientId=client)):
         for body in standing:
             pb.setCollisionFilterPair(furniture_id, body, link, -1, 0, physicsClientId=client)
@@ -208,11 +207,11 @@ class PyBulletWorld:
         self.hand_link = self.loaded.link(self.robot_id, robot.palm)
 
     def _load_self_collision(self, folder: Path) -> None:
-        """A second client that holds the robot alone, for self-collisions only.
+        """A second client with the robot alone, for self-collisions.
 
-        There, one pass over Bullet's broadphase replaces a call for each pair of links. The tiny
-        breaking threshold drops every contact point of an earlier pose, so that an answer depends
-        on the configuration alone; links joined by a joint never collide in Bullet.
+        There, one pass of Bullet's broadphase replaces a call for each pair of links. The tiny
+        breaking threshold drops contact points of earlier poses, so that the result depends on
+        the configuration alone; links joined by a joint never collide in Bullet.
         """
         client = self.self_client
         flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_SELF_COLLISION
@@ -299,7 +298,7 @@ class PyBulletWorld:
         pb.resetJointStatesMultiDof(
             body, self.loaded.robot_joints, [[v] for v in q], physicsClientId=client
         )
-        # Bullet has one such number for all clients of a process, and physics wants another.
+        # One number for all clients of a process: physics sets another.
         pb.setPhysicsEngineParameter(contactBreakingThreshold=1e-6, physicsClientId=client)
         pb.performCollisionDetection(physicsClientId=client)
         for point in pb.getContactPoints(body, body, physicsClientId=client):
@@ -328,7 +327,7 @@ class PyBulletWorld:
 
 
 class PyBulletChecker:
-    """Checks robot configurations in a PyBulletWorld held at one State (see ``Checker``)."""
+    """A ``Checker`` in a PyBulletWorld, for one State."""
 
     def __init__(
         self, world: PyBulletWorld, state: State, allowed: frozenset[Pair], margin: float
@@ -337,7 +336,7 @@ class PyBulletChecker:
         self.state = state
         self.margin = margin
         self._held = state.held
-        # What rides on a drawer moves with it when a query moves the drawer; it rests there.
+        # Items in a drawer move with it, and rest on it.
         self._riders = tuple(
             k for k, item in enumerate(state.items) if item.parent not in (HAND, WORLD)
         )
@@ -372,7 +371,7 @@ class PyBulletChecker:
             for k in self._riders:
                 world.set_item(k, item_pose(world.scene, moved, k, np.eye(4)))
                 movers.append(k)
-        # Where furniture was moved, the next query starts from the State again.
+        # After furniture was moved, the next check sets the State again.
         world._active = self if scene_q is None else None
         found = world.near_pairs(self.margin if within is None else within, tuple(movers))
         hits = [Contact(a, b, d) for (a, b), d in found.items() if (a, b) not in self.allowed]

@@ -1,12 +1,12 @@
-"""Writes a Scene's furniture and items as URDF, the one source for PyBullet and Drake.
+"""Writes a Scene's furniture and items as URDF, for PyBullet and Drake.
 
 All furniture is one multibody on the world: one link a body, one joint a scene joint. A link's
 frame L is axis-parallel to the world; it sits in the joint's pivot for a revolute joint and in
 the world's origin otherwise (at zero joints), so that joint values mean the same in every world.
 
-A mesh is written as the OBJ of its convex hull: what both make of it, in a form that both read,
-under a name of plain letters. A box with a picture is written as OBJ + MTL. The picture holds the
-six faces in a grid of three columns and two rows, each filling its cell::
+A mesh is written as the OBJ of its convex hull, which both engines read, under an ASCII name. A box
+with a picture is written as OBJ + MTL. The picture holds the six faces in a grid of three columns
+and two rows, each filling its cell::
 
     front (+x) | back (-x)  | top (+z)
     left (+y)  | right (-y) | bottom (-z)
@@ -49,7 +49,7 @@ def link_frame(scene: Scene, body: Body) -> Array:
 
 
 def moves(scene: Scene, body: Body) -> bool:
-    """Whether a furniture body, or one that carries it, is on a joint."""
+    """Whether a furniture body, or one that carries it, has a joint."""
     return any(scene.body(name).joint is not None for name in scene.chain(body.name))
 
 
@@ -128,7 +128,7 @@ def _link(
             ET.SubElement(geometry, "mesh", filename=str(path))
         else:
             _geometry(geometry, shape, folder / f"{name}_{k}_hull.obj")
-            # Colours are named after their value: Drake wants a name to mean one colour only.
+            # Colours are named by value: in Drake a name stands for one colour only.
             color = "_".join(f"{round(255 * c):02x}" for c in shape.color)
             material = ET.SubElement(visual, "material", name=f"color_{color}")
             ET.SubElement(material, "color", rgba=_words(shape.color))
@@ -164,7 +164,7 @@ def _geometry(geometry: ET.Element, shape: Shape, file: Path) -> None:
 def add_inertial(link: ET.Element, shapes: tuple[Shape, ...], X_LB: Array, mass: float) -> None:
     """Mass spread evenly over the shapes' volumes; each counts as its bounding box."""
     solid = [s for s in shapes if s.collision]
-    if not solid:  # nothing can touch it: a ball of 5 cm radius will do
+    if not solid:  # it collides with nothing: as a ball of 5 cm radius
         centre, I_C = np.zeros(3), np.eye(3) * (0.4 * mass * 0.05**2)
     else:
         volumes = np.array([np.prod(2.0 * s.half_extents) for s in solid])

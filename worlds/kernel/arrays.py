@@ -1,19 +1,18 @@
-"""What the compiled kernel works on: three tuples of arrays, with nothing of Python in them.
+"""What the compiled kernel works on: named tuples of arrays.
 
-``Robot`` does not change, ``Obstacles`` are the world in one State, a ``CollisionQuery`` is what
-moves in it and what may touch. A *part* is what is told apart by name: a link's covering spheres,
-or a body of boxes, cylinders and hulls that moves (the chassis, a held item, a drawer that the hand
-pulls).
-Parts 0 .. S - 1 are made of spheres, the others of solids. Frames are those of
-``robots.urdf_reader``.
+``Robot`` never changes, ``Obstacles`` stand still in one State. The rest belongs to one view: its
+joints, the solids that move, what is checked against what, and scratch. A *part* has a name in
+contacts: a link's covering spheres, or a moving body of boxes, cylinders and hulls (the chassis, a
+held item, a drawer that the hand pulls). Parts 0 .. S - 1 are made of spheres, the others of
+solids. Frames are those of ``robots.urdf_reader``.
 
 Poses are rows of 12: R row by row, then p. Lengths in metres, angles in radians. Working numbers
-are float32, whose rounding (under 10 um in a kitchen) is added to every distance asked for.
+are float32, whose rounding (under 10 um in a kitchen) is added to every required distance.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +20,14 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Compiled = Any  # what a compiled function is handed: one of the tuples below
 
 BOX, CYLINDER, SPHERE, HULL = 0, 1, 2, 3
 ROUNDING = 1e-5  # m, covers the rounding of float32 in positions
 
-# Offsets in Query.layout: where in the buffer the lanes of each kind begin, 16 numbers a value.
+# Offsets in Scratch.layout: where in the buffer the lanes of each kind begin, 16 numbers a value.
 Q, FRAMES, BALLS, SOLIDS, LIMIT, WORST, SHARE, SPARE = range(8)
+# Columns of MovingSolids.still.
+STILL, LOW, HIGH, ATTACHED = 12, 13, 16, 19
 
 
 class Solids(NamedTuple):
@@ -72,10 +72,10 @@ class Obstacles(NamedTuple):
     body: Ints  # (m,) which body each belongs to
 
 
-class CollisionQuery(NamedTuple):
-    """What moves, what may touch, and room to work in.
+class KinematicTree(NamedTuple):
+    """The joints, and which of them a configuration (k,) moves.
 
-    The joints ``moving`` take their values from configurations (k,); the rest stay at ``q``.
+    The joints ``moving`` take their values from the configuration; the rest stay at ``q``.
     """
 
     q: Doubles  # (n,)
@@ -85,38 +85,64 @@ class CollisionQuery(NamedTuple):
     weights: Doubles  # (k,) of the metric |weights * (a - b)|
     step: Doubles  # (k,) between checked states of an edge
     parent: Ints  # (n,)
-    fixed: Floats  # (n, 12)
+    fixed: Floats  # (n, 12) pose in the parent's frame at zero
     prismatic: Ints  # (n,)
+    active: Ints  # (.,) joints whose frames move, parents first
     tool: Doubles  # (13,) pose (12) in its frame of what ``frame_pose`` reports, then the frame
-    # To what stands still, and between parts, metres; then 1 if the hulls have the last word where
-    # spheres are too near, 0 if the spheres have.
+
+
+class MovingSolids(NamedTuple):
+    """The parts that are made of solids, one solid a row."""
+
+    solids: Solids
+    part: Ints  # (m,)
+    frame: Ints  # (m,)
+    pose: Floats  # (m, 12) in its frame
+    ball: Floats  # (m, 4) around it, in its frame
+    # Pose (12) in the world of what stands still, then from STILL: 1 if it does; from LOW and HIGH:
+    # the box around it; from ATTACHED: 1 if it keeps the full margin to the robot's links.
+    still: Floats  # (m, 20)
+
+
+class Checks(NamedTuple):
+    """What is checked against what, and how near it may come."""
+
+    # To what stands still, and between parts, metres; then 1 if the hulls decide where spheres are
+    # too near, 0 if the spheres do.
     margins: Floats  # (3,)
-    joints: Ints  # (.,) joints whose frames move, parents first
     parts: Ints  # (.,) sphere parts that move against what stands still
-    solid_parts: Ints  # (.,) solids (rows of ``solids``) that do
+    solid_parts: Ints  # (.,) rows of ``MovingSolids`` that do
     obstacles: Ints  # (m,) rows of the obstacles that count
     bounds: Floats  # (6, m) their boxes: low x, y, z, high x, y, z; m padded to a multiple of 16
     allowed: NDArray[np.uint8]  # (P, B) part against body
-    solids: Solids  # of the parts that aren't made of spheres
-    solid_part: Ints  # (m,) part of each
-    solid_frame: Ints  # (m,)
-    solid_pose: Floats  # (m, 12) in its frame
-    solid_ball: Floats  # (m, 4) in its frame
-    # Pose in the world, then 1 if it stands still (else 0), the box around it (low, high), and 1 if
-    # it rides on the robot and keeps the full margin to its links (0 for the robot's own solids).
-    solid_still: Floats  # (m, 20)
     sphere_pairs: Ints  # (., 2) sphere part, sphere part
-    mixed_pairs: Ints  # (., 2) sphere part, row of ``solids``
-    solid_pairs: Ints  # (., 2) rows of ``solids``
+    mixed_pairs: Ints  # (., 2) sphere part, row of ``MovingSolids``
+    solid_pairs: Ints  # (., 2) rows of ``MovingSolids``
     reach: Floats  # (P, k) bound on how far a part's points are from each moving joint's axis
     sphere_pair_reach: Floats  # (., k) the same for what moves between the two
     mixed_pair_reach: Floats  # (., k)
     solid_pair_reach: Floats  # (., k)
-    travel: Floats  # (P + pairs,) scratch: bounds for the edge at hand
-    near: Ints  # (3, .) scratch: obstacles to look at, on three levels
-    near_bounds: Floats  # (6, .) scratch: bounds of those on the first
-    work: Doubles  # (n + 5, 12) scratch: four poses, then those of all frames
-    full: Doubles  # (n,) scratch: a configuration of all joints
-    stack: Doubles  # (., 2) scratch: stretches of an edge yet to be proven
+
+
+class Scratch(NamedTuple):
+    """Working memory, so that nothing is allocated in a check."""
+
+    travel: Floats  # (P + pairs,) bounds for the current edge
+    near: Ints  # (3, .) obstacles to look at, on three levels
+    near_bounds: Floats  # (6, .) bounds of those on the first
+    work: Doubles  # (n + 5, 12) four poses, then those of all frames
+    full: Doubles  # (n,) a configuration of all joints
+    stack: Doubles  # (., 2) stretches of an edge yet to be proven
     layout: Ints  # (8,) offsets in ``buffer``
-    buffer: Floats  # scratch
+    buffer: Floats  # 16 configurations, their frames, balls and verdicts
+
+
+class KernelArrays(NamedTuple):
+    """All that a compiled function is given, as a table of addresses (``packed``)."""
+
+    robot: Robot
+    obstacles: Obstacles
+    tree: KinematicTree
+    movers: MovingSolids
+    checks: Checks
+    scratch: Scratch

@@ -1,8 +1,8 @@
-"""A second look at what spheres call too near, by the distance of the hulls that they cover.
+"""Where spheres are too near, the exact distance of the hulls that they cover decides.
 
 A sphere reaches at most its part's excess beyond the hull. So where spheres are nearer than the
-limit by more than that, the hulls are too near as well; only in between is there a doubt, which
-the exact distance settles, in each configuration by itself.
+limit by more than that, the hulls are too near as well. Only in between is the exact distance
+computed, one configuration at a time.
 """
 
 from __future__ import annotations
@@ -22,26 +22,28 @@ _HIT = np.float32(-1.0)
 
 
 @bare_kernel
-def certain(t: Any, excess: Any) -> Any:
+def certain_below(t: Any, excess: Any) -> Any:
     """Squared distance below which the hulls are too near: (t - excess)^2, or 0."""
     s = larger(t - splat(np.float32(excess)), splat(np.float32(0.0)))
     return s * s
 
 
 @bare_kernel
-def confirmed(table: Any, doubtful: int, early: bool, a: int, kind: int, b: int, found: int) -> int:
-    """Which of the lanes in doubt (bits) are truly too near; marked in the buffer at WORST.
+def confirm_hulls(
+    table: Any, doubtful: int, early: bool, a: int, kind: int, b: int, found: int
+) -> int:
+    """Which of the doubtful lanes (bits) are really too near; marked in the buffer at WORST.
 
-    With ``early`` the first one ends it.
+    With ``early`` it stops at the first.
 
     Args:
-        a: part made of spheres, looked at with the limit in the buffer at LIMIT.
+        a: part made of spheres; the limit is in the buffer at LIMIT.
         kind: 0: against the ``found`` obstacles listed in ``near[1]``; 1: against part b; 2:
             against moving solid b.
     """
-    robot, obstacles, query = unpack(table)
-    buffer, layout = query.buffer, query.layout
-    X, Y, W = query.work[0], query.work[1], query.work[2]
+    robot, obstacles, _, movers, _, scratch = unpack(table)
+    buffer, layout = scratch.buffer, scratch.layout
+    X, Y, W = scratch.work[0], scratch.work[1], scratch.work[2]
     hits = 0
     bits = doubtful
     while bits != 0:
@@ -55,7 +57,7 @@ def confirmed(table: Any, doubtful: int, early: bool, a: int, kind: int, b: int,
         for h in range(robot.part_hull[a], robot.part_hull[a + 1]):
             if kind == 0:
                 for m in range(found):
-                    o = query.near[1, m]
+                    o = scratch.near[1, m]
                     for i in range(12):
                         Y[i] = obstacles.pose[o, i]
                     d = separation(robot.hulls, h, X, obstacles.solids, o, Y, limit, W)
@@ -70,7 +72,7 @@ def confirmed(table: Any, doubtful: int, early: bool, a: int, kind: int, b: int,
                         break
             else:
                 pose_of(table, b, lane, Y)
-                near = separation(robot.hulls, h, X, query.solids, b, Y, limit, W) < limit
+                near = separation(robot.hulls, h, X, movers.solids, b, Y, limit, W) < limit
             if near:
                 break
         if near:
@@ -82,24 +84,24 @@ def confirmed(table: Any, doubtful: int, early: bool, a: int, kind: int, b: int,
 
 
 @bare_kernel
-def judged(
+def decide(
     table: Any, worst: Any, sure: Any, early: bool, a: int, kind: int, b: int, found: int
 ) -> bool:
-    """Whether any lane is too near: those that are ``sure``, or in doubt and confirmed.
+    """Whether any lane is too near: those that are ``sure``, or doubtful and confirmed.
 
     Args:
-        worst, sure: lanes, negative where spheres are too near, and where hulls are for certain.
+        worst, sure: lanes, negative where spheres are too near, and where hulls certainly are.
     """
-    _, _, query = unpack(table)
-    at = query.layout[WORST]
+    _, _, _, _, _, scratch = unpack(table)
+    at = scratch.layout[WORST]
     certainly = negative(sure)
     if certainly != 0:
         if early:
             return True
         for lane in range(LANES):
             if (certainly >> lane) & 1 != 0:
-                query.buffer[at + lane] = _HIT
+                scratch.buffer[at + lane] = _HIT
     doubtful = negative(worst) & ~certainly
-    if doubtful != 0 and confirmed(table, doubtful, early, a, kind, b, found) != 0:
+    if doubtful != 0 and confirm_hulls(table, doubtful, early, a, kind, b, found) != 0:
         return True
     return certainly != 0

@@ -1,7 +1,7 @@
-"""What is near what, and how near.
+"""Distances between bodies.
 
-``distances`` looks at one configuration, for reasons and reports. ``nearby`` looks at many, for
-optimisation: distances of hulls and solids pair by pair, and how they change with the joints.
+``distances`` is for one configuration, for explanations and reports. ``nearby`` is for many, for
+optimisation: distances of hulls and solids pair by pair, with their gradients.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from galley.compiled.jit import bare_kernel, entry
 from galley.compiled.lanes import LANES
-from galley.worlds.kernel.arrays import FRAMES, Q
+from galley.worlds.kernel.arrays import ATTACHED, FRAMES, Q
 from galley.worlds.kernel.examine import overlapping
 from galley.worlds.kernel.kinematics import FRAME, frame_at, frames, pose_of
 from galley.worlds.kernel.packed import unpack
@@ -20,55 +20,55 @@ from galley.worlds.kernel.prepare import place_everything
 from galley.worlds.kernel.separation import apart, separation, witness
 from galley.worlds.kernel.shapes import signed
 
-# Columns of a row of numbers, before the gradient.
-ROW, DISTANCE, REQUIRED, WAY = 0, 1, 2, 3
+# Columns of a row that ``nearby`` writes; the gradient comes last.
+ROW, DISTANCE, REQUIRED, GRADIENT = 0, 1, 2, 3
 
 
 @bare_kernel
 def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
-    """Least distances (m, at most ``cap``) at ``query.q``, which must stand in the buffer.
+    """Least distances (m, at most ``cap``) at ``tree.q``, which must stand in the buffer.
 
     Where things are apart, exact to rounding; where they overlap, minus the depth of the deepest
-    sphere, or of two solids along their faces' normals. Only what the query lists is looked at:
+    sphere, or of two solids along their faces' normals. Only what ``Checks`` lists is checked:
     parts that move against what stands still, pairs whose distance may change.
 
     Args:
         scene: (P, B) filled: part against body. between: (P, P) filled: part against part.
     """
-    robot, obstacles, query = unpack(table)
+    robot, obstacles, _, movers, checks, scratch = unpack(table)
     scene[:] = cap
     between[:] = cap
-    buffer, at = query.buffer, query.layout[FRAMES]
-    X, Y = query.work[0], query.work[1]
-    for k in range(len(query.parts)):
-        p = query.parts[k]
+    buffer, at = scratch.buffer, scratch.layout[FRAMES]
+    X, Y = scratch.work[0], scratch.work[1]
+    for k in range(len(checks.parts)):
+        p = checks.parts[k]
         frame = at + robot.part_frame[p] * FRAME
-        for m in range(len(query.obstacles)):
-            o = query.obstacles[m]
-            if query.allowed[p, obstacles.body[o]] != 0:
+        for m in range(len(checks.obstacles)):
+            o = checks.obstacles[m]
+            if checks.allowed[p, obstacles.body[o]] != 0:
                 continue
             b = obstacles.body[o]
             for i in range(12):
                 Y[i] = obstacles.pose[o, i]
             best = spheres_from_solid(table, p, frame, obstacles.solids, o, Y, scene[p, b])
-            if best < scene[p, b]:  # the hulls know better, where they are apart
+            if best < scene[p, b]:  # the hulls are exact where they are apart
                 frame_at(buffer, frame, 0, X)
                 best = max(best, _hulls_apart(table, p, X, obstacles.solids, o, o + 1, Y))
                 scene[p, b] = min(scene[p, b], best)
-    for k in range(len(query.solid_parts)):
-        row = query.solid_parts[k]
-        p = query.solid_part[row]
+    for k in range(len(checks.solid_parts)):
+        row = checks.solid_parts[k]
+        p = movers.part[row]
         pose_of(table, row, 0, X)
-        for m in range(len(query.obstacles)):
-            o = query.obstacles[m]
+        for m in range(len(checks.obstacles)):
+            o = checks.obstacles[m]
             b = obstacles.body[o]
-            if query.allowed[p, b] == 0 and not _far(table, row, o, scene[p, b]):
+            if checks.allowed[p, b] == 0 and not _far(table, row, o, scene[p, b]):
                 for i in range(12):
                     Y[i] = obstacles.pose[o, i]
-                d = apart(query.solids, row, X, obstacles.solids, o, Y, query.work[2])
+                d = apart(movers.solids, row, X, obstacles.solids, o, Y, scratch.work[2])
                 scene[p, b] = min(scene[p, b], d)
-    for k in range(len(query.sphere_pairs)):
-        a, b = query.sphere_pairs[k, 0], query.sphere_pairs[k, 1]
+    for k in range(len(checks.sphere_pairs)):
+        a, b = checks.sphere_pairs[k, 0], checks.sphere_pairs[k, 1]
         d = spheres_apart(table, at, a, b, cap)
         if d < cap:
             frame_at(buffer, at + robot.part_frame[a] * FRAME, 0, X)
@@ -76,48 +76,48 @@ def distances(table: Any, cap: float, scene: Any, between: Any) -> None:
             first, last = robot.part_hull[b], robot.part_hull[b + 1]
             d = max(d, _hulls_apart(table, a, X, robot.hulls, first, last, Y))
         between[a, b] = min(cap, d)
-    for k in range(len(query.mixed_pairs)):
-        p, row = query.mixed_pairs[k, 0], query.mixed_pairs[k, 1]
-        other = query.solid_part[row]
+    for k in range(len(checks.mixed_pairs)):
+        p, row = checks.mixed_pairs[k, 0], checks.mixed_pairs[k, 1]
+        other = movers.part[row]
         pose_of(table, row, 0, Y)
         frame = at + robot.part_frame[p] * FRAME
-        best = spheres_from_solid(table, p, frame, query.solids, row, Y, between[p, other])
+        best = spheres_from_solid(table, p, frame, movers.solids, row, Y, between[p, other])
         if best < between[p, other]:
             frame_at(buffer, frame, 0, X)
-            best = max(best, _hulls_apart(table, p, X, query.solids, row, row + 1, Y))
+            best = max(best, _hulls_apart(table, p, X, movers.solids, row, row + 1, Y))
             between[p, other] = min(between[p, other], best)
-    for k in range(len(query.solid_pairs)):
-        a, b = query.solid_pairs[k, 0], query.solid_pairs[k, 1]
+    for k in range(len(checks.solid_pairs)):
+        a, b = checks.solid_pairs[k, 0], checks.solid_pairs[k, 1]
         pose_of(table, a, 0, X)
         pose_of(table, b, 0, Y)
-        i, j = query.solid_part[a], query.solid_part[b]
-        d = apart(query.solids, a, X, query.solids, b, Y, query.work[2])
+        i, j = movers.part[a], movers.part[b]
+        d = apart(movers.solids, a, X, movers.solids, b, Y, scratch.work[2])
         between[i, j] = min(between[i, j], d)
 
 
 @entry("i8:2 i8:1 f8:1 f8 f8:2 f8:2")
 @bare_kernel
 def distances_at(table: Any, every: Any, q: Any, cap: float, scene: Any, between: Any) -> None:
-    """``distances`` at values q (n,) of all joints; the query is left as it was."""
-    _, _, query = unpack(table)
+    """``distances`` at values q (n,) of all joints; the arrays are left as they were."""
+    _, _, tree, _, _, scratch = unpack(table)
     for j in range(len(q)):
-        query.full[j] = query.q[j]
-        query.q[j] = q[j]
+        scratch.full[j] = tree.q[j]
+        tree.q[j] = q[j]
     place_everything(table, every)
     distances(table, cap, scene, between)
     for j in range(len(q)):
-        query.q[j] = query.full[j]
+        tree.q[j] = scratch.full[j]
     place_everything(table, every)
 
 
 @bare_kernel
 def _hulls_apart(table: Any, p: int, X: Any, B: Any, first: int, last: int, Y: Any) -> float:
     """Distance (m) from the hulls of part p, at X (12,), to rows of B at Y; -1 if they overlap."""
-    robot, _, query = unpack(table)
+    robot, _, _, _, _, scratch = unpack(table)
     best = 1e9
     for h in range(robot.part_hull[p], robot.part_hull[p + 1]):
         for k in range(first, last):
-            d = separation(robot.hulls, h, X, B, k, Y, -1.0, query.work[2])
+            d = separation(robot.hulls, h, X, B, k, Y, -1.0, scratch.work[2])
             best = min(best, d)
     return best
 
@@ -125,10 +125,10 @@ def _hulls_apart(table: Any, p: int, X: Any, B: Any, first: int, last: int, Y: A
 @bare_kernel
 def _far(table: Any, row: int, o: int, limit: float) -> bool:
     """Whether the ball around a moving solid is ``limit`` away from the box around an obstacle."""
-    _, obstacles, query = unpack(table)
-    ball = query.solid_ball[row]
-    frame = query.layout[FRAMES] + query.solid_frame[row] * FRAME
-    x, y, z = centre_of(query.buffer, frame, ball)
+    _, obstacles, _, movers, _, scratch = unpack(table)
+    ball = movers.ball[row]
+    frame = scratch.layout[FRAMES] + movers.frame[row] * FRAME
+    x, y, z = centre_of(scratch.buffer, frame, ball)
     low, high = obstacles.low[o], obstacles.high[o]
     a = max(low[0] - x, x - high[0], 0.0)
     b = max(low[1] - y, y - high[1], 0.0)
@@ -166,8 +166,8 @@ def spheres_from_solid(
     Args:
         frame: where the pose of the part's frame stands in the buffer, plus a lane.
     """
-    robot, _, query = unpack(table)
-    buffer = query.buffer
+    robot, _, _, _, _, scratch = unpack(table)
+    buffer = scratch.buffer
     if ball_from_solid(solids, row, X, buffer, frame, robot.part_ball[p]) >= cap:
         return cap
     best = cap
@@ -197,8 +197,8 @@ def spheres_apart(table: Any, at: int, a: int, b: int, cap: float) -> float:
     Args:
         at: where the frames' poses begin in the buffer, plus a lane.
     """
-    robot, _, query = unpack(table)
-    buffer = query.buffer
+    robot, _, _, _, _, scratch = unpack(table)
+    buffer = scratch.buffer
     frame_a = at + robot.part_frame[a] * FRAME
     frame_b = at + robot.part_frame[b] * FRAME
     best = cap
@@ -236,42 +236,42 @@ def nearby(
         carries: (n + 1, n) whether joint j moves frame f.
         least: only what stands still, and of that only what is nearer than all found before it:
             the last row of a configuration has the least distance.
-        W: (WITNESS_SCRATCH,) numbers of room, see ``witness``.
+        W: (WITNESS_SCRATCH,) scratch of ``witness``.
         out: (rows, 3 + k) filled: the configuration's row, the distance, what is required of it,
-            and the gradient. Where it is full the rest is left out.
+            and the gradient. The rest is left out when it is full.
 
     Returns:
         How many there are; more than ``out`` has rows if some were left out.
     """
-    _, _, query = unpack(table)
+    _, _, tree, _, _, scratch = unpack(table)
     place_everything(table, every)
-    buffer, layout = query.buffer, query.layout
+    buffer, layout = scratch.buffer, scratch.layout
     count = 0
     for first in range(0, len(states), LANES):
         for lane in range(LANES):
             row = min(first + lane, len(states) - 1)
-            for k in range(len(query.moving)):
-                buffer[layout[Q] + query.moving[k] * LANES + lane] = states[row, k]
+            for k in range(len(tree.moving)):
+                buffer[layout[Q] + tree.moving[k] * LANES + lane] = states[row, k]
         frames(
-            query.joints,
-            query.parent,
-            query.fixed,
-            query.prismatic,
+            tree.active,
+            tree.parent,
+            tree.fixed,
+            tree.prismatic,
             buffer,
             layout[Q],
             layout[FRAMES],
         )
         for lane in range(min(LANES, len(states) - first)):
             row = first + lane
-            count = _still_in_lane(table, carries, lane, row, within, least, W, out, count)
+            count = _near_obstacles(table, carries, lane, row, within, least, W, out, count)
             if not least:
-                count = _own_in_lane(table, carries, lane, row, within, W, out, count)
+                count = _near_parts(table, carries, lane, row, within, W, out, count)
     place_everything(table, every)
     return count
 
 
 @bare_kernel
-def _still_in_lane(
+def _near_obstacles(
     table: Any,
     carries: Any,
     lane: int,
@@ -282,21 +282,21 @@ def _still_in_lane(
     out: Any,
     count: int,
 ) -> int:
-    """Enters what stands still and is near in one of the 16 configurations in the buffer."""
-    robot, obstacles, query = unpack(table)
-    buffer, world = query.buffer, query.layout[FRAMES]
-    X, Y = query.work[0], query.work[1]
-    margin = float(query.margins[0])
+    """Adds the obstacles that are near in one of the 16 configurations in the buffer."""
+    robot, obstacles, _, movers, checks, scratch = unpack(table)
+    buffer, world = scratch.buffer, scratch.layout[FRAMES]
+    X, Y = scratch.work[0], scratch.work[1]
+    margin = float(checks.margins[0])
     near = margin + within
-    for k in range(len(query.parts)):
-        p = query.parts[k]
+    for k in range(len(checks.parts)):
+        p = checks.parts[k]
         frame = robot.part_frame[p]
         at = world + frame * FRAME
         frame_at(buffer, at, lane, X)
         x, y, z = centre_of(buffer, at + lane, robot.part_ball[p])
         for m in range(_around(table, x, y, z, near + robot.part_ball[p, 3])):
-            o = query.obstacles[query.near[0, m]]
-            if query.allowed[p, obstacles.body[o]] != 0:
+            o = checks.obstacles[scratch.near[0, m]]
+            if checks.allowed[p, obstacles.body[o]] != 0:
                 continue
             for i in range(12):
                 Y[i] = obstacles.pose[o, i]
@@ -309,20 +309,20 @@ def _still_in_lane(
                 )  # fmt: skip
                 if least and before < count <= len(out):
                     near = out[before, DISTANCE]
-    for k in range(len(query.solid_parts)):
-        s = query.solid_parts[k]
-        frame = query.solid_frame[s]
+    for k in range(len(checks.solid_parts)):
+        s = checks.solid_parts[k]
+        frame = movers.frame[s]
         pose_of(table, s, lane, X)
-        x, y, z = centre_of(buffer, world + frame * FRAME + lane, query.solid_ball[s])
-        for m in range(_around(table, x, y, z, query.solid_ball[s, 3] + near)):
-            o = query.obstacles[query.near[0, m]]
-            if query.allowed[query.solid_part[s], obstacles.body[o]] == 0:
+        x, y, z = centre_of(buffer, world + frame * FRAME + lane, movers.ball[s])
+        for m in range(_around(table, x, y, z, movers.ball[s, 3] + near)):
+            o = checks.obstacles[scratch.near[0, m]]
+            if checks.allowed[movers.part[s], obstacles.body[o]] == 0:
                 for i in range(12):
                     Y[i] = obstacles.pose[o, i]
                 before = count
                 count = _enter(
                     table, carries, row, margin, near, W, out, count,
-                    query.solids, s, s + 1, frame,
+                    movers.solids, s, s + 1, frame,
                     obstacles.solids, o, o + 1, 0,
                 )  # fmt: skip
                 if least and before < count <= len(out):
@@ -331,16 +331,16 @@ def _still_in_lane(
 
 
 @bare_kernel
-def _own_in_lane(
+def _near_parts(
     table: Any, carries: Any, lane: int, row: int, within: float, W: Any, out: Any, count: int
 ) -> int:
-    """Enters the robot's own parts, and what rides on it, that are near each other."""
-    robot, _, query = unpack(table)
-    buffer, world = query.buffer, query.layout[FRAMES]
-    X, Y = query.work[0], query.work[1]
-    margin, between = float(query.margins[0]), float(query.margins[1])
-    for k in range(len(query.sphere_pairs)):
-        a, b = query.sphere_pairs[k, 0], query.sphere_pairs[k, 1]
+    """Adds the pairs of moving parts that are near each other."""
+    robot, _, _, movers, checks, scratch = unpack(table)
+    buffer, world = scratch.buffer, scratch.layout[FRAMES]
+    X, Y = scratch.work[0], scratch.work[1]
+    margin, between = float(checks.margins[0]), float(checks.margins[1])
+    for k in range(len(checks.sphere_pairs)):
+        a, b = checks.sphere_pairs[k, 0], checks.sphere_pairs[k, 1]
         frame, other = robot.part_frame[a], robot.part_frame[b]
         near = between + within
         if spheres_apart(table, world + lane, a, b, near) < near:
@@ -351,30 +351,30 @@ def _own_in_lane(
                 robot.hulls, robot.part_hull[a], robot.part_hull[a + 1], frame,
                 robot.hulls, robot.part_hull[b], robot.part_hull[b + 1], other,
             )  # fmt: skip
-    for k in range(len(query.mixed_pairs)):
-        p, s = query.mixed_pairs[k, 0], query.mixed_pairs[k, 1]
+    for k in range(len(checks.mixed_pairs)):
+        p, s = checks.mixed_pairs[k, 0], checks.mixed_pairs[k, 1]
         frame = robot.part_frame[p]
         at = world + frame * FRAME
         pose_of(table, s, lane, Y)
-        wanted = margin if query.solid_still[s, 19] != 0.0 else between
-        near = wanted + within
-        if spheres_from_solid(table, p, at + lane, query.solids, s, Y, near) < near:
+        required = margin if movers.still[s, ATTACHED] != 0.0 else between
+        near = required + within
+        if spheres_from_solid(table, p, at + lane, movers.solids, s, Y, near) < near:
             frame_at(buffer, at, lane, X)
             count = _enter(
-                table, carries, row, wanted, near, W, out, count,
+                table, carries, row, required, near, W, out, count,
                 robot.hulls, robot.part_hull[p], robot.part_hull[p + 1], frame,
-                query.solids, s, s + 1, query.solid_frame[s],
+                movers.solids, s, s + 1, movers.frame[s],
             )  # fmt: skip
-    for k in range(len(query.solid_pairs)):
-        s, t = query.solid_pairs[k, 0], query.solid_pairs[k, 1]
+    for k in range(len(checks.solid_pairs)):
+        s, t = checks.solid_pairs[k, 0], checks.solid_pairs[k, 1]
         pose_of(table, s, lane, X)
         pose_of(table, t, lane, Y)
-        rides = query.solid_still[s, 19] != 0.0 or query.solid_still[t, 19] != 0.0
-        wanted = margin if rides else between
+        attached = movers.still[s, ATTACHED] != 0.0 or movers.still[t, ATTACHED] != 0.0
+        required = margin if attached else between
         count = _enter(
-            table, carries, row, wanted, wanted + within, W, out, count,
-            query.solids, s, s + 1, query.solid_frame[s],
-            query.solids, t, t + 1, query.solid_frame[t],
+            table, carries, row, required, required + within, W, out, count,
+            movers.solids, s, s + 1, movers.frame[s],
+            movers.solids, t, t + 1, movers.frame[t],
         )  # fmt: skip
     return count
 
@@ -382,11 +382,11 @@ def _own_in_lane(
 @bare_kernel
 def _around(table: Any, x: float, y: float, z: float, reach: float) -> int:
     """Lists in ``near[0]`` the obstacles whose boxes are within ``reach`` of a point; how many."""
-    _, _, query = unpack(table)
+    _, _, _, _, checks, scratch = unpack(table)
     t = np.float32(reach)
     u, v, w = np.float32(x), np.float32(y), np.float32(z)
     low, high = (u - t, v - t, w - t), (u + t, v + t, w + t)
-    return overlapping(query.bounds, len(query.obstacles), low, high, query.near, 0)
+    return overlapping(checks.bounds, len(checks.obstacles), low, high, scratch.near, 0)
 
 
 @bare_kernel
@@ -408,12 +408,12 @@ def _enter(
     b_last: int,
     frame_b: int,
 ) -> int:
-    """Enters the nearest of two bodies' solids, if nearer than ``near``; the number of entries.
+    """Adds a row for two bodies' nearest solids, if nearer than ``near``; the number of rows.
 
     The bodies' poses stand in ``work[0]`` and ``work[1]``. Frame 0 is the world's.
     """
-    _, _, query = unpack(table)
-    X, Y = query.work[0], query.work[1]
+    _, _, tree, _, _, scratch = unpack(table)
+    X, Y = scratch.work[0], scratch.work[1]
     best = near
     nx = ny = nz = px = py = pz = 0.0
     for i in range(a_first, a_last):
@@ -427,23 +427,23 @@ def _enter(
         out[count, ROW] = row
         out[count, DISTANCE] = best
         out[count, REQUIRED] = required
-        lane = query.layout[FRAMES] + row % LANES
-        for k in range(len(query.moving)):
-            m = query.moving[k]
+        lane = scratch.layout[FRAMES] + row % LANES
+        for k in range(len(tree.moving)):
+            m = tree.moving[k]
             moves = float(carries[frame_a, m]) - float(carries[frame_b, m])
-            out[count, WAY + k] = 0.0
+            out[count, GRADIENT + k] = 0.0
             if moves == 0.0:
                 continue
-            # A turning joint moves both points alike, up to d n, which n does not see.
+            # A turning joint moves both points alike but for d n, along which n is stationary.
             at = lane + (m + 1) * FRAME
-            buffer = query.buffer
+            buffer = scratch.buffer
             ax, ay, az = buffer[at + 2 * LANES], buffer[at + 5 * LANES], buffer[at + 8 * LANES]
-            if query.prismatic[m] != 0:
+            if tree.prismatic[m] != 0:
                 value = nx * ax + ny * ay + nz * az
             else:
                 x = px - buffer[at + 9 * LANES]
                 y = py - buffer[at + 10 * LANES]
                 z = pz - buffer[at + 11 * LANES]
                 value = nx * (ay * z - az * y) + ny * (az * x - ax * z) + nz * (ax * y - ay * x)
-            out[count, WAY + k] = moves * value
+            out[count, GRADIENT + k] = moves * value
     return count + 1

@@ -1,12 +1,12 @@
-"""Whether edges are free: sampled, to guide a search, or proven, for what is returned.
+"""Whether edges are free: sampled, to guide a search, or proven, for paths that are returned.
 
 The proof: a stretch of a curve is free if its middle keeps more than the required distance by as
 much as any point can travel from there to the stretch's ends; else it is halved. After
 F. Schwarzer, M. Saha, J.-C. Latombe, "Exact collision checking of robot paths" (2002), where the
 curves are straight; here they are polynomials, of which straight edges are the simplest.
 
-``table`` is what ``packed.pack`` made. What planners call goes by address, so that they don't
-contain the kernel.
+``table`` is made by ``packed.pack``. Planners call these functions by address, so that compiling a
+planner does not compile the kernel.
 """
 
 from __future__ import annotations
@@ -46,35 +46,35 @@ def _examine(table: Any, count: int, early: int) -> bool:
 @bare_kernel
 def _fill(table: Any, a: Any, b: Any, s: Any) -> None:
     """Writes the configurations a + s (b - a) for 16 values of s."""
-    _, _, query = unpack(table)
-    buffer, at = query.buffer, query.layout[Q]
-    for k in range(len(query.moving)):
+    _, _, tree, _, _, scratch = unpack(table)
+    buffer, at = scratch.buffer, scratch.layout[Q]
+    for k in range(len(tree.moving)):
         start = splat(np.float32(a[k]))
-        store(buffer, at + query.moving[k] * LANES, start + s * splat(np.float32(b[k] - a[k])))
+        store(buffer, at + tree.moving[k] * LANES, start + s * splat(np.float32(b[k] - a[k])))
 
 
 @bare_kernel
 def _fill_curve(table: Any, piece: Any, s: Any) -> None:
     """Writes the configurations of a polynomial (d + 1, k) at 16 values of s."""
-    _, _, query = unpack(table)
-    buffer, at = query.buffer, query.layout[Q]
-    for k in range(len(query.moving)):
+    _, _, tree, _, _, scratch = unpack(table)
+    buffer, at = scratch.buffer, scratch.layout[Q]
+    for k in range(len(tree.moving)):
         value = splat(np.float32(piece[len(piece) - 1, k]))
         for power in range(len(piece) - 2, -1, -1):
             value = splat(np.float32(piece[power, k])) + s * value
-        store(buffer, at + query.moving[k] * LANES, value)
+        store(buffer, at + tree.moving[k] * LANES, value)
 
 
 @bare_kernel
 def _no_travel(table: Any) -> None:
-    _, _, query = unpack(table)
-    store(query.buffer, query.layout[SHARE], splat(np.float32(0.0)))
+    _, _, _, _, _, scratch = unpack(table)
+    store(scratch.buffer, scratch.layout[SHARE], splat(np.float32(0.0)))
 
 
 @entry("i8:2 f8:1")
 @bare_kernel
 def state_free(table: Any, q: Any) -> bool:
-    """Whether one configuration (k,) keeps the query's margins."""
+    """Whether one configuration (k,) keeps the margins."""
     _no_travel(table)
     _fill(table, q, q, splat(np.float32(0.0)))
     return not _examine(table, 1, 1)
@@ -84,17 +84,17 @@ def state_free(table: Any, q: Any) -> bool:
 @bare_kernel
 def states_free(table: Any, states: Any, out: Any) -> None:
     """Whether each of many configurations (m, k) keeps the margins: ``out`` (m,)."""
-    _, _, query = unpack(table)
+    _, _, tree, _, _, scratch = unpack(table)
     _no_travel(table)
-    buffer, at = query.buffer, query.layout[Q]
-    worst = query.layout[WORST]
+    buffer, at = scratch.buffer, scratch.layout[Q]
+    worst = scratch.layout[WORST]
     m = len(states)
     for first in range(0, m, LANES):
         count = min(LANES, m - first)
-        for k in range(len(query.moving)):
+        for k in range(len(tree.moving)):
             for lane in range(LANES):
                 row = first + min(lane, count - 1)
-                buffer[at + query.moving[k] * LANES + lane] = states[row, k]
+                buffer[at + tree.moving[k] * LANES + lane] = states[row, k]
         _examine(table, count, 0)
         for lane in range(count):
             out[first + lane] = buffer[worst + lane] >= 0.0
@@ -103,16 +103,16 @@ def states_free(table: Any, states: Any, out: Any) -> None:
 @bare_kernel
 def edge_states(table: Any, a: Any, b: Any) -> int:
     """How many states of the edge are checked: b and those before it, a left out."""
-    _, _, query = unpack(table)
+    _, _, tree, _, _, _ = unpack(table)
     steps = 0.0
-    for k in range(len(query.moving)):
-        steps = max(steps, abs(b[k] - a[k]) / query.step[k])
+    for k in range(len(tree.moving)):
+        steps = max(steps, abs(b[k] - a[k]) / tree.step[k])
     return max(1, int(np.ceil(steps - 1e-9)))
 
 
 @bare_kernel
 def segment_free(table: Any, a: Any, b: Any) -> bool:
-    """Whether the states of the edge from a to b at the query's step are free; a is left out."""
+    """Whether the states of the edge from a to b, a step apart, are free; a is left out."""
     return call(table[SEGMENT_FREE, 0], address(table), address(a), address(b), 0) != 0
 
 
@@ -134,27 +134,27 @@ def set_travel(table: Any, span: Any) -> float:
     Args:
         span: (k,) how far each joint moves, at most.
     """
-    _, _, query = unpack(table)
+    _, _, tree, _, checks, scratch = unpack(table)
     largest = 0.0
-    P, pairs = len(query.reach), len(query.sphere_pairs)
-    mixed, solid = len(query.mixed_pairs), len(query.solid_pairs)
+    P, pairs = len(checks.reach), len(checks.sphere_pairs)
+    mixed, solid = len(checks.mixed_pairs), len(checks.solid_pairs)
     for p in range(P):
         found = 0.0
-        for k in range(len(query.moving)):
-            found += span[k] * query.reach[p, k]
-        query.travel[p] = found
+        for k in range(len(tree.moving)):
+            found += span[k] * checks.reach[p, k]
+        scratch.travel[p] = found
         largest = max(largest, found)
     for m in range(pairs + mixed + solid):
         found = 0.0
-        for k in range(len(query.moving)):
+        for k in range(len(tree.moving)):
             if m < pairs:
-                reach = query.sphere_pair_reach[m, k]
+                reach = checks.sphere_pair_reach[m, k]
             elif m < pairs + mixed:
-                reach = query.mixed_pair_reach[m - pairs, k]
+                reach = checks.mixed_pair_reach[m - pairs, k]
             else:
-                reach = query.solid_pair_reach[m - pairs - mixed, k]
+                reach = checks.solid_pair_reach[m - pairs - mixed, k]
             found += span[k] * reach
-        query.travel[P + m] = found
+        scratch.travel[P + m] = found
         largest = max(largest, found)
     return largest
 
@@ -165,14 +165,14 @@ def segment_proven(table: Any, a: Any, b: Any, required: float) -> Any:
 
     Returns:
         (hit, states): -1.0 if it is proven, else the share in [0, 1] of a state that could not be
-        proven; and how many states were looked at.
+        proven; and how many states were checked.
     """
-    _, _, query = unpack(table)
-    piece = double_rows_at(table[WORK, 0] + 4 * 96, 2, len(query.moving))
-    for k in range(len(query.moving)):
+    _, _, tree, _, _, scratch = unpack(table)
+    piece = double_rows_at(table[WORK, 0] + 4 * 96, 2, len(tree.moving))
+    for k in range(len(tree.moving)):
         piece[0, k], piece[1, k] = a[k], b[k] - a[k]
-        query.full[k] = abs(b[k] - a[k])
-    return piece_proven(table, piece, query.full, required)
+        scratch.full[k] = abs(b[k] - a[k])
+    return piece_proven(table, piece, scratch.full, required)
 
 
 @bare_kernel
@@ -197,9 +197,9 @@ def piece_proven(table: Any, piece: Any, span: Any, required: float) -> Any:
 
 @bare_kernel
 def _proof(table: Any, piece: Any, largest: float) -> Any:
-    _, _, query = unpack(table)
-    buffer, stack = query.buffer, query.stack
-    shares, worst = query.layout[SHARE], query.layout[WORST]
+    _, _, _, _, _, scratch = unpack(table)
+    buffer, stack = scratch.buffer, scratch.stack
+    shares, worst = scratch.layout[SHARE], scratch.layout[WORST]
     size = min(LANES, max(1, int(np.ceil(largest / _STRETCH))))
     for k in range(size):  # the stretches nearest to the beginning lie on top
         stack[k, 0] = (size - k - 0.5) / size
@@ -216,8 +216,8 @@ def _proof(table: Any, piece: Any, largest: float) -> Any:
         states += count
         if not _examine(table, count, 0):
             continue
-        # Halves of what is not proven go back on the stack. Their places may be those of rows yet
-        # to be read, so they are put aside first.
+        # The halves of what is not proven go back on the stack, by way of free rows: they may
+        # land on rows that are still to be read.
         base = size + LANES
         kept = 0
         for lane in range(count):
@@ -240,14 +240,14 @@ def _proof(table: Any, piece: Any, largest: float) -> Any:
 @bare_kernel
 def frame_pose(table: Any, q: Any, out: Any) -> None:
     """Writes the tool's pose (12,) in the world for a configuration (k,)."""
-    _, _, query = unpack(table)
-    joints, frames = query.full, query.work[4:]
-    for j in range(len(query.q)):
-        joints[j] = query.q[j]
-    for k in range(len(query.moving)):
-        joints[query.moving[k]] = q[k]
-    poses(query.parent, query.fixed, query.prismatic, joints, frames)
-    compose(frames[int(query.tool[12])], query.tool[:12], out)
+    _, _, tree, _, _, scratch = unpack(table)
+    joints, frames = scratch.full, scratch.work[4:]
+    for j in range(len(tree.q)):
+        joints[j] = tree.q[j]
+    for k in range(len(tree.moving)):
+        joints[tree.moving[k]] = q[k]
+    poses(tree.parent, tree.fixed, tree.prismatic, joints, frames)
+    compose(frames[int(tree.tool[12])], tree.tool[:12], out)
 
 
 @entry("i8:2 f8:2 f8")
@@ -257,8 +257,8 @@ def path_proven(table: Any, points: Any, required: float) -> Any:
     states = 0
     for k in range(max(1, len(points) - 1)):
         after = points[min(k + 1, len(points) - 1)]
-        hit, looked = segment_proven(table, points[k], after, required)
-        states += looked
+        hit, checked = segment_proven(table, points[k], after, required)
+        states += checked
         if hit >= 0.0:
             return k, hit, states
     return -1, 0.0, states
@@ -273,8 +273,8 @@ def curve_proven(table: Any, pieces: Any, spans: Any, required: float) -> Any:
     """
     states = 0
     for k in range(len(pieces)):
-        hit, looked = piece_proven(table, pieces[k], spans[k], required)
-        states += looked
+        hit, checked = piece_proven(table, pieces[k], spans[k], required)
+        states += checked
         if hit >= 0.0:
             return k, hit, states
     return -1, 0.0, states
@@ -284,11 +284,11 @@ def curve_proven(table: Any, pieces: Any, spans: Any, required: float) -> Any:
 def segment_free_native(place: int, start: int, end: int, unused: int) -> int:
     """``segment_free``. Each batch spreads over the whole edge: collisions show early."""
     table = int_rows_at(place, ROWS, 3)
-    _, _, query = unpack(table)
-    a, b = doubles_at(start, len(query.moving), 0), doubles_at(end, len(query.moving), 0)
+    _, _, tree, _, _, scratch = unpack(table)
+    a, b = doubles_at(start, len(tree.moving), 0), doubles_at(end, len(tree.moving), 0)
     n = edge_states(table, a, b)
     batches = (n + LANES - 1) // LANES
-    store(query.buffer, query.layout[SHARE], splat(np.float32(0.0)))
+    store(scratch.buffer, scratch.layout[SHARE], splat(np.float32(0.0)))
     for batch in range(batches):
         share = ramp() * splat(np.float32(batches / n)) + splat(np.float32((1 + batch) / n))
         _fill(table, a, b, smaller(share, splat(np.float32(1.0))))
@@ -301,19 +301,19 @@ def segment_free_native(place: int, start: int, end: int, unused: int) -> int:
 def piece_proven_native(place: int, coefficients: int, spans: int, result: int) -> int:
     """``piece_proven``: ``result`` holds ``required``, d + 1, then the hit; returns the states."""
     table = int_rows_at(place, ROWS, 3)
-    _, _, query = unpack(table)
-    k = len(query.moving)
+    _, _, tree, _, checks, _ = unpack(table)
+    k = len(tree.moving)
     answer = doubles_at(result, 2, 0)
     piece = double_rows_at(coefficients, int(answer[1]), k)
     largest = set_travel(table, doubles_at(spans, k, 0))
-    margin, between = query.margins[0], query.margins[1]
-    query.margins[0] = answer[0] + ROUNDING
-    # Between parts half of what sampled states keep is proven, or a search could not be certain
-    # that what it finds can be.
-    query.margins[1] = np.float32(0.5) * between + np.float32(ROUNDING)
+    margin, between = checks.margins[0], checks.margins[1]
+    checks.margins[0] = answer[0] + ROUNDING
+    # Between parts, half of what sampled states keep is proven, so that what a search finds can
+    # be proven at all.
+    checks.margins[1] = np.float32(0.5) * between + np.float32(ROUNDING)
     hit, states = _proof(table, piece, largest)
-    query.margins[0] = margin
-    query.margins[1] = between
+    checks.margins[0] = margin
+    checks.margins[1] = between
     answer[0] = hit
     return states
 

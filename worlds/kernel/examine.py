@@ -1,8 +1,8 @@
-"""Are 16 configurations free? The spheres against what stands still, and against each other.
+"""Are 16 configurations free? The spheres against obstacles, and against each other.
 
-Three levels: a part's ball, its clusters' balls, its spheres. A level is looked at only where the
-one above is too near something, in any of the 16. A part's limit is the distance it must keep: the
-margin, and for proofs how far it may travel in the stretch of an edge that a lane stands for.
+Three levels: a part's ball, its clusters' balls, its spheres. A level is checked only where the one
+above is too near something in any of the 16. A part's limit is the distance it must keep: the
+margin, and in proofs also how far it may travel in the stretch of an edge that a lane stands for.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from galley.compiled.lanes import (
     store,
 )
 from galley.worlds.kernel.arrays import BALLS, FRAMES, HULL, LIMIT, SHARE, SPARE, WORST, Q
-from galley.worlds.kernel.confirm import certain, judged
-from galley.worlds.kernel.kinematics import FRAME, frames, moved
+from galley.worlds.kernel.confirm import certain_below, decide
+from galley.worlds.kernel.kinematics import FRAME, frames, to_world
 from galley.worlds.kernel.packed import ROWS, int_rows_at, unpack
 from galley.worlds.kernel.shapes import squared
 from galley.worlds.kernel.solids import mixed_pairs_hit, solid_pairs_hit, solids_hit
@@ -39,30 +39,28 @@ def examine(table: Any, count: int, early: bool) -> bool:
     """Whether any of the first ``count`` configurations in the buffer is too near something.
 
     The buffer holds the configurations (joint by joint) and each lane's share of the edge's
-    travel. With ``early`` the first hit ends it; else every lane's verdict stands in the buffer
-    at WORST: negative where that configuration is too near.
+    travel. With ``early`` it stops at the first hit; else every lane's result is in the buffer at
+    WORST: negative where that configuration is too near.
     """
-    _, _, query = unpack(table)
-    buffer, layout = query.buffer, query.layout
-    frames(
-        query.joints, query.parent, query.fixed, query.prismatic, buffer, layout[Q], layout[FRAMES]
-    )
+    _, _, tree, _, checks, scratch = unpack(table)
+    buffer, layout = scratch.buffer, scratch.layout
+    frames(tree.active, tree.parent, tree.fixed, tree.prismatic, buffer, layout[Q], layout[FRAMES])
     store(buffer, layout[WORST], splat(_FREE))
     hit = parts_hit(table, early)
     if early and hit:
         return True
-    if len(query.solid_parts) > 0:
+    if len(checks.solid_parts) > 0:
         hit = solids_hit(table, count, early) or hit
         if early and hit:
             return True
     hit = sphere_pairs_hit(table, early) or hit
     if early and hit:
         return True
-    if len(query.mixed_pairs) > 0:
+    if len(checks.mixed_pairs) > 0:
         hit = mixed_pairs_hit(table, early) or hit
         if early and hit:
             return True
-    if len(query.solid_pairs) > 0:
+    if len(checks.solid_pairs) > 0:
         hit = solid_pairs_hit(table, count, early) or hit
     return hit
 
@@ -97,48 +95,48 @@ def overlapping(bounds: Any, count: int, low: Any, high: Any, found: Any, row: i
 @bare_kernel
 def parts_hit(table: Any, early: bool) -> bool:
     """Whether a part made of spheres is too near something that stands still."""
-    robot, obstacles, query = unpack(table)
-    buffer, layout, near = query.buffer, query.layout, query.near
-    share, margin = load(buffer, layout[SHARE]), splat(query.margins[0])
+    robot, obstacles, _, _, checks, scratch = unpack(table)
+    buffer, layout, near = scratch.buffer, scratch.layout, scratch.near
+    share, margin = load(buffer, layout[SHARE]), splat(checks.margins[0])
     low_x = low_y = low_z = splat(_FREE)
     high_x = high_y = high_z = splat(-_FREE)
-    for k in range(len(query.parts)):
-        p = query.parts[k]
+    for k in range(len(checks.parts)):
+        p = checks.parts[k]
         ball = robot.part_ball[p]
         frame = layout[FRAMES] + robot.part_frame[p] * FRAME
-        x, y, z = moved(buffer, frame, ball[0], ball[1], ball[2])
+        x, y, z = to_world(buffer, frame, ball[0], ball[1], ball[2])
         at = layout[BALLS] + 3 * LANES * p
         store(buffer, at, x)
         store(buffer, at + LANES, y)
         store(buffer, at + 2 * LANES, z)
-        t = splat(ball[3]) + margin + splat(query.travel[p]) * share
+        t = splat(ball[3]) + margin + splat(scratch.travel[p]) * share
         low_x, high_x = smaller(low_x, x - t), larger(high_x, x + t)
         low_y, high_y = smaller(low_y, y - t), larger(high_y, y + t)
         low_z, high_z = smaller(low_z, z - t), larger(high_z, z + t)
     # First what is near the robot as a whole, then for each part what is near it.
     low = (least(low_x), least(low_y), least(low_z))
     high = (greatest(high_x), greatest(high_y), greatest(high_z))
-    count = overlapping(query.bounds, len(query.obstacles), low, high, near, 0)
+    count = overlapping(checks.bounds, len(checks.obstacles), low, high, near, 0)
     if count == 0:
         return False
-    bounds = query.near_bounds
+    bounds = scratch.near_bounds
     for m in range(count):
         for i in range(6):
-            bounds[i, m] = query.bounds[i, near[0, m]]
+            bounds[i, m] = checks.bounds[i, near[0, m]]
     hit = False
-    for k in range(len(query.parts)):
-        p = query.parts[k]
+    for k in range(len(checks.parts)):
+        p = checks.parts[k]
         at = layout[BALLS] + 3 * LANES * p
         x, y, z = load(buffer, at), load(buffer, at + LANES), load(buffer, at + 2 * LANES)
-        limit = margin + splat(query.travel[p]) * share
+        limit = margin + splat(scratch.travel[p]) * share
         t = limit + splat(robot.part_ball[p, 3])
         low = (least(x - t), least(y - t), least(z - t))
         high = (greatest(x + t), greatest(y + t), greatest(z + t))
         t = t * t
         found = 0
         for m in range(overlapping(bounds, count, low, high, near, 1)):
-            o = query.obstacles[near[0, near[1, m]]]
-            if query.allowed[p, obstacles.body[o]] == 0:
+            o = checks.obstacles[near[0, near[1, m]]]
+            if checks.allowed[p, obstacles.body[o]] == 0:
                 d = squared(obstacles.solids, obstacles.pose, o, x, y, z)
                 if negative(d - t) != 0:
                     near[1, found] = o
@@ -155,15 +153,15 @@ def parts_hit(table: Any, early: bool) -> bool:
 @bare_kernel
 def clusters_hit(table: Any, p: int, found: int, early: bool) -> bool:
     """Whether a sphere of part p is too near one of the ``found`` obstacles listed as near."""
-    robot, obstacles, query = unpack(table)
-    buffer, layout, near = query.buffer, query.layout, query.near
+    robot, obstacles, _, _, checks, scratch = unpack(table)
+    buffer, layout, near = scratch.buffer, scratch.layout, scratch.near
     limit, worst = load(buffer, layout[LIMIT]), splat(_FREE)
     sure = worst
-    excess = robot.part_excess[p] * query.margins[2]
+    excess = robot.part_excess[p] * checks.margins[2]
     frame = layout[FRAMES] + robot.part_frame[p] * FRAME
     for c in range(robot.part_cluster[p], robot.part_cluster[p + 1]):
         ball = robot.cluster_ball[c]
-        x, y, z = moved(buffer, frame, ball[0], ball[1], ball[2])
+        x, y, z = to_world(buffer, frame, ball[0], ball[1], ball[2])
         t = limit + splat(ball[3])
         t = t * t
         count = 0
@@ -177,39 +175,39 @@ def clusters_hit(table: Any, p: int, found: int, early: bool) -> bool:
             continue
         for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
             ball = robot.sphere[s]
-            x, y, z = moved(buffer, frame, ball[0], ball[1], ball[2])
+            x, y, z = to_world(buffer, frame, ball[0], ball[1], ball[2])
             t = limit + splat(ball[3])
-            inner = certain(t, excess)
+            inner = certain_below(t, excess)
             t = t * t
             for m in range(count):
                 o = near[2, m]
                 d = squared(obstacles.solids, obstacles.pose, o, x, y, z)
                 worst = smaller(worst, d - t)
-                # A hull may be farther away than its planes: nothing is certain of it.
+                # A hull may be farther away than its planes: no certain hit.
                 if excess != 0.0 and obstacles.solids.shape[o, 0] != HULL:
                     sure = smaller(sure, d - inner)
-        if excess == 0.0:  # the spheres have the last word
+        if excess == 0.0:  # the spheres decide
             sure = worst
         if early and negative(sure) != 0:
             return True
-    return judged(table, worst, sure, early, p, 0, 0, found)
+    return decide(table, worst, sure, early, p, 0, 0, found)
 
 
 @bare_kernel
 def sphere_pairs_hit(table: Any, early: bool) -> bool:
     """Whether two parts made of spheres are too near each other."""
-    robot, _, query = unpack(table)
-    buffer, layout = query.buffer, query.layout
-    share, margin = load(buffer, layout[SHARE]), splat(query.margins[1])
-    first = len(query.reach)  # where the pairs' bounds begin
+    robot, _, _, _, checks, scratch = unpack(table)
+    buffer, layout = scratch.buffer, scratch.layout
+    share, margin = load(buffer, layout[SHARE]), splat(checks.margins[1])
+    first = len(checks.reach)  # where the pairs' bounds begin
     hit = False
-    for k in range(len(query.sphere_pairs)):
-        a, b = query.sphere_pairs[k, 0], query.sphere_pairs[k, 1]
+    for k in range(len(checks.sphere_pairs)):
+        a, b = checks.sphere_pairs[k, 0], checks.sphere_pairs[k, 1]
         i, j = layout[BALLS] + 3 * LANES * a, layout[BALLS] + 3 * LANES * b
         x = load(buffer, i) - load(buffer, j)
         y = load(buffer, i + LANES) - load(buffer, j + LANES)
         z = load(buffer, i + 2 * LANES) - load(buffer, j + 2 * LANES)
-        limit = margin + splat(query.travel[first + k]) * share
+        limit = margin + splat(scratch.travel[first + k]) * share
         t = limit + splat(robot.part_ball[a, 3] + robot.part_ball[b, 3])
         if negative(x * x + y * y + z * z - t * t) != 0:
             store(buffer, layout[LIMIT], limit)
@@ -223,24 +221,24 @@ def sphere_pairs_hit(table: Any, early: bool) -> bool:
 @bare_kernel
 def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
     """Whether a sphere of part a is too near one of part b."""
-    robot, _, query = unpack(table)
-    buffer, layout = query.buffer, query.layout
+    robot, _, _, _, checks, scratch = unpack(table)
+    buffer, layout = scratch.buffer, scratch.layout
     limit, worst = load(buffer, layout[LIMIT]), splat(_FREE)
     sure = worst
-    excess = (robot.part_excess[a] + robot.part_excess[b]) * query.margins[2]
+    excess = (robot.part_excess[a] + robot.part_excess[b]) * checks.margins[2]
     frame_a = layout[FRAMES] + robot.part_frame[a] * FRAME
     frame_b = layout[FRAMES] + robot.part_frame[b] * FRAME
     i, j = layout[BALLS] + 3 * LANES * a, layout[BALLS] + 3 * LANES * b
     ax, ay, az = load(buffer, i), load(buffer, i + LANES), load(buffer, i + 2 * LANES)
     bx, by, bz = load(buffer, j), load(buffer, j + LANES), load(buffer, j + 2 * LANES)
     # The clusters of b that are near a's ball, with their centres.
-    near, spare = query.near, layout[SPARE]
+    near, spare = scratch.near, layout[SPARE]
     clusters = robot.part_cluster[b + 1] - robot.part_cluster[b]
     inner = spare + 3 * LANES * clusters
     count = 0
     for c in range(robot.part_cluster[b], robot.part_cluster[b + 1]):
         ball = robot.cluster_ball[c]
-        x, y, z = moved(buffer, frame_b, ball[0], ball[1], ball[2])
+        x, y, z = to_world(buffer, frame_b, ball[0], ball[1], ball[2])
         t = limit + splat(robot.part_ball[a, 3] + ball[3])
         u, v, w = x - ax, y - ay, z - az
         if negative(u * u + v * v + w * w - t * t) != 0:
@@ -251,7 +249,7 @@ def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
             count += 1
     for c in range(robot.part_cluster[a], robot.part_cluster[a + 1]):
         ball = robot.cluster_ball[c]
-        x, y, z = moved(buffer, frame_a, ball[0], ball[1], ball[2])
+        x, y, z = to_world(buffer, frame_a, ball[0], ball[1], ball[2])
         t = limit + splat(robot.part_ball[b, 3] + ball[3])
         u, v, w = x - bx, y - by, z - bz
         if negative(u * u + v * v + w * w - t * t) == 0:
@@ -268,7 +266,7 @@ def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
             ready = False  # whether the other cluster's spheres stand at ``inner``
             for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
                 one = robot.sphere[s]
-                sx, sy, sz = moved(buffer, frame_a, one[0], one[1], one[2])
+                sx, sy, sz = to_world(buffer, frame_a, one[0], one[1], one[2])
                 t = limit + splat(one[3] + other[3])
                 # This sphere against the other cluster's ball, before its spheres.
                 u = sx - load(buffer, spare + 3 * LANES * m)
@@ -279,7 +277,7 @@ def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
                 if not ready:
                     for e in range(start, stop):
                         two = robot.sphere[e]
-                        u, v, w = moved(buffer, frame_b, two[0], two[1], two[2])
+                        u, v, w = to_world(buffer, frame_b, two[0], two[1], two[2])
                         at = inner + 3 * LANES * (e - start)
                         store(buffer, at, u)
                         store(buffer, at + LANES, v)
@@ -294,12 +292,12 @@ def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
                     d = u * u + v * v + w * w
                     worst = smaller(worst, d - t * t)
                     if excess != 0.0:
-                        sure = smaller(sure, d - certain(t, excess))
+                        sure = smaller(sure, d - certain_below(t, excess))
             if excess == 0.0:
                 sure = worst
             if early and negative(sure) != 0:
                 return True
-    return judged(table, worst, sure, early, a, 1, b, 0)
+    return decide(table, worst, sure, early, a, 1, b, 0)
 
 
 @native(4)

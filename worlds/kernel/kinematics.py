@@ -67,7 +67,7 @@ def sine_cosine(x: Any) -> Any:
 def frames(
     joints: Any, parent: Any, fixed: Any, prismatic: Any, buffer: Any, q_at: int, frames_at: int
 ) -> None:
-    """Writes the poses of the frames that ``joints`` move; those of the others stand there."""
+    """Writes the poses of the frames that ``joints`` move; the others are there already."""
     for at in range(len(joints)):
         j = joints[at]
         p = frames_at + parent[j] * FRAME
@@ -114,7 +114,7 @@ def frames(
 
 
 @bare_kernel
-def moved(buffer: Any, frame: int, x: Any, y: Any, z: Any) -> Any:
+def to_world(buffer: Any, frame: int, x: Any, y: Any, z: Any) -> Any:
     """A point (x, y, z) of a frame, whose pose begins at ``frame``, in the world: lanes."""
     a, b, c = splat(x), splat(y), splat(z)
     return (
@@ -143,10 +143,10 @@ def frame_at(buffer: Any, frame: int, lane: int, out: Any) -> None:
 @bare_kernel
 def pose_of(table: Any, row: int, lane: int, out: Any) -> None:
     """Pose (12,) in the world of moving solid ``row`` in one of the 16 configurations."""
-    _, _, query = unpack(table)
-    buffer = query.buffer
-    at = query.layout[FRAMES] + query.solid_frame[row] * FRAME + lane
-    S = query.solid_pose[row]
+    _, _, _, movers, _, scratch = unpack(table)
+    buffer = scratch.buffer
+    at = scratch.layout[FRAMES] + movers.frame[row] * FRAME + lane
+    S = movers.pose[row]
     for i in range(3):
         a = float(buffer[at + 3 * i * LANES])
         b = float(buffer[at + (3 * i + 1) * LANES])

@@ -1,4 +1,4 @@
-"""Fills a Query: what stands still is computed once, what moves is listed, travel is bounded."""
+"""Fills a new view's arrays: poses of what stands still, lists of what moves, travel bounds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from galley.compiled.jit import bare_kernel, entry
 from galley.compiled.lanes import LANES, splat, store
-from galley.worlds.kernel.arrays import BALLS, FRAMES, SHARE, Q
-from galley.worlds.kernel.kinematics import FRAME, compose, frames, moved, poses
+from galley.worlds.kernel.arrays import BALLS, FRAMES, HIGH, LOW, SHARE, STILL, Q
+from galley.worlds.kernel.kinematics import FRAME, compose, frames, poses, to_world
 from galley.worlds.kernel.packed import unpack
 from galley.worlds.kernel.separation import support
 from galley.worlds.kernel.solids import place_balls
@@ -17,23 +17,21 @@ from galley.worlds.kernel.solids import place_balls
 
 @bare_kernel
 def place_everything(table: Any, every_joint: Any) -> None:
-    """Writes all joints, frames and balls at ``query.q`` into the buffer, in all lanes."""
-    robot, _, query = unpack(table)
-    buffer, layout = query.buffer, query.layout
-    for j in range(len(query.q)):
-        store(buffer, layout[Q] + j * LANES, splat(np.float32(query.q[j])))
+    """Writes all joints, frames and balls at ``tree.q`` into the buffer, in all lanes."""
+    robot, _, tree, _, _, scratch = unpack(table)
+    buffer, layout = scratch.buffer, scratch.layout
+    for j in range(len(tree.q)):
+        store(buffer, layout[Q] + j * LANES, splat(np.float32(tree.q[j])))
     store(buffer, layout[SHARE], splat(np.float32(0.0)))
     world = layout[FRAMES]
     for k in range(12):
         one = k == 0 or k == 4 or k == 8
         store(buffer, world + k * LANES, splat(np.float32(1.0 if one else 0.0)))
-    frames(
-        every_joint, query.parent, query.fixed, query.prismatic, buffer, layout[Q], layout[FRAMES]
-    )
+    frames(every_joint, tree.parent, tree.fixed, tree.prismatic, buffer, layout[Q], layout[FRAMES])
     for p in range(len(robot.part_frame)):
         ball = robot.part_ball[p]
         frame = layout[FRAMES] + robot.part_frame[p] * FRAME
-        x, y, z = moved(buffer, frame, ball[0], ball[1], ball[2])
+        x, y, z = to_world(buffer, frame, ball[0], ball[1], ball[2])
         at = layout[BALLS] + 3 * LANES * p
         store(buffer, at, x)
         store(buffer, at + LANES, y)
@@ -49,8 +47,8 @@ def _radius(table: Any, carries: Any, span: Any, j: int, frame: int, ball: Any) 
     configuration at hand: from the axis to the next moving joint's origin, from origin to origin,
     and to the ball's centre, then its radius. A joint that slides adds all it can slide.
     """
-    _, _, query = unpack(table)
-    X = query.work[4:]
+    _, _, tree, _, _, scratch = unpack(table)
+    X = scratch.work[4:]
     f = X[frame]
     cx = f[0] * ball[0] + f[1] * ball[1] + f[2] * ball[2] + f[9]
     cy = f[3] * ball[0] + f[4] * ball[1] + f[5] * ball[2] + f[10]
@@ -59,19 +57,19 @@ def _radius(table: Any, carries: Any, span: Any, j: int, frame: int, ball: Any) 
     ax, ay, az = X[j + 1, 2], X[j + 1, 5], X[j + 1, 8]
     total = float(ball[3])
     first = True
-    for k in range(len(query.moving) + 1):
-        last = k == len(query.moving)
+    for k in range(len(tree.moving) + 1):
+        last = k == len(tree.moving)
         if last:
             u, v, w = cx - x, cy - y, cz - z
         else:
-            m = query.moving[k]
+            m = tree.moving[k]
             if m <= j or carries[frame, m] == 0:
                 continue
             u, v, w = X[m + 1, 9] - x, X[m + 1, 10] - y, X[m + 1, 11] - z
-            if query.prismatic[m] != 0:
+            if tree.prismatic[m] != 0:
                 total += span[m]
             x, y, z = X[m + 1, 9], X[m + 1, 10], X[m + 1, 11]
-        if first:  # along the axis costs nothing
+        if first:  # what is along the axis does not count
             d = u * ax + v * ay + w * az
             u, v, w = u - d * ax, v - d * ay, w - d * az
             first = False
@@ -81,26 +79,26 @@ def _radius(table: Any, carries: Any, span: Any, j: int, frame: int, ball: Any) 
 
 @bare_kernel
 def bound_travel(table: Any, carries: Any, span: Any) -> None:
-    """Fills ``query.reach``: metres that a part's points move a radian (or metre) of each joint."""
-    robot, _, query = unpack(table)
-    poses(query.parent, query.fixed, query.prismatic, query.q, query.work[4:])
+    """Fills ``checks.reach``: m that a part moves per radian (or metre) of each joint."""
+    robot, _, tree, movers, checks, scratch = unpack(table)
+    poses(tree.parent, tree.fixed, tree.prismatic, tree.q, scratch.work[4:])
     spheres = len(robot.part_frame)
-    query.reach[:] = 0.0
-    for k in range(len(query.moving)):
-        j = query.moving[k]
+    checks.reach[:] = 0.0
+    for k in range(len(tree.moving)):
+        j = tree.moving[k]
         for p in range(spheres):
             frame = robot.part_frame[p]
             if carries[frame, j] != 0:
-                query.reach[p, k] = 1.0
-                if query.prismatic[j] == 0:
-                    query.reach[p, k] = _radius(table, carries, span, j, frame, robot.part_ball[p])
-        for row in range(len(query.solid_frame)):
-            frame, p = query.solid_frame[row], query.solid_part[row]
+                checks.reach[p, k] = 1.0
+                if tree.prismatic[j] == 0:
+                    checks.reach[p, k] = _radius(table, carries, span, j, frame, robot.part_ball[p])
+        for row in range(len(movers.frame)):
+            frame, p = movers.frame[row], movers.part[row]
             if carries[frame, j] != 0:
                 r = 1.0
-                if query.prismatic[j] == 0:
-                    r = _radius(table, carries, span, j, frame, query.solid_ball[row])
-                query.reach[p, k] = max(query.reach[p, k], r)
+                if tree.prismatic[j] == 0:
+                    r = _radius(table, carries, span, j, frame, movers.ball[row])
+                checks.reach[p, k] = max(checks.reach[p, k], r)
 
 
 @bare_kernel
@@ -108,19 +106,19 @@ def _pair_reach(
     table: Any, carries: Any, a: int, frame_a: int, b: int, frame_b: int, out: Any
 ) -> bool:
     """Bounds on the travel of two parts towards each other; whether they move at all."""
-    _, _, query = unpack(table)
+    _, _, tree, _, checks, _ = unpack(table)
     moves = False
-    for k in range(len(query.moving)):
-        j = query.moving[k]
+    for k in range(len(tree.moving)):
+        j = tree.moving[k]
         out[k] = 0.0
         if carries[frame_a, j] != carries[frame_b, j]:
             moves = True
-            out[k] = query.reach[a, k] if carries[frame_a, j] != 0 else query.reach[b, k]
+            out[k] = checks.reach[a, k] if carries[frame_a, j] != 0 else checks.reach[b, k]
     return moves
 
 
 @bare_kernel
-def list_movers(table: Any, carries: Any, checked: Any, counts: Any) -> None:
+def list_moving(table: Any, carries: Any, checked: Any, counts: Any) -> None:
     """Lists what moves: joints, parts, solids, and pairs of parts whose distance may change.
 
     Args:
@@ -128,34 +126,34 @@ def list_movers(table: Any, carries: Any, checked: Any, counts: Any) -> None:
         checked: (P, P) whether two parts may not touch.
         counts: (6,) filled: how many joints, parts, solids, sphere, mixed and solid pairs.
     """
-    robot, _, query = unpack(table)
+    robot, _, tree, movers, checks, scratch = unpack(table)
     spheres = len(robot.part_frame)
     counts[:] = 0
-    for j in range(len(query.q)):
-        for k in range(len(query.moving)):
-            if carries[j + 1, query.moving[k]] != 0:
-                query.joints[counts[0]] = j
+    for j in range(len(tree.q)):
+        for k in range(len(tree.moving)):
+            if carries[j + 1, tree.moving[k]] != 0:
+                tree.active[counts[0]] = j
                 counts[0] += 1
                 break
     for p in range(spheres):
-        for k in range(len(query.moving)):
-            if carries[robot.part_frame[p], query.moving[k]] != 0:
-                query.parts[counts[1]] = p
+        for k in range(len(tree.moving)):
+            if carries[robot.part_frame[p], tree.moving[k]] != 0:
+                checks.parts[counts[1]] = p
                 counts[1] += 1
                 break
-    solids = len(query.solid_frame)
+    solids = len(movers.frame)
     for row in range(solids):
-        query.solid_still[row, 12] = 1.0
-        X = query.solid_still[row]
-        compose(query.work[4 + query.solid_frame[row]], query.solid_pose[row], X)
+        movers.still[row, STILL] = 1.0
+        X = movers.still[row]
+        compose(scratch.work[4 + movers.frame[row]], movers.pose[row], X)
         for i in range(3):
             x, y, z = 1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0
-            X[13 + i] = -support(query.solids, row, X, -x, -y, -z)
-            X[16 + i] = support(query.solids, row, X, x, y, z)
-        for k in range(len(query.moving)):
-            if carries[query.solid_frame[row], query.moving[k]] != 0:
-                query.solid_still[row, 12] = 0.0
-                query.solid_parts[counts[2]] = row
+            X[LOW + i] = -support(movers.solids, row, X, -x, -y, -z)
+            X[HIGH + i] = support(movers.solids, row, X, x, y, z)
+        for k in range(len(tree.moving)):
+            if carries[movers.frame[row], tree.moving[k]] != 0:
+                movers.still[row, STILL] = 0.0
+                checks.solid_parts[counts[2]] = row
                 counts[2] += 1
                 break
     for a in range(spheres):
@@ -167,48 +165,46 @@ def list_movers(table: Any, carries: Any, checked: Any, counts: Any) -> None:
                 robot.part_frame[a],
                 b,
                 robot.part_frame[b],
-                query.sphere_pair_reach[counts[3]],
+                checks.sphere_pair_reach[counts[3]],
             ):
-                query.sphere_pairs[counts[3], 0] = a
-                query.sphere_pairs[counts[3], 1] = b
+                checks.sphere_pairs[counts[3], 0] = a
+                checks.sphere_pairs[counts[3], 1] = b
                 counts[3] += 1
         for row in range(solids):
-            b = query.solid_part[row]
+            b = movers.part[row]
             if checked[a, b] != 0 and _pair_reach(
                 table,
                 carries,
                 a,
                 robot.part_frame[a],
                 b,
-                query.solid_frame[row],
-                query.mixed_pair_reach[counts[4]],
+                movers.frame[row],
+                checks.mixed_pair_reach[counts[4]],
             ):
-                query.mixed_pairs[counts[4], 0] = a
-                query.mixed_pairs[counts[4], 1] = row
+                checks.mixed_pairs[counts[4], 0] = a
+                checks.mixed_pairs[counts[4], 1] = row
                 counts[4] += 1
     for row in range(solids):
         for other in range(row + 1, solids):
-            a, b = query.solid_part[row], query.solid_part[other]
+            a, b = movers.part[row], movers.part[other]
             if checked[a, b] != 0 and _pair_reach(
                 table,
                 carries,
                 a,
-                query.solid_frame[row],
+                movers.frame[row],
                 b,
-                query.solid_frame[other],
-                query.solid_pair_reach[counts[5]],
+                movers.frame[other],
+                checks.solid_pair_reach[counts[5]],
             ):
-                query.solid_pairs[counts[5], 0] = row
-                query.solid_pairs[counts[5], 1] = other
+                checks.solid_pairs[counts[5], 0] = row
+                checks.solid_pairs[counts[5], 1] = other
                 counts[5] += 1
 
 
 @entry("i8:2 i8:1 u1:2 f8:1 u1:2 i8:1")
 @bare_kernel
-def prepare_query(
-    table: Any, every: Any, carries: Any, span: Any, checked: Any, counts: Any
-) -> None:
-    """Fills a new query, all of it, in one call from Python."""
+def prepare(table: Any, every: Any, carries: Any, span: Any, checked: Any, counts: Any) -> None:
+    """Fills the arrays of a new view, in one call from Python."""
     bound_travel(table, carries, span)
-    list_movers(table, carries, checked, counts)
+    list_moving(table, carries, checked, counts)
     place_everything(table, every)

@@ -1,14 +1,13 @@
-"""How far two convex solids are apart, exactly: the last word where spheres say "too near".
+"""The exact distance of two convex solids (GJK), for where spheres are too near.
 
 E. Gilbert, D. Johnson, S. Keerthi, "A fast procedure for computing the distance between complex
 objects in three-dimensional space" (1988): the distance is that of the origin from the set of
-differences a - b, approached by simplices of its extreme points. Along the way each direction
-gives a bound from below, which is what is returned: it holds whatever rounding does to the rest.
+differences a - b, approached by simplices of its extreme points. Each direction on the way gives a
+lower bound, which is what is returned: it holds in spite of rounding.
 
-``separation`` answers only whether they are far enough. ``witness`` tells in which direction, and
-where, for gradients: it keeps the corners that the nearest points lie between. Where solids
-overlap, its depth is the least along any face's normal and the line of centres: at least the true
-one.
+``separation`` only decides whether they are far enough apart. ``witness`` also gives the direction
+and the nearest points, for gradients. Where solids overlap, its depth is the least along any face's
+normal and the line of centres: an upper bound of the true one.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ OVERLAP = -1.0
 _ROUNDS = 40
 _TINY = 1e-14
 WITNESS_SCRATCH = 12 + 6 * (_ROUNDS + 1)
-"""Numbers of room for ``witness``: a simplex, and every corner with the point of A behind it."""
+"""Size of the scratch of ``witness``: a simplex, and every corner with its point of A."""
 
 
 @bare_kernel
@@ -94,7 +93,7 @@ def separation(A: Any, i: int, X: Any, B: Any, j: int, Y: Any, limit: float, W: 
 
     Args:
         limit: looks no further once it is known whether they are this far apart: what is returned
-            is at least ``limit`` or less than it. Negative: the distance itself is wanted.
+            is at least ``limit`` or less than it. Negative: for the distance itself.
         W: (12,) scratch: the corners of a simplex.
     """
     x, y, z = X[9] - Y[9], X[10] - Y[10], X[11] - Y[11]
@@ -120,13 +119,13 @@ def separation(A: Any, i: int, X: Any, B: Any, j: int, Y: Any, limit: float, W: 
         best = max(best, along / length)
         if (limit >= 0.0 and best >= limit) or square - along <= 1e-12 * square + _TINY:
             return best
-        for k in range(size):  # a corner met twice: rounding has the last word
+        for k in range(size):  # the same corner again: no progress but for rounding
             if W[3 * k] == u and W[3 * k + 1] == v and W[3 * k + 2] == w:
                 return best
         W[3 * size], W[3 * size + 1], W[3 * size + 2] = u, v, w
         size, x, y, z = nearest_in(W, size + 1)
         if size == 4:
-            # A flat simplex may seem to hold the origin: not if a direction parts the two.
+            # A flat simplex may seem to hold the origin: not if a direction separates the two.
             return best if best > 0.0 else OVERLAP
     return best
 
@@ -258,7 +257,7 @@ def witness(A: Any, i: int, X: Any, B: Any, j: int, Y: Any, limit: float, W: Any
     """Distance of solid i of A at pose X (12,) from solid j of B at Y (12,), and where.
 
     Args:
-        limit: metres beyond which nothing is wanted: then the distance returned is ``limit``.
+        limit: metres; beyond it the distance returned is ``limit``.
         W: (WITNESS_SCRATCH,) numbers of room.
 
     Returns:
@@ -298,7 +297,7 @@ def witness(A: Any, i: int, X: Any, B: Any, j: int, Y: Any, limit: float, W: Any
         met = _remember(W, met, u, v, w, ax, ay, az)
         kept, px, py, pz = nearest_in(W, size + 1)
         if kept == 4:
-            if best > 0.0:  # a flat simplex only seems to hold the origin: the last one will do
+            if best > 0.0:  # a flat simplex only seems to hold the origin: keep the last one
                 break
             return _overlap(A, i, X, B, j, Y)
         size, x, y, z = kept, px, py, pz
@@ -314,7 +313,7 @@ def apart(A: Any, i: int, X: Any, B: Any, j: int, Y: Any, W: Any) -> float:
     """Distance (m) of solid i of A at X (12,) from solid j of B at Y; minus an overlap's depth.
 
     Args:
-        W: (12,) numbers of room.
+        W: (12,) scratch.
     """
     d = separation(A, i, X, B, j, Y, -1.0, W)
     return d if d >= 0.0 else _overlap(A, i, X, B, j, Y)[0]
@@ -333,7 +332,7 @@ def _remember(
 
 @bare_kernel
 def _behind(W: Any, met: int, k: int) -> int:
-    """Where the point of A behind corner k of the simplex stands in W."""
+    """Index in W of the point of A behind corner k of the simplex."""
     for m in range(met):
         at = 12 + 6 * m
         if W[at] == W[3 * k] and W[at + 1] == W[3 * k + 1] and W[at + 2] == W[3 * k + 2]:

@@ -54,7 +54,7 @@ def squared(solids: Any, pose: Any, row: int, x: Any, y: Any, z: Any) -> Any:
     y = y - splat(X[10])
     z = z - splat(X[11])
     zero, one = np.float32(0.0), np.float32(1.0)
-    # Not turned at all, as most furniture: the cosine of a small angle is 1 as well.
+    # Unrotated, like most furniture. Both conditions: the cosine of a small angle is 1 too.
     if X[0] == one and X[4] == one and X[1] == zero and X[2] == zero and X[5] == zero:
         return squared_local(solids, row, x, y, z)
     return squared_local(

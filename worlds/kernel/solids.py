@@ -1,8 +1,8 @@
 """Moving solids (a chassis, a held item, a pulled drawer) in 16 configurations.
 
-Against what stands still and against each other: balls around them are looked at for all 16 at
-once; where one is too near, ``separation`` judges the configurations one by one. Against parts made
-of spheres: those are looked at level by level, and ``confirm`` has the last word.
+Against obstacles and each other: the balls around them for all 16 at once; where one is too near,
+``separation`` checks the configurations one by one. Against parts made of spheres: level by level,
+then ``confirm``.
 """
 
 from __future__ import annotations
@@ -24,17 +24,21 @@ from galley.compiled.lanes import (
     store,
 )
 from galley.worlds.kernel.arrays import (
+    ATTACHED,
     BALLS,
     FRAMES,
+    HIGH,
     HULL,
     LIMIT,
+    LOW,
     SHARE,
     SOLIDS,
     SPARE,
+    STILL,
     WORST,
 )
-from galley.worlds.kernel.confirm import certain, judged
-from galley.worlds.kernel.kinematics import FRAME, moved, pose_of
+from galley.worlds.kernel.confirm import certain_below, decide
+from galley.worlds.kernel.kinematics import FRAME, pose_of, to_world
 from galley.worlds.kernel.packed import unpack
 from galley.worlds.kernel.separation import separation
 from galley.worlds.kernel.shapes import squared, squared_local
@@ -46,12 +50,12 @@ _HIT = np.float32(-1.0)
 @bare_kernel
 def place_balls(table: Any) -> None:
     """Writes where the balls around the moving solids are: lanes."""
-    _, _, query = unpack(table)
-    buffer, layout = query.buffer, query.layout
-    for row in range(len(query.solid_frame)):
-        ball = query.solid_ball[row]
-        frame = layout[FRAMES] + query.solid_frame[row] * FRAME
-        x, y, z = moved(buffer, frame, ball[0], ball[1], ball[2])
+    _, _, _, movers, _, scratch = unpack(table)
+    buffer, layout = scratch.buffer, scratch.layout
+    for row in range(len(movers.frame)):
+        ball = movers.ball[row]
+        frame = layout[FRAMES] + movers.frame[row] * FRAME
+        x, y, z = to_world(buffer, frame, ball[0], ball[1], ball[2])
         at = layout[SOLIDS] + 3 * LANES * row
         store(buffer, at, x)
         store(buffer, at + LANES, y)
@@ -61,26 +65,26 @@ def place_balls(table: Any) -> None:
 @bare_kernel
 def solids_hit(table: Any, count: int, early: bool) -> bool:
     """Whether a moving solid is too near something that stands still."""
-    _, obstacles, query = unpack(table)
-    buffer, layout = query.buffer, query.layout
-    share, margin = load(buffer, layout[SHARE]), splat(query.margins[0])
+    _, obstacles, _, movers, checks, scratch = unpack(table)
+    buffer, layout = scratch.buffer, scratch.layout
+    share, margin = load(buffer, layout[SHARE]), splat(checks.margins[0])
     low, high = obstacles.low, obstacles.high
     place_balls(table)
     hit = False
-    for k in range(len(query.solid_parts)):
-        row = query.solid_parts[k]
-        part = query.solid_part[row]
+    for k in range(len(checks.solid_parts)):
+        row = checks.solid_parts[k]
+        part = movers.part[row]
         at = layout[SOLIDS] + 3 * LANES * row
         x, y, z = load(buffer, at), load(buffer, at + LANES), load(buffer, at + 2 * LANES)
-        limit = margin + splat(query.travel[part]) * share
+        limit = margin + splat(scratch.travel[part]) * share
         store(buffer, layout[LIMIT], limit)
-        t = limit + splat(query.solid_ball[row, 3])
+        t = limit + splat(movers.ball[row, 3])
         low_x, high_x = least(x - t), greatest(x + t)
         low_y, high_y = least(y - t), greatest(y + t)
         low_z, high_z = least(z - t), greatest(z + t)
         t = t * t
-        for m in range(len(query.obstacles)):
-            o = query.obstacles[m]
+        for m in range(len(checks.obstacles)):
+            o = checks.obstacles[m]
             if (
                 low[o, 0] < high_x
                 and high[o, 0] > low_x
@@ -88,7 +92,7 @@ def solids_hit(table: Any, count: int, early: bool) -> bool:
                 and high[o, 1] > low_y
                 and low[o, 2] < high_z
                 and high[o, 2] > low_z
-                and query.allowed[part, obstacles.body[o]] == 0
+                and checks.allowed[part, obstacles.body[o]] == 0
             ):
                 d = squared(obstacles.solids, obstacles.pose, o, x, y, z) - t
                 if negative(d) != 0:
@@ -103,9 +107,9 @@ def solids_hit(table: Any, count: int, early: bool) -> bool:
 @bare_kernel
 def _one_by_one(table: Any, row: int, o: int, count: int, early: bool) -> bool:
     """Solid ``row`` against obstacle o, in the configurations where its ball is too near."""
-    _, obstacles, query = unpack(table)
-    buffer, layout = query.buffer, query.layout
-    X, Y, W = query.work[0], query.work[1], query.work[2]
+    _, obstacles, _, movers, _, scratch = unpack(table)
+    buffer, layout = scratch.buffer, scratch.layout
+    X, Y, W = scratch.work[0], scratch.work[1], scratch.work[2]
     for i in range(12):
         Y[i] = obstacles.pose[o, i]
     hit = False
@@ -114,7 +118,7 @@ def _one_by_one(table: Any, row: int, o: int, count: int, early: bool) -> bool:
             continue
         limit = np.float64(buffer[layout[LIMIT] + lane])
         pose_of(table, row, lane, X)
-        if separation(query.solids, row, X, obstacles.solids, o, Y, limit, W) < limit:
+        if separation(movers.solids, row, X, obstacles.solids, o, Y, limit, W) < limit:
             buffer[layout[WORST] + lane] = _HIT
             hit = True
             if early:
@@ -125,23 +129,23 @@ def _one_by_one(table: Any, row: int, o: int, count: int, early: bool) -> bool:
 @bare_kernel
 def solid_pairs_hit(table: Any, count: int, early: bool) -> bool:
     """Whether two moving solids are too near each other."""
-    _, _, query = unpack(table)
-    buffer, layout = query.buffer, query.layout
+    _, _, _, movers, checks, scratch = unpack(table)
+    buffer, layout = scratch.buffer, scratch.layout
     share = load(buffer, layout[SHARE])
-    first = len(query.reach) + len(query.sphere_pairs) + len(query.mixed_pairs)
+    first = len(checks.reach) + len(checks.sphere_pairs) + len(checks.mixed_pairs)
     place_balls(table)
-    X, Y, W = query.work[0], query.work[1], query.work[2]
+    X, Y, W = scratch.work[0], scratch.work[1], scratch.work[2]
     hit = False
-    for k in range(len(query.solid_pairs)):
-        a, b = query.solid_pairs[k, 0], query.solid_pairs[k, 1]
+    for k in range(len(checks.solid_pairs)):
+        a, b = checks.solid_pairs[k, 0], checks.solid_pairs[k, 1]
         i, j = layout[SOLIDS] + 3 * LANES * a, layout[SOLIDS] + 3 * LANES * b
         x = load(buffer, i) - load(buffer, j)
         y = load(buffer, i + LANES) - load(buffer, j + LANES)
         z = load(buffer, i + 2 * LANES) - load(buffer, j + 2 * LANES)
-        rides = query.solid_still[a, 19] + query.solid_still[b, 19] != np.float32(0.0)
-        margin = splat(query.margins[0] if rides else query.margins[1])
-        limit = margin + splat(query.travel[first + k]) * share
-        t = limit + splat(query.solid_ball[a, 3] + query.solid_ball[b, 3])
+        attached = movers.still[a, ATTACHED] + movers.still[b, ATTACHED] != np.float32(0.0)
+        margin = splat(checks.margins[0] if attached else checks.margins[1])
+        limit = margin + splat(scratch.travel[first + k]) * share
+        t = limit + splat(movers.ball[a, 3] + movers.ball[b, 3])
         d = x * x + y * y + z * z - t * t
         if negative(d) == 0:
             continue
@@ -153,7 +157,7 @@ def solid_pairs_hit(table: Any, count: int, early: bool) -> bool:
             kept = np.float64(buffer[layout[LIMIT] + lane])
             pose_of(table, a, lane, X)
             pose_of(table, b, lane, Y)
-            if separation(query.solids, a, X, query.solids, b, Y, kept, W) < kept:
+            if separation(movers.solids, a, X, movers.solids, b, Y, kept, W) < kept:
                 buffer[layout[WORST] + lane] = _HIT
                 hit = True
                 if early:
@@ -164,11 +168,11 @@ def solid_pairs_hit(table: Any, count: int, early: bool) -> bool:
 @bare_kernel
 def _from_solid(table: Any, row: int, x: Any, y: Any, z: Any) -> Any:
     """Squared distance from points in the world to solid ``row`` where it is now: lanes."""
-    _, _, query = unpack(table)
-    if query.solid_still[row, 12] != np.float32(0.0):
-        return squared(query.solids, query.solid_still, row, x, y, z)
-    buffer = query.buffer
-    f = query.layout[FRAMES] + query.solid_frame[row] * FRAME
+    _, _, _, movers, _, scratch = unpack(table)
+    if movers.still[row, STILL] != np.float32(0.0):
+        return squared(movers.solids, movers.still, row, x, y, z)
+    buffer = scratch.buffer
+    f = scratch.layout[FRAMES] + movers.frame[row] * FRAME
     x = x - load(buffer, f + 9 * LANES)
     y = y - load(buffer, f + 10 * LANES)
     z = z - load(buffer, f + 11 * LANES)
@@ -183,10 +187,10 @@ def _from_solid(table: Any, row: int, x: Any, y: Any, z: Any) -> Any:
         + load(buffer, f + 5 * LANES) * y
         + load(buffer, f + 8 * LANES) * z
     )
-    S = query.solid_pose[row]
+    S = movers.pose[row]
     a, b, c = a - splat(S[9]), b - splat(S[10]), c - splat(S[11])
     return squared_local(
-        query.solids,
+        movers.solids,
         row,
         splat(S[0]) * a + splat(S[3]) * b + splat(S[6]) * c,
         splat(S[1]) * a + splat(S[4]) * b + splat(S[7]) * c,
@@ -197,52 +201,52 @@ def _from_solid(table: Any, row: int, x: Any, y: Any, z: Any) -> Any:
 @bare_kernel
 def mixed_pairs_hit(table: Any, early: bool) -> bool:
     """Whether a part made of spheres is too near a moving solid."""
-    robot, _, query = unpack(table)
-    buffer, layout = query.buffer, query.layout
+    robot, _, _, movers, checks, scratch = unpack(table)
+    buffer, layout = scratch.buffer, scratch.layout
     share = load(buffer, layout[SHARE])
-    first = len(query.reach) + len(query.sphere_pairs)
+    first = len(checks.reach) + len(checks.sphere_pairs)
     hit = False
-    for k in range(len(query.mixed_pairs)):
-        p, row = query.mixed_pairs[k, 0], query.mixed_pairs[k, 1]
-        rides = query.solid_still[row, 19] != np.float32(0.0)
-        margin = splat(query.margins[0] if rides else query.margins[1])
-        limit = margin + splat(query.travel[first + k]) * share
+    for k in range(len(checks.mixed_pairs)):
+        p, row = checks.mixed_pairs[k, 0], checks.mixed_pairs[k, 1]
+        attached = movers.still[row, ATTACHED] != np.float32(0.0)
+        margin = splat(checks.margins[0] if attached else checks.margins[1])
+        limit = margin + splat(scratch.travel[first + k]) * share
         at = layout[BALLS] + 3 * LANES * p
         x, y, z = load(buffer, at), load(buffer, at + LANES), load(buffer, at + 2 * LANES)
         t = limit + splat(robot.part_ball[p, 3])
-        still = query.solid_still[row]
-        if still[12] != np.float32(0.0):  # first the box around it, which is cheaper
+        still = movers.still[row]
+        if still[STILL] != np.float32(0.0):  # first the box around it, which is cheaper
             zero = splat(np.float32(0.0))
-            u = larger(larger(splat(still[13]) - x, x - splat(still[16])), zero)
-            v = larger(larger(splat(still[14]) - y, y - splat(still[17])), zero)
-            w = larger(larger(splat(still[15]) - z, z - splat(still[18])), zero)
+            u = larger(larger(splat(still[LOW]) - x, x - splat(still[HIGH])), zero)
+            v = larger(larger(splat(still[LOW + 1]) - y, y - splat(still[HIGH + 1])), zero)
+            w = larger(larger(splat(still[LOW + 2]) - z, z - splat(still[HIGH + 2])), zero)
             if negative(u * u + v * v + w * w - t * t) == 0:
                 continue
         if negative(_from_solid(table, row, x, y, z) - t * t) == 0:
             continue
         frame = layout[FRAMES] + robot.part_frame[p] * FRAME
         worst = sure = splat(_FREE)
-        excess = robot.part_excess[p] * query.margins[2]
+        excess = robot.part_excess[p] * checks.margins[2]
         for c in range(robot.part_cluster[p], robot.part_cluster[p + 1]):
             ball = robot.cluster_ball[c]
-            x, y, z = moved(buffer, frame, ball[0], ball[1], ball[2])
+            x, y, z = to_world(buffer, frame, ball[0], ball[1], ball[2])
             t = limit + splat(ball[3])
             if negative(_from_solid(table, row, x, y, z) - t * t) == 0:
                 continue
             for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
                 ball = robot.sphere[s]
-                x, y, z = moved(buffer, frame, ball[0], ball[1], ball[2])
+                x, y, z = to_world(buffer, frame, ball[0], ball[1], ball[2])
                 t = limit + splat(ball[3])
                 d = _from_solid(table, row, x, y, z)
                 worst = smaller(worst, d - t * t)
-                if excess != 0.0 and query.solids.shape[row, 0] != HULL:
-                    sure = smaller(sure, d - certain(t, excess))
-            if excess == 0.0:  # the spheres have the last word
+                if excess != 0.0 and movers.solids.shape[row, 0] != HULL:
+                    sure = smaller(sure, d - certain_below(t, excess))
+            if excess == 0.0:  # the spheres decide
                 sure = worst
             if early and negative(sure) != 0:
                 return True
         store(buffer, layout[LIMIT], limit)
-        if judged(table, worst, sure, early, p, 2, row, 0):
+        if decide(table, worst, sure, early, p, 2, row, 0):
             hit = True
             if early:
                 return True

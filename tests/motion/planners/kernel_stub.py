@@ -29,7 +29,7 @@ KERNELS = "galley.motion.kernel"
 
 
 class Table(NamedTuple):
-    """Stands in for the table of the real world, which the planners hand on unseen."""
+    """Stands in for the table of the real world, which the planners pass on unread."""
 
     low: Any  # (b, k) corners of the boxes
     high: Any
@@ -108,8 +108,9 @@ def ask(boxes=WALL, k=2, step=0.01, finer=None, weights=None):
     first = table(*boxes, k, step)
     other = first if finer is None else table(*boxes, k, finer)
     weights = np.ones(k) if weights is None else weights
-    query = SimpleNamespace(low=np.zeros(k), high=np.ones(k), weights=weights)
-    return SimpleNamespace(group="arm", table=first, fine=SimpleNamespace(table=other), query=query)
+    tree = SimpleNamespace(low=np.zeros(k), high=np.ones(k), weights=weights)
+    arrays, fine = SimpleNamespace(tree=tree), SimpleNamespace(table=other)
+    return SimpleNamespace(group="arm", table=first, fine=fine, arrays=arrays)
 
 
 def least_clearance(path, boxes):

@@ -26,7 +26,7 @@ def stub_world():
 
 def plan(view, seed=0, start=START, goals=GOAL, history=None, **options):
     options = SearchOptions(**{"radius": 0.2, **options})
-    return search.plan(view, start, goals, seed, options, history)
+    return search.plan_rrt_connect(view, start, goals, seed, options, history)
 
 
 def length(path, weights=1.0):
@@ -273,19 +273,19 @@ def test_a_proof_says_where_the_first_doubt_is():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_path_is_mended_where_it_is_not_proven(seed):
+def test_a_path_is_repaired_where_it_is_not_proven(seed):
     """The second edge crosses the wall, the second vertex stands in it."""
     P = stub.planners()
     raw = np.array([[0.1, 0.2], [0.2, 0.6], [0.5, 0.6], [0.8, 0.6], [0.9, 0.2]])
     view = ask()
-    box = P.rules.Box(view.query.low, view.query.high, view.query.weights)
+    box = P.rules.Box(view.arrays.tree.low, view.arrays.tree.high, view.arrays.tree.weights)
     rules = P.rules.Rules(0.2, P.rules.UNBOUNDED, True, 0.01)
     state = P.sampling.seeded(seed, 0)
-    mended, used = P.plan.mend(view.table, box, rules, raw, 3000, state)
+    repaired, used = P.plan.repair(view.table, box, rules, raw, 3000, state)
     assert used > 0
-    assert least_clearance(mended, WALL) >= 0.01 - 1e-9
-    np.testing.assert_array_equal(mended[[0, 1]], raw[[0, 1]])
-    np.testing.assert_array_equal(mended[[-2, -1]], raw[[-2, -1]])
+    assert least_clearance(repaired, WALL) >= 0.01 - 1e-9
+    np.testing.assert_array_equal(repaired[[0, 1]], raw[[0, 1]])
+    np.testing.assert_array_equal(repaired[[-2, -1]], raw[[-2, -1]])
 
 
 def test_the_real_kernel_is_not_touched_by_the_stub():

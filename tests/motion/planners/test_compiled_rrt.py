@@ -60,7 +60,7 @@ def test_the_region_holds_what_the_region_in_python_holds(radius, angle, l1):
     P = stub.planners()
     region = EndRegion(hand, hand(GOAL), radius=radius, angle=angle, l1=l1)
     target = np.concatenate([region.target[:3, :3].ravel(), region.target[:3, 3]])
-    where = P.rrt.Region(True, target, radius, -1.0 if angle is None else angle, l1)
+    where = P.rrt.GoalRegion(True, target, radius, -1.0 if angle is None else angle, l1)
     rng = np.random.default_rng(0)
     pose, seen = np.empty(12), set()
     for _ in range(300):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ ROBOTS = {
     "base": (mobile_panda, "base"),
     "base+arm": (mobile_panda, "base+arm"),
 }
+RAW = SearchOptions(shortcuts=0)
 BULLETS_MARGIN = 0.0025  # m that Bullet may add around meshes
 
 
@@ -43,7 +45,7 @@ def length(path: Path, weights) -> float:
 
 def free_in_bullet(engine: BulletOracle, world, view, path: Path) -> bool:
     """At every 0.02 rad or m; what does not move is none of the path's business."""
-    q = np.array(view.query.q[: world.robot.size])
+    q = np.array(view.arrays.tree.q[: world.robot.size])
     model = world.model
     moving = {
         link
@@ -225,9 +227,9 @@ def test_a_goal_within_the_margin_is_refused_with_its_distance():
     assert failure.kind is FailureKind.BLOCKED
     assert set(failure.objects) == {"chassis", "wall"}
     assert failure.numbers["depth_m"] == pytest.approx(-0.003, abs=2e-5)
-    assert isinstance(plan(world, q[:3], goal, group="base", margin=0.002), Path)
+    assert isinstance(plan(replace(world, margin=0.002), q[:3], goal, group="base"), Path)
     pair = frozenset({("chassis", "wall")})
-    assert isinstance(plan(world, q[:3], goal, group="base", allowed=pair), Path)
+    assert isinstance(plan(replace(world, allowed=pair), q[:3], goal, group="base"), Path)
 
 
 @pytest.mark.parametrize("joint", range(7))
@@ -291,7 +293,7 @@ def test_more_effort_never_gives_a_longer_path(panda):
     """Shortcuts against none; searching on against the first path, seed by seed."""
     gains = []
     for seed in range(8):
-        raw = plan(panda, START, GOAL, seed=seed, shortcuts=0, prove=False)
+        raw = plan(panda, START, GOAL, seed=seed, prove=False, options=RAW)
         short = plan(panda, START, GOAL, seed=seed, prove=False)
         best = plan(panda, START, GOAL, seed=seed, planner="anytime", prove=False)
         assert short.length <= raw.length + 1e-9
@@ -305,7 +307,7 @@ def test_more_effort_never_gives_a_longer_path(panda):
 def test_paths_that_are_not_proven_are_free_at_sampled_states(panda):
     view = panda.view("arm")
     for seed in range(5):
-        path = plan(panda, START, GOAL, seed=seed, shortcuts=0, prove=False)
+        path = plan(panda, START, GOAL, seed=seed, prove=False, options=RAW)
         pairs = list(itertools.pairwise(path.waypoints))
         A, B = (np.array([pair[k] for pair in pairs]) for k in (0, 1))
         assert view.edges_free(A, B).all()
@@ -326,8 +328,8 @@ def test_where_the_rest_of_the_robot_stands_decides():
     before[0] = 1.0 - hand[0, 3]
     shelf = box((0.3, 2.0, 0.1), at=(1.0, 0.0, hand[2, 3]))
     raised = CollisionWorld(robot, {"shelf": shelf})
-    assert isinstance(plan(raised, START, goal, q=away), Path)
-    failure = plan(raised, START, goal, q=before)
+    assert isinstance(plan(replace(raised, q=away), START, goal), Path)
+    failure = plan(replace(raised, q=before), START, goal)
     assert failure.kind is FailureKind.BLOCKED
     assert "shelf" in failure.objects
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from galley.motion.trajectory.timing import averaged, jerk_limited
+from galley.motion.trajectory.timing import jerk_limited, moving_average
 from galley.motion.trajectory.trajectory import Trajectory
 
 few = settings(max_examples=25, deadline=None)
@@ -44,7 +44,7 @@ def trapezoid(distance, v, a, k=1):
 def test_it_is_the_integral_over_the_window(seed, window):
     """Also where the window is longer than the pieces, or than the whole trajectory."""
     trajectory = jerky(seed)
-    average = averaged(trajectory, window)
+    average = moving_average(trajectory, window)
     rng = np.random.default_rng(seed)
     for t in rng.uniform(0, average.duration, 5):
         for joint in range(2):
@@ -63,7 +63,7 @@ def test_it_is_the_integral_over_the_window(seed, window):
 @given(seeds, st.sampled_from([0.004, 0.05, 0.7]))
 def test_velocity_and_acceleration_keep_their_bounds_and_jerk_gets_one(seed, window):
     trajectory = jerky(seed)
-    average = averaged(trajectory, window)
+    average = moving_average(trajectory, window)
     assert average.duration == pytest.approx(trajectory.duration + window, abs=1e-12)
     for order in (1, 2):
         assert (average.peaks(order) <= trajectory.peaks(order) * (1 + 1e-9)).all(), order
@@ -74,7 +74,7 @@ def test_velocity_and_acceleration_keep_their_bounds_and_jerk_gets_one(seed, win
 @given(seeds, st.sampled_from([0.004, 0.05, 0.7]))
 def test_it_begins_and_ends_exactly_there_and_at_rest(seed, window):
     trajectory = jerky(seed)
-    average = averaged(trajectory, window)
+    average = moving_average(trajectory, window)
     for t, of in ((0.0, 0.0), (average.duration, trajectory.duration)):
         np.testing.assert_allclose(average(t), trajectory(of), atol=1e-13)
         np.testing.assert_allclose(average(t, 1), 0.0, atol=1e-10)
@@ -86,7 +86,7 @@ def test_rounding_does_not_add_up_to_another_end():
     trajectory = jerky(1, n=300)
     rows = np.array(trajectory.coefficients)
     rows[:, 0] += 1000.0
-    average = averaged(Trajectory("arm", trajectory.breaks, rows), 0.004)
+    average = moving_average(Trajectory("arm", trajectory.breaks, rows), 0.004)
     end = 1000.0 + trajectory(trajectory.duration)
     np.testing.assert_allclose(average(average.duration), end, atol=5e-13, rtol=0.0)
 
@@ -94,7 +94,7 @@ def test_rounding_does_not_add_up_to_another_end():
 @few
 @given(seeds, st.sampled_from([0.004, 0.05, 0.7]))
 def test_position_velocity_and_acceleration_are_continuous(seed, window):
-    average = averaged(jerky(seed), window)
+    average = moving_average(jerky(seed), window)
     spans = np.diff(average.breaks)[:-1]
     for order, tolerance in ((0, 1e-12), (1, 1e-10), (2, 1e-8)):
         c = average.coefficients
@@ -108,7 +108,7 @@ def test_a_straight_line_stays_one():
     line = trapezoid(1.3, 0.5, 2.0)
     d = np.array([0.3, -2.0, 1.1])
     straight = Trajectory("arm", line.breaks, line.coefficients * d)
-    average = averaged(straight, 0.05)
+    average = moving_average(straight, 0.05)
     q = average(np.linspace(0, average.duration, 1000))
     along = q @ d / (d @ d)
     np.testing.assert_allclose(q - along[:, None] * d, 0.0, atol=1e-12)
@@ -119,7 +119,7 @@ def test_times_that_differ_by_rounding_only_make_no_piece():
     """A window as long as a piece: the breaks that it moves fall on others."""
     line = trapezoid(2.0, 1.0, 10.0)
     window = 0.1 * (1 + 1e-13)
-    average = averaged(line, window)
+    average = moving_average(line, window)
     assert np.diff(average.breaks).min() > 1e-6
     assert average.duration == pytest.approx(line.duration + window, abs=1e-12)
 
@@ -127,7 +127,7 @@ def test_times_that_differ_by_rounding_only_make_no_piece():
 @pytest.mark.parametrize("window", [0.0, -1.0, float("nan")])
 def test_a_window_that_is_none_is_an_error(window):
     with pytest.raises(ValueError, match="window"):
-        averaged(trapezoid(1.0, 1.0, 4.0), window)
+        moving_average(trapezoid(1.0, 1.0, 4.0), window)
 
 
 # -- within jerk limits ----------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def test_an_averaged_trapezoid_is_the_fastest_jerk_limited_motion(jerk):
 
 
 def test_a_sequence_runs_through_its_parts():
-    first = averaged(trapezoid(1.0, 1.0, 4.0), 0.1)
+    first = moving_average(trapezoid(1.0, 1.0, 4.0), 0.1)
     second = trapezoid(2.0, 1.0, 4.0)
     rows = np.array(second.coefficients)
     rows[:, 0] += 1.0

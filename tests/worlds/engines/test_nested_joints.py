@@ -72,7 +72,7 @@ def test_distances_are_pybullets_whatever_joint_is_driven(nested, driven):
         elsewhere = np.array(state.scene_q)
         elsewhere[k] = nested.scene.joints[k].lower
         view = kernel.view(state.with_scene(elsewhere), "all", driven=driven)
-        found = view.contacts(np.append(state.q, state.scene_q[k]), 0.35)
+        found = view.contacts(np.append(state.q, state.scene_q[k]), within=0.35)
         for contact in found:
             if len(names & {contact.a, contact.b}) == 1 and contact.distance > 0.01:
                 pair = tuple(sorted((contact.a, contact.b)))

@@ -30,7 +30,7 @@ CALLED = (
     edges.segments_free,
     edges.path_proven,
     edges.frame_pose,
-    prepare.prepare_query,
+    prepare.prepare,
     contacts.distances_at,
     contacts.nearby,
     edges.curve_proven,
@@ -43,7 +43,7 @@ def ask_everything(view, q):
     view.free_many(q[None])
     view.edges_free(q[None], q[None] + 0.1)
     view.unproven(np.array([q, q + 0.1]))
-    view.contacts(q, 0.05)
+    view.contacts(q, within=0.05)
     view.clearances(q[None])
     view.nearby(q[None], 0.1)
     view.curve_unproven([0.0, 1.0], np.stack([q, 0.1 * np.ones_like(q)])[None])

@@ -71,8 +71,10 @@ def test_frames_of_16_configurations_are_those_of_the_tree(robot):
     for _ in range(20):
         states = rng.uniform(low, high, (LANES, robot.size))
         view.free_many(states)
-        at = view.query.layout[FRAMES]
-        lanes = view.query.buffer[at : at + (robot.size + 1) * FRAME].reshape(-1, 12, LANES)
+        at = view.arrays.scratch.layout[FRAMES]
+        lanes = view.arrays.scratch.buffer[at : at + (robot.size + 1) * FRAME].reshape(
+            -1, 12, LANES
+        )
         for k, q in enumerate(states):
             X = tree.poses(q)
             worst = max(worst, np.abs(lanes[:, 9:, k] - X[:, :3, 3]).max())

@@ -34,7 +34,7 @@ def made(make, group, held):
 
 def least_gap(robot, oracle, view, state, cap=0.1):
     """Drake's least distance beyond what is required, the next pair's, and the distance itself."""
-    q = np.array(view.query.q)
+    q = np.array(view.arrays.tree.q)
     q[view.moving] = state
     gaps = []
     for pair, distance in oracle.distances(q, cap).items():
@@ -149,7 +149,7 @@ def test_a_held_item_keeps_the_full_margin_to_the_arm_that_holds_it():
     empty = kernel.view(state, "arm").nearby(q, 0.4)
     held = state.with_item(0, Placement(HAND, transform(translation=[0.0, 0.0, 0.12])))
     carrying = kernel.view(held, "arm").nearby(q, 0.4)
-    margin = float(kernel.view(held, "arm").query.margins[0])
+    margin = float(kernel.view(held, "arm").arrays.checks.margins[0])
     assert set(np.round(empty.required, 4)) == {OWN}, "nothing else is near where the robot starts"
     assert set(np.round(carrying.required, 4)) == {OWN, round(margin, 4)}
     assert (carrying.required < 0.004).sum() == (empty.required < 0.004).sum()

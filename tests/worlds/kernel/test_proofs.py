@@ -233,7 +233,7 @@ def test_no_point_travels_farther_than_its_bound(name, held):
     view = world.view(group, rest)
     low, high = within(robot, group)
     movers, tree = view.moving_bodies, world.model.tree
-    spheres = len(view.robot.part_frame)
+    spheres = len(view.arrays.robot.part_frame)
     tightest = np.zeros(len(movers.names))
     for k in range(60):
         a = rng.uniform(low, high)
@@ -244,7 +244,7 @@ def test_no_point_travels_farther_than_its_bound(name, held):
             b += rng.uniform(-0.3, 0.3, len(low))
         b = np.clip(b, low, high)
         largest = set_travel(view.table, np.abs(b - a))
-        bounds = view.query.travel[: len(movers.names)].astype(float)
+        bounds = view.arrays.scratch.travel[: len(movers.names)].astype(float)
         assert largest >= bounds.max() - 1e-6
         frames = []
         for s in np.linspace(0.0, 1.0, 9):
@@ -267,12 +267,14 @@ def test_no_point_travels_farther_than_its_bound(name, held):
 def points_of(view, movers, part, spheres):
     """(frame, points in it) of a part: spheres' six poles, or corners of its solids."""
     if part < spheres:
-        first, last = view.robot.part_cluster[part : part + 2]
-        rows = slice(view.robot.cluster_sphere[first], view.robot.cluster_sphere[last])
-        balls = view.robot.sphere[rows].astype(float)
+        first, last = view.arrays.robot.part_cluster[part : part + 2]
+        rows = slice(
+            view.arrays.robot.cluster_sphere[first], view.arrays.robot.cluster_sphere[last]
+        )
+        balls = view.arrays.robot.sphere[rows].astype(float)
         poles = np.concatenate([np.eye(3), -np.eye(3)])
         points = balls[:, None, :3] + balls[:, None, 3:] * poles
-        yield view.robot.part_frame[part], points.reshape(-1, 3)
+        yield view.arrays.robot.part_frame[part], points.reshape(-1, 3)
         return
     for row in np.nonzero(movers.part == part)[0]:
         X = movers.pose[row].astype(float)

@@ -181,7 +181,7 @@ def test_the_world_of_a_state_has_the_robot_where_the_state_has_it(kitchen, robo
     elsewhere = start.with_robot(np.concatenate([[0.9, 0.5, 1.0], start.q[3:]]))
     for state in (start, elsewhere, start):
         np.testing.assert_array_equal(scenes.world(state).q, state.q)
-        np.testing.assert_array_equal(scenes.view(state, "arm").query.q, state.q)
+        np.testing.assert_array_equal(scenes.view(state, "arm").arrays.tree.q, state.q)
 
 
 @pytest.mark.parametrize("shape", [(6,), (8,), (1, 7), ()])
