@@ -319,12 +319,14 @@ class _Run:
         if kind == "physics":
             if noise is None:
                 return PhysicsExecutor(scene, robot, start, fault=self.faults)
-            true, looks = noise.world(scene, stream(seed, "world")), stream(seed, "looks")
+            true, looks = noise.true_scene(scene, stream(seed, "world")), stream(seed, "looks")
 
-            def eye(state: State) -> State:
-                return noise.seen(true, state, looks)
+            def sensor(state: State) -> State:
+                return noise.observed(true, state, looks)
 
-            return PhysicsExecutor(true, robot, initial_state(true), fault=self.faults, eye=eye)
+            return PhysicsExecutor(
+                true, robot, initial_state(true), fault=self.faults, sensor=sensor
+            )
         kinematic = KinematicExecutor(self.world, start)
         if kind == "files":
             from galley.execution.files import FileExecutor

@@ -95,7 +95,7 @@ class Report:
         self.executed_motions = len(loop.motions)
         self.releases = [asdict(each) for each in loop.releases]
         self.final_facts = tuple(sorted(map(str, loop.facts)))
-        self.injected = () if faults is None else faults.told
+        self.injected = () if faults is None else faults.reports
 
     def searched(self, search: Search) -> None:
         """Record how the search for plan and motions went; the plan is the last one looked at."""
