@@ -52,7 +52,7 @@ from galley.tamp.binding import bind, check_init, check_skills
 from galley.tamp.goal import GoalJudge
 from galley.tamp.search import Search, Solution
 from galley.validation import Goal, validate_run
-from galley.viz.film.video import film
+from galley.viz.film.video import FilmOptions, film
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
 
@@ -395,10 +395,12 @@ class _Run:
                 self.scene,
                 self.world.robot,
                 self.folder / "simulation.mp4",
-                fps=self.options.fps,
-                width=height * 16 // 9 // 2 * 2,
-                height=height,
-                speed=self.options.speed,
+                FilmOptions(
+                    fps=self.options.fps,
+                    width=height * 16 // 9 // 2 * 2,
+                    height=height,
+                    speed=self.options.speed,
+                ),
                 progress=lambda done, total: self.listener.fraction("filming", done / total),
             )
             self.report.video = {k: v for k, v in asdict(info).items() if k != "path"}

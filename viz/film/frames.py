@@ -57,7 +57,7 @@ def frame_times(log: Log, fps: float, speed: float = 1.0, hold: float = 0.0) -> 
     return np.asarray(np.minimum(start + np.arange(moving + still) * speed / fps, end))
 
 
-def sample(log: Log, robot: RobotModel, times: Array) -> Frames:
+def resample(log: Log, robot: RobotModel, times: Array) -> Frames:
     """The log at ``times`` (F,), seconds; times outside it give its ends.
 
     Joints are interpolated straight (headings along the shorter way round), item positions too,
