@@ -71,7 +71,7 @@ def test_fingers_press_on_a_box_with_about_their_force(scene, robot, hand, width
     assert seen.ended.startswith("grip")
     executor.wait(0.1)
     contacts = measure_contacts(executor.world)
-    forces = [contacts[pair(finger, "block")].normal_force_force for finger in FINGERS]
+    forces = [contacts[pair(finger, "block")].normal_force for finger in FINGERS]
     np.testing.assert_allclose(forces, scene.physics.finger_force, rtol=0.15)
     # The pads' inner faces stand a little inside the fingers' joint positions.
     np.testing.assert_allclose(executor.world.q()[-2:], width / 2, atol=0.003)

@@ -116,16 +116,16 @@ def test_a_guard_feels_what_resists_it_on_the_hand_and_what_it_holds(scene, robo
     holding = ContactMonitor(robot, motion, "block", THRESHOLDS)
     empty = ContactMonitor(robot, motion, None, THRESHOLDS)
     up = {("block", "cabinet"): contact([0.0, 0.0, 5.0])}
-    assert holding.resisting(up) == 5.0
-    assert "5 N" in holding.met(up)
-    assert not empty.met(up), "the block is none of the hand's"
+    assert holding.resistance(up) == 5.0
+    assert "5 N" in holding.guard_triggered(up)
+    assert not empty.guard_triggered(up), "the block is none of the hand's"
     weak = {("block", "cabinet"): contact([3.0, 3.0, 4.9])}
-    assert not holding.met(weak), "sideways forces don't count"
+    assert not holding.guard_triggered(weak), "sideways forces don't count"
     pulls = {("block", "cabinet"): contact([0.0, 0.0, -50.0])}
-    assert not holding.met(pulls)
+    assert not holding.guard_triggered(pulls)
     unguarded = ContactMonitor(robot, replace(motion, guard=None), "block", THRESHOLDS)
-    assert not unguarded.met(up)
-    assert unguarded.resisting(up) == 0.0
+    assert not unguarded.guard_triggered(up)
+    assert unguarded.resistance(up) == 0.0
 
 
 def test_the_robot_stops_for_what_it_runs_into_but_not_for_its_own_grip(scene, robot):
@@ -136,8 +136,8 @@ def test_the_robot_stops_for_what_it_runs_into_but_not_for_its_own_grip(scene, r
     squeezed = {pair(FINGERS[0], "block"): contact([0, 0, 0], 3 * hard)}
     assert not monitor.collision(squeezed, True)
     closing = ContactMonitor(robot, motion, None, THRESHOLDS)  # before it counts as held
-    assert not closing.bumped(squeezed, True)
-    assert f"{FINGERS[0]} met block" in closing.bumped(squeezed, False)
+    assert not closing.collision(squeezed, True)
+    assert f"{FINGERS[0]} met block" in closing.collision(squeezed, False)
     elbow = {pair("panda_link4", "cabinet"): contact([0, 0, 0], hard)}
     assert "panda_link4 met cabinet" in monitor.collision(elbow, True)
     assert not monitor.collision({pair("panda_link4", "cabinet"): contact([0, 0, 0], soft)}, True)
@@ -151,7 +151,7 @@ def test_the_robot_stops_for_what_it_runs_into_but_not_for_its_own_grip(scene, r
     palm = {pair("panda_hand", "drawer"): contact([0, 0, 0], hard)}
     assert "panda_hand met drawer" in monitor.collision(palm, False)
     empty = ContactMonitor(robot, replace(motion, allowed=frozenset()), None, THRESHOLDS)
-    assert "block" in empty.bumped(squeezed, False)
+    assert "block" in empty.collision(squeezed, False)
 
 
 # -- putting down ---------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def test_without_a_guard_a_hand_that_meets_the_table_stops_all_the_same(scene, r
     assert "% of the way" in seen.ended
     tip = executor.world.hand_pose() @ [*robot.p_HT, 1.0]
     assert tip[2] > TOP - 0.003
-    q, rates, _ = executor.world.joints()
+    q, rates, _ = executor.world.joint_states()
     assert np.abs(rates).max() < 0.02, "it stands"
     np.testing.assert_allclose(q, executor.world.command, atol=0.01)
 

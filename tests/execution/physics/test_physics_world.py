@@ -358,7 +358,7 @@ def test_the_motors_bear_the_arms_weight_and_nothing_else(scene, robot, opened):
     masses: nothing else pulls at it."""
     world = opened(scene, standing(scene, robot, BESIDE, down(*BLOCK, TOP + 0.20)))
     run(world, 0.5)
-    q, rates, torque = world.joints()
+    q, rates, torque = world.joint_states()
     assert np.abs(rates).max() < 1e-3
     client, body = world.client, world.robot_id
     count = pb.getNumJoints(body, physicsClientId=client)

@@ -1,18 +1,17 @@
-"""Joints against their limits of position, velocity, acceleration and torque, and their commands.
+"""Checks joints: limits of position, velocity, acceleration and torque, and tracking of commands.
 
-Velocities are those that the log states, and the differences of its positions: both must keep the
-limits and agree with each other.
+Both the logged velocities and the differences of logged positions must keep the limits, and must
+agree.
 
-Inverse dynamics says what torques the motion asks for: of the robot's links, and of the held item
-as a point mass at its centre. Contact with anything but the item (a drawer that is pulled) is not
-in it. A run with forces has recorded its torques, which must agree where there is no such contact.
+Inverse dynamics gives the torques that the motion requires, with the held item as a point mass at
+its centre. Other contacts (a drawer that is pulled) are not included. Without such a contact, the
+torques recorded under physics must agree with it.
 """
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -20,18 +19,19 @@ from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots.model import JointGroup, RobotModel
-from galley.validation.circumstances import (
-    base_left_alone,
+from galley.validation.replay_world import ReplayWorld
+from galley.validation.sample_masks import (
+    base_unpushed,
     fingers_free,
-    handling,
-    over_window,
+    in_contact,
+    samples_in,
 )
 from galley.validation.tolerances import Tolerances
 from galley.validation.verdict import Violation
 
 
 @dataclass(frozen=True)
-class Limited:
+class JointLimitUse:
     """Largest shares of the velocity and acceleration limits, and the violations."""
 
     velocity: float
@@ -39,63 +39,66 @@ class Limited:
     violations: tuple[Violation, ...]
 
 
-def limited(scene: Scene, robot: RobotModel, log: Log, tolerances: Tolerances) -> Limited:
-    """All joint limits; see the module's docstring."""
-    found: list[Violation] = []
+def check_limits(
+    scene: Scene, robot: RobotModel, log: Log, tolerances: Tolerances
+) -> JointLimitUse:
+    """Check position, velocity and acceleration limits of all joints."""
+    violations: list[Violation] = []
     for j, slide in enumerate(scene.joints):
-        unit, range_ = "m" if slide.kind == "prismatic" else "rad", (slide.lower, slide.upper)
-        found += _position(log, slide.name, unit, log.scene_q[:, j], range_, tolerances)
+        unit, bounds = "m" if slide.kind == "prismatic" else "rad", (slide.lower, slide.upper)
+        violations += _position(log, slide.name, unit, log.scene_q[:, j], bounds, tolerances)
     velocity = acceleration = 0.0
     for group in robot.groups:
         q = log.q[:, robot.slice(group.name)]
         for j, name in enumerate(group.joints):
-            range_ = group.lower[j], group.upper[j]
-            found += _position(log, name, group.units[j], q[:, j], range_, tolerances)
+            bounds = group.lower[j], group.upper[j]
+            violations += _position(log, name, group.units[j], q[:, j], bounds, tolerances)
         most, wrong = _velocities(robot, group, log, tolerances)
-        velocity, found = max(velocity, most), found + wrong
+        velocity, violations = max(velocity, most), violations + wrong
         most, wrong = _accelerations(robot, group, log, tolerances)
-        acceleration, found = max(acceleration, most), found + wrong
-    return Limited(velocity, acceleration, tuple(found))
+        acceleration, violations = max(acceleration, most), violations + wrong
+    return JointLimitUse(velocity, acceleration, tuple(violations))
 
 
-def rates(robot: RobotModel, log: Log, tolerances: Tolerances) -> tuple[Violation, ...]:
-    """Whether the velocity column is how q changes; the first sample of each joint where not."""
+def check_velocity_column(
+    robot: RobotModel, log: Log, tolerances: Tolerances
+) -> tuple[Violation, ...]:
+    """Check that the velocity column is the derivative of q, joint by joint."""
     if len(log.time) < 2:
         return ()
-    # The mean of two samples times the period is the way between them up to jerk * period^2 / 12.
+    # The trapezoidal rule is exact up to jerk * period^2 / 12.
     stated = 0.5 * (log.velocity[1:] + log.velocity[:-1])
     measured = np.diff(log.q, axis=0) / log.period
-    window = min(over_window(log, tolerances.rates_window), len(measured))
+    window = min(samples_in(log, tolerances.velocity_window), len(measured))
     off = np.abs(_means(stated - measured, window))
-    off[~base_left_alone(log, robot, window)[: len(off)], robot.slice("base")] = 0.0
-    # What a finger presses on stops it within a step, which no sample at each end tells.
+    off[~base_unpushed(log, robot, window)[: len(off)], robot.slice("base")] = 0.0
+    # Contact stops a finger within a step, which samples do not resolve.
     off[~fingers_free(log, robot, window)[: len(off)], robot.slice("fingers")] = 0.0
-    found = []
+    violations = []
     for group in robot.groups:
         at = robot.slice(group.name)
-        bound = tolerances.rates * group.acceleration * log.period
+        bound = tolerances.velocity_residual * group.acceleration * log.period
         for j, joint in enumerate(group.joints):
             over = off[:, at][:, j] > bound[j]
             if over.any():
                 k = int(np.argmax(over))
                 by = f"{off[:, at][k, j]:.4f} {group.units[j]}/s"
-                what = f"the stated velocity of {joint} is {by} off from how it moves"
-                found.append(Violation(float(log.time[k]), what, "rates"))
-    return tuple(found)
+                what = f"the logged velocity of {joint} differs by {by} from its motion"
+                violations.append(Violation(float(log.time[k]), what, "rates"))
+    return tuple(violations)
 
 
 def _means(values: Array, window: int) -> Array:
     """Means of ``window`` consecutive rows (m - window + 1, n) of (m, n)."""
     sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
-    found: Array = (sums[window:] - sums[:-window]) / window
-    return found
+    return np.asarray((sums[window:] - sums[:-window]) / window)
 
 
 def _position(
-    log: Log, joint: str, unit: str, q: Array, range_: tuple[float, float], tolerances: Tolerances
+    log: Log, joint: str, unit: str, q: Array, bounds: tuple[float, float], tolerances: Tolerances
 ) -> list[Violation]:
-    """A joint's positions (T,) against its range, metres or radians by ``unit``."""
-    beyond = np.maximum(range_[0] - q, q - range_[1])
+    """Check a joint's positions (T,) against its range, in ``unit``."""
+    beyond = np.maximum(bounds[0] - q, q - bounds[1])
     over = beyond > (tolerances.position_length if unit == "m" else tolerances.position_angle)
     if not over.any():
         return []
@@ -113,7 +116,7 @@ def _velocities(
         measured = np.abs(np.diff(log.q[:, at], axis=0)) / log.period
         speed[:-1] = np.maximum(speed[:-1], measured)
     share = speed / group.velocity
-    found = []
+    violations = []
     for j, joint in enumerate(group.joints):
         if share[:, j].max() > tolerances.velocity:
             k = int(np.argmax(share[:, j] > tolerances.velocity))
@@ -121,24 +124,24 @@ def _velocities(
                 f"{joint} moves at {speed[:, j].max():.2f} {group.units[j]}/s,"
                 f" {100 * share[:, j].max():.0f} % of its limit"
             )
-            found.append(Violation(float(log.time[k]), what, "velocity"))
-    return float(share.max(initial=0.0)), found
+            violations.append(Violation(float(log.time[k]), what, "velocity"))
+    return float(share.max(initial=0.0)), violations
 
 
 def _accelerations(
     robot: RobotModel, group: JointGroup, log: Log, tolerances: Tolerances
 ) -> tuple[float, list[Violation]]:
-    """Mean acceleration over a window; fingers only where they touch nothing."""
-    window = over_window(log, tolerances.acceleration_window)
+    """Check mean accelerations over a window; of fingers only while they touch nothing."""
+    window = samples_in(log, tolerances.acceleration_window)
     if len(log.time) <= window:
         return 0.0, []
     v = log.velocity[:, robot.slice(group.name)]
     share = np.abs(v[window:] - v[:-window]) / (window * log.period) / group.acceleration
     if group.name == "base":
-        share[~base_left_alone(log, robot, window)[:-window]] = 0.0
+        share[~base_unpushed(log, robot, window)[:-window]] = 0.0
     if group.name == "fingers":
         share[~fingers_free(log, robot, window)[:-window]] = 0.0
-    found = []
+    violations = []
     for j, joint in enumerate(group.joints):
         if share[:, j].max() > tolerances.acceleration:
             k = int(np.argmax(share[:, j] > tolerances.acceleration))
@@ -147,12 +150,12 @@ def _accelerations(
                 f" {share[:, j].max() * group.acceleration[j]:.1f} {group.units[j]}/s^2,"
                 f" {100 * share[:, j].max():.0f} % of its limit"
             )
-            found.append(Violation(float(log.time[k]), what, "acceleration"))
-    return float(share.max(initial=0.0)), found
+            violations.append(Violation(float(log.time[k]), what, "acceleration"))
+    return float(share.max(initial=0.0)), violations
 
 
 @dataclass(frozen=True)
-class Tracked:
+class TrackingErrors:
     """Largest errors of the arm (rad) and of the base's position (m), and the violations."""
 
     arm: float
@@ -160,10 +163,10 @@ class Tracked:
     violations: tuple[Violation, ...]
 
 
-def tracked(robot: RobotModel, log: Log, tolerances: Tolerances) -> Tracked:
-    """Commands against positions.
+def check_tracking(robot: RobotModel, log: Log, tolerances: Tolerances) -> TrackingErrors:
+    """Check positions against commands.
 
-    Fingers count only while they may touch nothing, the base while nothing outside pushes it.
+    Fingers count only while they may touch nothing, the base only without external pushes.
     """
     error = np.abs(log.command - log.q)
     bounds = {
@@ -172,81 +175,66 @@ def tracked(robot: RobotModel, log: Log, tolerances: Tolerances) -> Tracked:
         "fingers": (tolerances.tracking_fingers,) * robot.group("fingers").size,
     }
     error[~fingers_free(log, robot, 0), robot.slice("fingers")] = 0.0
-    error[~base_left_alone(log, robot, 1), robot.slice("base")] = 0.0
-    found = []
+    error[~base_unpushed(log, robot, 1), robot.slice("base")] = 0.0
+    violations = []
     for name, bound in bounds.items():
         group, off = robot.group(name), error[:, robot.slice(name)]
         for j, joint in enumerate(group.joints):
             over = off[:, j] > bound[j]
             if over.any():
                 k = int(np.argmax(over))
-                what = (
-                    f"{joint} is up to {off[:, j].max():.4f} {group.units[j]} from where it was"
-                    " told to be"
-                )
-                found.append(Violation(float(log.time[k]), what, "tracking"))
-    found += _copied(robot, log, tolerances)
+                what = f"{joint} is up to {off[:, j].max():.4f} {group.units[j]} from its command"
+                violations.append(Violation(float(log.time[k]), what, "tracking"))
+    violations += _copied_commands(robot, log, tolerances)
     base = error[:, robot.slice("base")]
-    return Tracked(
+    return TrackingErrors(
         arm=float(error[:, robot.slice("arm")].max(initial=0.0)),
         base=float(np.hypot(base[:, 0], base[:, 1]).max(initial=0.0)),
-        violations=tuple(found),
+        violations=tuple(violations),
     )
 
 
-def _copied(robot: RobotModel, log: Log, tolerances: Tolerances) -> list[Violation]:
-    """Joints that were exactly where they were told to be, which no motor under forces achieves."""
+def _copied_commands(robot: RobotModel, log: Log, tolerances: Tolerances) -> list[Violation]:
+    """Check for joints exactly at their command, which no motor achieves under physics."""
     if log.mode != "physics":
         return []
     moving = np.abs(log.velocity) > tolerances.rest_joint * np.concatenate(
         [group.velocity for group in robot.groups]
     )
     exact = moving & (log.command == log.q)
-    exact[:, robot.slice("fingers")] = False  # what they close on is where they are told to be
-    found = []
-    for j in np.flatnonzero(exact.sum(axis=0) > tolerances.exact):
+    exact[:, robot.slice("fingers")] = False  # in a grip, positions are logged as commands
+    violations = []
+    for j in np.flatnonzero(exact.sum(axis=0) > tolerances.exact_commands):
         k = int(np.argmax(exact[:, j]))
-        what = f"the command of {robot.joints[j]} is no command: it is the position itself"
-        found.append(Violation(float(log.time[k]), what, "tracking"))
-    return found
-
-
-class Dynamics(Protocol):
-    """What ``Stage`` can say about forces; it must be asked state by state."""
-
-    def inverse_dynamics(self, q: list[float], v: list[float], a: list[float]) -> Array:
-        """Torques (n,) of the robot alone."""
-        ...
-
-    def jacobian(self, q: list[float], p_WQ: Array) -> Array:
-        """dp_WQ / dq (3, n) of a point of the hand."""
-        ...
+        what = f"the command of {robot.joints[j]} is a copy of its position"
+        violations.append(Violation(float(log.time[k]), what, "tracking"))
+    return violations
 
 
 @dataclass(frozen=True)
-class Torques:
-    """Largest share of an arm joint's limit (None: unknown), where it comes from, violations."""
+class TorqueUse:
+    """Largest share of an arm joint's limit (None: unknown), the source, and the violations."""
 
     ratio: float | None
     source: str
     violations: tuple[Violation, ...]
 
 
-def efforts(robot: RobotModel) -> Array:
-    """Effort limits (n,) of the robot's joints, N m or N; infinite where the URDF has none."""
-    found = {}
+def effort_limits(robot: RobotModel) -> Array:
+    """Effort limits (n,) of the robot's joints, N m or N; infinite if the URDF has none."""
+    limits = {}
     for joint in ET.fromstring(robot.urdf).iter("joint"):
         limit = joint.find("limit")
         if limit is not None and float(limit.get("effort", "0")) > 0.0:
-            found[joint.get("name", "")] = float(limit.get("effort", "0"))
-    return np.array([found.get(name, np.inf) for name in robot.joints])
+            limits[joint.get("name", "")] = float(limit.get("effort", "0"))
+    return np.array([limits.get(name, np.inf) for name in robot.joints])
 
 
-class Load:
-    """Torques (T, n) that the motion of a log asks for, found sample by sample.
+class RequiredTorques:
+    """Torques (T, n) that a log's motion requires, computed sample by sample.
 
     Args:
-        scene: gravity, and the masses of its items.
+        scene: for gravity and the masses of items.
     """
 
     def __init__(self, scene: Scene, log: Log) -> None:
@@ -257,65 +245,65 @@ class Load:
         self._pull = swing - scene.physics.gravity  # N per kg that carries each item
         self.torques = np.zeros_like(log.q)
 
-    def look(self, k: int, dynamics: Dynamics) -> None:
-        """Add sample ``k``, whose state is set now."""
+    def check(self, k: int, world: ReplayWorld) -> None:
+        """Compute sample ``k``, whose state is set in ``world``."""
         log = self._log
         q = log.q[k].tolist()
-        found = dynamics.inverse_dynamics(
+        torques = world.inverse_dynamics(
             q, log.velocity[k].tolist(), self._acceleration[k].tolist()
         )
         held = int(log.held[k])
         if held >= 0:
             force = self._masses[held] * self._pull[k, held]
-            found = found + force @ dynamics.jacobian(q, log.items[k, held, :3])
-        self.torques[k] = found
+            torques = torques + force @ world.jacobian(q, log.items[k, held, :3])
+        self.torques[k] = torques
 
 
-def borne(
-    scene: Scene, robot: RobotModel, log: Log, asked: Array, tolerances: Tolerances
+def check_recorded_torques(
+    scene: Scene, robot: RobotModel, log: Log, required: Array, tolerances: Tolerances
 ) -> tuple[Violation, ...]:
-    """Recorded torques of the arm against those (T, n) that its motion asks for.
+    """Check recorded torques of the arm against those (T, n) that its motion requires.
 
-    Means over a window, where neither the hand nor what it holds is at anything else.
+    Means over a window, without contact of the hand or its held item with anything else.
     """
-    window = over_window(log, tolerances.borne_window)
+    window = samples_in(log, tolerances.torque_window)
     if log.mode != "physics" or len(log.time) <= window:
         return ()
     at = robot.slice("arm")
-    off = np.abs(_means(log.torque[:, at] - asked[:, at], window))
+    off = np.abs(_means(log.torque[:, at] - required[:, at], window))
     items = tuple(item.name for item in scene.items)
-    off[handling(log, robot, items, window)[: len(off)]] = 0.0
-    found = []
+    off[in_contact(log, robot, items, window)[: len(off)]] = 0.0
+    violations = []
     for j, joint in enumerate(robot.group("arm").joints):
-        over = off[:, j] > tolerances.borne * efforts(robot)[at][j]
+        over = off[:, j] > tolerances.torque_residual * effort_limits(robot)[at][j]
         if over.any():
             k = int(np.argmax(over))
-            what = f"the torque of {joint} is {off[k, j]:.1f} N m off from what its motion asks for"
-            found.append(Violation(float(log.time[k]), what, "torque"))
-    return tuple(found)
+            what = f"the torque of {joint} is {off[k, j]:.1f} N m off what its motion requires"
+            violations.append(Violation(float(log.time[k]), what, "torque"))
+    return tuple(violations)
 
 
-def within_efforts(
+def check_torques(
     robot: RobotModel, log: Log, torques: Array, source: str, tolerances: Tolerances
-) -> Torques:
-    """Torques (T, n) of the arm's joints against their limits."""
+) -> TorqueUse:
+    """Check torques (T, n) of the arm's joints against their limits."""
     at = robot.slice("arm")
-    size, limit = np.abs(torques[:, at]), efforts(robot)[at]
+    size, limit = np.abs(torques[:, at]), effort_limits(robot)[at]
     if np.isnan(size).all():
-        return Torques(None, "", ())
+        return TorqueUse(None, "", ())
     share = size / limit
-    found = []
+    violations = []
     for j, joint in enumerate(robot.group("arm").joints):
         over = share[:, j] > tolerances.torque * (1.0 + 1e-6)
         if over.any():
             k = int(np.argmax(over))
             what = f"{joint} needs {size[:, j].max():.1f} N m of its {limit[j]:.0f}"
-            found.append(Violation(float(log.time[k]), what, "torque"))
-    return Torques(float(np.nanmax(share)), source, tuple(found))
+            violations.append(Violation(float(log.time[k]), what, "torque"))
+    return TorqueUse(float(np.nanmax(share)), source, tuple(violations))
 
 
 def _derivative(values: Array, period: float) -> Array:
-    """Central differences over time (T, ...); zeros of a single sample."""
+    """Central differences over time (T, ...); zeros for a single sample."""
     if len(values) < 2:
         return np.zeros_like(values)
     return np.asarray(np.gradient(values, period, axis=0))
