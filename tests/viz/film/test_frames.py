@@ -7,7 +7,14 @@ import pytest
 
 from galley.domain.log import Log
 from galley.robots import RobotModel
-from galley.viz.film.frames import action_numbers, cut, frame_times, resample, slerp, split_line
+from galley.viz.film.frames import (
+    action_numbers,
+    cut_shots,
+    frame_times,
+    resample,
+    slerp,
+    split_line,
+)
 
 
 def test_times_cover_the_log_and_hold_its_end(log: Log) -> None:
@@ -48,13 +55,13 @@ def test_slerp_turns_evenly() -> None:
 
 def test_shots_follow_actions_and_driving(log: Log, robot: RobotModel) -> None:
     frames = resample(log, robot, frame_times(log, 10.0))
-    shots = cut(frames, [str(line) for line in log.motions], robot, 10.0)
+    shots = cut_shots(frames, [str(line) for line in log.motions], robot, 10.0)
     assert [(s.first, s.last, s.drives) for s in shots] == [
         (0, 39, True),
         (40, 79, False),
         (80, 120, False),
     ]
-    short = cut(frames, [str(line) for line in log.motions], robot, 30.0)  # as if it took a third
+    short = cut_shots(frames, [str(line) for line in log.motions], robot, 30.0)
     assert short[0].first == 0
     assert short[-1].last == 120
     assert len(short) < len(shots)
