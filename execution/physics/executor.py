@@ -18,7 +18,7 @@ from galley.domain.scene.model import Scene
 from galley.domain.state import State
 from galley.execution.executor import LOG_PERIOD, Observation, Recorder, Sample
 from galley.execution.physics.sensing import (
-    Contact,
+    ContactForce,
     force_on,
     held_item,
     item_speed,
@@ -79,7 +79,7 @@ class Stepper:
         self.world, self.recorder, self.limits, self.fault = world, recorder, limits, fault
         self.setpoint = world.q()
         self.gripping = False
-        self.contacts: dict[Pair, Contact] = {}
+        self.contacts: dict[Pair, ContactForce] = {}
         self.held: int | None = None
         self.motion: Motion | None = None
         self.name = ""
@@ -186,20 +186,20 @@ class ContactMonitor:
         self.hand = frozenset({robot.palm}) | self.fingers | held_items
         self.robot_parts = frozenset(robot.links) | held_items
 
-    def resistance(self, contacts: Mapping[Pair, Contact]) -> float:
+    def resistance(self, contacts: Mapping[Pair, ContactForce]) -> float:
         """Force (N) on the hand against the guard's direction; 0 without a guard."""
         guard = self.motion.guard
         if guard is None:
             return 0.0
         return float(-guard.direction @ force_on(self.hand, contacts))
 
-    def guard_triggered(self, contacts: Mapping[Pair, Contact]) -> str:
+    def guard_triggered(self, contacts: Mapping[Pair, ContactForce]) -> str:
         """Why the guard ends the motion; empty while it does not."""
         guard = self.motion.guard
         force = self.resistance(contacts)
         return f"contact, {force:.0f} N" if guard is not None and force >= guard.force else ""
 
-    def collision(self, contacts: Mapping[Pair, Contact], gripping: bool) -> str:
+    def collision(self, contacts: Mapping[Pair, ContactForce], gripping: bool) -> str:
         """What the robot ran into; empty while there is nothing.
 
         Args:

@@ -15,7 +15,7 @@ from galley.worlds.checker import Pair, pair
 from galley.worlds.engines.bullet import pybullet as pb
 
 
-class Contact:
+class ContactForce:
     """The contact of two bodies: smallest distance (m), normal force (N) summed over all points,
     and the total force (3,), N, world frame, on the first of the pair, friction included."""
 
@@ -27,9 +27,9 @@ class Contact:
         self.force = np.zeros(3)
 
 
-def measure_contacts(world: PhysicsWorld) -> dict[Pair, Contact]:
+def measure_contacts(world: PhysicsWorld) -> dict[Pair, ContactForce]:
     """All current contacts, by names in alphabetical order."""
-    contacts: dict[Pair, Contact] = {}
+    contacts: dict[Pair, ContactForce] = {}
     for point in pb.getContactPoints(physicsClientId=world.client):
         if point[8] > 0.0 and point[9] <= 0.0:
             continue  # near, but not in contact
@@ -37,7 +37,7 @@ def measure_contacts(world: PhysicsWorld) -> dict[Pair, Contact]:
         key = pair(a, b)
         contact = contacts.get(key)
         if contact is None:
-            contact = contacts[key] = Contact()
+            contact = contacts[key] = ContactForce()
         contact.distance = min(contact.distance, point[8])
         contact.normal_force += point[9]
         # Bullet's normal is on B, towards A; friction acts on B along its two directions.
@@ -47,7 +47,7 @@ def measure_contacts(world: PhysicsWorld) -> dict[Pair, Contact]:
     return contacts
 
 
-def force_on(members: frozenset[str], contacts: Mapping[Pair, Contact]) -> Array:
+def force_on(members: frozenset[str], contacts: Mapping[Pair, ContactForce]) -> Array:
     """The total force (3,), N, world frame, of all other bodies on ``members``."""
     total = np.zeros(3)
     for (a, b), contact in contacts.items():
@@ -58,7 +58,7 @@ def force_on(members: frozenset[str], contacts: Mapping[Pair, Contact]) -> Array
 
 
 def gripped_bodies(
-    world: PhysicsWorld, contacts: Mapping[Pair, Contact], limits: Thresholds
+    world: PhysicsWorld, contacts: Mapping[Pair, ContactForce], limits: Thresholds
 ) -> tuple[str, ...]:
     """Names of the bodies that all fingers press on, firmest grip first."""
     grips: dict[str, float] = {}
@@ -71,7 +71,7 @@ def gripped_bodies(
 
 
 def held_item(
-    world: PhysicsWorld, contacts: Mapping[Pair, Contact], limits: Thresholds
+    world: PhysicsWorld, contacts: Mapping[Pair, ContactForce], limits: Thresholds
 ) -> int | None:
     """Index of the item between the fingers, or None."""
     index = world.scene.item_index

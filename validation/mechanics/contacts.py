@@ -90,18 +90,18 @@ class RecordedContacts:
                 violations.append(Violation(time, what, "contact"))
         return tuple(violations)
 
-    def weight_fault(self, k: int, index: int, touches: list[ClosestPoint], needed: float) -> str:
+    def weight_fault(self, k: int, index: int, contacts: list[ClosestPoint], needed: float) -> str:
         """Why the recorded forces don't carry an item; empty if they do, or can't be judged.
 
         Args:
-            touches: its contacts in sample ``k``. needed: required upward force, N/kg.
+            contacts: of the item in sample ``k``. needed: required upward force, N/kg.
         """
         scene, robot = self._world.scene, self._world.robot
         item, share = scene.items[index], self._tolerances.weight_residual
         weight = item.mass * needed
         normals: dict[str, list[float]] = {}
-        for touch in touches:
-            normals.setdefault(touch.other, []).append(touch.normal[2])
+        for contact in contacts:
+            normals.setdefault(contact.other, []).append(contact.normal[2])
         forces = {other: self.mean_force(k, item.name, other) for other in normals}
         links = normals.keys() & set(robot.links)
         if links and len(links) < len(normals):

@@ -53,7 +53,9 @@ def check_slips(scene: Scene, log: Log, hands: Array, tolerances: Tolerances) ->
             away = np.linalg.norm(X_HI[:, :3] - X_HI[0, :3], axis=1)
             turned = rotation_angle(X_HI[:1, 3:], X_HI[:, 3:])
             most = max(most, float(away.max()))
-            steps = _farthest(np.diff(points_in_world(X_HI, corners(item.size)), axis=0))
+            steps = _largest_displacement(
+                np.diff(points_in_world(X_HI, corners(item.size)), axis=0)
+            )
             over = (away > tolerances.slip) | (turned > tolerances.slip_turn)
             over[1:] |= steps > tolerances.slip_step
             if over.any():
@@ -85,8 +87,8 @@ def check_jumps(scene: Scene, log: Log, tolerances: Tolerances) -> tuple[Violati
     violations = []
     fall = float(np.linalg.norm(scene.physics.gravity)) * log.period
     for index, item in enumerate(scene.items):
-        places = points_in_world(log.items[:, index], corners(item.size))
-        speed = np.linalg.norm(np.diff(places, axis=0), axis=2).max(axis=1) / log.period
+        points = points_in_world(log.items[:, index], corners(item.size))
+        speed = np.linalg.norm(np.diff(points, axis=0), axis=2).max(axis=1) / log.period
         gain = np.diff(speed, prepend=0.0)
         over = gain > tolerances.jump + fall
         if over.any():
@@ -105,8 +107,8 @@ def check_kinematic_drift(
     violations = []
     for index, item in enumerate(scene.items):
         loose = (log.held[1:] != index) & (log.held[:-1] != index)
-        places = _seen_from(log.items[:, index], item.size, furniture)
-        moved = np.min([_farthest(p[1:] - p[:-1]) for p in places], axis=0)
+        points = _corners_by_frame(log.items[:, index], item.size, furniture)
+        moved = np.min([_largest_displacement(p[1:] - p[:-1]) for p in points], axis=0)
         over = loose & (moved > tolerances.kinematic_drift)
         if over.any():
             k = int(np.argmax(over))
@@ -125,10 +127,10 @@ def check_drift(
     """Check for items and joints that move, however slowly, with nothing near to push them."""
     scene, violations = world.scene, []
     gravity, period = scene.physics.gravity, log.period
-    forces = not np.isfinite(tolerances.kinematic_drift)  # without them, ``own_motion`` is stricter
+    forces = not np.isfinite(tolerances.kinematic_drift)  # else see ``check_kinematic_drift``
     for index, item in enumerate(scene.items if forces else ()):
-        places = _seen_from(log.items[:, index], item.size, furniture)
-        speed = _speeds(places[0] / np.sqrt(3.0), period)
+        points = _corners_by_frame(log.items[:, index], item.size, furniture)
+        speed = _speeds(points[0] / np.sqrt(3.0), period)
         energy = 0.5 * (speed**2).mean(axis=1) - log.items[:, index, :3] @ gravity
         others = tuple(b for b in range(len(scene.items)) if b != index)
         push = externally_pushed(
@@ -136,14 +138,14 @@ def check_drift(
         )
         free = ~(push | (log.held == index))
         check = _DriftCheck(world, set_sample, log, tolerances, furniture, (item.name,), others)
-        k, far = check.first_drift(places, energy, free)
+        k, far = check.first_drift(points, energy, free)
         if k is not None:
             what = f"{item.name} moves by {1e3 * far:.1f} mm although nothing touches it"
             violations.append(Violation(float(log.time[k]), what, "moved-alone"))
     for j, joint in enumerate(scene.joints):
         values = log.scene_q[:, j].reshape(-1, 1, 1)
         energy = 0.5 * (_speeds(values, period) ** 2)[:, 0]
-        bodies = _carried(scene, joint.name)
+        bodies = _bodies_moved_by(scene, joint.name)
         free = ~externally_pushed(log, bodies, tolerances.external_push * joint.friction)
         check = _DriftCheck(
             world, set_sample, log, tolerances, {}, bodies, tuple(range(len(scene.items)))
@@ -163,23 +165,23 @@ def _least_push(scene: Scene, item: Item) -> float:
     return weight * min(slides, float(size[0] / (2.0 * size[2])))
 
 
-def _seen_from(X_WI: Array, size: Array, furniture: Mapping[str, Array]) -> list[Array]:
+def _corners_by_frame(X_WI: Array, size: Array, furniture: Mapping[str, Array]) -> list[Array]:
     """The corners (T, 8, 3) of an item in the world's frame, and in that of each moving body."""
     moving = [X_WB for X_WB in furniture.values() if np.ptp(X_WB, axis=0).any()]
     frames = {X_WB.tobytes(): relative(X_WB, X_WI) for X_WB in moving}
     return [points_in_world(X, corners(size)) for X in (X_WI, *frames.values())]
 
 
-def _farthest(moves: Array) -> Array:
+def _largest_displacement(moves: Array) -> Array:
     """Largest displacement (m,) of any point, of displacements (m, p, d)."""
     return np.asarray(np.linalg.norm(moves, axis=2).max(axis=1))
 
 
-def _speeds(places: Array, period: float) -> Array:
+def _speeds(points: Array, period: float) -> Array:
     """Speeds (T, p) of points (T, p, d), averaged over a few samples."""
-    index = np.arange(len(places))
+    index = np.arange(len(points))
     after, before = np.minimum(index + _SMOOTHING, index[-1]), np.maximum(index - _SMOOTHING, 0)
-    moved = np.linalg.norm(places[after] - places[before], axis=2)
+    moved = np.linalg.norm(points[after] - points[before], axis=2)
     return np.asarray(moved / (np.maximum(after - before, 1)[:, None] * period))
 
 
@@ -200,7 +202,7 @@ class _DriftCheck:
     others: tuple[int, ...]
 
     def first_drift(
-        self, places: list[Array], energy: Array, free: NDArray[np.bool_]
+        self, points: list[Array], energy: Array, free: NDArray[np.bool_]
     ) -> tuple[int | None, float]:
         """The sample at which it begins to move by itself, or None; and how far (m) it drifts.
 
@@ -209,13 +211,13 @@ class _DriftCheck:
         hold it.
 
         Args:
-            places: its points (T, p, d), in the frame of each body that may carry it.
+            points: its points (T, p, d), in the frame of each body that may carry it.
             energy: kinetic and potential (T,), J/kg.
             free: samples (T,) in which it is neither held nor externally pushed.
         """
         anchor, bound = 0, self.tolerances.drift
         while True:
-            k, far = self._first_beyond(places, anchor, bound)
+            k, far = self._first_beyond(points, anchor, bound)
             if k is None:
                 return None, 0.0
             not_free = np.flatnonzero(~free[anchor : k + 1]) + anchor
@@ -230,14 +232,16 @@ class _DriftCheck:
             anchor = max(pushed_at, anchor + 1)
 
     def _first_beyond(
-        self, places: list[Array], anchor: int, bound: float
+        self, points: list[Array], anchor: int, bound: float
     ) -> tuple[int | None, float]:
         """The first sample at which it is further than ``bound`` (m) from sample ``anchor``."""
         size = 64
         begin = anchor
-        while begin < len(places[0]):
+        while begin < len(points[0]):
             end = begin + size
-            moved = np.min([_farthest(p[begin:end] - p[anchor]) for p in places], axis=0)
+            moved = np.min(
+                [_largest_displacement(p[begin:end] - p[anchor]) for p in points], axis=0
+            )
             over = np.flatnonzero(moved > bound)
             if len(over):
                 return begin + int(over[0]), float(moved[over[0]])
@@ -268,7 +272,7 @@ class _DriftCheck:
         return None
 
 
-def _carried(scene: Scene, joint: str) -> tuple[str, ...]:
+def _bodies_moved_by(scene: Scene, joint: str) -> tuple[str, ...]:
     """Names of the bodies that a joint moves."""
     bodies = {body.name: body for body in scene.bodies}
 

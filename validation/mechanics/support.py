@@ -80,37 +80,33 @@ class SupportCheck:
             ):
                 continue
             self._checked[index] = k
-            self._judge(k, index, last)
+            self._check_item(k, index, last)
 
-    def _judge(self, k: int, index: int, last: bool) -> None:
+    def _check_item(self, k: int, index: int, last: bool) -> None:
         scene, log, limits = self.world.scene, self.log, self.tolerances
         item, held = scene.items[index], int(log.held[k]) == index
-        touches = self.world.closest_points_around(item.name, limits.contact_margin)
-        ours = [t for t in touches if t.other in self.world.robot.links]
-        others = [t for t in touches if t.other not in self.world.robot.links]
+        contacts = self.world.closest_points_around(item.name, limits.contact_margin)
+        ours = [t for t in contacts if t.other in self.world.robot.links]
+        others = [t for t in contacts if t.other not in self.world.robot.links]
         needed = self._required_wrench(k, index)
-        wrong: dict[str, tuple[str, str]] = {}
+        faults: dict[str, tuple[str, str]] = {}
         if held and not {t.other for t in ours} >= set(self.world.robot.fingers):
             words = f"{item.name} is logged as held, but the fingers don't touch it"
-            wrong["held"] = "floating", words
-        bound = (
-            limits.support_residual
-            + _PUSH * self.recorded_contacts.mean_force(k, OUTSIDE, item.name) / item.mass
-        )
+            faults["held"] = "floating", words
+        external = self.recorded_contacts.mean_force(k, OUTSIDE, item.name) / item.mass
+        bound = limits.support_residual + _PUSH * external
         if self._residual(k, index, others, needed) > bound:
-            if self._residual(k, index, touches, needed) > bound:
+            if self._residual(k, index, contacts, needed) > bound:
                 words = f"{item.name} has no support and does not fall"
-                wrong["carried"] = "floating", words
+                faults["carried"] = "floating", words
             elif not held:
-                wrong["unlogged"] = (
-                    "floating",
-                    f"{item.name} is carried by the hand, but not logged as held",
-                )
+                words = f"{item.name} is carried by the hand, but not logged as held"
+                faults["unlogged"] = "floating", words
         if self.recorded_contacts.has_forces:
-            words = self.recorded_contacts.weight_fault(k, index, touches, needed[2])
+            words = self.recorded_contacts.weight_fault(k, index, contacts, needed[2])
             if words:
-                wrong["weighs"] = "contact", words
-        self._keep(k, index, wrong, last)
+                faults["weighs"] = "contact", words
+        self._update(k, index, faults, last)
 
     def _required_wrench(self, k: int, index: int) -> Array:
         """Contact wrench (6,) that its motion requires, about its centre, N/kg and N m/kg."""
@@ -125,25 +121,25 @@ class SupportCheck:
         moment = cross(now - now.mean(axis=0), acceleration).mean(axis=0) / 3.0
         return np.concatenate([acceleration.mean(axis=0) + pull, moment])
 
-    def _residual(self, k: int, index: int, touches: list[ClosestPoint], needed: Array) -> float:
+    def _residual(self, k: int, index: int, contacts: list[ClosestPoint], needed: Array) -> float:
         """Residual (m/s^2) of the required wrench that no forces at these contacts can produce."""
         item = self.world.scene.items[index]
         reach = 0.5 * float(np.linalg.norm(item.size))
         weights = np.repeat([1.0, 1.0 / reach if len(self._vertices[index]) else 0.0], 3)
         required = needed * weights
-        if not touches:
+        if not contacts:
             return float(np.linalg.norm(required))
         centre = self.log.items[k, index, :3]
         vertices = points_in_world(self.log.items[k : k + 1, index], self._vertices[index])[0]
         columns, faces = [], set()
-        for touch in touches:
-            normal, points = np.array(touch.normal), np.array([touch.point])
-            face = touch.other, *np.round(normal, 2)
+        for contact in contacts:
+            normal, points = np.array(contact.normal), np.array([contact.point])
+            face = contact.other, *np.round(normal, 2)
             if face not in faces:  # add the item's corners on this face, once
                 coplanar = np.abs((vertices - points) @ normal) < _COPLANAR
                 points = np.concatenate([points, vertices[coplanar]])
                 faces.add(face)
-            edges = _cone(normal, self._friction(item, touch.other))
+            edges = _cone(normal, self._friction(item, contact.other))
             moments = cross((points - centre)[:, None], edges)
             forces = np.broadcast_to(edges, moments.shape)
             columns.append(np.concatenate([forces, moments], axis=2).reshape(-1, 6) * weights)
@@ -156,12 +152,12 @@ class SupportCheck:
         surface = scene.physics.finger_friction if other in links else self._surfaces[other]
         return float(self.tolerances.friction_factor * item.friction * surface)
 
-    def _keep(self, k: int, index: int, wrong: dict[str, tuple[str, str]], last: bool) -> None:
+    def _update(self, k: int, index: int, faults: dict[str, tuple[str, str]], last: bool) -> None:
         """Report faults that last, or that are there at the end."""
         now = float(self.log.time[k])
-        for key in [key for key in self._lasting if key[0] == index and key[1] not in wrong]:
+        for key in [key for key in self._lasting if key[0] == index and key[1] not in faults]:
             del self._lasting[key]
-        for what, (kind, words) in wrong.items():
+        for what, (kind, words) in faults.items():
             fault = self._lasting.setdefault((index, what), _LastingFault(kind, words, now))
             lasting = now - fault.began > self.tolerances.support_time
             if not fault.reported and (lasting or last):

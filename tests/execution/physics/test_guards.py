@@ -8,7 +8,7 @@ import pytest
 from galley.domain.frames import frozen
 from galley.domain.scene.reader import load_scene
 from galley.execution.physics.executor import ContactMonitor, PhysicsExecutor
-from galley.execution.physics.sensing import Contact, force_on, measure_contacts
+from galley.execution.physics.sensing import ContactForce, force_on, measure_contacts
 from galley.motion.thresholds import THRESHOLDS
 from galley.tests.execution.physics.by_hand import (
     BEFORE,
@@ -90,7 +90,7 @@ class Forces:
 
 
 def contact(force, normal=0.0):
-    found = Contact()
+    found = ContactForce()
     found.force, found.normal_force, found.distance = np.array(force, dtype=float), normal, 0.0
     return found
 

@@ -9,7 +9,7 @@ from galley.domain.frames import frozen, inverse, transform
 from galley.domain.scene.model import HAND, WORLD
 from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, initial_state, item_pose
-from galley.execution.physics.sensing import Contact, gripped_bodies, held_item, observed_state
+from galley.execution.physics.sensing import ContactForce, gripped_bodies, held_item, observed_state
 from galley.execution.physics.world import PhysicsWorld
 from galley.motion.thresholds import THRESHOLDS
 from galley.robots.panda.mobile import hand_pose
@@ -47,7 +47,7 @@ def touching(**forces):
     found = {}
     for name, force in forces.items():
         side, other = name.split("_")
-        contact = found[pair(f"panda_{side}finger", other)] = Contact()
+        contact = found[pair(f"panda_{side}finger", other)] = ContactForce()
         contact.normal_force, contact.distance = force, 0.0
     return found
 
@@ -120,5 +120,5 @@ def test_joints_a_hair_beyond_their_limits_are_seen_at_them(scene, robot):
 
 def test_a_finger_that_only_leans_on_something_holds_nothing(scene, world):
     limits = replace(THRESHOLDS, held_force=0.0)
-    contacts = {pair(FINGERS[0], "block"): Contact()}
+    contacts = {pair(FINGERS[0], "block"): ContactForce()}
     assert held_item(world, contacts, limits) is None
