@@ -1,4 +1,4 @@
-"""What can be done to a good log: parts of it, and single faults that validation must find."""
+"""Mutations of a valid log: parts of it, and single faults that validation must find."""
 
 from __future__ import annotations
 

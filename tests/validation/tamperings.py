@@ -1,4 +1,4 @@
-"""What can be done to a log of physics that looks right and breaks the laws of mechanics.
+"""Tampering with physics logs: well-formed columns that violate mechanics.
 
 Each takes a log and a random stream, and returns what became of it and the kinds of violation of
 which one must be found.

@@ -1,4 +1,4 @@
-"""What facts mean at the end: held against the meaning that planning believes, written apart."""
+"""The goal's predicates in the final geometry, compared with those of planning."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The judge's own world agrees with the one that planning and execution use, state by state.
+"""The replay world agrees with the worlds of planning and execution in random states.
 
 The two are built apart: single bodies of primitive shapes here, URDF and joints there.
 """

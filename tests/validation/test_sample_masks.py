@@ -1,4 +1,4 @@
-"""What a log says of pushes from outside and of mishaps that were noticed counts, and no more."""
+"""External pushes and noticed mishaps excuse what they explain, and no more."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Runs in small scenes, made by hand: nothing that a kitchen has is taken for granted."""
+"""Hand-written runs in small scenes: validation does not depend on the kitchen."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Each fault does by forces what it says, when it says, and nothing before or after."""
+"""Each fault acts through forces only, as specified and when specified."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Noise stays within what was asked for, and leaves worlds in which everything still stands."""
+"""Noise stays within its amounts, and items keep their supports."""
 
 import itertools
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Closing, holding and letting go, by friction alone."""
+"""Grasping, holding and releasing by friction alone."""
 
 from dataclasses import replace
 

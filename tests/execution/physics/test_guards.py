@@ -1,4 +1,4 @@
-"""Guards: forces on the hand, and the motions that they end, early or late."""
+"""Guards: forces on the hand, and how they end motions."""
 
 from dataclasses import replace
 

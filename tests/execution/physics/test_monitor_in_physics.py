@@ -1,4 +1,4 @@
-"""The loop around the physics: what goes wrong there is seen, and put right."""
+"""The execution monitor under physics: mishaps are noticed, and recovered from."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Motions under physics: followed closely, logged evenly, and the same every time."""
+"""Motions under physics: tracking, logging and determinism."""
 
 from dataclasses import fields, replace
 

@@ -1,4 +1,4 @@
-"""The dynamics client against mechanics: weight, free fall, friction, drawers, the hand's rates."""
+"""PhysicsWorld against mechanics: weight, free fall, friction, drawers, the Jacobian."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Whatever an item is made of, it stands still at the height that its shapes give it."""
+"""Items of any shapes rest without motion, at the height of their geometry."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is seen of a physics world: the hand's contents, and the parents of everything else."""
+"""Sensing in a PhysicsWorld: the item in the hand, and the parents of all others."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What the renderer draws, judged by the colours that the scene file asks for and by Drake."""
+"""The renderer's pictures, compared with the scene file's colours and with Drake's."""
 
 from __future__ import annotations
 
