@@ -14,6 +14,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.domain.log import Log
@@ -88,6 +89,11 @@ def check_velocity_column(
     return tuple(violations)
 
 
+def _violation(log: Log, over: NDArray[np.bool_], what: str, kind: str) -> list[Violation]:
+    """The violation at the first sample in ``over`` (T,), if there is one."""
+    return [Violation(float(log.time[np.argmax(over)]), what, kind)] if over.any() else []
+
+
 def _means(values: Array, window: int) -> Array:
     """Means of ``window`` consecutive rows (m - window + 1, n) of (m, n)."""
     sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
@@ -100,10 +106,8 @@ def _position(
     """Check a joint's positions (T,) against its range, in ``unit``."""
     beyond = np.maximum(bounds[0] - q, q - bounds[1])
     over = beyond > (tolerances.position_length if unit == "m" else tolerances.position_angle)
-    if not over.any():
-        return []
     what = f"{joint} is {beyond.max():.4f} {unit} beyond its limit"
-    return [Violation(float(log.time[np.argmax(over)]), what, "position")]
+    return _violation(log, over, what, "position")
 
 
 def _velocities(
@@ -116,15 +120,13 @@ def _velocities(
         measured = np.abs(np.diff(log.q[:, at], axis=0)) / log.period
         speed[:-1] = np.maximum(speed[:-1], measured)
     share = speed / group.velocity
-    violations = []
+    violations: list[Violation] = []
     for j, joint in enumerate(group.joints):
-        if share[:, j].max() > tolerances.velocity:
-            k = int(np.argmax(share[:, j] > tolerances.velocity))
-            what = (
-                f"{joint} moves at {speed[:, j].max():.2f} {group.units[j]}/s,"
-                f" {100 * share[:, j].max():.0f} % of its limit"
-            )
-            violations.append(Violation(float(log.time[k]), what, "velocity"))
+        what = (
+            f"{joint} moves at {speed[:, j].max():.2f} {group.units[j]}/s,"
+            f" {100 * share[:, j].max():.0f} % of its limit"
+        )
+        violations += _violation(log, share[:, j] > tolerances.velocity, what, "velocity")
     return float(share.max(initial=0.0)), violations
 
 
@@ -141,16 +143,14 @@ def _accelerations(
         share[~base_unpushed(log, robot, window)[:-window]] = 0.0
     if group.name == "fingers":
         share[~fingers_free(log, robot, window)[:-window]] = 0.0
-    violations = []
+    violations: list[Violation] = []
     for j, joint in enumerate(group.joints):
-        if share[:, j].max() > tolerances.acceleration:
-            k = int(np.argmax(share[:, j] > tolerances.acceleration))
-            what = (
-                f"{joint} accelerates at"
-                f" {share[:, j].max() * group.acceleration[j]:.1f} {group.units[j]}/s^2,"
-                f" {100 * share[:, j].max():.0f} % of its limit"
-            )
-            violations.append(Violation(float(log.time[k]), what, "acceleration"))
+        most = share[:, j].max()
+        what = (
+            f"{joint} accelerates at {most * group.acceleration[j]:.1f} {group.units[j]}/s^2,"
+            f" {100 * most:.0f} % of its limit"
+        )
+        violations += _violation(log, share[:, j] > tolerances.acceleration, what, "acceleration")
     return float(share.max(initial=0.0)), violations
 
 
@@ -176,15 +176,12 @@ def check_tracking(robot: RobotModel, log: Log, tolerances: Tolerances) -> Track
     }
     error[~fingers_free(log, robot, 0), robot.slice("fingers")] = 0.0
     error[~base_unpushed(log, robot, 1), robot.slice("base")] = 0.0
-    violations = []
+    violations: list[Violation] = []
     for name, bound in bounds.items():
         group, off = robot.group(name), error[:, robot.slice(name)]
         for j, joint in enumerate(group.joints):
-            over = off[:, j] > bound[j]
-            if over.any():
-                k = int(np.argmax(over))
-                what = f"{joint} is up to {off[:, j].max():.4f} {group.units[j]} from its command"
-                violations.append(Violation(float(log.time[k]), what, "tracking"))
+            what = f"{joint} is up to {off[:, j].max():.4f} {group.units[j]} from its command"
+            violations += _violation(log, off[:, j] > bound[j], what, "tracking")
     violations += _copied_commands(robot, log, tolerances)
     base = error[:, robot.slice("base")]
     return TrackingErrors(
@@ -203,11 +200,10 @@ def _copied_commands(robot: RobotModel, log: Log, tolerances: Tolerances) -> lis
     )
     exact = moving & (log.command == log.q)
     exact[:, robot.slice("fingers")] = False  # in a grip, positions are logged as commands
-    violations = []
+    violations: list[Violation] = []
     for j in np.flatnonzero(exact.sum(axis=0) > tolerances.exact_commands):
-        k = int(np.argmax(exact[:, j]))
         what = f"the command of {robot.joints[j]} is a copy of its position"
-        violations.append(Violation(float(log.time[k]), what, "tracking"))
+        violations += _violation(log, exact[:, j], what, "tracking")
     return violations
 
 
@@ -273,7 +269,7 @@ def check_recorded_torques(
     off = np.abs(_means(log.torque[:, at] - required[:, at], window))
     items = tuple(item.name for item in scene.items)
     off[in_contact(log, robot, items, window)[: len(off)]] = 0.0
-    violations = []
+    violations: list[Violation] = []
     for j, joint in enumerate(robot.group("arm").joints):
         over = off[:, j] > tolerances.torque_residual * effort_limits(robot)[at][j]
         if over.any():
@@ -292,13 +288,11 @@ def check_torques(
     if np.isnan(size).all():
         return TorqueUse(None, "", ())
     share = size / limit
-    violations = []
+    violations: list[Violation] = []
     for j, joint in enumerate(robot.group("arm").joints):
         over = share[:, j] > tolerances.torque * (1.0 + 1e-6)
-        if over.any():
-            k = int(np.argmax(over))
-            what = f"{joint} needs {size[:, j].max():.1f} N m of its {limit[j]:.0f}"
-            violations.append(Violation(float(log.time[k]), what, "torque"))
+        what = f"{joint} needs {size[:, j].max():.1f} N m of its {limit[j]:.0f}"
+        violations += _violation(log, over, what, "torque")
     return TorqueUse(float(np.nanmax(share)), source, tuple(violations))
 
 

@@ -137,6 +137,14 @@ def _steps(log: Log, tolerances: Tolerances) -> Array:
     return steps
 
 
+def _named_pairs(log: Log) -> dict[tuple[int, int], Pair]:
+    """The contact pairs of a log by their indices."""
+    names = [str(name) for name in log.names]
+    return {
+        (i, j): ordered_pair(names[i], names[j]) for i, j in np.unique(log.contact_pair, axis=0)
+    }
+
+
 def _recorded(log: Log) -> list[set[Pair]] | None:
     """Recorded contact pairs of each sample; None for a run without forces, which records few.
 
@@ -145,10 +153,7 @@ def _recorded(log: Log) -> list[set[Pair]] | None:
     if log.mode != "physics":
         return None
     at: list[set[Pair]] = [set() for _ in range(len(log.time) + 2)]
-    names = [str(name) for name in log.names]
-    known = {
-        (i, j): ordered_pair(names[i], names[j]) for i, j in np.unique(log.contact_pair, axis=0)
-    }
+    known = _named_pairs(log)
     for step, (i, j) in zip(log.contact_step.tolist(), log.contact_pair.tolist(), strict=True):
         at[step + 1].add(known[i, j])
     return [a | b | c for a, b, c in zip(at[:-2], at[1:-1], at[2:], strict=True)]
@@ -180,11 +185,6 @@ class _DeepContact:
     kind: str
     words: str  # with ``{depth}`` in it
 
-    def violation(self) -> Violation:
-        return Violation(
-            self.time, self.words.format(depth=f"{1e3 * self.depth:.1f} mm"), self.kind
-        )
-
 
 @dataclass
 class _PenetrationCheck:
@@ -205,18 +205,19 @@ class _PenetrationCheck:
 
     @property
     def violations(self) -> tuple[Violation, ...]:
-        return tuple(contact.violation() for contact in self.deep_contacts.values())
+        return tuple(
+            Violation(c.time, c.words.format(depth=f"{1e3 * c.depth:.1f} mm"), c.kind)
+            for c in self.deep_contacts.values()
+        )
 
     def check(self, k: int, allowed: frozenset[Pair]) -> None:
         """Check the current state, which belongs to sample ``k``."""
         limits = self.tolerances
         for pair, (estimate, a, b) in self.world.penetrations().items():
             undeclared = pair not in allowed
-            bound = (
-                limits.penetration + self._allowance(k, pair)
-                if undeclared
-                else limits.declared_penetration
-            )
+            bound = limits.declared_penetration
+            if undeclared:
+                bound = limits.penetration + self._allowance(k, pair)
             unrecorded = estimate > limits.unrecorded and self._unrecorded(k, pair)
             largest = self.deep_contacts[pair].depth if pair in self.deep_contacts else 0.0
             if not (
@@ -231,20 +232,19 @@ class _PenetrationCheck:
             elif depth > self.max_undeclared:
                 self.max_undeclared, self.deepest = depth, pair
             if depth > bound:
-                one, two = pair
-                words = f"{one} and {two} penetrate by {{depth}}"
-                pressed = f"{one} is pressed {{depth}} into {two}"
-                kind = "penetration" if undeclared else "pressed"
-                self._add(k, pair, depth, kind, words if undeclared else pressed)
+                if undeclared:
+                    kind, words = "penetration", f"{pair[0]} and {pair[1]} penetrate by {{depth}}"
+                else:
+                    kind, words = "pressed", f"{pair[0]} is pressed {{depth}} into {pair[1]}"
+                self._add(k, pair, depth, kind, words)
             elif unrecorded and depth > limits.unrecorded:
                 words = f"{pair[0]} is {{depth}} in {pair[1]}, but no contact was recorded"
                 self._add(k, pair, depth, "contact", words)
 
     def _add(self, k: int, pair: Pair, depth: float, kind: str, words: str) -> None:
-        if pair not in self.deep_contacts:
-            self.deep_contacts[pair] = _DeepContact(float(self.log.time[k]), depth, kind, words)
-        else:
-            self.deep_contacts[pair].depth = max(self.deep_contacts[pair].depth, depth)
+        new = _DeepContact(float(self.log.time[k]), depth, kind, words)
+        contact = self.deep_contacts.setdefault(pair, new)
+        contact.depth = max(contact.depth, depth)
 
     def _unrecorded(self, k: int, pair: Pair) -> bool:
         """Whether a run with forces lacks a record of this contact of a robot link."""
@@ -282,10 +282,7 @@ def check_contact_forces(
     allowed = allowed_pairs(log)
     items = [item.name for item in scene.items]
     never = robot.allowed_self_collisions
-    names = [str(name) for name in log.names]
-    known = {
-        (i, j): ordered_pair(names[i], names[j]) for i, j in np.unique(log.contact_pair, axis=0)
-    }
+    known = _named_pairs(log)
     most: dict[tuple[Pair, bool], tuple[float, float]] = {}
     recovered = ends_in_recovery(log)
     for c in np.flatnonzero(log.contact_force > 0.0):  # NaN where unknown

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 Pair = tuple[str, str]
 """The names of two bodies, in alphabetical order."""
+_KEYS = {"deepest": "deepest_pair", "unverified": "taken_from_log"}
 
 
 @dataclass(frozen=True)
@@ -96,28 +97,16 @@ class Verdict:
 
     def as_json(self) -> dict[str, Any]:
         """The verdict as plain data, with the keys of ``report.json`` (docs/report.md)."""
+        plain = {_KEYS.get(f.name, f.name): getattr(self, f.name) for f in fields(self)}
+        del plain["goal_given"]
         return {
             "passed": self.passed,
-            "states_checked": self.states_checked,
-            "max_penetration_m": self.max_penetration_m,
+            **plain,
             "deepest_pair": list(self.deepest) if self.deepest else None,
-            "max_declared_penetration_m": self.max_declared_penetration_m,
-            "max_undeclared_force_n": self.max_undeclared_force_n,
-            "limit_violations": self.limit_violations,
-            "max_velocity_ratio": self.max_velocity_ratio,
-            "max_acceleration_ratio": self.max_acceleration_ratio,
-            "max_torque_ratio": self.max_torque_ratio,
-            "torques": self.torques,
-            "tracking_error_rad": self.tracking_error_rad,
-            "tracking_error_base_m": self.tracking_error_base_m,
-            "max_slip_m": self.max_slip_m,
-            "at_rest": self.at_rest,
             "violations": [_as_json(violation) for violation in self.violations],
             "events": [_as_json(event) for event in self.events],
             "taken_from_log": list(self.unverified),
-            "goal_facts": [
-                {"fact": f.fact, "holds": f.holds, "why": f.why} for f in self.goal_facts
-            ],
+            "goal_facts": [asdict(fact) for fact in self.goal_facts],
         }
 
 

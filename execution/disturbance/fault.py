@@ -165,8 +165,6 @@ class Fault:
         size = float(np.linalg.norm(force))
         self.external_forces[name] = max(self.external_forces.get(name, 0.0), size)
 
-    # -- of each kind ----------------------------------------------------------------------------
-
     def _applies_to(self, world: PhysicsWorld, motion: Motion) -> bool:
         """Whether the fault could strike in this motion."""
         raise NotImplementedError

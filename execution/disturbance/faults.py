@@ -368,7 +368,9 @@ class PushBase(Fault):
         needed = (
             a * self.shove + _planned_rate(motion, t, 2) + _BASE_GAIN * (desired - now) / world.dt
         )
-        self._push(world, needed)
+        force = [*(self.MASS * needed[:2]).tolist(), 0.0]
+        self.record_force("chassis", np.array(force))
+        push_base(world, force, [0.0, 0.0, self.INERTIA * float(needed[2])])
 
     def _motion_over(self, world: PhysicsWorld) -> None:
         if world.base_motors_off:
@@ -384,11 +386,6 @@ class PushBase(Fault):
         self.struck, self.active = True, False
         how = f"{in_millimetres(moved[:2])} and {turned:.1f} degrees"
         self.report = f"the base was shoved by {how} {self.when}"
-
-    def _push(self, world: PhysicsWorld, acceleration: Array) -> None:
-        force = [*(self.MASS * acceleration[:2]).tolist(), 0.0]
-        self.record_force("chassis", np.array(force))
-        push_base(world, force, [0.0, 0.0, self.INERTIA * float(acceleration[2])])
 
     def _within_limits(self, world: PhysicsWorld, motion: Motion, shove: Array) -> bool:
         """Whether the shoved base keeps its speed and acceleration limits."""

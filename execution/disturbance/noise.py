@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from typing import TypeVar
 
 import numpy as np
 
 from galley.domain.errors import BadInput, did_you_mean
 from galley.domain.frames import Array, frozen, inverse
-from galley.domain.scene.model import HAND, Scene
+from galley.domain.scene.model import HAND, Body, Item, Scene
 from galley.domain.state import State, item_pose
 from galley.execution.disturbance.box_placement import (
     displaced,
@@ -26,6 +26,7 @@ from galley.execution.disturbance.box_placement import (
 )
 
 logger = logging.getLogger(__name__)
+_BodyOrItem = TypeVar("_BodyOrItem", Body, Item)
 DRAWS = 100  # of an item's pose; if none of them is free, the item stays where it was
 _FLAG = "--noise"
 
@@ -100,28 +101,24 @@ class Noise:
         same directions whatever the amounts, so that runs with more and less noise can be compared.
         """
         friction, mass, pose = rng.spawn(3)
-
-        def scaled_by(rng: np.random.Generator, share: float) -> Callable[[float], float]:
-            return lambda value: value * (1.0 + share * float(rng.uniform(-1.0, 1.0)))
-
-        new_friction, new_mass = scaled_by(friction, self.friction), scaled_by(mass, self.mass)
         poses = self._displaced_poses(scene, pose)
+
+        def new_friction(value: float) -> float:
+            return value * (1.0 + self.friction * float(friction.uniform(-1.0, 1.0)))
+
+        def perturbed(body: _BodyOrItem, **changes: Array) -> _BodyOrItem:
+            factor = 1.0 + self.mass * float(mass.uniform(-1.0, 1.0))
+            return replace(
+                body, friction=new_friction(body.friction), mass=body.mass * factor, **changes
+            )
+
         pads = new_friction(scene.physics.finger_friction)
         return replace(
             scene,
             physics=replace(scene.physics, finger_friction=pads),
-            bodies=tuple(
-                replace(body, friction=new_friction(body.friction), mass=new_mass(body.mass))
-                for body in scene.bodies
-            ),
+            bodies=tuple(perturbed(body) for body in scene.bodies),
             items=tuple(
-                replace(
-                    item,
-                    friction=new_friction(item.friction),
-                    mass=new_mass(item.mass),
-                    X_WI=X_WI,
-                )
-                for item, X_WI in zip(scene.items, poses, strict=True)
+                perturbed(item, X_WI=X_WI) for item, X_WI in zip(scene.items, poses, strict=True)
             ),
             joints=tuple(replace(j, friction=new_friction(j.friction)) for j in scene.joints),
         )

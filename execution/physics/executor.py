@@ -242,8 +242,6 @@ class PhysicsExecutor:
         self._recorder = Recorder("physics", LOG_PERIOD)
         self._stepper = Stepper(self.world, self._recorder, limits, fault)
 
-    # -- the interface ---------------------------------------------------------------------------
-
     def observe(self) -> State:
         """See ``Executor.observe``."""
         state = observed_state(self.world, self._stepper.held)
@@ -278,8 +276,6 @@ class PhysicsExecutor:
     def close(self) -> None:
         """See ``Executor.close``."""
         self.world.close()
-
-    # -- moving ----------------------------------------------------------------------------------
 
     def _move(self, motion: Motion) -> str:
         """Move arm or base along a trajectory, then on until the contact that its guard seeks."""
@@ -384,8 +380,6 @@ class PhysicsExecutor:
                 return
             stepper.step_to_sample()
 
-    # -- the fingers -----------------------------------------------------------------------------
-
     def _open(self, motion: Motion) -> str:
         """Move the fingers along the trajectory, then wait until all items are at rest."""
         world, stepper = self.world, self._stepper
@@ -403,14 +397,11 @@ class PhysicsExecutor:
         stepper.setpoint[where] = points[-1]
         stepper.wait(_RELEASE_TIME)
         end = stepper.t + self.limits.settle_time
-        while stepper.t < end and self._fastest_item() > self.limits.at_rest_speed:
+        while stepper.t < end and any(
+            item_speed(world, i) > self.limits.at_rest_speed for i in range(len(world.item_ids))
+        ):
             stepper.step_to_sample()
         return ""
-
-    def _fastest_item(self) -> float:
-        """The largest speed (m/s) of any item."""
-        world = self.world
-        return max((item_speed(world, i) for i in range(len(world.item_ids))), default=0.0)
 
     def _close(self, force: float) -> str:
         """Close until both fingers have pressed with ``force`` N for ``grip_time``, or have met."""

@@ -120,8 +120,6 @@ class PhysicsWorld:
             self._gear, gearRatio=-1, erp=0.2, maxForce=GEAR_FORCE, physicsClientId=self.client
         )
 
-    # -- set-up ----------------------------------------------------------------------------------
-
     def _set_state(self, state: State) -> None:
         self.loaded.set_robot(state.q)
         self.loaded.set_furniture(state.scene_q)
@@ -191,8 +189,6 @@ class PhysicsWorld:
         limits[self.robot.slice("fingers")] = self.scene.physics.finger_force
         return limits
 
-    # -- motors ----------------------------------------------------------------------------------
-
     def drive(self, joints: Sequence[int], positions: Array, velocities: Array) -> None:
         """Command position control of some joints, within their effort limits.
 
@@ -238,8 +234,6 @@ class PhysicsWorld:
             contactBreakingThreshold=CONTACT_BREAKING, physicsClientId=self.client
         )
         pb.stepSimulation(physicsClientId=self.client)
-
-    # -- readings --------------------------------------------------------------------------------
 
     def joint_states(self) -> JointStates:
         """Of the robot, as they are now."""

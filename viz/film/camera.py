@@ -17,7 +17,7 @@ from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import read_tree
 from galley.viz.film.frames import Frames, Shot, cut_shots
-from galley.viz.render.view import FOV, Camera, Occluders, furniture_boxes, sight
+from galley.viz.render.view import FOV, Camera, Occluders, furniture_boxes, sight, unit_vector
 
 SWING = 1.8  # s of film for the camera to move from one viewpoint to the next
 _AZIMUTHS = np.radians(np.arange(-180.0, 180.0, 15.0))
@@ -80,7 +80,7 @@ def film_cameras(
     rows = np.array([[*v.middle, v.azimuth, v.elevation, np.log(v.distance)] for v in chosen])
     rows[:, 3] = np.unwrap(rows[:, 3])
     track = _smoothed(np.repeat(rows, lengths, axis=0), round(SWING * fps))
-    eyes = track[:, :3] + np.exp(track[:, 5:]) * _direction(track[:, 3], track[:, 4])
+    eyes = track[:, :3] + np.exp(track[:, 5:]) * unit_vector(track[:, 3], track[:, 4])
     eyes = _raised_over(eyes, furniture_boxes(scene, frames.scene_q[0]), round(SWING * fps))
     cameras: list[Camera] = []
     for eye, target in zip(np.round(eyes, 4), np.round(track[:, :3], 4), strict=True):
@@ -131,7 +131,7 @@ def _views(
     distance = max(_MIN_DISTANCE, (0.72 * radius + margin) / np.tan(0.5 * FOV))
     middle = middle - np.array([0.0, 0.0, 0.04 * distance])  # space for the captions below
     azimuth, elevation = (g.ravel() for g in np.meshgrid(_AZIMUTHS, _ELEVATIONS))
-    eyes = middle + distance * _direction(azimuth, elevation)
+    eyes = middle + distance * unit_vector(azimuth, elevation)
     score = np.zeros(len(eyes))
     # While the base drives, the hand may be hidden for a while.
     weight = (0.6 if shot.drives else 1.6) / len(hands)
@@ -144,7 +144,7 @@ def _views(
     # Look towards the workplace, with the room's open side behind the camera.
     inward = work[:2] - origins[..., :2].reshape(-1, 2).mean(axis=0)
     inward = inward / max(float(np.linalg.norm(inward)), 0.3)
-    score += 0.45 * (-_direction(azimuth, np.zeros_like(azimuth))[:, :2] @ inward)
+    score += 0.45 * (-unit_vector(azimuth, np.zeros_like(azimuth))[:, :2] @ inward)
     score -= 0.5 * np.abs(elevation - _PREFERRED_ELEVATION)
     return [
         _View(middle, float(a), float(e), distance, float(m))
@@ -170,12 +170,6 @@ def _best_sequence(choices: list[list[_View]]) -> list[_View]:
         chosen.append(views[k])
     chosen.reverse()
     return chosen
-
-
-def _direction(azimuth: Array, elevation: Array) -> Array:
-    """Unit vectors (r, 3) towards azimuth and elevation (r,), radians."""
-    flat = np.cos(elevation)
-    return np.stack([flat * np.cos(azimuth), flat * np.sin(azimuth), np.sin(elevation)], axis=-1)
 
 
 def _smoothed(track: Array, width: int) -> Array:

@@ -134,11 +134,7 @@ def split_line(line: str) -> tuple[str, str]:
 
 def action_numbers(lines: list[str]) -> list[int]:
     """The action's number for each motion's line: 0, 0, 0, 1, 1, ..."""
-    numbers: list[int] = []
-    for k, line in enumerate(lines):
-        same = k > 0 and split_line(line)[0] == split_line(lines[k - 1])[0]
-        numbers.append((numbers[-1] if same else numbers[-1] + 1) if numbers else 0)
-    return numbers
+    return _numbered([split_line(line)[0] for line in lines])
 
 
 def _step_numbers(lines: list[str]) -> list[int]:
@@ -148,7 +144,12 @@ def _step_numbers(lines: list[str]) -> list[int]:
         f"{action} | {phase.partition(':')[0]}" if ":" in phase else action
         for action, phase in parts
     ]
-    return [0, *accumulate(int(a != b) for a, b in pairwise(steps))] if steps else []
+    return _numbered(steps)
+
+
+def _numbered(names: list[str]) -> list[int]:
+    """Numbers from 0 that count on where a name differs from the one before."""
+    return [0, *accumulate(int(a != b) for a, b in pairwise(names))] if names else []
 
 
 def cut_shots(frames: Frames, lines: list[str], robot: RobotModel, fps: float) -> tuple[Shot, ...]:

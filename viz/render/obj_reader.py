@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array
-from galley.viz.render.meshes import Indices, Pixels, VisualMesh, plain
+from galley.viz.render.meshes import Pixels, VisualMesh, plain
 
 _FEW_TEXELS = 40  # a triangle with fewer gets one colour
 _UNIFORM = 12  # of 255; a triangle whose texture varies by less gets one colour
@@ -210,19 +210,11 @@ def _painted(
         uniform = (np.ptp(samples, axis=1).max(axis=1) < _UNIFORM) | (texels < _FEW_TEXELS)
         colors[mine[uniform]] *= samples[uniform].mean(axis=1) / 255.0
         pictures[mine[uniform]] = -1
-    kept, pictures = _in_use(pictures)
+    kept = np.unique(pictures[pictures >= 0])  # textures still in use
+    pictures = np.where(pictures >= 0, np.searchsorted(kept, pictures), -1).astype(np.int32)
     return replace(
         mesh, colors=colors, pictures=pictures, textures=tuple(textures[k] for k in kept)
     )
-
-
-def _in_use(pictures: Indices) -> tuple[list[int], Indices]:
-    """The textures still in use, and each triangle's index among them."""
-    kept = sorted({int(k) for k in pictures if k >= 0})
-    table = np.full(max(kept, default=-1) + 2, -1, dtype=np.int32)
-    for new, old in enumerate(kept):
-        table[old] = new
-    return kept, table[pictures]
 
 
 @lru_cache(maxsize=8)

@@ -21,7 +21,7 @@ from galley.domain.scene.model import WORLD, Scene
 from galley.robots.model import RobotModel
 from galley.viz.render.renderer import Renderer
 from galley.viz.render.tags import Color, Tag, draw_tags
-from galley.viz.render.view import Camera, furniture_boxes, sight
+from galley.viz.render.view import Camera, furniture_boxes, sight, unit_vector
 
 _ITEM: Color = (255, 206, 84)
 _REGION: Color = (88, 214, 141)
@@ -106,7 +106,7 @@ def _from_both_sides(scene: Scene, items: Array) -> tuple[Camera, Camera]:
     # All items within the smaller field of view, with a margin.
     distance = _NEAREST + 1.3 * float(np.linalg.norm(high - low))
     left, right = (
-        Camera(middle + distance * _away(heading + turn, _ELEVATION), middle)
+        Camera(middle + distance * unit_vector(heading + turn, _ELEVATION), middle)
         for turn in (_TURN, -_TURN)
     )
     return left, right
@@ -116,12 +116,6 @@ def _heading(scene: Scene, place: Array) -> float:
     """Direction of the robot's start from a place (3,), rad about the vertical."""
     back = scene.robot.q[:2] - place[:2]
     return float(np.arctan2(back[1], back[0])) if np.linalg.norm(back) > 0.1 else 0.0
-
-
-def _away(heading: float, elevation: float) -> Array:
-    """The unit vector (3,) towards a heading and an elevation, rad."""
-    flat = np.cos(elevation)
-    return np.array([flat * np.cos(heading), flat * np.sin(heading), np.sin(elevation)])
 
 
 def _view(
@@ -194,7 +188,7 @@ def _overview(scene: Scene) -> Camera:
     best, camera = -np.inf, None
     for turn in np.radians((35.0, -35.0, 50.0, -50.0, 20.0, -20.0)):
         for elevation in np.radians((32.0, 42.0)):
-            eye = middle + 5.0 * _away(heading + turn, elevation)
+            eye = middle + 5.0 * unit_vector(heading + turn, elevation)
             seen = sum(float(sight(eye[None], goal, boxes, np.zeros((0, 3)))[0]) for goal in goals)
             if seen > best:
                 best, camera = seen, Camera(eye, middle)

@@ -85,6 +85,12 @@ class Camera:
         return centre + self.focal(height) * p_C[:, :2] / ahead[:, None], depth
 
 
+def unit_vector(azimuth: Array, elevation: Array) -> Array:
+    """Unit vectors (r, 3) towards azimuth and elevation (r,), radians."""
+    flat = np.cos(elevation)
+    return np.stack([flat * np.cos(azimuth), flat * np.sin(azimuth), np.sin(elevation)], axis=-1)
+
+
 @dataclass(frozen=True)
 class Occluders:
     """Oriented boxes: X_BW (k, 4, 4) takes the world into each box's frame; halves (k, 3)."""
