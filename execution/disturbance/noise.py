@@ -106,11 +106,9 @@ class Noise:
         def new_friction(value: float) -> float:
             return value * (1.0 + self.friction * float(friction.uniform(-1.0, 1.0)))
 
-        def perturbed(body: _BodyOrItem, **changes: Array) -> _BodyOrItem:
+        def perturbed(body: _BodyOrItem) -> _BodyOrItem:
             factor = 1.0 + self.mass * float(mass.uniform(-1.0, 1.0))
-            return replace(
-                body, friction=new_friction(body.friction), mass=body.mass * factor, **changes
-            )
+            return replace(body, friction=new_friction(body.friction), mass=body.mass * factor)
 
         pads = new_friction(scene.physics.finger_friction)
         return replace(
@@ -118,7 +116,8 @@ class Noise:
             physics=replace(scene.physics, finger_friction=pads),
             bodies=tuple(perturbed(body) for body in scene.bodies),
             items=tuple(
-                perturbed(item, X_WI=X_WI) for item, X_WI in zip(scene.items, poses, strict=True)
+                replace(perturbed(item), X_WI=X_WI)
+                for item, X_WI in zip(scene.items, poses, strict=True)
             ),
             joints=tuple(replace(j, friction=new_friction(j.friction)) for j in scene.joints),
         )
