@@ -53,7 +53,7 @@ from galley.tamp.checks import check_plan, optimize_and_audit
 from galley.tamp.search import Search
 from galley.tamp.task import TampTask
 from galley.validation import Verdict, validate_run
-from galley.viz.film.video import VideoInfo
+from galley.viz.film.video import FilmOptions, VideoInfo
 from galley.viz.film.video import film as film_log
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
@@ -219,7 +219,7 @@ def execute(
                 releases=tuple(monitor.releases),
                 replanned=tuple(replanner.replanned),
                 facts=monitor.facts,
-                faults=() if faults is None else faults.told,
+                faults=() if faults is None else faults.reports,
                 aborted=aborted,
                 timing_s=replanner.timing(time.perf_counter() - began),
             )
@@ -262,10 +262,7 @@ def film(
         scene,
         mobile_panda(scene.robot.base),
         path,
-        fps=fps,
-        width=height * 16 // 9 // 2 * 2,
-        height=height,
-        speed=speed,
+        FilmOptions(fps=fps, width=height * 16 // 9 // 2 * 2, height=height, speed=speed),
         progress=lambda done, total: listener.fraction("filming", done / total),
     )
 
@@ -323,6 +320,6 @@ def _physics(
     scene, seed = solution.task.scene, solution.settings.seed
     if noise is None:
         return PhysicsExecutor(scene, robot, solution.task.start, fault=faults)
-    true, looks = noise.world(scene, stream(seed, "world")), stream(seed, "looks")
-    observe = partial(noise.seen, true, rng=looks)
-    return PhysicsExecutor(true, robot, initial_state(true), fault=faults, eye=observe)
+    true, looks = noise.true_scene(scene, stream(seed, "world")), stream(seed, "looks")
+    observe = partial(noise.observed, true, rng=looks)
+    return PhysicsExecutor(true, robot, initial_state(true), fault=faults, sensor=observe)

@@ -27,7 +27,7 @@ from galley.robots.model import RobotModel
 from galley.robots.panda.models import mobile_panda
 from galley.viz.film.camera import TreeLinks
 from galley.viz.film.captions import draw_caption, film_captions, recovery
-from galley.viz.film.frames import sample, split_line
+from galley.viz.film.frames import resample, split_line
 from galley.viz.render.renderer import Renderer
 from galley.viz.render.view import Camera, furniture_boxes, sight
 
@@ -119,7 +119,7 @@ def stills(
     Returns:
         The camera of each picture.
     """
-    frames = sample(log, robot, np.array(times, dtype=np.float64))
+    frames = resample(log, robot, np.array(times, dtype=np.float64))
     if camera is not None:
         cameras: tuple[Camera, ...] = (camera,) * len(frames.time)
     else:

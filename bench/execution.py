@@ -183,7 +183,7 @@ def speed(film_too: bool) -> None:
         if film_too:
             scene = load_scene(KITCHEN / "kitchen.yaml")
             began = time.perf_counter()
-            film(log, scene, mobile_panda(scene.robot.base), folder / "film.mp4", height=720)
+            film(log, scene, mobile_panda(scene.robot.base), folder / "film.mp4")
             spent = time.perf_counter() - began
             print(
                 f"f  film at 720p: {spent:.1f} s for a run of {log.duration:.1f} s "

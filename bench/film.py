@@ -35,8 +35,8 @@ from galley.domain.shipped import KITCHEN
 from galley.robots.model import RobotModel
 from galley.robots.panda.models import mobile_panda
 from galley.viz.film.camera import film_cameras
-from galley.viz.film.frames import frame_times, sample
-from galley.viz.film.video import CHUNK, film
+from galley.viz.film.frames import frame_times, resample
+from galley.viz.film.video import CHUNK, FilmOptions, film
 from galley.viz.render.meshes import VisualMesh
 from galley.viz.render.renderer import BACKGROUND, changed_window
 from galley.viz.render.scene_meshes import SceneMeshes
@@ -221,7 +221,7 @@ def simplified(mesh: VisualMesh) -> VisualMesh:
 
 def tell_peer(log: Log, scene: Scene, robot: RobotModel, fps: float, size: dict[str, int]) -> None:
     """Time Drake's engine on ten chunks of pictures from all over the run."""
-    frames = sample(log, robot, frame_times(log, fps))
+    frames = resample(log, robot, frame_times(log, fps))
     lines = [str(line) for line in log.motions]
     cameras = film_cameras(frames, lines, scene, robot, fps)
     starts = np.linspace(0, max(len(frames.time) - CHUNK, 0), 10).astype(int)
@@ -260,10 +260,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "film.mp4"
         speed = max(log.duration, 1e-3)  # all of the run in a second
-        film(log, scene, robot, path, fps=4, hold=0, speed=speed, **size)
+        film(log, scene, robot, path, FilmOptions(fps=4, hold=0, speed=speed, **size))
         for workers in arguments.workers:
             used, began = processor(), time.monotonic()
-            info = film(log, scene, robot, path, fps=arguments.fps, workers=workers, **size)
+            options = FilmOptions(fps=arguments.fps, workers=workers, **size)
+            info = film(log, scene, robot, path, options)
             wall, spent = time.monotonic() - began, processor() - used
             megabytes = path.stat().st_size / 1e6
             row = Row(workers, info.duration_s, log.duration, wall, spent, min(cores, 2), megabytes)

@@ -120,7 +120,7 @@ def _tell(printer: Printer, stored: Stored, verdict: Verdict) -> None:
     if verdict.states_checked:
         for name, figure in _figures(verdict):
             say(f"  {name:32s} {figure}")
-    for each in verdict.taken:
+    for each in verdict.unverified:
         say(Text.assemble(("taken from the log", "dim"), f"  {each}"))
     for fact in verdict.goal_facts:
         mark = ("holds", "green") if fact.holds else ("does not hold", "red")

@@ -202,7 +202,7 @@ def _export(arguments: argparse.Namespace, recorded: Recorded, k: int, printer: 
 def _replay(recorded: Recorded, chosen: tuple[int, ...], path: Path, printer: Printer) -> int:
     """Film the chosen motions from where the first of them begins, joints set over time."""
     from galley.execution.kinematic import KinematicExecutor, execute_all
-    from galley.viz.film.video import film
+    from galley.viz.film.video import FilmOptions, film
     from galley.worlds.engines.pybullet_world import PyBulletWorld
 
     motions = tuple(recorded.motions[k] for k in chosen)
@@ -216,7 +216,7 @@ def _replay(recorded: Recorded, chosen: tuple[int, ...], path: Path, printer: Pr
             recorded.scene,
             recorded.robot,
             path,
-            fps=20.0,
+            FilmOptions(fps=20.0),
             progress=lambda done, total: printer.fraction("filming", done / total),
         )
     except BadInput:

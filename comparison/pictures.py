@@ -7,6 +7,7 @@ side by side. Of many: a box and its points for each method and figure of merit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from galley.robots.model import JointGroup, RobotModel
 from galley.robots.panda.mobile import link0_pose
 from galley.viz.figures import figure_file
 from galley.viz.film.side_by_side import Take, film_side_by_side
-from galley.viz.film.video import film, viewpoint
+from galley.viz.film.video import FilmOptions, film, viewpoint
 from galley.viz.render.view import Occluders, furniture_boxes
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
@@ -359,16 +360,22 @@ def film_query(
         takes.append(Take(log, folder / f"{name}.mp4", title, note, color, warning))
     camera = viewpoint(takes[0].log, scene, robot)
     height = height // 2 * 2
+    options = FilmOptions(
+        fps=fps,
+        width=height * 16 // 9 // 4 * 4,
+        height=height,
+        speed=speed,
+        hold=1.5,
+        camera=camera,
+    )
     film_side_by_side(
         (takes[0], takes[1]),
         scene,
         robot,
         folder / "side_by_side.mp4",
         camera,
-        fps=fps,
-        height=height,
-        speed=speed,
-        progress=progress,
+        options,
+        progress,
     )
     if qp is not None:
         title, note, warning = _words(result, qp)
@@ -377,14 +384,8 @@ def film_query(
             scene,
             robot,
             folder / "qp.mp4",
-            fps=fps,
-            width=height * 16 // 9 // 4 * 4,
-            height=height,
-            speed=speed,
-            title=", ".join(part for part in (f"{title}: {note}", warning) if part),
-            hold=1.5,
-            camera=camera,
-            progress=progress,
+            replace(options, title=", ".join(p for p in (f"{title}: {note}", warning) if p)),
+            progress,
         )
 
 

@@ -1,8 +1,8 @@
-"""Whether a PDDL goal holds at the end of a run, each predicate looked up in the geometry.
+"""Evaluates a PDDL goal in the final geometry of a run.
 
-What ``on``, ``in``, ``inside``, ``opened``, ``near`` and ``grasp`` mean in metres is written anew,
-apart from ``domain.predicates``, which planning believes: tests hold the two against each other. An
-item counts with its shapes rather than with its box.
+The geometric meaning of ``on``, ``in``, ``inside``, ``opened``, ``near`` and ``grasp`` is
+implemented independently of ``domain.predicates``, which planning uses; tests compare the two. Here
+an item counts with its shapes, not its bounding box.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from galley.domain.pddl.formula import (
 )
 from galley.domain.pddl.model import Domain, Problem
 from galley.domain.scene.model import Binding, Item, Region, Scene, Shape
-from galley.validation.poses import relative, turned
+from galley.validation.poses import relative, rotated
 from galley.validation.tolerances import GOAL
 from galley.validation.verdict import GoalFact
 
-Look = Callable[[Fact], bool]
+Lookup = Callable[[Fact], bool]
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What was asked for.
+    """The goal of a run.
 
     Attributes:
-        domain, problem: whose goal it is.
-        symbolic: facts that hold at the end as far as symbols tell, of the plan or of what was
-            executed; they decide what has no meaning in metres, such as ``(empty h1)``.
+        domain, problem: the PDDL task.
+        symbolic: facts that hold after the plan, or after the executed actions, symbolically; they
+            decide predicates without a geometric meaning, such as ``(empty h1)``.
     """
 
     domain: Domain
@@ -52,35 +52,35 @@ class Goal:
     symbolic: Collection[Fact] = ()
 
 
-def judged(goal: Goal, final: Final) -> tuple[GoalFact, ...]:
-    """Each part of the goal, with the figures that decided it."""
-    return tuple(_judged(goal, final, part) for part in goal.problem.goal)
+def evaluate_goal(goal: Goal, final: FinalState) -> tuple[GoalFact, ...]:
+    """Evaluate each part of the goal, with the figures that decided it."""
+    return tuple(_evaluate_part(goal, final, part) for part in goal.problem.goal)
 
 
-def _judged(goal: Goal, final: Final, part: Formula) -> GoalFact:
+def _evaluate_part(goal: Goal, final: FinalState, part: Formula) -> GoalFact:
     whys: dict[Fact, str] = {}
 
     def look(fact: Fact) -> bool:
-        found = seen(final, fact)
-        if found is None:
-            found = (
-                fact in goal.symbolic,
-                "has no geometric meaning; as the plan's symbols say",
-            )
-        whys[fact] = found[1]
-        return found[0]
+        value = evaluate_fact(final, fact) or (
+            fact in goal.symbolic,
+            "has no geometric meaning; the plan's symbolic effects decide",
+        )
+        whys[fact] = value[1]
+        return value[0]
 
     if isinstance(part, Literal) and part.predicate == EQUALITY:
-        return GoalFact(str(part), true(goal, part, {}, look), "the names of objects say so")
-    holds = true(goal, part, {}, look)
+        return GoalFact(
+            str(part), formula_holds(goal, part, {}, look), "decided by the objects' names"
+        )
+    holds = formula_holds(goal, part, {}, look)
     return GoalFact(str(part), holds, "; ".join(dict.fromkeys(whys.values())))
 
 
-def true(goal: Goal, formula: Formula, binding: Mapping[str, str], look: Look) -> bool:
-    """Whether a formula holds, its variables bound to objects, its facts looked up by ``look``."""
+def formula_holds(goal: Goal, formula: Formula, binding: Mapping[str, str], look: Lookup) -> bool:
+    """Evaluate a formula with its variables bound to objects and its facts decided by ``look``."""
 
-    def each(part: Formula, more: Mapping[str, str] = binding) -> bool:
-        return true(goal, part, more, look)
+    def evaluate(part: Formula, more: Mapping[str, str] = binding) -> bool:
+        return formula_holds(goal, part, more, look)
 
     match formula:
         case Literal(predicate=predicate, positive=positive):
@@ -89,21 +89,21 @@ def true(goal: Goal, formula: Formula, binding: Mapping[str, str], look: Look) -
                 return (fact.args[0] == fact.args[1]) == positive
             return look(fact) == positive
         case And(parts):
-            return all(each(part) for part in parts)
+            return all(evaluate(part) for part in parts)
         case Or(parts):
-            return any(each(part) for part in parts)
+            return any(evaluate(part) for part in parts)
         case Not(part):
-            return not each(part)
+            return not evaluate(part)
         case Imply(premise, conclusion):
-            return not each(premise) or each(conclusion)
+            return not evaluate(premise) or evaluate(conclusion)
         case Exists(variables, part):
-            return any(each(part, {**binding, **more}) for more in _bindings(goal, variables))
+            return any(evaluate(part, {**binding, **more}) for more in _bindings(goal, variables))
         case Forall(variables, part):
-            return all(each(part, {**binding, **more}) for more in _bindings(goal, variables))
+            return all(evaluate(part, {**binding, **more}) for more in _bindings(goal, variables))
 
 
 def _bindings(goal: Goal, variables: tuple[Variable, ...]) -> list[dict[str, str]]:
-    """Every way to put objects of the right types in place of variables."""
+    """All assignments of objects of the right types to variables."""
     candidates = [
         [thing.name for thing in goal.problem.objects if _is_a(goal.domain, thing.type, v.types)]
         for v in variables
@@ -112,23 +112,23 @@ def _bindings(goal: Goal, variables: tuple[Variable, ...]) -> list[dict[str, str
     return [dict(zip(names, chosen, strict=True)) for chosen in product(*candidates)]
 
 
-def _is_a(domain: Domain, name: str, wanted: tuple[str, ...]) -> bool:
-    """Whether a type is one of those wanted, or under one."""
-    if name in wanted or OBJECT in wanted:
+def _is_a(domain: Domain, name: str, types: tuple[str, ...]) -> bool:
+    """Whether a type is one of ``types``, or a subtype."""
+    if name in types or OBJECT in types:
         return True
-    above = next((each.parents for each in domain.types if each.name == name), ())
-    return any(parent != OBJECT and _is_a(domain, parent, wanted) for parent in above)
+    parents = next((each.parents for each in domain.types if each.name == name), ())
+    return any(parent != OBJECT and _is_a(domain, parent, types) for parent in parents)
 
 
 @dataclass(frozen=True)
-class Final:
-    """The geometry at the end.
+class FinalState:
+    """The final geometry.
 
     Attributes:
         base: x, y, heading (3,). scene_q: scene joint values (nj,).
         furniture: X_WB (7,) by name. items: X_WI (ni, 7).
-        gripped: which items are in the hand, with both fingers at them.
-        still: which items stand still.
+        gripped: which items are in the hand, in contact with both fingers.
+        still: which items are at rest.
     """
 
     scene: Scene
@@ -140,8 +140,8 @@ class Final:
     still: tuple[bool, ...]
 
 
-def seen(final: Final, fact: Fact) -> tuple[bool, str] | None:
-    """Whether a fact holds and why; None for one that has no geometric meaning."""
+def evaluate_fact(final: FinalState, fact: Fact) -> tuple[bool, str] | None:
+    """Whether a fact holds and why; None for one without a geometric meaning."""
     bound = {binding.object: binding for binding in final.scene.bindings}
     if any(name not in bound for name in fact.args):
         return None
@@ -161,30 +161,30 @@ def seen(final: Final, fact: Fact) -> tuple[bool, str] | None:
     return None
 
 
-def _near(final: Final, place: Binding) -> tuple[bool, str]:
+def _near(final: FinalState, place: Binding) -> tuple[bool, str]:
     stance = next(s for s in final.scene.stances if s.name == place.target)
     x, y, heading = (float(v) for v in final.base)
     where = f"the base stands at ({x:.2f}, {y:.2f}, {heading:.2f})"
-    room = 1e-9
+    rounding = 1e-9
     if not all(
-        low - room <= v <= high + room
+        low - rounding <= v <= high + rounding
         for v, low, high in zip((x, y), stance.lower[:2], stance.upper[:2], strict=True)
     ):
         return False, where
-    # The first whole number of turns that brings the heading to the lower bound or beyond.
-    turns = np.ceil((stance.lower[2] - room - heading) / (2.0 * np.pi))
-    return bool(heading + 2.0 * np.pi * turns <= stance.upper[2] + room), where
+    # The smallest number of full turns that takes the heading to the lower bound or beyond.
+    turns = np.ceil((stance.lower[2] - rounding - heading) / (2.0 * np.pi))
+    return bool(heading + 2.0 * np.pi * turns <= stance.upper[2] + rounding), where
 
 
-def _opened(final: Final, place: Binding) -> tuple[bool, str]:
+def _opened(final: FinalState, place: Binding) -> tuple[bool, str]:
     if place.handle is None:
         return False, f"{place.object} has no handle to open it by"
     name, value, words = _opening(final, place.handle)
     return abs(value) > GOAL.closed, f"{name} is open by {words}"
 
 
-def _opening(final: Final, handle_name: str) -> tuple[str, float, str]:
-    """The handle's joint, its value, and that in words."""
+def _opening(final: FinalState, handle_name: str) -> tuple[str, float, str]:
+    """The handle's joint, its value, and the value in words."""
     handle = next(h for h in final.scene.handles if h.name == handle_name)
     k = [joint.name for joint in final.scene.joints].index(handle.joint)
     joint, value = final.scene.joints[k], float(final.scene_q[k])
@@ -196,7 +196,7 @@ def _opening(final: Final, handle_name: str) -> tuple[str, float, str]:
     return joint.name, value, words
 
 
-def _on(final: Final, thing: Binding, place: Binding) -> tuple[bool, str]:
+def _on(final: FinalState, thing: Binding, place: Binding) -> tuple[bool, str]:
     region = _region(final, place)
     if region is None or region.kind != "surface":
         return False, f"{place.object} has no surface to put things on"
@@ -207,7 +207,7 @@ def _on(final: Final, thing: Binding, place: Binding) -> tuple[bool, str]:
     tilt = float(np.arctan2(np.hypot(*(axis := _axis(X_BI, 2))[:2]), axis[2]))
     if tilt > GOAL.tilt:
         return False, f"{item.name} is tilted by {np.degrees(tilt):.1f} degrees"
-    lowest = float(X_BI[2]) - reach(item, _to_item(X_BI, np.array([0.0, 0.0, -1.0])))
+    lowest = float(X_BI[2]) - support_function(item, _to_item(X_BI, np.array([0.0, 0.0, -1.0])))
     under = [
         lowest - float(box[0, 2])
         for box in region.boxes
@@ -220,8 +220,8 @@ def _on(final: Final, thing: Binding, place: Binding) -> tuple[bool, str]:
     return _at_spot(final, place, X_BI, abs(gap) <= GOAL.gap, words, item.name)
 
 
-def _within(final: Final, thing: Binding, place: Binding, closed: bool) -> tuple[bool, str]:
-    """In the region's volume; with ``closed`` also that its drawer is closed."""
+def _within(final: FinalState, thing: Binding, place: Binding, closed: bool) -> tuple[bool, str]:
+    """Whether an item is in the region's volume and, with ``closed``, its drawer is closed."""
     region = _region(final, place)
     if region is None:
         return False, f"{place.object} has no region to put things in"
@@ -236,7 +236,7 @@ def _within(final: Final, thing: Binding, place: Binding, closed: bool) -> tuple
         for sign, bound in ((-1.0, region.boxes[0, 0]), (1.0, region.boxes[0, 1])):
             outwards = np.zeros(3)
             outwards[axis] = sign
-            most = sign * float(X_BI[axis]) + reach(item, _to_item(X_BI, outwards))
+            most = sign * float(X_BI[axis]) + support_function(item, _to_item(X_BI, outwards))
             excess = max(excess, most - sign * float(bound[axis]))
     if excess > GOAL.gap:
         return False, f"{item.name} sticks out of {region.name} by {1e3 * excess:.1f} mm"
@@ -250,9 +250,9 @@ def _within(final: Final, thing: Binding, place: Binding, closed: bool) -> tuple
 
 
 def _at_spot(
-    final: Final, place: Binding, X_BI: Array, holds: bool, words: str, name: str
+    final: FinalState, place: Binding, X_BI: Array, holds: bool, words: str, name: str
 ) -> tuple[bool, str]:
-    """``holds`` and, where the place is an exact one, the item at it."""
+    """``holds`` and, if the place has an exact spot, the item is at it."""
     if not holds or place.spot is None:
         return holds, words
     away = float(np.hypot(*(X_BI[:2] - place.spot.xy)))
@@ -262,28 +262,28 @@ def _at_spot(
     x_axis = _axis(X_BI, 0)
     if float(np.hypot(x_axis[0], x_axis[1])) < 1e-6:
         return False, f"{words}, and its x axis is vertical, so that it has no yaw"
-    # The angle between two directions in the plane, whatever turns lie between.
+    # The angle between two directions in the plane, full turns aside.
     c, s = np.cos(place.spot.yaw), np.sin(place.spot.yaw)
     off = abs(float(np.arctan2(c * x_axis[1] - s * x_axis[0], c * x_axis[0] + s * x_axis[1])))
     return off <= GOAL.spot_turn, f"{words}, turned {np.degrees(off):.1f} degrees from its yaw"
 
 
-def _not_put_down(final: Final, index: int) -> str | None:
+def _not_put_down(final: FinalState, index: int) -> str | None:
     name = final.scene.items[index].name
     if final.gripped[index]:
         return f"{name} is in the hand"
     return None if final.still[index] else f"{name} still moves"
 
 
-def _region(final: Final, place: Binding) -> Region | None:
+def _region(final: FinalState, place: Binding) -> Region | None:
     return next((r for r in final.scene.regions if r.name == place.region), None)
 
 
-def _index(final: Final, thing: Binding) -> int:
+def _index(final: FinalState, thing: Binding) -> int:
     return [item.name for item in final.scene.items].index(thing.target)
 
 
-def _in_body(final: Final, region: Region, index: int) -> Array:
+def _in_body(final: FinalState, region: Region, index: int) -> Array:
     """X_BI (7,) of an item in the frame of the region's body."""
     return relative(final.furniture[region.body], final.items[index])
 
@@ -292,24 +292,24 @@ def _axis(X_BI: Array, axis: int) -> Array:
     """An axis of the item (3,) in the body's frame."""
     unit = np.zeros(3)
     unit[axis] = 1.0
-    return turned(X_BI[3:], unit)
+    return rotated(X_BI[3:], unit)
 
 
 def _to_item(X_BI: Array, direction: Array) -> Array:
-    """A direction (3,) of the body's frame in the item's."""
-    return turned(X_BI[3:] * np.array([-1.0, -1.0, -1.0, 1.0]), direction)
+    """A direction (3,) of the body's frame, in the item's frame."""
+    return rotated(X_BI[3:] * np.array([-1.0, -1.0, -1.0, 1.0]), direction)
 
 
-def reach(item: Item, direction: Array) -> float:
-    """Support function, metres: max of direction . p_IQ over the points Q of its shapes.
+def support_function(item: Item, direction: Array) -> float:
+    """Support function, metres: the maximum of direction . p_IQ over all points Q of an item.
 
     Args:
         direction: unit vector (3,) in the item's frame.
     """
-    return max(_reach(shape, direction) for shape in item.shapes if shape.collision)
+    return max(_shape_support(shape, direction) for shape in item.shapes if shape.collision)
 
 
-def _reach(shape: Shape, direction: Array) -> float:
+def _shape_support(shape: Shape, direction: Array) -> float:
     d = shape.X_BS[:3, :3].T @ direction
     centre = float(direction @ shape.X_BS[:3, 3])
     if shape.kind == "box":

@@ -1,23 +1,35 @@
-"""Judges a whole run: every check, one verdict."""
+"""Runs all checks on a log and collects them in one verdict."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from galley.domain.log import Log
+from galley.domain.log import OUTSIDE, Log
 from galley.domain.scene.model import Scene
-from galley.validation.circumstances import taken
-from galley.validation.ending import ending
-from galley.validation.goal import Final, Goal, judged
-from galley.validation.items import jumps, moved_alone, own_motion, slips
-from galley.validation.limits import Load, borne, limited, rates, tracked, within_efforts
-from galley.validation.mechanics.support import Support
+from galley.validation.goal import FinalState, Goal, evaluate_goal
+from galley.validation.joints import (
+    RequiredTorques,
+    check_limits,
+    check_recorded_torques,
+    check_torques,
+    check_tracking,
+    check_velocity_column,
+)
+from galley.validation.log_format import check_completeness, check_format
+from galley.validation.mechanics.items import (
+    check_drift,
+    check_jumps,
+    check_kinematic_drift,
+    check_slips,
+)
+from galley.validation.mechanics.rest import check_rest
+from galley.validation.mechanics.support import SupportCheck
 from galley.validation.poses import furniture_poses
-from galley.validation.replay import Progress, bumps, replay
-from galley.validation.stage import Stage
+from galley.validation.replay import Progress, check_contact_forces, replay
+from galley.validation.replay_world import ReplayWorld
+from galley.validation.sample_masks import ends_in_recovery
 from galley.validation.tolerances import Tolerances, tolerances
-from galley.validation.usable import incomplete, misshapen
-from galley.validation.verdict import Verdict, unusable
+from galley.validation.verdict import Verdict, rejected
 
 _LIMITS = ("position", "velocity", "acceleration", "torque")
 
@@ -32,66 +44,89 @@ def validate_run(
     """Judge a run from its log and the scene alone.
 
     Args:
-        scene: in which it was executed.
-        log: what was executed, by any executor.
-        goal: what was asked for; without one nothing is said of it.
-        progress: hears what share of the states has been checked.
-        allowed: tolerances other than those of the log's mode.
+        scene: in which the run was executed.
+        log: of the run, by any executor.
+        goal: to check in the final state, or None.
+        progress: called with the share of states that have been checked.
+        allowed: tolerances instead of those of the log's mode.
 
     Returns:
-        The verdict; of a log that can't be read (an empty one, one of another scene) with nothing
-        but the reasons.
+        The verdict; for a malformed log (empty, or of another scene) only the reasons.
     """
     limits = allowed or tolerances(log.mode)
-    with Stage(scene) as stage:
-        faults = misshapen(scene, stage.robot, log)
-        if faults:
-            return unusable(faults)
-        return _judged(stage, log, goal, progress, limits)
+    with ReplayWorld(scene) as world:
+        malformed = check_format(scene, world.robot, log)
+        if malformed:
+            return rejected(malformed)
+        return _judge(world, log, goal, progress, limits)
 
 
-def _judged(
-    stage: Stage, log: Log, goal: Goal | None, progress: Progress, limits: Tolerances
+def unverified(log: Log) -> tuple[str, ...]:
+    """What the verdict takes from this log without a check, with the reasons."""
+    columns = ["declared: the pairs that may touch are those for which the motions were planned"]
+    if log.mode != "physics":
+        return tuple(columns)
+    columns += [
+        "command: only checked to be near the measured positions and not a copy of them",
+        "contact_force of the robot on furniture, up to what the fingers can exert: neither a"
+        " weight nor a motion determines it",
+        "torque of base and fingers, and of the arm while the hand is in contact: the contact"
+        " force adds to it",
+    ]
+    if (log.names == OUTSIDE).any():
+        columns.append(
+            "contacts with 'outside': their cause is not in the scene; those too weak for the"
+            " motion that they should explain don't count"
+        )
+    if ends_in_recovery(log).any():
+        columns.append("recoveries: the names of the motions say that a mishap was noticed")
+    return tuple(columns)
+
+
+def _judge(
+    world: ReplayWorld, log: Log, goal: Goal | None, progress: Progress, limits: Tolerances
 ) -> Verdict:
-    scene, robot = stage.scene, stage.robot
+    scene, robot = world.scene, world.robot
     furniture = furniture_poses(scene, log.scene_q)
-    carried = {name: X for name, X in furniture.items() if np.ptp(X, axis=0).any()}
+    moving = {name: X for name, X in furniture.items() if np.ptp(X, axis=0).any()}
 
-    def put(k: int) -> None:
-        stage.put(log.q[k], {name: poses[k] for name, poses in carried.items()}, log.items[k])
+    def set_sample(k: int) -> None:
+        world.set_state(log.q[k], {name: poses[k] for name, poses in moving.items()}, log.items[k])
 
     recorded = bool(np.isfinite(log.torque).any())
-    load, support = Load(scene, log), Support(stage, log, limits)
-    states = replay(stage, log, furniture, limits, (load, support), progress)
-    end = ending(stage, log, limits)  # the stage shows the last sample
-    torques = within_efforts(
+    required, support = RequiredTorques(scene, log), SupportCheck(world, log, limits)
+    states = replay(world, log, furniture, limits, (required, support), progress)
+    end = check_rest(world, log, limits)  # the world is in the state of the last sample
+    torques = check_torques(
         robot,
         log,
-        log.torque if recorded else load.torques,
+        log.torque if recorded else required.torques,
         "recorded" if recorded else "inverse dynamics",
         limits,
     )
-    joints, track = limited(scene, robot, log, limits), tracked(robot, log, limits)
-    pushed, held = bumps(scene, robot, log, limits), slips(scene, log, states.hands, limits)
+    limit_use = check_limits(scene, robot, log, limits)
+    tracking = check_tracking(robot, log, limits)
+    forces = check_contact_forces(scene, robot, log, limits)
+    slips = check_slips(scene, log, states.hands, limits)
     violations = [
-        *incomplete(log, limits),
+        *check_completeness(log, limits),
         *states.violations,
-        *pushed.violations,
+        *forces.violations,
         *support.violations,
-        *support.ledger.violations,
-        *joints.violations,
-        *rates(robot, log, limits),
+        *support.recorded_contacts.violations,
+        *limit_use.violations,
+        *check_velocity_column(robot, log, limits),
         *torques.violations,
-        *borne(scene, robot, log, load.torques, limits),
-        *track.violations,
-        *held.violations,
-        *jumps(scene, log, limits),
-        *own_motion(scene, log, furniture, limits),
-        *moved_alone(stage, put, log, furniture, limits),
+        *check_recorded_torques(scene, robot, log, required.torques, limits),
+        *tracking.violations,
+        *slips.violations,
+        *check_jumps(scene, log, limits),
+        *check_kinematic_drift(scene, log, furniture, limits),
+        *check_drift(world, set_sample, log, furniture, limits),
         *end.violations,
     ]
     violations.sort(key=lambda violation: violation.time)
-    final = Final(
+    final = FinalState(
         scene,
         log.q[-1, robot.slice("base")],
         log.scene_q[-1],
@@ -102,22 +137,22 @@ def _judged(
     )
     return Verdict(
         states_checked=states.checked,
-        max_penetration_m=states.worst,
+        max_penetration_m=states.max_undeclared,
         deepest=states.deepest,
-        max_declared_penetration_m=states.declared,
-        max_undeclared_force_n=pushed.most,
+        max_declared_penetration_m=states.max_declared,
+        max_undeclared_force_n=forces.most,
         limit_violations=sum(violation.kind in _LIMITS for violation in violations),
-        max_velocity_ratio=joints.velocity,
-        max_acceleration_ratio=joints.acceleration,
+        max_velocity_ratio=limit_use.velocity,
+        max_acceleration_ratio=limit_use.acceleration,
         max_torque_ratio=torques.ratio,
         torques=torques.source,
-        tracking_error_rad=track.arm,
-        tracking_error_base_m=track.base,
-        max_slip_m=held.most,
+        tracking_error_rad=tracking.arm,
+        tracking_error_base_m=tracking.base,
+        max_slip_m=slips.most,
         at_rest=end.at_rest,
         violations=tuple(violations),
-        events=tuple(sorted((*pushed.events, *held.events), key=lambda event: event.time)),
-        taken=taken(log),
-        goal_facts=() if goal is None else judged(goal, final),
+        events=tuple(sorted((*forces.events, *slips.events), key=lambda event: event.time)),
+        unverified=unverified(log),
+        goal_facts=() if goal is None else evaluate_goal(goal, final),
         goal_given=goal is not None,
     )

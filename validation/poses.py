@@ -1,4 +1,4 @@
-"""Poses as (x, y, z, qx, qy, qz, qw), many at once, and where the furniture is.
+"""Operations on arrays of poses (x, y, z, qx, qy, qz, qw), and where furniture is.
 
 Frames: W the world, B a body, H the hand, I an item. Arrays broadcast over leading axes.
 """
@@ -17,16 +17,14 @@ IDENTITY: Array = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
 def cross(a: Array, b: Array) -> Array:
-    """Cross products (..., 3), without what numpy's own does for other shapes."""
-    found: Array = a[..., [1, 2, 0]] * b[..., [2, 0, 1]] - a[..., [2, 0, 1]] * b[..., [1, 2, 0]]
-    return found
+    """Cross products (..., 3); faster than numpy's, which handles other shapes too."""
+    return np.asarray(a[..., [1, 2, 0]] * b[..., [2, 0, 1]] - a[..., [2, 0, 1]] * b[..., [1, 2, 0]])
 
 
-def turned(quaternion: Array, vector: Array) -> Array:
-    """Vectors (..., 3) turned by unit quaternions (..., 4): v + 2 u x (u x v + w v)."""
+def rotated(quaternion: Array, vector: Array) -> Array:
+    """Vectors (..., 3) rotated by unit quaternions (..., 4): v + 2 u x (u x v + w v)."""
     u, w = quaternion[..., :3], quaternion[..., 3:]
-    found: Array = vector + 2.0 * cross(u, cross(u, vector) + w * vector)
-    return found
+    return np.asarray(vector + 2.0 * cross(u, cross(u, vector) + w * vector))
 
 
 def product(a: Array, b: Array) -> Array:
@@ -40,33 +38,31 @@ def product(a: Array, b: Array) -> Array:
 
 def compose(X_AB: Array, X_BC: Array) -> Array:
     """X_AC (..., 7)."""
-    p = X_AB[..., :3] + turned(X_AB[..., 3:], X_BC[..., :3])
+    p = X_AB[..., :3] + rotated(X_AB[..., 3:], X_BC[..., :3])
     return np.concatenate([p, product(X_AB[..., 3:], X_BC[..., 3:])], axis=-1)
 
 
 def relative(X_WA: Array, X_WB: Array) -> Array:
     """X_AB (..., 7)."""
     back = X_WA[..., 3:] * np.array([-1.0, -1.0, -1.0, 1.0])
-    p = turned(back, X_WB[..., :3] - X_WA[..., :3])
+    p = rotated(back, X_WB[..., :3] - X_WA[..., :3])
     return np.concatenate([p, product(back, X_WB[..., 3:])], axis=-1)
 
 
-def carried_along(X_WA: Array, p_AQ: Array) -> Array:
-    """p_WQ (T, m, 3) of points (m, 3) that are fixed in a body at X_WA (T, 7)."""
-    found: Array = X_WA[:, None, :3] + turned(X_WA[:, None, 3:], p_AQ)
-    return found
+def points_in_world(X_WA: Array, p_AQ: Array) -> Array:
+    """p_WQ (T, m, 3) of points p_AQ (m, 3) fixed in a body at X_WA (T, 7)."""
+    return np.asarray(X_WA[:, None, :3] + rotated(X_WA[:, None, 3:], p_AQ))
 
 
-def turn_between(a: Array, b: Array) -> Array:
+def rotation_angle(a: Array, b: Array) -> Array:
     """Angles (...) in [0, pi], rad, between unit quaternions (..., 4)."""
     difference = product(a * np.array([-1.0, -1.0, -1.0, 1.0]), b)
     sine = np.linalg.norm(difference[..., :3], axis=-1)
-    found: Array = 2.0 * np.arctan2(sine, np.abs(difference[..., 3]))
-    return found
+    return np.asarray(2.0 * np.arctan2(sine, np.abs(difference[..., 3])))
 
 
-def between(a: Array, b: Array, share: float) -> Array:
-    """Poses (..., 7) a ``share`` of the way from a to b, for small turns."""
+def interpolated(a: Array, b: Array, share: float) -> Array:
+    """Poses (..., 7) interpolated at ``share`` between a and b; for small rotations."""
     same = np.where((a[..., 3:] * b[..., 3:]).sum(axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
     found = np.concatenate(
         [
@@ -81,27 +77,26 @@ def between(a: Array, b: Array, share: float) -> Array:
 
 def corners(size: Array) -> Array:
     """The eight corners (8, 3) of a box of this size (3,), about its centre."""
-    found: Array = 0.5 * size * np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
-    return found
+    return np.asarray(0.5 * size * np.array(list(itertools.product((-1.0, 1.0), repeat=3))))
 
 
 def displacement(joint: Joint, values: Array) -> Array:
-    """How a joint's child is displaced, in world coordinates at zero (T, 7), for values (T,)."""
+    """Displacement (T, 7), in the world, of a joint's child from zero to values (T,)."""
     found = np.tile(IDENTITY, (len(values), 1))
     if joint.kind == "prismatic":
         found[:, :3] = values[:, None] * joint.axis
         return found
     half = 0.5 * values[:, None]
     found[:, 3:6], found[:, 6:] = np.sin(half) * joint.axis, np.cos(half)
-    found[:, :3] = joint.pivot - turned(found[:, 3:], joint.pivot)
+    found[:, :3] = joint.pivot - rotated(found[:, 3:], joint.pivot)
     return found
 
 
 def furniture_poses(scene: Scene, scene_q: Array) -> Mapping[str, Array]:
-    """X_WB of every body for scene joint values (T, nj): (T, 7), or (1, 7) if nothing moves it.
+    """X_WB of every body for scene joint values (T, nj): (T, 7), or (1, 7) if it is static.
 
-    Bodies are written down in place, so a body is displaced by its own joint, then by those of
-    what carries it.
+    The scene gives poses at joint values of zero, so a body is displaced by its own joint, then by
+    those of its ancestors.
     """
     bodies = {body.name: body for body in scene.bodies}
     joints = {joint.name: k for k, joint in enumerate(scene.joints)}

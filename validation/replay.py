@@ -1,6 +1,6 @@
-"""What touches what it must not: every executed state put into PyBullet again, and contacts told.
+"""Checks contacts: replays every executed state in PyBullet, and inspects recorded contact forces.
 
-In physics hardly anything penetrates: bumping into something shows as a recorded force.
+Under physics hardly anything penetrates: a collision shows as a recorded force.
 """
 
 from __future__ import annotations
@@ -15,246 +15,258 @@ from galley.domain.frames import Array, frozen
 from galley.domain.log import OUTSIDE, Log
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
-from galley.validation.circumstances import noticed, over_window
-from galley.validation.poses import between, turn_between
-from galley.validation.stage import Stage, ordered
+from galley.validation.poses import interpolated, rotation_angle
+from galley.validation.replay_world import ReplayWorld, ordered_pair
+from galley.validation.sample_masks import ends_in_recovery, samples_in
 from galley.validation.tolerances import Tolerances
 from galley.validation.verdict import Pair, Violation
 
 Progress = Callable[[float], None]
-"""Hears what share of the states has been checked, in [0, 1]."""
+"""Called with the share of states that have been checked, in [0, 1]."""
 
 
-class Observer(Protocol):
-    """Looks at every sample in turn."""
+class SampleCheck(Protocol):
+    """A check that is called at every sample in turn."""
 
-    def look(self, k: int, stage: Stage) -> None:
-        """Sample ``k`` is what the stage shows now."""
+    def check(self, k: int, world: ReplayWorld) -> None:
+        """Check sample ``k``, whose state is set in ``world``."""
         ...
 
 
-_MOST_STEPS, _MANY_STEPS = 1000, 16  # to a sample, and to each in the mean
-_BETWEEN_NEWS = 500  # states
+_MOST_STEPS, _MEAN_STEPS = 1000, 16  # interpolation steps per sample: largest, and mean
+_PROGRESS_EVERY = 500  # samples
 
 
 @dataclass(frozen=True)
-class Replayed:
-    """What the states showed.
+class ReplayResult:
+    """The result of a replay.
 
     Attributes:
         checked: number of states. hands: X_WH (T, 7) of each sample.
-        worst, deepest: deepest penetration (m) of an undeclared pair, and the pair.
-        declared: the same of pairs that may touch.
+        max_undeclared, deepest: largest penetration (m) of a pair that may not touch, and the pair.
+        max_declared: largest penetration (m) of a pair that may touch.
     """
 
     checked: int
     hands: Array
-    worst: float
+    max_undeclared: float
     deepest: Pair | None
-    declared: float
+    max_declared: float
     violations: tuple[Violation, ...]
 
 
 def allowed_pairs(log: Log) -> list[frozenset[Pair]]:
-    """What may touch in each sample: those on either side of a motion's end belong to both."""
-    of: list[set[Pair]] = [set() for _ in log.motions]
+    """Pairs that may touch in each sample; those around a motion's end belong to both motions."""
+    by_motion: list[set[Pair]] = [set() for _ in log.motions]
     for k, a, b in log.declared.tolist():
-        of[int(k)].add(ordered(a, b))
-    declared = [frozenset(pairs) for pairs in of]
-    found = [declared[k] for k in log.motion]
+        by_motion[int(k)].add(ordered_pair(a, b))
+    declared = [frozenset(pairs) for pairs in by_motion]
+    pairs_at = [declared[k] for k in log.motion]
     for k in np.flatnonzero(np.diff(log.motion)):
         both = declared[log.motion[k]] | declared[log.motion[k + 1]]
-        found[k], found[k + 1] = found[k] | both, found[k + 1] | both
-    return found
+        pairs_at[k], pairs_at[k + 1] = pairs_at[k] | both, pairs_at[k + 1] | both
+    return pairs_at
 
 
 def replay(
-    stage: Stage,
+    world: ReplayWorld,
     log: Log,
     furniture: Mapping[str, Array],
     tolerances: Tolerances,
-    observers: Sequence[Observer] = (),
+    checks: Sequence[SampleCheck] = (),
     progress: Progress = lambda share: None,
-) -> Replayed:
-    """Every sample, and states between samples that are more than a step apart.
+) -> ReplayResult:
+    """Check all samples, and interpolated states where samples are more than a step apart.
 
     Args:
-        furniture: poses of the bodies, (T, 7) or (1, 7) for those that stay.
-        observers: are shown every sample as well.
+        furniture: poses of the bodies, (T, 7), or (1, 7) for static ones.
+        checks: called at each sample.
     """
     allowed = allowed_pairs(log)
-    judge = _Judge(stage, log, tolerances, _recorded(log), _graces(stage, log, tolerances))
+    penetrations = _PenetrationCheck(
+        world, log, tolerances, _recorded(log), _impact_allowances(world, log, tolerances)
+    )
     steps = _steps(log, tolerances)
     moving = {name: X for name, X in furniture.items() if np.ptp(X, axis=0).any()}
-    stage.put(log.q[0], {name: poses[0] for name, poses in furniture.items()}, log.items[0])
+    world.set_state(log.q[0], {name: poses[0] for name, poses in furniture.items()}, log.items[0])
     hands, checked = np.empty((len(log.time), 7)), 0
     for k in range(len(log.time)):
         for i in range(1, int(steps[k])):
             share = i / steps[k]
-            stage.put(
+            world.set_state(
                 log.q[k - 1] + share * (log.q[k] - log.q[k - 1]),
-                {name: between(X[k - 1], X[k], share) for name, X in moving.items()},
-                between(log.items[k - 1], log.items[k], share),
+                {name: interpolated(X[k - 1], X[k], share) for name, X in moving.items()},
+                interpolated(log.items[k - 1], log.items[k], share),
             )
-            judge.look(k, allowed[k] | allowed[k - 1])
+            penetrations.check(k, allowed[k] | allowed[k - 1])
             checked += 1
-        stage.put(log.q[k], {name: X[k] for name, X in moving.items()}, log.items[k])
-        judge.look(k, allowed[k])
+        world.set_state(log.q[k], {name: X[k] for name, X in moving.items()}, log.items[k])
+        penetrations.check(k, allowed[k])
         checked += 1
-        hands[k] = stage.hand()
-        for observer in observers:
-            observer.look(k, stage)
-        if k % _BETWEEN_NEWS == 0:
+        hands[k] = world.hand_pose()
+        for check in checks:
+            check.check(k, world)
+        if k % _PROGRESS_EVERY == 0:
             progress(k / len(log.time))
-    return Replayed(
-        checked, frozen(hands), judge.worst, judge.deepest, judge.declared, judge.violations
+    return ReplayResult(
+        checked,
+        frozen(hands),
+        penetrations.max_undeclared,
+        penetrations.deepest,
+        penetrations.max_declared,
+        penetrations.violations,
     )
 
 
 def _steps(log: Log, tolerances: Tolerances) -> Array:
-    """In how many steps (T,) each sample is reached from the one before; the first in one."""
+    """Number of interpolation steps (T,) from the sample before; 1 for the first."""
     moved = np.abs(np.diff(log.q, axis=0))
     sizes = moved / tolerances.angle_step
     sizes[:, :2] = moved[:, :2] / tolerances.length_step
     largest = sizes.max(axis=1, initial=0.0)
     far = np.abs(np.diff(log.scene_q, axis=0)).max(axis=1, initial=0.0) / tolerances.length_step
     items = np.linalg.norm(np.diff(log.items[:, :, :3], axis=0), axis=2) / tolerances.length_step
-    # A held item goes with the arm; any other that moves must be looked at for itself.
+    # A held item moves with the arm; every other one counts by itself.
     index = np.arange(log.items.shape[1])
     items[(log.held[:-1, None] == index) | (log.held[1:, None] == index)] = 0.0
     largest = np.maximum(np.maximum(largest, far), items.max(axis=1, initial=0.0))
-    # What goes further than this in one sample is told for its speed.
+    # Larger motions within a sample violate a speed limit anyway.
     steps = np.concatenate([[1.0], np.clip(np.ceil(largest - 1e-9), 1.0, _MOST_STEPS)])
-    if steps.sum() > _MANY_STEPS * len(steps) + _MOST_STEPS:
-        steps = np.minimum(steps, _MANY_STEPS)
+    if steps.sum() > _MEAN_STEPS * len(steps) + _MOST_STEPS:
+        steps = np.minimum(steps, _MEAN_STEPS)
     return steps
 
 
-def _recorded(log: Log) -> list[set[Pair]] | None:
-    """The pairs that touch in each sample; None of a run without forces, which only looks at times.
+def _named_pairs(log: Log) -> dict[tuple[int, int], Pair]:
+    """The contact pairs of a log by their indices."""
+    names = [str(name) for name in log.names]
+    return {
+        (i, j): ordered_pair(names[i], names[j]) for i, j in np.unique(log.contact_pair, axis=0)
+    }
 
-    Simulators tell the contacts of a step's beginning: neighbours in time count as well.
+
+def _recorded(log: Log) -> list[set[Pair]] | None:
+    """Recorded contact pairs of each sample; None for a run without forces, which records few.
+
+    Simulators report the contacts at the start of a step, so neighbouring samples count as well.
     """
     if log.mode != "physics":
         return None
     at: list[set[Pair]] = [set() for _ in range(len(log.time) + 2)]
-    names = [str(name) for name in log.names]
-    known = {(i, j): ordered(names[i], names[j]) for i, j in np.unique(log.contact_pair, axis=0)}
+    known = _named_pairs(log)
     for step, (i, j) in zip(log.contact_step.tolist(), log.contact_pair.tolist(), strict=True):
         at[step + 1].add(known[i, j])
     return [a | b | c for a, b, c in zip(at[:-2], at[1:-1], at[2:], strict=True)]
 
 
-def _graces(stage: Stage, log: Log, tolerances: Tolerances) -> Mapping[str, Array]:
-    """How deep (T,) each item may be in something more than else, for it is falling onto it."""
-    found = {}
-    memory = over_window(log, tolerances.impact_memory)
-    for index, item in enumerate(stage.scene.items):
+def _impact_allowances(world: ReplayWorld, log: Log, tolerances: Tolerances) -> Mapping[str, Array]:
+    """Additional penetration (T,) allowed to each loose item, for its impact after a fall."""
+    allowances = {}
+    memory = samples_in(log, tolerances.impact_memory)
+    for index, item in enumerate(world.scene.items):
         p, quaternion = log.items[:, index, :3], log.items[:, index, 3:]
-        reach = 0.5 * float(np.linalg.norm(item.size))  # m, of the corner that moves fastest
+        radius = 0.5 * float(np.linalg.norm(item.size))  # m, of the corner that moves fastest
         moved = np.linalg.norm(np.diff(p, axis=0), axis=1)
-        moved = moved + reach * turn_between(quaternion[:-1], quaternion[1:])
-        # Speeds before the step that led to the sample: in that one, depth itself would be speed.
+        moved = moved + radius * rotation_angle(quaternion[:-1], quaternion[1:])
+        # Speeds before the step to this sample: within it, being pushed out would count as speed.
         padded = np.concatenate([np.zeros(memory + 1), moved / log.period])
         windows = np.lib.stride_tricks.sliding_window_view(padded, memory)
         fastest = windows[: len(p)].max(axis=1)
-        found[item.name] = np.where(log.held == index, 0.0, fastest * tolerances.impact_time)
-    return found
+        allowances[item.name] = np.where(log.held == index, 0.0, fastest * tolerances.impact_time)
+    return allowances
 
 
 @dataclass
-class _Offence:
-    """Two bodies that must not be so near: first time (s), deepest (m), and how to say it."""
+class _DeepContact:
+    """A pair that penetrates too far: first time (s), largest depth (m), and the sentence."""
 
     time: float
     depth: float
     kind: str
     words: str  # with ``{depth}`` in it
 
-    def violation(self) -> Violation:
-        """As it is reported."""
-        return Violation(
-            self.time, self.words.format(depth=f"{1e3 * self.depth:.1f} mm"), self.kind
-        )
-
 
 @dataclass
-class _Judge:
-    """Keeps the worst of what it sees, and the first time of each offence.
+class _PenetrationCheck:
+    """Collects the deepest penetrations, and those that are violations.
 
-    One pass tells depths that may be of earlier states; only those that would change something are
-    looked up.
+    Estimated depths may be of earlier states; the exact depth is computed only where it matters.
     """
 
-    stage: Stage
+    world: ReplayWorld
     log: Log
     tolerances: Tolerances
     recorded: list[set[Pair]] | None
-    graces: Mapping[str, Array]
-    worst: float = 0.0
+    allowances: Mapping[str, Array]
+    max_undeclared: float = 0.0
     deepest: Pair | None = None
-    declared: float = 0.0
-    offences: dict[Pair, _Offence] = field(default_factory=dict)
+    max_declared: float = 0.0
+    deep_contacts: dict[Pair, _DeepContact] = field(default_factory=dict)
 
     @property
     def violations(self) -> tuple[Violation, ...]:
-        """All offences."""
-        return tuple(offence.violation() for offence in self.offences.values())
+        return tuple(
+            Violation(c.time, c.words.format(depth=f"{1e3 * c.depth:.1f} mm"), c.kind)
+            for c in self.deep_contacts.values()
+        )
 
-    def look(self, k: int, allowed: frozenset[Pair]) -> None:
-        """Judge the state that is set now; it belongs to sample ``k``."""
+    def check(self, k: int, allowed: frozenset[Pair]) -> None:
+        """Check the current state, which belongs to sample ``k``."""
         limits = self.tolerances
-        for pair, (told, a, b) in self.stage.penetrating().items():
-            free = pair not in allowed
-            bound = limits.penetration + self._grace(k, pair) if free else limits.pressed
-            unrecorded = told > limits.unrecorded and self._unrecorded(k, pair)
-            known = self.offences[pair].depth if pair in self.offences else 0.0
+        for pair, (estimate, a, b) in self.world.penetrations().items():
+            undeclared = pair not in allowed
+            bound = limits.declared_penetration
+            if undeclared:
+                bound = limits.penetration + self._allowance(k, pair)
+            unrecorded = estimate > limits.unrecorded and self._unrecorded(k, pair)
+            largest = self.deep_contacts[pair].depth if pair in self.deep_contacts else 0.0
             if not (
-                told > (self.worst if free else self.declared)
-                or told > max(bound, known)
-                or (unrecorded and told > known)
+                estimate > (self.max_undeclared if undeclared else self.max_declared)
+                or estimate > max(bound, largest)
+                or (unrecorded and estimate > largest)
             ):
                 continue
-            depth = self.stage.depth(a, b)
-            if not free:
-                self.declared = max(self.declared, depth)
-            elif depth > self.worst:
-                self.worst, self.deepest = depth, pair
+            depth = self.world.penetration_depth(a, b)
+            if not undeclared:
+                self.max_declared = max(self.max_declared, depth)
+            elif depth > self.max_undeclared:
+                self.max_undeclared, self.deepest = depth, pair
             if depth > bound:
-                one, two = pair
-                words = f"{one} and {two} penetrate by {{depth}}"
-                pressed = f"{one} is pressed {{depth}} into {two}"
-                kind = "penetration" if free else "pressed"
-                self._offend(k, pair, depth, kind, words if free else pressed)
+                if undeclared:
+                    kind, words = "penetration", f"{pair[0]} and {pair[1]} penetrate by {{depth}}"
+                else:
+                    kind, words = "pressed", f"{pair[0]} is pressed {{depth}} into {pair[1]}"
+                self._add(k, pair, depth, kind, words)
             elif unrecorded and depth > limits.unrecorded:
                 words = f"{pair[0]} is {{depth}} in {pair[1]}, but no contact was recorded"
-                self._offend(k, pair, depth, "contact", words)
+                self._add(k, pair, depth, "contact", words)
 
-    def _offend(self, k: int, pair: Pair, depth: float, kind: str, words: str) -> None:
-        if pair not in self.offences:
-            self.offences[pair] = _Offence(float(self.log.time[k]), depth, kind, words)
-        else:
-            self.offences[pair].depth = max(self.offences[pair].depth, depth)
+    def _add(self, k: int, pair: Pair, depth: float, kind: str, words: str) -> None:
+        new = _DeepContact(float(self.log.time[k]), depth, kind, words)
+        contact = self.deep_contacts.setdefault(pair, new)
+        contact.depth = max(contact.depth, depth)
 
     def _unrecorded(self, k: int, pair: Pair) -> bool:
-        """Whether a link of the robot is at something in a run with forces, and none is told of."""
+        """Whether a run with forces lacks a record of this contact of a robot link."""
         if self.recorded is None or pair in self.recorded[k]:
             return False
-        return any(name in self.stage.robot.links for name in pair)
+        return any(name in self.world.robot.links for name in pair)
 
-    def _grace(self, k: int, pair: Pair) -> float:
-        """What the impact of a loose item on furniture, or another item, adds."""
-        if any(name in self.stage.robot.links for name in pair):
+    def _allowance(self, k: int, pair: Pair) -> float:
+        """Additional penetration for the impact of a loose item on furniture or another item."""
+        if any(name in self.world.robot.links for name in pair):
             return 0.0
-        return max((float(self.graces[n][k]) for n in pair if n in self.graces), default=0.0)
+        return max(
+            (float(self.allowances[n][k]) for n in pair if n in self.allowances), default=0.0
+        )
 
 
 @dataclass(frozen=True)
-class Bumps:
+class ContactForces:
     """Largest force (N) of an undeclared contact, and the violations.
 
-    A link and an item that meet in a motion after which was planned anew are ``events``: it may
-    have slipped, or stood elsewhere than was thought.
+    Contacts of a link with an item in a motion that ended in a recovery are ``events``: the item
+    may have slipped, or stood elsewhere than expected.
     """
 
     most: float
@@ -262,24 +274,25 @@ class Bumps:
     events: tuple[Violation, ...]
 
 
-def bumps(scene: Scene, robot: RobotModel, log: Log, tolerances: Tolerances) -> Bumps:
-    """Contacts of undeclared pairs, one of them a robot's link or an item while it is held."""
+def check_contact_forces(
+    scene: Scene, robot: RobotModel, log: Log, tolerances: Tolerances
+) -> ContactForces:
+    """Check recorded forces on robot links and held items from undeclared contacts."""
     links = set(robot.links)
     allowed = allowed_pairs(log)
     items = [item.name for item in scene.items]
     never = robot.allowed_self_collisions
-    names = [str(name) for name in log.names]
-    known = {(i, j): ordered(names[i], names[j]) for i, j in np.unique(log.contact_pair, axis=0)}
+    known = _named_pairs(log)
     most: dict[tuple[Pair, bool], tuple[float, float]] = {}
-    made_good = noticed(log)
-    for c in np.flatnonzero(log.contact_force > 0.0):  # not where it is unknown
+    recovered = ends_in_recovery(log)
+    for c in np.flatnonzero(log.contact_force > 0.0):  # NaN where unknown
         force, step = float(log.contact_force[c]), int(log.contact_step[c])
         pair = known[int(log.contact_pair[c, 0]), int(log.contact_pair[c, 1])]
         held = int(log.held[step])
         ours = links if held < 0 else links | {items[held]}
         if not ours & set(pair) or pair in allowed[step] or pair in never or OUTSIDE in pair:
             continue
-        excused = bool(made_good[log.motion[step]]) and any(name in items for name in pair)
+        excused = bool(recovered[log.motion[step]]) and any(name in items for name in pair)
         when, largest = most.get((pair, excused), (float(log.time[step]), 0.0))
         if largest <= tolerances.force < force:
             when = float(log.time[step])
@@ -290,4 +303,4 @@ def bumps(scene: Scene, robot: RobotModel, log: Log, tolerances: Tolerances) -> 
             what = f"{a} is pushed against {b} with {force:.1f} N"
             found[excused].append(Violation(when, what, "contact"))
     largest = max((force for _, force in most.values()), default=0.0)
-    return Bumps(largest, tuple(found[False]), tuple(found[True]))
+    return ContactForces(largest, tuple(found[False]), tuple(found[True]))

@@ -1,4 +1,4 @@
-"""Every tolerance of validation, with its unit and its reason, in one place."""
+"""All tolerances of validation, with units and reasons."""
 
 from __future__ import annotations
 
@@ -7,64 +7,65 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Tolerances:
-    """What is still right. The defaults are for runs that set joint states (``kinematic``).
+    """All tolerances. The defaults are for runs without forces (``kinematic``).
 
     Attributes:
         time: s, of a sample from its place k * period: rounding.
         quaternion: of its norm from 1: rounding.
-        angle_step, length_step: rad and m; states are filled in so that from one checked state to
-            the next no joint and no loose item moves more. At most 120 samples a second and 2.6
-            rad/s need none.
-        penetration: m, of an undeclared pair: Bullet grows meshes by 1 mm, both sides make 2.
-        pressed: m, of a pair that may touch: a grip presses, but not right through.
-        force: N, between an undeclared pair, one of them of the robot or held: less than a quarter
-            of the weight of anything here is a graze.
+        angle_step, length_step: rad and m; states are interpolated so that no joint and no loose
+            item moves further between two checked states. At 120 samples a second, speeds up to
+            2.6 rad/s need none.
+        penetration: m, of a pair that may not touch: Bullet grows meshes by 1 mm on both sides.
+        declared_penetration: m, of a pair that may touch: a grip presses, but not right through.
+        force: N, between an undeclared pair with a robot link or held item: a graze is less than a
+            quarter of the weight of any item here.
         unrecorded: m, of a robot link that penetrates something without a recorded contact, in a
-            run that has forces. There 0.2 mm is the deepest that a grip presses.
-        impact_time: s. A loose item goes on for so long, in a run with forces, before an impact is
-            felt: one step of simulation. What it penetrates by then is no fault of the run.
+            run with forces. A grip presses 0.2 mm deep at most.
+        impact_time: s, for which a falling item goes on, in a run with forces, before it feels the
+            impact: one simulation step. The penetration by then is no violation.
         impact_memory: s, within which it is pushed out again.
         position_angle, position_length: rad and m beyond a joint's limit.
         velocity: share of the limit. Differences of samples round it up.
         acceleration: share of the limit.
-        acceleration_window: s, over which acceleration is a mean. Impacts of contact last one step
-            of simulation, and no motor made them.
-        rates: share of (acceleration limit x period) by which the mean of the velocity column over
-            ``rates_window`` may differ from that of q's differences. A column that is shifted by
-            one sample differs by the whole acceleration x period. Simulation adds 1/4 of that: its
-            positions follow the velocity at the end of each step, two of which make a period.
-        rates_window: s.
+        acceleration_window: s, over which accelerations are averaged: an impact accelerates joints
+            for one simulation step, and not by their motors.
+        velocity_residual: share of (acceleration limit x period) by which the mean of the velocity
+            column over ``velocity_window`` may differ from that of q's differences. A column
+            shifted by one sample differs by 1. Simulation adds 1/4: its positions follow the
+            velocity at the end of each step, two of which make a period.
+        velocity_window: s.
         torque: share of the effort limit.
         tracking_arm, tracking_base, tracking_heading, tracking_fingers: rad, m, rad, m, of a joint
             from its command. Fingers count only while they may touch nothing.
-        slip, slip_turn: m and rad, that a held item may move in the hand during one motion.
+        slip, slip_turn: m and rad, of a held item in the hand during one motion.
         slip_step: m, likewise from one sample to the next.
         jump: m/s, by which an item's speed may grow from one sample to the next beyond free fall.
-            A grip and a put-down change it by 0.04; 0.5 is 4 mm in a sample from nowhere.
-        still: m, that a corner of an item, or a drawer, may move in all from where something that
-            could push it was near last: items creep by 0.1 mm in a run.
-        own_motion: m, between two samples, likewise in a run without forces, where only the hand
-            and drawers move anything; infinite where there are forces.
-        touching: m, nearer than which something may push something else.
+            A grip and a put-down change it by 0.04; 0.5 is 4 mm in one sample.
+        drift: m, of a corner of an item, or of a drawer, since something near could push it last:
+            items creep by 0.1 mm in a run.
+        kinematic_drift: m, between two samples in a run without forces, in which only the hand and
+            drawers move items; infinite with forces.
+        push_distance: m, within which a body may push another one.
         rest_time: s, at the end, for which all must be at rest. rest_speed: m/s of an item or
             drawer, rad/s of a door. rest_joint: share of a joint's velocity limit.
-        rest_window: s, over which such a speed is a mean.
-        support: m, within which an item and something else are in contact. grip: m, to either
-            finger, likewise.
-        friction: times the scene's coefficient that a contact may have: noise, and cones that are
-            pyramids.
-        unsupported: m/s^2 of an item's acceleration that no forces at its contacts explain. What
-            hangs in the air lacks 9.8, twice the moderate noise nothing. unsupported_time: s, for
-            which it must be so: impacts are shorter.
-        weight: share of an item's weight by which recorded forces may miss it: masses are noisy.
-        pressing: times the fingers' force, which one may press with in the mean of some samples:
-            1.6 while a drawer is pulled, for the arm does part of it.
-        recorded: m, of a recorded distance from that of the geometry: 3 mm in an impact.
-        push: share of the force that moves an item or drawer, which something outside must have to
-            explain that it moves.
-        borne: share of the effort limit by which a recorded torque may be off from what the motion
-            asks for, in the mean over ``borne_window`` (s): 0.02, and 0.03 more for noisy masses.
-        exact: samples in which a moving joint may be exactly where it was told to be.
+        rest_window: s, over which these speeds are averaged.
+        contact_margin: m, within which an item is in contact with a body. grip_margin: m, likewise
+            with a finger.
+        friction_factor: on the scene's coefficient, for noise and cones that are pyramids.
+        support_residual: m/s^2, of an item's acceleration that no contact forces explain: 9.8 for a
+            floating item, 0 for twice the moderate noise.
+        support_time: s, for which the residual must last: impacts are shorter.
+        weight_residual: share of an item's weight by which recorded forces may miss it: masses are
+            noisy.
+        finger_force_factor: on the force that a finger may exert, in the mean of some samples: 1.6
+            while a drawer is pulled, for the arm adds to it.
+        contact_distance: m, of a recorded contact distance from the geometry: 3 mm in an impact.
+        external_push: share of the force needed to move an item or drawer that an external push
+            must have to explain its motion.
+        torque_residual: share of the effort limit by which a recorded torque, averaged over
+            ``torque_window`` (s), may differ from what the motion requires: 0.02, and 0.03 more
+            for noisy masses.
+        exact_commands: samples in which a moving joint may be exactly at its command.
     """
 
     time: float = 1e-6
@@ -72,7 +73,7 @@ class Tolerances:
     angle_step: float = 0.025
     length_step: float = 0.005
     penetration: float = 0.002
-    pressed: float = 0.005
+    declared_penetration: float = 0.005
     force: float = 2.0
     unrecorded: float = 0.001
     impact_time: float = 0.0
@@ -82,8 +83,8 @@ class Tolerances:
     velocity: float = 1.02
     acceleration: float = 1.02
     acceleration_window: float = 0.0
-    rates: float = 0.25
-    rates_window: float = 0.0
+    velocity_residual: float = 0.25
+    velocity_window: float = 0.0
     torque: float = 1.0
     tracking_arm: float = 0.05
     tracking_base: float = 0.02
@@ -93,25 +94,25 @@ class Tolerances:
     slip_turn: float = 1e-3
     slip_step: float = 1e-4
     jump: float = 0.5
-    still: float = 0.002
-    own_motion: float = 1e-5
-    touching: float = 0.01
+    drift: float = 0.002
+    kinematic_drift: float = 1e-5
+    push_distance: float = 0.01
     rest_time: float = 0.25
     rest_speed: float = 0.01
     rest_joint: float = 0.02
     rest_window: float = 0.025
-    support: float = 0.005
-    grip: float = 0.005
-    friction: float = 1.5
-    unsupported: float = 3.0
-    unsupported_time: float = 0.1
-    weight: float = 0.5
-    pressing: float = 2.5
-    recorded: float = 0.005
-    push: float = 0.4
-    borne: float = 0.08
-    borne_window: float = 0.1
-    exact: int = 5
+    contact_margin: float = 0.005
+    grip_margin: float = 0.005
+    friction_factor: float = 1.5
+    support_residual: float = 3.0
+    support_time: float = 0.1
+    weight_residual: float = 0.5
+    finger_force_factor: float = 2.5
+    contact_distance: float = 0.005
+    external_push: float = 0.4
+    torque_residual: float = 0.08
+    torque_window: float = 0.1
+    exact_commands: int = 5
 
 
 KINEMATIC = Tolerances()
@@ -123,19 +124,19 @@ PHYSICS = replace(
     velocity=1.05,
     acceleration=1.05,
     acceleration_window=0.05,
-    rates=0.35,
-    rates_window=0.1,
+    velocity_residual=0.35,
+    velocity_window=0.1,
     impact_time=1.0 / 240.0,
     slip=0.015,
     slip_turn=0.35,
     slip_step=0.002,
-    own_motion=float("inf"),
+    kinematic_drift=float("inf"),
 )
-"""With forces: joints give way a little, contacts shake, a grip by friction creeps."""
+"""With forces: joints are compliant, contacts vibrate, a grip by friction creeps."""
 
 
 def tolerances(mode: str) -> Tolerances:
-    """Those for a log's ``mode``."""
+    """The tolerances for a log's ``mode``."""
     return PHYSICS if mode == "physics" else KINEMATIC
 
 
@@ -144,10 +145,10 @@ class GoalTolerances:
     """When a predicate holds in the geometry (docs/domain.md).
 
     Attributes:
-        gap: m, between an item's underside and what it stands on, and that it may stick out of a
-            drawer's inner volume.
-        tilt: rad, of an item's z axis from the normal of what it stands on.
-        closed: m or rad, a drawer or door opened less counts as closed.
+        gap: m, between an item's underside and its support; also by which an item may stick out
+            of a drawer's inner volume.
+        tilt: rad, of an item's z axis from its support's normal.
+        closed: m or rad; a drawer or door that is open by less counts as closed.
         spot: m in the plane, of an item from its exact place. spot_turn: rad, of its yaw.
     """
 

@@ -1,25 +1,26 @@
-"""What validation finds: violations, figures, and whether each part of the goal holds."""
+"""The result of validation: violations, figures, and whether each part of the goal holds."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 Pair = tuple[str, str]
-"""Two names in alphabetical order."""
+"""The names of two bodies, in alphabetical order."""
+_KEYS = {"deepest": "deepest_pair", "unverified": "taken_from_log"}
 
 
 @dataclass(frozen=True)
 class Violation:
-    """Something that must not be.
+    """One violation.
 
     Attributes:
-        time: seconds since the start, the first time of its sort.
+        time: of its first occurrence, seconds since the start.
         what: one sentence.
-        kind: ``log``, ``penetration``, ``pressed`` (of a pair that may touch), ``contact``,
-            ``position``, ``velocity``, ``acceleration``, ``torque``, ``rates`` (the velocity column
-            is not how q changes), ``tracking``, ``slip``, ``jump``, ``moved-alone``, ``moving`` (at
-            the end) or ``floating``.
+        kind: ``log``, ``penetration``, ``pressed`` (penetration of a pair that may touch),
+            ``contact``, ``position``, ``velocity``, ``acceleration``, ``torque``, ``rates`` (the
+            velocity column is not the derivative of q), ``tracking``, ``slip``, ``jump``,
+            ``moved-alone``, ``moving`` (at the end) or ``floating``.
     """
 
     time: float
@@ -38,28 +39,28 @@ class GoalFact:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What validation says of a run. Ratios are shares of the robot's limits.
+    """The judgement of a run. Ratios are shares of the robot's limits.
 
     Attributes:
-        states_checked: states put into PyBullet, those filled in between samples included.
-        max_penetration_m: deepest penetration of a pair that was not declared; 0 if none touched.
+        states_checked: states set in PyBullet, including those interpolated between samples.
+        max_penetration_m: of a pair that may not touch; 0 if there was none.
         deepest: that pair, or None.
-        max_declared_penetration_m: deepest of the pairs that may touch.
-        max_undeclared_force_n: largest recorded force between the robot or what it held and
-            something that it must not touch; 0 without forces.
-        limit_violations: how many joints went beyond a limit of position, velocity, acceleration
-            or torque, each kind counted.
+        max_declared_penetration_m: of a pair that may touch.
+        max_undeclared_force_n: largest recorded force between the robot or its held item and
+            something that it may not touch; 0 without forces.
+        limit_violations: number of joints beyond a limit of position, velocity, acceleration or
+            torque, each kind counted.
         max_velocity_ratio, max_acceleration_ratio: of any joint.
         max_torque_ratio: of the arm's joints; None if unknown.
-        torques: ``recorded``, ``inverse dynamics``, or empty where they are unknown.
+        torques: ``recorded``, ``inverse dynamics``, or empty if unknown.
         tracking_error_rad: largest distance of an arm joint from its command.
-        tracking_error_base_m: the same of the base's position.
-        max_slip_m: most that a held item moved in the hand during one motion.
-        at_rest: whether robot, drawers and items stand still at the end.
-        violations: everything found, by time.
-        events: mishaps after which was planned anew, by time: an item that slipped, one that the
-            hand met. They are no violations.
-        taken: what was taken from the log because nothing else tells of it, with the reasons.
+        tracking_error_base_m: the same for the base's position.
+        max_slip_m: largest motion of a held item in the hand during one motion.
+        at_rest: whether robot, drawers and items are at rest at the end.
+        violations: by time.
+        events: mishaps that led to a recovery, by time: an item that slipped, or that the hand hit.
+            They are not violations.
+        unverified: what the verdict takes from the log without a check, with the reasons.
         goal_facts: each part of the goal; empty where no goal was given.
         goal_given: whether a goal was given.
     """
@@ -80,51 +81,39 @@ class Verdict:
     at_rest: bool
     violations: tuple[Violation, ...]
     events: tuple[Violation, ...] = ()
-    taken: tuple[str, ...] = ()
+    unverified: tuple[str, ...] = ()
     goal_facts: tuple[GoalFact, ...] = ()
     goal_given: bool = False
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was violated. The goal is another matter."""
+        """Whether there is no violation, whatever became of the goal."""
         return not self.violations
 
     @property
     def goal_reached(self) -> bool:
-        """Whether a goal was given and all of it holds in the final geometry."""
+        """Whether a goal was given and holds in the final geometry."""
         return self.goal_given and all(fact.holds for fact in self.goal_facts)
 
     def as_json(self) -> dict[str, Any]:
-        """Everything as plain data; the keys are those of ``report.json`` (docs/report.md)."""
+        """The verdict as plain data, with the keys of ``report.json`` (docs/report.md)."""
+        plain = {_KEYS.get(f.name, f.name): getattr(self, f.name) for f in fields(self)}
+        del plain["goal_given"]
         return {
             "passed": self.passed,
-            "states_checked": self.states_checked,
-            "max_penetration_m": self.max_penetration_m,
+            **plain,
             "deepest_pair": list(self.deepest) if self.deepest else None,
-            "max_declared_penetration_m": self.max_declared_penetration_m,
-            "max_undeclared_force_n": self.max_undeclared_force_n,
-            "limit_violations": self.limit_violations,
-            "max_velocity_ratio": self.max_velocity_ratio,
-            "max_acceleration_ratio": self.max_acceleration_ratio,
-            "max_torque_ratio": self.max_torque_ratio,
-            "torques": self.torques,
-            "tracking_error_rad": self.tracking_error_rad,
-            "tracking_error_base_m": self.tracking_error_base_m,
-            "max_slip_m": self.max_slip_m,
-            "at_rest": self.at_rest,
-            "violations": [_plain(violation) for violation in self.violations],
-            "events": [_plain(event) for event in self.events],
-            "taken_from_log": list(self.taken),
-            "goal_facts": [
-                {"fact": f.fact, "holds": f.holds, "why": f.why} for f in self.goal_facts
-            ],
+            "violations": [_as_json(violation) for violation in self.violations],
+            "events": [_as_json(event) for event in self.events],
+            "taken_from_log": list(self.unverified),
+            "goal_facts": [asdict(fact) for fact in self.goal_facts],
         }
 
 
-def _plain(violation: Violation) -> dict[str, Any]:
+def _as_json(violation: Violation) -> dict[str, Any]:
     return {"time_s": violation.time, "kind": violation.kind, "what": violation.what}
 
 
-def unusable(violations: tuple[Violation, ...]) -> Verdict:
-    """The verdict on a log that nothing can be judged from."""
+def rejected(violations: tuple[Violation, ...]) -> Verdict:
+    """The verdict on a log that can't be judged."""
     return Verdict(0, 0.0, None, 0.0, 0.0, 0, 0.0, 0.0, None, "", 0.0, 0.0, 0.0, False, violations)

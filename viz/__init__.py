@@ -1,6 +1,6 @@
-"""Pictures of runs. Reads logs and scenes, changes nothing.
+"""Films, pictures and plots of logs and scenes.
 
 - ``film/``: films of logs; ``render/``: pictures of scenes; ``figures``: plots as PNG files
 
-Nothing is imported here: imageio, Pillow and Numba load with the module that needs them.
+Importing this package loads nothing: imageio, Pillow and Numba come with the modules that use them.
 """

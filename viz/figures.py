@@ -1,4 +1,4 @@
-"""Figures as PNG files. matplotlib is imported when one is drawn, and never opens a window."""
+"""Saves matplotlib figures as PNG files, without a display or global state."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from galley.domain.files import written_whole
 
-_DOTS = 110  # pixels an inch
+_DPI = 110
 
 
 @contextlib.contextmanager
 def figure_file(path: Path, size: tuple[float, float]) -> Iterator[Any]:
-    """A matplotlib Figure of ``size`` inches, saved to ``path`` at the end of the block.
+    """Yield a matplotlib Figure of ``size`` inches and save it at the end of the block.
 
-    The file appears whole or not at all; no global state of matplotlib is touched.
+    The file appears whole or not at all.
 
     Raises:
         BadInput: ``path`` can't be written.
@@ -24,7 +24,7 @@ def figure_file(path: Path, size: tuple[float, float]) -> Iterator[Any]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=size, dpi=_DOTS)
+    figure = Figure(figsize=size, dpi=_DPI)
     FigureCanvasAgg(figure)
     yield figure
     with written_whole(path, ".png") as partial:

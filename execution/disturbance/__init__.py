@@ -1,5 +1,5 @@
-"""What goes wrong on purpose.
+"""Noise and faults for runs under physics.
 
-- ``noise``: how the true world differs from the scene; ``standing``: whether an item stands there
-- ``fault``: what a fault is; ``faults``: what each kind does, and several at once, from text
+- ``noise``: perturbs the scene and the observations; ``box_placement``: where items can stand
+- ``fault``: specification and base class of a fault; ``faults``: each kind, and several at once
 """

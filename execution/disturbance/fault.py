@@ -1,9 +1,8 @@
-"""What a fault is: it waits for its motion, strikes by forces, and tells what it did.
+"""The specification of a fault, as ``--fault`` takes it, and the base class of all faults.
 
-What ``--fault`` says of it comes first: which fault, of what, and when.
-
-Faults never set a state. They push with external forces, change what surfaces and joints resist
-with, or switch a motor off; what comes of it is up to the physics.
+A fault waits for a motion that it applies to, acts during it, and reports what it did. Faults never
+set a state: they apply external forces, change friction or switch motors off, and the physics does
+the rest.
 """
 
 from __future__ import annotations
@@ -23,28 +22,28 @@ if TYPE_CHECKING:
 
 FLAG = "--fault"
 SYNTAX = "KIND[:NAME][@N]"
-IN_VAIN = " did not strike: "  # stands in what is told of a fault that had no occasion
+IN_VAIN = " did not strike: "  # in the report of a fault that had no occasion
 
 KINDS = {
-    "nudge": "an item is pushed 2 to 4 cm aside while the hand is on its way to it",
-    "topple": "an item is knocked over while the hand is on its way to it",
+    "nudge": "an item is pushed 2 to 4 cm aside while the hand approaches it",
+    "topple": "an item is knocked over while the hand approaches it",
     "slippery": "an item loses its friction while it is carried, until it has left the hand",
     "stuck": "a drawer stops 5 to 20 cm open while it is pulled, and lets go afterwards",
     "stuck-for-good": "a drawer stops 5 to 20 cm open while it is pulled, for the rest of the run",
     "push-base": "the base is shoved 3 to 8 cm and 1 to 5 degrees during a motion of base or arm",
 }
-OF_ITEMS = ("nudge", "topple", "slippery")
-OF_DRAWERS = ("stuck", "stuck-for-good")
-DURING = ("drive", "arm")  # the names that push-base knows
+ITEM_KINDS = ("nudge", "topple", "slippery")
+DRAWER_KINDS = ("stuck", "stuck-for-good")
+BASE_TARGETS = ("drive", "arm")  # the motions during which push-base can strike
 
 
 @dataclass(frozen=True)
-class Spec:
-    """One fault as it was asked for.
+class FaultSpec:
+    """One requested fault.
 
     Attributes:
-        kind: of ``KINDS``. name: as it was written, or empty: the first that comes.
-        occurrence: it strikes at the N-th motion that it could strike at, from 1.
+        kind: of ``KINDS``. name: of its target; empty: the first possible one.
+        occurrence: it strikes in the N-th motion that it applies to, from 1.
     """
 
     kind: str
@@ -56,16 +55,16 @@ class Spec:
         return text + (f"@{self.occurrence}" if self.occurrence != 1 else "")
 
 
-def parse_specs(text: str) -> tuple[Spec, ...]:
+def parse_specs(text: str) -> tuple[FaultSpec, ...]:
     """The faults in ``topple:sugar,stuck:drawer@2``.
 
     Raises:
-        BadInput: in one line.
+        BadInput: the text is malformed.
     """
     return tuple(_spec(part.strip()) for part in text.split(","))
 
 
-def _spec(text: str) -> Spec:
+def _spec(text: str) -> FaultSpec:
     head, at, number = text.partition("@")
     kind, colon, name = (word.strip() for word in head.partition(":"))
     if kind not in KINDS:
@@ -75,114 +74,109 @@ def _spec(text: str) -> Spec:
         raise BadInput.one(FLAG, f"'{text}' names nothing after the colon")
     if at and not (number.isascii() and number.isdigit() and int(number) >= 1):
         raise BadInput.one(FLAG, f"'{text}': after @ comes a whole number from 1")
-    return Spec(kind, name, int(number) if at else 1)
+    return FaultSpec(kind, name, int(number) if at else 1)
 
 
-def target(spec: Spec, scene: Scene) -> str:
-    """The scene's own name of what a fault strikes: an item or a scene joint; ``drive`` or
-    ``arm``; empty where none was named.
+def target(spec: FaultSpec, scene: Scene) -> str:
+    """The scene's name of the fault's target: an item, a scene joint, ``drive`` or ``arm``; empty
+    if the specification names none.
 
     Raises:
-        BadInput: nothing is called so; the line says what there is.
+        BadInput: there is no such target; the message lists those that there are.
     """
     if not spec.name:
         return ""
-    if spec.kind in OF_ITEMS:
-        known = {item.name: item.name for item in scene.items}
-        known |= {b.object: b.target for b in scene.bindings if b.kind == "item"}
-    elif spec.kind in OF_DRAWERS:
-        known = _drawers(scene)
+    if spec.kind in ITEM_KINDS:
+        targets = {item.name: item.name for item in scene.items}
+        targets |= {b.object: b.target for b in scene.bindings if b.kind == "item"}
+    elif spec.kind in DRAWER_KINDS:
+        targets = _drawers(scene)
     else:
-        known = {name: name for name in DURING}
-    if spec.name not in known:
-        what = "an item" if spec.kind in OF_ITEMS else "a drawer"
-        what = what if spec.kind in OF_ITEMS + OF_DRAWERS else "drive or arm"
-        hint = did_you_mean(spec.name, tuple(known)) or f"; there are {', '.join(known)}"
+        targets = {name: name for name in BASE_TARGETS}
+    if spec.name not in targets:
+        what = "an item" if spec.kind in ITEM_KINDS else "a drawer"
+        what = what if spec.kind in ITEM_KINDS + DRAWER_KINDS else "drive or arm"
+        hint = did_you_mean(spec.name, tuple(targets)) or f"; there are {', '.join(targets)}"
         raise BadInput.one(FLAG, f"{spec.kind} needs {what}, and there is no '{spec.name}'{hint}")
-    return known[spec.name]
+    return targets[spec.name]
 
 
 def _drawers(scene: Scene) -> dict[str, str]:
-    """The joint of everything that names a drawer or a door: object, body, handle or joint."""
-    known = {}
+    """The joint of a drawer or door by its PDDL object, body, handle or joint."""
+    joints = {}
     for binding in scene.bindings:
         if binding.handle is not None:
-            known[binding.object] = scene.handle(binding.handle).joint
-    known |= {body.name: body.joint for body in scene.bodies if body.joint is not None}
-    known |= {handle.name: handle.joint for handle in scene.handles}
-    return known | {joint.name: joint.name for joint in scene.joints}
+            joints[binding.object] = scene.handle(binding.handle).joint
+    joints |= {body.name: body.joint for body in scene.bodies if body.joint is not None}
+    joints |= {handle.name: handle.joint for handle in scene.handles}
+    return joints | {joint.name: joint.name for joint in scene.joints}
 
 
 class Fault:
-    """One fault. A subclass says which motions it waits for and what it does in them.
+    """One fault. A subclass says which motions it applies to and what it does during them.
 
     Args:
-        spec: as it was asked for. scene: whose names it uses.
-        rng: of its time, strength and direction.
+        spec: which fault, of what, and when.
+        scene: in which the target's name is looked up.
+        rng: for its time, strength and direction.
 
     Attributes:
         struck: whether it has done what it does.
-        told: what it did and when, one sentence; before that why not, or empty.
-        where: the time within the motion under way, in words.
-        active: whether it is at work: ``step`` is called.
-        outside: N with which something that is not in the scene has pushed a body or link, by its
-            name; the most since ``Faults.outside`` was asked.
+        report: what it did and when, one sentence; before that why not, or empty.
+        when: the current time within the motion, in words.
+        active: whether the fault acts before each step.
+        external_forces: the largest force (N) from outside the scene on each body or link, by
+            name, since ``InjectedFaults.external_forces`` was called last.
 
     Raises:
-        BadInput: its name is not in the scene.
+        BadInput: the target is not in the scene.
     """
 
-    def __init__(self, spec: Spec, scene: Scene, rng: np.random.Generator) -> None:
+    def __init__(self, spec: FaultSpec, scene: Scene, rng: np.random.Generator) -> None:
         self.spec = spec
         self.target = target(spec, scene)
         self.rng = rng
         self.struck = False
-        self.told = ""
-        self.where = ""
+        self.report = ""
+        self.when = ""
         self.active = False
-        self.outside: dict[str, float] = {}
-        self._met = 0
+        self.external_forces: dict[str, float] = {}
+        self._occasions = 0
 
-    def begins(self, world: PhysicsWorld, motion: Motion, name: str) -> None:
-        """A motion begins."""
+    def motion_begins(self, world: PhysicsWorld, motion: Motion) -> None:
+        """Called before each motion."""
         if self.active:
-            self.left(world)
-        if self.struck or self.active or not self.waits_for(world, motion):
+            self._motion_over(world)
+        if self.struck or self.active or not self._applies_to(world, motion):
             return
-        self._met += 1
-        if self._met == self.spec.occurrence:
+        self._occasions += 1
+        if self._occasions == self.spec.occurrence:
             self.active = True
-            self.start(world, motion)
+            self._prepare(world, motion)
 
-    def steps(self, world: PhysicsWorld, motion: Motion, name: str, t: float) -> None:
-        """The world is about to make a step, ``t`` seconds into a motion."""
+    def before_step(self, world: PhysicsWorld, motion: Motion, name: str, t: float) -> None:
+        """Called before each simulation step, ``t`` seconds into a motion."""
         if self.active:
-            self.where = f"{t:.2f} s into '{name}'"
-            self.step(world, motion, t)
+            self.when = f"{t:.2f} s into '{name}'"
+            self._act(world, motion, t)
 
-    def push_item(self, world: PhysicsWorld, index: int, force: Array, point: Array) -> None:
-        """A force (3,) in N on an item at a point (3,), both in the world, during the next step."""
-        self.pushed(world.scene.items[index].name, force)
-        world.push_item(index, force, point)
+    def record_force(self, name: str, force: Array) -> None:
+        """Record an external force (3,), N, on the body or link called ``name``."""
+        size = float(np.linalg.norm(force))
+        self.external_forces[name] = max(self.external_forces.get(name, 0.0), size)
 
-    def pushed(self, name: str, force: Array) -> None:
-        """Remember a force (3,) from outside on what is called ``name``."""
-        self.outside[name] = max(self.outside.get(name, 0.0), float(np.linalg.norm(force)))
-
-    # -- of each kind ----------------------------------------------------------------------------
-
-    def waits_for(self, world: PhysicsWorld, motion: Motion) -> bool:
-        """Whether it could strike in this motion."""
+    def _applies_to(self, world: PhysicsWorld, motion: Motion) -> bool:
+        """Whether the fault could strike in this motion."""
         raise NotImplementedError
 
-    def start(self, world: PhysicsWorld, motion: Motion) -> None:
-        """Draw time and strength: this is the motion."""
+    def _prepare(self, world: PhysicsWorld, motion: Motion) -> None:
+        """Draw time and strength for this motion."""
         raise NotImplementedError
 
-    def step(self, world: PhysicsWorld, motion: Motion, t: float) -> None:
-        """Do what it does, before a step, while it is active."""
+    def _act(self, world: PhysicsWorld, motion: Motion, t: float) -> None:
+        """Act on the world before a step, while active."""
         raise NotImplementedError
 
-    def left(self, world: PhysicsWorld) -> None:
-        """The motion in which it was active is over, and another begins."""
+    def _motion_over(self, world: PhysicsWorld) -> None:
+        """End acting: the motion is over and the next one begins."""
         self.active = False

@@ -1,33 +1,40 @@
-"""Noise: how the true world differs from the scene, and what is seen of it from what is.
+"""Noise: perturbs the scene that physics simulates, and the observations.
 
-The planner knows the scene file. The world that physics runs in is drawn from it with other
-friction, masses and poses, and every look at the world errs a little.
+The planner knows the scene file only. Physics runs in a scene with perturbed friction, masses and
+poses, and every observation has an error.
 """
 
 from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from typing import TypeVar
 
 import numpy as np
 
 from galley.domain.errors import BadInput, did_you_mean
 from galley.domain.frames import Array, frozen, inverse
-from galley.domain.scene.model import HAND, Scene
+from galley.domain.scene.model import HAND, Body, Item, Scene
 from galley.domain.state import State, item_pose
-from galley.execution.disturbance.standing import boxes_of, carried, displaced, fits, furniture
+from galley.execution.disturbance.box_placement import (
+    displaced,
+    furniture_boxes,
+    is_free_placement,
+    item_boxes,
+    supported_corners,
+)
 
 logger = logging.getLogger(__name__)
-DRAWS = 100  # of an item's pose; where none of them stands free, it stays where it was
+_BodyOrItem = TypeVar("_BodyOrItem", Body, Item)
+DRAWS = 100  # of an item's pose; if none of them is free, the item stays where it was
 _FLAG = "--noise"
 
-# The most that each may be, and why no more.
-_MOST: dict[str, tuple[float, str]] = {
-    "friction": (0.9, "as a share of what it is: with 1 a surface could have none"),
-    "mass": (0.9, "as a share of what it is: with 1 a thing could have none"),
-    "position": (0.1, "in m: with more it is another task"),
+# The largest value of each, and why.
+_MAX: dict[str, tuple[float, str]] = {
+    "friction": (0.9, "a share: with 1 a surface could have none"),
+    "mass": (0.9, "a share: with 1 an item could have none"),
+    "position": (0.1, "in m: more makes it another task"),
     "turn": (float(np.pi), "in rad: that is every direction"),
     "observation": (0.05, "in m: a camera that errs more is of no use"),
     "observation_turn": (0.5, "in rad: a camera that errs more is of no use"),
@@ -36,17 +43,17 @@ _MOST: dict[str, tuple[float, str]] = {
 
 @dataclass(frozen=True)
 class Noise:
-    """How much is perturbed. All zero: nothing.
+    """The amounts of noise; all zero: none.
 
     Attributes:
-        friction: share; each surface, each item, the finger pads and each scene joint have their
-            friction multiplied by a factor of their own, uniform in 1 +- this.
+        friction: share; the friction of each surface, item and scene joint and of the finger pads
+            is multiplied by a factor of its own, uniform in 1 +- this.
         mass: share; likewise for items, drawers and doors.
-        position: m; each item's start is displaced by uniform +- this in x and in y.
+        position: m; each item starts displaced by uniform +- this in x and in y.
         turn: rad; and turned by uniform +- this about the vertical through its centre.
-        observation: m, standard deviation of what is seen of an item's x and y; of its height too
-            while it is held, for a support's height is known. Drawn anew at each look.
-        observation_turn: rad, standard deviation of what is seen of its yaw.
+        observation: m, standard deviation of an item's observed x and y, drawn anew at each
+            observation; of its height only while it is held, as support heights are known.
+        observation_turn: rad, standard deviation of its observed yaw.
 
     Raises:
         BadInput: a value is negative, not a number, or too large.
@@ -60,65 +67,64 @@ class Noise:
     observation_turn: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, (most, why) in _MOST.items():
+        for name, (largest, why) in _MAX.items():
             value = getattr(self, name)
             if not value >= 0.0:
                 raise BadInput.one(_FLAG, f"{name} must be a number from 0, got {value:g}")
-            if value > most:
+            if value > largest:
                 raise BadInput.one(
-                    _FLAG, f"{name} must be at most {most:.3g}, {why}; got {value:g}"
+                    _FLAG, f"{name} must be at most {largest:.3g}, {why}; got {value:g}"
                 )
 
     def __str__(self) -> str:
-        told = (f"{f.name}={getattr(self, f.name):g}" for f in fields(self))
-        return ",".join(text for text in told if not text.endswith("=0")) or "none"
+        parts = (f"{f.name}={getattr(self, f.name):g}" for f in fields(self))
+        return ",".join(text for text in parts if not text.endswith("=0")) or "none"
 
     def scaled(self, factor: float) -> Noise:
-        """``factor`` times as much of everything.
+        """All amounts times ``factor``.
 
         Raises:
-            BadInput: that is too much.
+            BadInput: one is too large.
         """
         return Noise(**{f.name: factor * getattr(self, f.name) for f in fields(self)})
 
     def only(self, *names: str) -> Noise:
-        """The same of what is named, none of the rest."""
+        """The named amounts, all others zero."""
         return Noise(**{name: getattr(self, name) for name in names})
 
-    def world(self, scene: Scene, rng: np.random.Generator) -> Scene:
-        """The true world: the scene with other friction, masses and item poses.
+    def true_scene(self, scene: Scene, rng: np.random.Generator) -> Scene:
+        """The scene with perturbed friction, masses and item poses.
 
-        Items stay on what carries them: a pose in which an item would overlap furniture or another
-        item (by their boxes), hang over an edge, or leave a region that its centre is over, is
-        drawn again, up to ``DRAWS`` times. What stands on another item moves with that one. The
-        same generator gives the same directions whatever the amounts, so that runs with more and
-        with less noise can be compared.
+        Items keep their supports: a pose in which an item would overlap furniture or another item
+        (by bounding boxes), hang over an edge, or leave a region that its centre is over, is drawn
+        again, up to ``DRAWS`` times. Stacked items move together. The same generator gives the
+        same directions whatever the amounts, so that runs with more and less noise can be compared.
         """
         friction, mass, pose = rng.spawn(3)
+        poses = self._displaced_poses(scene, pose)
 
-        def scaled_by(rng: np.random.Generator, share: float) -> Callable[[float], float]:
-            return lambda value: value * (1.0 + share * float(rng.uniform(-1.0, 1.0)))
+        def new_friction(value: float) -> float:
+            return value * (1.0 + self.friction * float(friction.uniform(-1.0, 1.0)))
 
-        rubbed, weighed = scaled_by(friction, self.friction), scaled_by(mass, self.mass)
-        poses = self._moved(scene, pose)
-        pads = rubbed(scene.physics.finger_friction)
+        def perturbed(body: _BodyOrItem) -> _BodyOrItem:
+            factor = 1.0 + self.mass * float(mass.uniform(-1.0, 1.0))
+            return replace(body, friction=new_friction(body.friction), mass=body.mass * factor)
+
+        pads = new_friction(scene.physics.finger_friction)
         return replace(
             scene,
             physics=replace(scene.physics, finger_friction=pads),
-            bodies=tuple(
-                replace(body, friction=rubbed(body.friction), mass=weighed(body.mass))
-                for body in scene.bodies
-            ),
+            bodies=tuple(perturbed(body) for body in scene.bodies),
             items=tuple(
-                replace(item, friction=rubbed(item.friction), mass=weighed(item.mass), X_WI=X_WI)
+                replace(perturbed(item), X_WI=X_WI)
                 for item, X_WI in zip(scene.items, poses, strict=True)
             ),
-            joints=tuple(replace(j, friction=rubbed(j.friction)) for j in scene.joints),
+            joints=tuple(replace(j, friction=new_friction(j.friction)) for j in scene.joints),
         )
 
-    def seen(self, scene: Scene, state: State, rng: np.random.Generator) -> State:
-        """What is observed of ``state``: item poses with errors, everything else as it is."""
-        from galley.robots.panda.mobile import hand_pose  # takes a while to load
+    def observed(self, scene: Scene, state: State, rng: np.random.Generator) -> State:
+        """The observation of ``state``: item poses with errors, all else exact."""
+        from galley.robots.panda.mobile import hand_pose  # slow to import
 
         if not (self.observation or self.observation_turn):
             return state
@@ -126,36 +132,40 @@ class Noise:
         for index, placement in enumerate(state.items):
             x, y, z, turn = rng.standard_normal(4)
             X_WI = item_pose(scene, state, index, X_WH)
-            way = self.observation * np.array([x, y])
-            X_WS = displaced(X_WI, way, self.observation_turn * turn)
+            offset = self.observation * np.array([x, y])
+            X_WS = displaced(X_WI, offset, self.observation_turn * turn)
             X_WP = X_WH
             if placement.parent == HAND:
                 X_WS[2, 3] += self.observation * z
             else:
                 X_WP = scene.body_pose(placement.parent, state.scene_q)
-            seen = replace(placement, X_PI=frozen(inverse(X_WP) @ X_WS))
-            state = state.with_item(index, seen)
+            observed = replace(placement, X_PI=frozen(inverse(X_WP) @ X_WS))
+            state = state.with_item(index, observed)
         return state
 
-    def _moved(self, scene: Scene, rng: np.random.Generator) -> tuple[Array, ...]:
-        """X_WI (4, 4) of every item; what stands on each other is moved as one."""
+    def _displaced_poses(self, scene: Scene, rng: np.random.Generator) -> tuple[Array, ...]:
+        """X_WI (4, 4) of every item; stacked items move as one."""
         scene_q = np.array([joint.start for joint in scene.joints])
-        solids = furniture(scene, scene_q)
+        solids = furniture_boxes(scene, scene_q)
         before = [item.X_WI for item in scene.items]
         poses = list(before)
-        groups = _groups(scene)
+        groups = _stacks(scene)
         for group, own in zip(groups, rng.spawn(len(groups)), strict=True):
             rest = [k for k in range(len(poses)) if k not in group]
-            around = solids.joined(
-                boxes_of([scene.items[k] for k in rest], [poses[k] for k in rest])
+            obstacles = solids.joined(
+                item_boxes([scene.items[k] for k in rest], [poses[k] for k in rest])
             )
             for _ in range(DRAWS):
                 x, y, turn = own.uniform(-1.0, 1.0, 3)
-                way = self.position * np.array([x, y])
-                D = displaced(before[group[0]], way, self.turn * turn) @ inverse(before[group[0]])
+                offset = self.position * np.array([x, y])
+                D = displaced(before[group[0]], offset, self.turn * turn) @ inverse(
+                    before[group[0]]
+                )
                 now = [D @ before[k] for k in group]
                 if all(
-                    fits(scene, scene_q, scene.items[k], before[k], X_WI, solids, around)
+                    is_free_placement(
+                        scene, scene_q, scene.items[k], before[k], X_WI, solids, obstacles
+                    )
                     for k, X_WI in zip(group, now, strict=True)
                 ):
                     for k, X_WI in zip(group, now, strict=True):
@@ -167,15 +177,15 @@ class Noise:
         return tuple(poses)
 
 
-def _groups(scene: Scene) -> list[list[int]]:
-    """Indices of the items that stand on each other, the lowest of each group first."""
+def _stacks(scene: Scene) -> list[list[int]]:
+    """Indices of the items that stand on each other, the lowest of each stack first."""
     poses = [item.X_WI for item in scene.items]
     order = sorted(range(len(poses)), key=lambda k: (float(poses[k][2, 3]), k))
     group = {k: [k] for k in order}
     if len(order) < 2:
         return list(group.values())
     for k in order:
-        on = carried(scene.items[k], poses[k], boxes_of(scene.items, poses)).any(axis=0)
+        on = supported_corners(scene.items[k], poses[k], item_boxes(scene.items, poses)).any(axis=0)
         for other in np.flatnonzero(on).tolist():
             if group[other] is not group[k]:
                 group[other] += group[k]
@@ -185,7 +195,7 @@ def _groups(scene: Scene) -> list[list[int]]:
 
 
 def stream(seed: int, purpose: str) -> np.random.Generator:
-    """The random numbers of a run for one purpose (``world``, ``looks``, ``fault``)."""
+    """The random generator of a run for one purpose (``world``, ``looks``, ``fault``)."""
     return np.random.default_rng(np.random.SeedSequence((seed, zlib.crc32(purpose.encode()))))
 
 
@@ -202,7 +212,7 @@ LEVELS = {
 
 
 def parse_noise(text: str) -> Noise:
-    """A level's name, or ``friction=0.3,position=0.01``: what is not named is 0.
+    """A level's name, or ``friction=0.3,position=0.01``: the others are 0.
 
     Raises:
         BadInput: one line that says what is wrong and what there is.

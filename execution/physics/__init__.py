@@ -1,5 +1,6 @@
 """Motions under PyBullet's dynamics.
 
-- ``executor``: motors follow trajectories, guards end them, fingers grip by friction
-- ``world``: the scene and the robot with their surfaces, motors and contacts
+- ``executor``: motors track trajectories, guards end them, fingers grip by friction
+- ``world``: the scene and the robot with their surfaces, joints and motors
+- ``sensing``: contacts, the grip and the observed State; ``intervention``: what faults may do
 """

@@ -1,4 +1,4 @@
-"""A good run of the default task, whole and in parts that are quick to judge."""
+"""A valid run of the default task, whole and in parts that are quick to judge."""
 
 from __future__ import annotations
 

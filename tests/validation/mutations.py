@@ -1,4 +1,4 @@
-"""What can be done to a good log: parts of it, and single faults that validation must find."""
+"""Mutations of a valid log: parts of it, and single faults that validation must find."""
 
 from __future__ import annotations
 
@@ -252,9 +252,9 @@ def drawer_by_itself(log, rng):
 
 
 def overloaded(log, rng, robot):
-    from galley.validation.limits import efforts
+    from galley.validation.joints import effort_limits
 
-    limit = efforts(robot)
+    limit = effort_limits(robot)
     k, j = rng.integers(len(log.time)), rng.integers(3, 10)
     torque = np.zeros_like(log.torque)
     torque[k, j] = 1.05 * limit[j] * rng.choice([-1.0, 1.0])

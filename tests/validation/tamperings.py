@@ -1,4 +1,4 @@
-"""What can be done to a log of physics that looks right and breaks the laws of mechanics.
+"""Tampering with physics logs: well-formed columns that violate mechanics.
 
 Each takes a log and a random stream, and returns what became of it and the kinds of violation of
 which one must be found.
@@ -47,7 +47,7 @@ def contacts(log, keep):
     return replace(log, **{name: getattr(log, name)[keep] for name in names})
 
 
-def between(log, *names):
+def contacts_between(log, *names):
     """Contacts (c,) of which both are among some names."""
     return np.isin(log.names[log.contact_pair], names).all(axis=1)
 
@@ -156,7 +156,7 @@ def open_fingers(log, rng):
 
 def without_finger_contacts(log, rng):
     which = ["panda_leftfinger", "panda_rightfinger"]
-    return contacts(log, ~between(log, "sugar_box", *which)), {"contact"}
+    return contacts(log, ~contacts_between(log, "sugar_box", *which)), {"contact"}
 
 
 def never_held(log, rng):
@@ -193,7 +193,7 @@ def scaled_forces(log, rng):
 
 def mighty_fingers(log, rng):
     """Those that carry it press with far more than their motors can."""
-    which = between(log, "sugar_box", "panda_leftfinger", "panda_rightfinger")
+    which = contacts_between(log, "sugar_box", "panda_leftfinger", "panda_rightfinger")
     more = np.where(which, float(rng.choice([4.0, 10.0, 100.0])), 1.0)
     return replace(log, contact_force=log.contact_force * more), {"contact"}
 

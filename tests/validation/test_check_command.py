@@ -99,7 +99,7 @@ def test_a_run_that_lacks_a_sample_fails(check, stored):
     without(log, keep).save(stored / "states.npz")
     status, out, _ = check(stored)
     assert status == 1
-    assert "sample 4000 is of" in out
+    assert "sample 4000 has time" in out
 
 
 def test_another_goal_is_judged_on_the_same_run(check, stored, tmp_path, kitchen_folder):

@@ -1,4 +1,4 @@
-"""What facts mean at the end: held against the meaning that planning believes, written apart."""
+"""The goal's predicates in the final geometry, compared with those of planning."""
 
 from dataclasses import replace
 
@@ -27,7 +27,14 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, State
 from galley.planning import Semantics
 from galley.tests.effort import examples
-from galley.validation.goal import Final, Goal, judged, reach, seen, true
+from galley.validation.goal import (
+    FinalState,
+    Goal,
+    evaluate_fact,
+    evaluate_goal,
+    formula_holds,
+    support_function,
+)
 from galley.validation.poses import furniture_poses
 
 EXACT = """
@@ -47,7 +54,7 @@ def scene(kitchen_folder, tmp_path_factory):
 def final_of(scene, base, scene_q, items, held=None, still=True):
     furniture = {n: X[0] for n, X in furniture_poses(scene, scene_q[None]).items()}
     gripped = tuple(k == held for k in range(len(scene.items)))
-    return Final(scene, base, scene_q, furniture, items, gripped, (still,) * len(scene.items))
+    return FinalState(scene, base, scene_q, furniture, items, gripped, (still,) * len(scene.items))
 
 
 def state_of(scene, base, scene_q, items, held):
@@ -94,7 +101,7 @@ def test_both_meanings_agree_on_every_fact(scene, seed):
         theirs = fact_holds(
             scene, state, fact.predicate, tuple(binding[a] for a in fact.args), X_WH
         )
-        mine = seen(final, fact)
+        mine = evaluate_fact(final, fact)
         assert (mine is None) == (theirs is None), fact
         if mine is not None:
             assert mine[0] == theirs.holds, (fact, mine, theirs)
@@ -117,7 +124,7 @@ def test_the_random_states_hold_and_miss_every_predicate(scene):
             ("in", "spam", "drawer"),
             ("inside", "spam", "drawer"),
         ):
-            told.add((fact, seen(final, Fact(fact[0], fact[1:]))[0]))
+            told.add((fact, evaluate_fact(final, Fact(fact[0], fact[1:]))[0]))
     missing = {(f, h) for f, _ in told for h in (True, False)} - told
     assert not missing
 
@@ -126,10 +133,10 @@ def test_what_still_moves_is_neither_on_nor_inside(scene):
     items = np.array([to_pose7(item.X_WI) for item in scene.items])
     scene_q = np.zeros(len(scene.joints))
     moving = final_of(scene, scene.robot.q[:3], scene_q, items, still=False)
-    holds, why = seen(moving, Fact("on", ("sugar", "burner")))
+    holds, why = evaluate_fact(moving, Fact("on", ("sugar", "burner")))
     assert not holds
     assert why == "sugar_box still moves"
-    assert seen(
+    assert evaluate_fact(
         final_of(scene, scene.robot.q[:3], scene_q, items), Fact("on", ("sugar", "burner"))
     )[0]
 
@@ -162,16 +169,16 @@ def test_extents_are_those_of_points_on_the_surface(shape):
         d = rng.normal(size=3)
         d /= np.linalg.norm(d)
         farthest = float(((points @ X[:3, :3].T + X[:3, 3]) @ d).max())
-        assert reach(item, d) == pytest.approx(farthest, abs=5e-3)
-        assert reach(item, d) >= farthest - 1e-12
+        assert support_function(item, d) == pytest.approx(farthest, abs=5e-3)
+        assert support_function(item, d) >= farthest - 1e-12
 
 
 def test_a_mesh_reaches_to_its_vertices():
     points = 0.5 * np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]])
     shape = Shape("mesh", np.array([0.5]), np.eye(4), (1, 1, 1, 1), points=points)
     item = Item("m", "m", np.ones(3), (shape,), 1.0, 1.0, 0.0, np.eye(4), ())
-    assert [reach(item, d) for d in np.eye(3)] == [0.5, 1.0, 1.5]
-    assert reach(item, np.array([0.0, 0.0, -1.0])) == 0.0
+    assert [support_function(item, d) for d in np.eye(3)] == [0.5, 1.0, 1.5]
+    assert support_function(item, np.array([0.0, 0.0, -1.0])) == 0.0
 
 
 # -- formulas -----------------------------------------------------------------------------------
@@ -231,7 +238,7 @@ def test_formulas_are_true_where_the_planners_semantics_say_so(task, data):
         for _ in range(12)
         if p != "="
     )
-    mine = true(Goal(domain, problem), formula, {}, facts.__contains__)
+    mine = formula_holds(Goal(domain, problem), formula, {}, facts.__contains__)
     assert mine == Semantics(domain, problem).holds(formula, {}, facts)
 
 
@@ -241,9 +248,9 @@ def test_symbols_decide_what_has_no_geometry_and_it_is_said_so(scene, kitchen_fo
     final = final_of(scene, scene.robot.q[:3], np.zeros(len(scene.joints)), items)
     text = "(and (empty h1) (on sugar burner) (not (near burner)))"
     asked = replace(problem, goal=goal_of(domain, problem, text))
-    with_symbols = judged(Goal(domain, asked, frozenset({Fact("empty", ("h1",))})), final)
+    with_symbols = evaluate_goal(Goal(domain, asked, frozenset({Fact("empty", ("h1",))})), final)
     assert [part.holds for part in with_symbols] == [True, True, True]
     assert "no geometric meaning" in with_symbols[0].why
     assert "0.0 mm above burners" in with_symbols[1].why
-    without = judged(Goal(domain, asked), final)
+    without = evaluate_goal(Goal(domain, asked), final)
     assert [part.holds for part in without] == [False, True, True]

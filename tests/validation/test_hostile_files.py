@@ -1,4 +1,4 @@
-"""Files that are no logs, or hardly: refused in one line that names file and column, and soon."""
+"""Malformed files are rejected quickly, in one line that names file and column."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""A good run passes; whatever is done to its log is found, and named for what it is."""
+"""A valid run passes; each mutation of its log is found, with the right kind of violation."""
 
 from dataclasses import replace
 from inspect import signature

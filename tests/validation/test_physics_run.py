@@ -1,4 +1,4 @@
-"""A run under physics: it passes, and what is done to its log is found in spite of its noise."""
+"""A physics run passes, and mutations of its log are found in spite of its noise."""
 
 from dataclasses import replace
 

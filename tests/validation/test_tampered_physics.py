@@ -1,4 +1,4 @@
-"""Logs of physics in which something breaks the laws of mechanics, whatever their columns state."""
+"""Physics logs that violate mechanics are found, whatever their columns state."""
 
 import numpy as np
 import pytest

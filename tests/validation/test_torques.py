@@ -8,17 +8,17 @@ import pytest
 from galley.domain.frames import from_pose7, inverse, to_pose7
 from galley.optimization.torques import Held, TorqueModel
 from galley.validation import validate_run
-from galley.validation.limits import Load, efforts
+from galley.validation.joints import RequiredTorques, effort_limits
 from galley.validation.poses import furniture_poses
-from galley.validation.stage import Stage
+from galley.validation.replay_world import ReplayWorld
 
 RNG = np.random.default_rng(11)
 ARM = slice(3, 10)
 
 
 @pytest.fixture(scope="module")
-def stage(kitchen):
-    with Stage(kitchen) as found:
+def world(kitchen):
+    with ReplayWorld(kitchen) as found:
         yield found
 
 
@@ -29,10 +29,10 @@ def random_q(robot):
 
 
 def test_effort_limits_are_those_of_the_urdf(robot):
-    assert efforts(robot)[ARM].tolist() == [87.0] * 4 + [12.0] * 3
+    assert effort_limits(robot)[ARM].tolist() == [87.0] * 4 + [12.0] * 3
 
 
-def test_torques_of_any_motion_are_what_drake_says(stage, kitchen, robot):
+def test_torques_of_any_motion_are_what_drake_says(world, kitchen, robot):
     """Gravity, inertia and Coriolis forces, by the same published masses."""
     model = TorqueModel(robot, None, "identified")
     items = np.array([to_pose7(item.X_WI) for item in kitchen.items])
@@ -40,13 +40,13 @@ def test_torques_of_any_motion_are_what_drake_says(stage, kitchen, robot):
         for _ in range(20):
             q = random_q(robot)
             v, a = scale * RNG.uniform(-1.0, 1.0, 12), scale * RNG.uniform(-5.0, 5.0, 12)
-            stage.put(q, {}, items)
-            mine = stage.inverse_dynamics(q.tolist(), v.tolist(), a.tolist())
+            world.set_state(q, {}, items)
+            mine = world.inverse_dynamics(q.tolist(), v.tolist(), a.tolist())
             theirs = model.torques(q[None], v[None], a[None])[0]
             np.testing.assert_allclose(mine[ARM], theirs[ARM], rtol=1e-3, atol=2e-3)
 
 
-def test_a_held_item_adds_what_drake_says_it_weighs(stage, kitchen, robot, carrying):
+def test_a_held_item_adds_what_drake_says_it_weighs(world, kitchen, robot, carrying):
     """The load of a logged state at rest, an item in the hand."""
     item = kitchen.items[0]
     k = int(np.flatnonzero(carrying.held == 0)[100])
@@ -59,14 +59,14 @@ def test_a_held_item_adds_what_drake_says_it_weighs(stage, kitchen, robot, carry
         velocity=np.zeros((3, robot.size)),
     )
     furniture = {n: X[0] for n, X in furniture_poses(kitchen, still.scene_q[:1]).items()}
-    stage.put(still.q[0], furniture, still.items[0])
-    load = Load(kitchen, still)
-    load.look(1, stage)
-    X_HI = inverse(from_pose7(stage.hand())) @ from_pose7(still.items[0, 0])
+    world.set_state(still.q[0], furniture, still.items[0])
+    load = RequiredTorques(kitchen, still)
+    load.check(1, world)
+    X_HI = inverse(from_pose7(world.hand_pose())) @ from_pose7(still.items[0, 0])
     drake = TorqueModel(robot, Held(item, X_HI), "identified")
     theirs = drake.torques(still.q[:1], np.zeros((1, 12)), np.zeros((1, 12)))[0]
     np.testing.assert_allclose(load.torques[1][ARM], theirs[ARM], atol=1e-3)
-    alone = stage.inverse_dynamics(still.q[0].tolist(), [0.0] * 12, [0.0] * 12)
+    alone = world.inverse_dynamics(still.q[0].tolist(), [0.0] * 12, [0.0] * 12)
     assert np.abs(load.torques[1] - alone)[ARM].max() > 1.0, "half a kilogram at arm's length"
 
 

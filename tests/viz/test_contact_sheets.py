@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from galley.context.contact_sheets import close_cameras, contact_sheets, stills
+from galley.bench.contact_sheets import close_cameras, contact_sheets, stills
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots import RobotModel

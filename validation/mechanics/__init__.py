@@ -1,5 +1,6 @@
-"""What mechanics says of positions and masses, whatever the log states of forces and of holding.
+"""Checks of items by mechanics, from positions and masses.
 
-- ``support``: does what touches an item carry it the way it moves? is it in the hand?
+- ``support``: can the contacts of an item support its motion, and is it in the hand?
 - ``contacts``: are recorded contacts where bodies touch, and do their forces carry the weights?
+- ``items``: slip in the hand, jumps, and drift without a push; ``rest``: is all at rest at the end?
 """

@@ -1,7 +1,7 @@
-"""Recorded contacts against the geometry and the weights.
+"""Checks recorded contacts: their places against the geometry, their forces against the weights.
 
-Whoever executes records which bodies touch and with what normal force. Where they touch is seen in
-the geometry, and what stands on something presses on it with its weight.
+The executor records which bodies touch and with what normal force. The geometry shows where they
+touch, and the forces on an item must carry its weight.
 """
 
 from __future__ import annotations
@@ -11,32 +11,32 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.domain.log import OUTSIDE, Log
-from galley.validation.stage import Near, Stage, ordered
+from galley.validation.replay_world import ClosestPoint, ReplayWorld, ordered_pair
 from galley.validation.tolerances import Tolerances
 from galley.validation.verdict import Pair, Violation
 
-_OFTEN = 6  # samples between two looks at a contact that goes on
-_SAME = 1e-3  # m: a recorded distance that changes by more is looked at in any sample
-_AROUND = 3  # samples to either side over which forces are means
+_STRIDE = 6  # samples between two checks of a lasting contact
+_CHANGED = 1e-3  # m; a recorded distance that changes by more is checked at once
+_SMOOTHING = 3  # samples to either side over which forces are averaged
 
 
-class Ledger:
-    """Recorded forces of a log, by pair.
+class RecordedContacts:
+    """Checks the recorded contacts of a log.
 
     Attributes:
-        kept: whether the log has forces.
+        has_forces: whether the log records forces.
     """
 
-    def __init__(self, stage: Stage, log: Log, tolerances: Tolerances) -> None:
-        self._stage, self._log, self._tolerances = stage, log, tolerances
-        self.kept = log.mode == "physics"
+    def __init__(self, world: ReplayWorld, log: Log, tolerances: Tolerances) -> None:
+        self._world, self._log, self._tolerances = world, log, tolerances
+        self.has_forces = log.mode == "physics"
         self._forces: dict[Pair, tuple[NDArray[np.int64], Array]] = {}
-        self._looked: dict[Pair, tuple[int, float]] = {}
+        self._checked: dict[Pair, tuple[int, float]] = {}
         self._wrong: dict[Pair, Violation] = {}
         names = [str(name) for name in log.names]
-        self._pairs = [ordered(names[i], names[j]) for i, j in log.contact_pair.tolist()]
+        self._pairs = [ordered_pair(names[i], names[j]) for i, j in log.contact_pair.tolist()]
         self._begins = np.searchsorted(log.contact_step, np.arange(len(log.time) + 1)).tolist()
-        if self.kept:
+        if self.has_forces:
             rows: dict[Pair, list[int]] = {}
             for c, pair in enumerate(self._pairs):
                 rows.setdefault(pair, []).append(c)
@@ -44,86 +44,88 @@ class Ledger:
                 sums = np.cumsum(np.concatenate([[0.0], log.contact_force[at]]))
                 self._forces[pair] = log.contact_step[at], sums
 
-    def look(self, k: int) -> None:
-        """Compare the contacts of sample ``k`` with the state that the stage shows."""
+    def check(self, k: int) -> None:
+        """Check the contacts of sample ``k``, whose state is set."""
         log, limits = self._log, self._tolerances
         for c in range(self._begins[k], self._begins[k + 1]):
             pair = self._pairs[c]
             if OUTSIDE in pair:
                 continue
-            at, before = self._looked.get(pair, (-_OFTEN, 0.0))
-            told = float(log.contact_distance[c])
-            if k - at < _OFTEN and abs(told - before) < _SAME:
+            at, before = self._checked.get(pair, (-_STRIDE, 0.0))
+            recorded = float(log.contact_distance[c])
+            if k - at < _STRIDE and abs(recorded - before) < _CHANGED:
                 continue
-            self._looked[pair] = k, told
+            self._checked[pair] = k, recorded
             nearest = min(
-                (n.distance for n in self._stage.near(*pair, limits.touching)), default=None
+                (n.distance for n in self._world.closest_points(*pair, limits.push_distance)),
+                default=None,
             )
             if nearest is None:
-                words = f"a contact of {pair[0]} and {pair[1]} is recorded, but they are apart"
-            elif abs(told - nearest) > limits.recorded:
-                words = (
-                    f"{pair[0]} and {pair[1]} are recorded {1e3 * told:.1f} mm apart, and are"
-                    f" {1e3 * nearest:.1f}"
+                what = f"a contact of {pair[0]} and {pair[1]} is recorded, but they are apart"
+            elif abs(recorded - nearest) > limits.contact_distance:
+                what = (
+                    f"{pair[0]} and {pair[1]} are recorded {1e3 * recorded:.1f} mm apart, but are"
+                    f" {1e3 * nearest:.1f} mm"
                 )
             else:
                 continue
-            self._wrong.setdefault(pair, Violation(float(log.time[k]), words, "contact"))
+            self._wrong.setdefault(pair, Violation(float(log.time[k]), what, "contact"))
 
     @property
     def violations(self) -> tuple[Violation, ...]:
-        """Contacts that are not where they are said to be, the first of each pair; and forces of
-        fingers beyond what their motors can press with."""
-        found = list(self._wrong.values())
-        able = self._stage.scene.physics.finger_force
+        """The first wrong contact of each pair, and finger forces beyond their motors' limits."""
+        violations = list(self._wrong.values())
+        limit = self._world.scene.physics.finger_force
         for pair, (steps, sums) in self._forces.items():
-            if not set(pair) & set(self._stage.robot.fingers):
+            if not set(pair) & set(self._world.robot.fingers):
                 continue
-            begin, end = (np.searchsorted(steps, steps + ahead) for ahead in (0, 2 * _AROUND))
-            means = (sums[end] - sums[begin]) / (2 * _AROUND)
-            if means.max() > self._tolerances.pressing * able:
+            begin, end = (np.searchsorted(steps, steps + ahead) for ahead in (0, 2 * _SMOOTHING))
+            means = (sums[end] - sums[begin]) / (2 * _SMOOTHING)
+            if means.max() > self._tolerances.finger_force_factor * limit:
                 time = float(self._log.time[steps[np.argmax(means)]])
-                words = (
-                    f"{pair[0]} and {pair[1]} press on each other with {means.max():.0f} N, a"
-                    f" finger can with {able:.0f} N"
+                what = (
+                    f"{pair[0]} and {pair[1]} press on each other with {means.max():.0f} N, but"
+                    f" a finger can exert {limit:.0f} N"
                 )
-                found.append(Violation(time, words, "contact"))
-        return tuple(found)
+                violations.append(Violation(time, what, "contact"))
+        return tuple(violations)
 
-    def weighs(self, k: int, index: int, touches: list[Near], needed: float) -> str:
-        """How recorded forces fail to carry an item; empty where they do, or it can't be told.
+    def weight_fault(self, k: int, index: int, contacts: list[ClosestPoint], needed: float) -> str:
+        """Why the recorded forces don't carry an item; empty if they do, or can't be judged.
 
         Args:
-            touches: where it is touched in sample ``k``. needed: force upwards, N per kg.
+            contacts: of the item in sample ``k``. needed: required upward force, N/kg.
         """
-        scene, robot = self._stage.scene, self._stage.robot
-        item, share = scene.items[index], self._tolerances.weight
+        scene, robot = self._world.scene, self._world.robot
+        item, share = scene.items[index], self._tolerances.weight_residual
         weight = item.mass * needed
         normals: dict[str, list[float]] = {}
-        for touch in touches:
-            normals.setdefault(touch.other, []).append(touch.normal[2])
-        forces = {other: self.force(k, item.name, other) for other in normals}
+        for contact in contacts:
+            normals.setdefault(contact.other, []).append(contact.normal[2])
+        forces = {other: self.mean_force(k, item.name, other) for other in normals}
         links = normals.keys() & set(robot.links)
         if links and len(links) < len(normals):
-            return ""  # hand and ground share it
+            return ""  # hand and support share the weight
         if links:
-            friction = self._tolerances.friction * item.friction * scene.physics.finger_friction
-            most = friction * sum(forces.values())
-            least = 0.0
+            friction = (
+                self._tolerances.friction_factor * item.friction * scene.physics.finger_friction
+            )
+            upper = friction * sum(forces.values())
+            lower = 0.0
         else:
-            most = sum(force * max(normals[other]) for other, force in forces.items())
-            least = sum(force * min(normals[other]) for other, force in forces.items())
-        if least <= (1.0 + share) * weight and most >= (1.0 - share) * weight:
+            upper = sum(force * max(normals[other]) for other, force in forces.items())
+            lower = sum(force * min(normals[other]) for other, force in forces.items())
+        if lower <= (1.0 + share) * weight and upper >= (1.0 - share) * weight:
             return ""
-        told = most if most < weight else least
-        return f"recorded forces carry {told:.1f} N of {item.name}, which needs {weight:.1f} N"
+        carried = upper if upper < weight else lower
+        return f"recorded forces carry {carried:.1f} N of {item.name}, which needs {weight:.1f} N"
 
-    def force(self, k: int, a: str, b: str) -> float:
-        """Mean normal force (N) between two about sample ``k``; 0 if none was recorded."""
-        pair = ordered(a, b)
+    def mean_force(self, k: int, a: str, b: str) -> float:
+        """Mean normal force (N) between two bodies around sample ``k``; 0 if none was recorded."""
+        pair = ordered_pair(a, b)
         if pair not in self._forces:
             return 0.0
         steps, sums = self._forces[pair]
-        low, high = max(k - _AROUND, 0), min(k + _AROUND + 1, len(self._log.time))
+        low, high = max(k - _SMOOTHING, 0), min(k + _SMOOTHING + 1, len(self._log.time))
         begin, end = np.searchsorted(steps, (low, high))
         return float(sums[end] - sums[begin]) / (high - low)

@@ -1,6 +1,6 @@
 """Films of logs.
 
-- ``video``: ``film`` makes an H.264 file; ``side_by_side``: two, and a third with both on one clock
-- ``frames``: a log resampled at the pictures' times, cut into shots; ``camera``: the cameraman;
-  ``captions``: what is said about a run, and how it gets into pictures
+- ``video``: ``film`` makes an H.264 file; ``side_by_side``: two runs, and both in one picture
+- ``frames``: resamples a log at the pictures' times and cuts it into shots; ``camera``: chooses the
+  viewpoint of each shot; ``captions``: texts, and how they are drawn into pictures
 """

@@ -1,8 +1,7 @@
-"""Captions: what is said about a run in each picture of its film, and how it gets into the picture.
+"""Captions: the texts in each picture of a film, and how they are drawn.
 
-A dark bar at the foot, tags in the corners. Each piece is drawn once, as a layer of its own, and
-kept as long as it says the same: writing text takes longer than all else that is done with a
-picture.
+A dark bar at the bottom, and tags in the corners. Each part is a layer of its own, cached while its
+text is the same, for drawing text is the slowest step of all.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from galley.viz.film.frames import Frames, action_numbers, split_line
 from galley.viz.render.tags import Color, font
 from galley.viz.render.view import Image
 
-TOLD = 1.2  # s for which a motion's end stays in the picture
+EVENT_TIME = 1.2  # s for which the end of a motion is shown
 _RECOVERY = re.compile(r"(recovery \d+):\s*")
-_AS_PLANNED = ("grip", "contact")  # the guards that are meant to end motions
+_EXPECTED = ("grip", "contact")  # beginnings of the ends that guards are meant to cause
 _BAR: Color = (20, 24, 30)
 _WHITE: Color = (250, 250, 250)
 _GREY: Color = (176, 186, 198)
@@ -34,26 +33,25 @@ _GREEN: Color = (110, 214, 140)
 _RED: Color = (255, 110, 96)
 _ALERT: Color = (205, 80, 10)
 _OPACITY = 204  # of 255
-_SMALLER = 0.8  # of the letters above the bar, against those in it
-_FULL_SCALE = 80.0  # N: a whole gauge
+_SMALLER = 0.8  # size of letters above the bar relative to those in it
+_FULL_SCALE = 80.0  # N, of the gauge
 
 
 @dataclass(frozen=True)
 class Caption:
-    """What a picture says; empty parts are left out.
+    """The texts of one picture; empty ones are left out.
 
     Attributes:
-        action: in the bar at the foot, left, such as ``3/8  place sugar countertop``.
+        action: in the bar at the bottom, left, such as ``3/8  place sugar countertop``.
         phase: after it, such as ``approach``.
         clock: at the bar's right end, such as ``12.4 s``.
         badge: in a frame at the top right, such as ``2x speed``.
         title: at the top left.
         mode: small, before the clock: ``physics`` or ``kinematic``.
-        alert: on an orange ground at the top left, under the title: ``recovery 1``.
+        alert: on orange at the top left, under the title: ``recovery 1``.
         event: just above the bar: how the last motion ended, ``close fingers: grip, 40 N``.
-        expected: whether that was meant to end it (green), or something went wrong (red).
-        force: in a gauge at the right, above the bar: newtons between a finger and what it
-            touches; 0 for none.
+        expected: whether the event was intended (green), or something went wrong (red).
+        force: N on a finger, in a gauge at the right, above the bar; 0: no gauge.
     """
 
     action: str = ""
@@ -69,7 +67,7 @@ class Caption:
 
 
 def recovery(line: str) -> tuple[str, str]:
-    """What a log's line says of a recovery, and the line without it.
+    """Split the mention of a recovery off a log's line.
 
     ``"recovery 1: (pick sugar burner h1) | reach"`` gives ``recovery 1`` and the rest.
     """
@@ -78,7 +76,7 @@ def recovery(line: str) -> tuple[str, str]:
 
 
 def action_captions(lines: list[str]) -> list[tuple[str, str]]:
-    """For each motion's line in a log: numbered action, and phase."""
+    """Numbered action and phase for each motion's line of a log."""
     numbers = action_numbers(lines)
     count = numbers[-1] + 1 if numbers else 0
     parts = [split_line(recovery(line)[1]) for line in lines]
@@ -99,10 +97,10 @@ def film_captions(
     """The caption of each picture of a film.
 
     Args:
-        log: what is filmed.
-        frames: its pictures.
-        robot: whose fingers' forces are shown, where the log has any.
-        speed: seconds of log in a second of film.
+        log: of the run.
+        frames: of the film.
+        robot: for the names of its fingers, whose forces are shown.
+        speed: seconds of log per second of film.
         title: of the whole film, or empty.
     """
     lines = [str(line) for line in log.motions]
@@ -114,7 +112,7 @@ def film_captions(
         action, phase = texts[motion] if 0 <= motion < len(texts) else ("", "")
         while ends and ends[0].time <= t:
             last = ends.pop(0)
-        event = last.words if t < last.time + TOLD * max(1.0, speed) else ""
+        event = last.words if t < last.time + EVENT_TIME * max(1.0, speed) else ""
         now = min(int(np.searchsorted(log.time, t + 1e-9)), len(log.time)) - 1
         captions.append(
             Caption(
@@ -135,7 +133,7 @@ def film_captions(
 
 @dataclass(frozen=True)
 class _End:
-    """When a motion was ended by a guard, s, what to say of it, and whether it was meant to be."""
+    """The early end of a motion: time (s), words, and whether it was expected."""
 
     time: float
     words: str
@@ -143,19 +141,19 @@ class _End:
 
 
 def _ends(log: Log) -> list[_End]:
-    """The motions that were ended by a guard, in order."""
-    found = []
+    """The early ends of motions, in order of time."""
+    ends = []
     for k, why in enumerate(log.ends):
         samples = np.flatnonzero(log.motion == k)
         if str(why) and len(samples):
             phase = split_line(recovery(str(log.motions[k]))[1])[1]
-            meant = str(why).startswith(_AS_PLANNED)
-            found.append(_End(float(log.time[samples[-1]]), f"{phase}: {why}", meant))
-    return sorted(found, key=lambda end: end.time)
+            meant = str(why).startswith(_EXPECTED)
+            ends.append(_End(float(log.time[samples[-1]]), f"{phase}: {why}", meant))
+    return sorted(ends, key=lambda end: end.time)
 
 
 def finger_force(log: Log, robot: RobotModel) -> Array:
-    """The larger of the forces on the two fingers, from all that each touches (T,), N."""
+    """Total normal force (T,), N, on the finger with the larger one."""
     names = [str(name) for name in log.names]
     totals = [np.zeros(len(log.time))]
     force = np.nan_to_num(log.contact_force)
@@ -170,11 +168,11 @@ def finger_force(log: Log, robot: RobotModel) -> Array:
 
 @dataclass(frozen=True)
 class _CaptionLayer:
-    """Something to be drawn over a part of a picture from (left, top) on.
+    """A layer to draw over a part of a picture whose corner is at (left, top).
 
     Attributes:
-        keep: share of the picture that stays (h, w, 1), of 256.
-        add: what is added to that (h, w, 3), times 256.
+        keep: 256 x transparency (h, w, 1).
+        add: 256 x opacity x colour (h, w, 3).
     """
 
     left: int
@@ -184,23 +182,23 @@ class _CaptionLayer:
 
     @property
     def width(self) -> int:
-        """Pixels."""
+        """In pixels."""
         return int(self.keep.shape[1])
 
     def draw(self, picture: Image) -> None:
-        """Draw into a picture, as far as it has room."""
+        """Draw into a picture, clipped to its size."""
         part = picture[self.top :, self.left :][: len(self.keep), : self.width]
         height, width = part.shape[:2]
         part[:] = (part * self.keep[:height, :width] + self.add[:height, :width]) >> 8
 
 
 def caption_height(height: int) -> int:
-    """Height of the bar for a picture of this height, pixels."""
+    """Height of the bar, pixels, for a picture of this height."""
     return max(28, round(0.075 * height))
 
 
 def draw_caption(picture: Image, caption: Caption) -> Image:
-    """A copy of a picture (h, w, 3) with its caption; all between bar and tags is kept."""
+    """A copy of a picture (h, w, 3) with its caption."""
     drawn = picture.copy()
     height, width = drawn.shape[:2]
     c = caption
@@ -228,14 +226,14 @@ def draw_caption(picture: Image, caption: Caption) -> Image:
 
 
 def _sizes(height: int) -> tuple[int, int, int]:
-    """Of the bar, of letters, and of the gap to the edge, pixels."""
+    """Heights of bar and letters, and the margin, pixels."""
     bar = caption_height(height)
     return bar, round(0.50 * bar), round(0.40 * bar)
 
 
 @lru_cache(maxsize=64)
 def _bar(width: int, height: int, action: str, phase: str, mode: str, clock: int) -> _CaptionLayer:
-    """Action left, phase after it, mode at the right before a clock of so many characters."""
+    """Action, phase and mode; ``clock``: number of characters to leave free for the clock."""
     bar, size, margin = _sizes(height)
     ground = _ground(width, bar, _BAR)
     draw = ImageDraw.Draw(ground)
@@ -264,7 +262,7 @@ def _clock(width: int, height: int, clock: str) -> _CaptionLayer:
 def _tag(
     width: int, height: int, text: str, room: float, corner: str, color: Color, ground: Color
 ) -> _CaptionLayer:
-    """A text on a ground, over at most a share ``room`` of the width."""
+    """A text on a coloured ground, at most a share ``room`` of the width wide."""
     bar, size, _ = _sizes(height)
     margin = round(0.35 * bar)
     if "bottom" in corner:
@@ -284,7 +282,7 @@ def _tag(
 
 @lru_cache(maxsize=256)
 def _gauge(width: int, height: int, force: int) -> _CaptionLayer:
-    """A force as a bar and in newtons, at the right above the captions."""
+    """A force as a gauge and in newtons, at the right above the bar."""
     bar, size, _ = _sizes(height)
     size, margin = round(_SMALLER * size), round(0.35 * bar)
     label, number = "fingers", f"{force} N"
@@ -317,13 +315,13 @@ def _layer(drawn: PilImage.Image, left: int, top: int) -> _CaptionLayer:
 
 
 def _text_width(text: str, size: int) -> float:
-    """Pixels."""
+    """Width of a text in pixels."""
     probe = ImageDraw.Draw(PilImage.new("RGB", (4, 4)))
     return float(probe.textlength(text, font=font(size))) if text else 0.0
 
 
 def _fitted(text: str, size: int, room: float) -> str:
-    """The text, its end replaced by dots if it is wider than ``room``."""
+    """The text, truncated with dots to a width of ``room`` pixels."""
     if _text_width(text, size) <= room:
         return text
     while text and _text_width(text + "...", size) > room:
@@ -334,7 +332,7 @@ def _fitted(text: str, size: int, room: float) -> str:
 def _text(
     draw: ImageDraw.ImageDraw, x: float, height: int, text: str, size: int, color: Color
 ) -> None:
-    """Write a line whose capital letters are centred in a strip of ``height``."""
+    """Draw a line of text, vertically centred in a strip of ``height``."""
     if text:
         _, top, _, bottom = draw.textbbox((0, 0), "H", font=font(size))
         place = (round(x), round(0.5 * (height - top - bottom)))

@@ -1,7 +1,7 @@
-"""Frames and shots: a log resampled at the times of a film's pictures, and cut into stretches.
+"""Frames and shots: resamples a log at the times of a film's pictures and cuts it into shots.
 
-A shot is a stretch of a run that is filmed from one place: one step of an action, with the base
-driving or not.
+A shot is a part of a run that is filmed from one viewpoint: one step of an action, with the base
+either driving or not.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.robots.model import RobotModel
 
-_DRIVES = 0.05  # m or rad: a base that moves further than this is driving
-_SHORTEST = 2.5  # s of film in real time: shorter stretches join a neighbour, cameras don't hurry
+_DRIVES = 0.05  # m or rad, from which on the base counts as driving
+_SHORTEST = 2.5  # s, at real speed; shorter shots are merged with a neighbour
 SEPARATOR = " | "  # between action and phase in a log's lines
 
 
 @dataclass(frozen=True)
 class Frames:
-    """What each picture shows, F of them.
+    """The state in each of F pictures.
 
     Attributes:
         time: seconds of the log (F,).
         q: robot configurations (F, n).
         scene_q: scene joint values (F, nj).
         items: item poses in the world (F, ni, 7).
-        motion: index of the motion under way (F,).
+        motion: index of the current motion (F,).
     """
 
     time: Array
@@ -41,12 +41,12 @@ class Frames:
 
 
 def frame_times(log: Log, fps: float, speed: float = 1.0, hold: float = 0.0) -> Array:
-    """Times (F,) in the log, seconds, of a film that shows all of it and then its end.
+    """Times (F,) in the log, seconds, of a film of all of it that then holds the last picture.
 
     Args:
         log: with at least one sample.
-        fps: pictures a second of film.
-        speed: seconds of log in a second of film.
+        fps: pictures per second of film.
+        speed: seconds of log per second of film.
         hold: seconds of film to stay on the last picture.
     """
     if fps <= 0 or speed <= 0 or hold < 0:
@@ -57,11 +57,11 @@ def frame_times(log: Log, fps: float, speed: float = 1.0, hold: float = 0.0) -> 
     return np.asarray(np.minimum(start + np.arange(moving + still) * speed / fps, end))
 
 
-def sample(log: Log, robot: RobotModel, times: Array) -> Frames:
-    """The log at ``times`` (F,), seconds; times outside it give its ends.
+def resample(log: Log, robot: RobotModel, times: Array) -> Frames:
+    """Interpolate the log at ``times`` (F,), seconds, clipped to its duration.
 
-    Joints are interpolated straight (headings along the shorter way round), item positions too,
-    item orientations by slerp (K. Shoemake, Animating rotation with quaternion curves, 1985).
+    Joints and item positions are interpolated linearly (headings the shorter way round), item
+    orientations by slerp (K. Shoemake, Animating rotation with quaternion curves, 1985).
     """
     t = np.clip(times, log.time[0], log.time[-1])
     after = np.clip(np.searchsorted(log.time, t, side="right"), 1, max(len(log.time) - 1, 1))
@@ -79,7 +79,7 @@ def sample(log: Log, robot: RobotModel, times: Array) -> Frames:
     p0, p1 = log.items[before, :, :3], log.items[after, :, :3]
     items[..., :3] = p0 + v * (p1 - p0)
     items[..., 3:] = slerp(log.items[before, :, 3:], log.items[after, :, 3:], v)
-    started = np.where(u >= 1.0, after, before)  # the motion that the last sample belongs to
+    started = np.where(u >= 1.0, after, before)  # the motion of the latest sample
     return Frames(
         time=t,
         q=q[before] + u[:, None] * (q[after] - q[before]),
@@ -90,7 +90,7 @@ def sample(log: Log, robot: RobotModel, times: Array) -> Frames:
 
 
 def slerp(a: Array, b: Array, u: Array) -> Array:
-    """Unit quaternions a share u of the way from a to b (..., 4), the shorter way round.
+    """Spherical linear interpolation between unit quaternions, the shorter way round.
 
     Args:
         a, b: unit quaternions (..., 4).
@@ -100,7 +100,7 @@ def slerp(a: Array, b: Array, u: Array) -> Array:
     b = np.where(cosine < 0, -b, b)
     angle = np.arccos(np.clip(np.abs(cosine), 0.0, 1.0))
     sine = np.sin(angle)
-    near = sine < 1e-6  # too close for the quotient; there, straight is the same
+    near = sine < 1e-6  # nearly equal: linear interpolation is exact enough
     sine = np.where(near, 1.0, sine)
     wa = np.where(near, 1.0 - u, np.sin((1.0 - u) * angle) / sine)
     wb = np.where(near, u, np.sin(u * angle) / sine)
@@ -110,7 +110,7 @@ def slerp(a: Array, b: Array, u: Array) -> Array:
 
 @dataclass(frozen=True)
 class Shot:
-    """Frames first..last (inclusive) of one step, all with the base driving, or none."""
+    """Frames first..last (inclusive) of one step; ``drives``: the base moves."""
 
     first: int
     last: int
@@ -121,8 +121,8 @@ class Shot:
         """Number of frames."""
         return self.last - self.first + 1
 
-    def some(self, count: int) -> Array:
-        """At most ``count`` frame numbers, evenly spread, ends included."""
+    def spread(self, count: int) -> Array:
+        """At most ``count`` evenly spread frame numbers, ends included."""
         return np.unique(np.linspace(self.first, self.last, count).round().astype(int))
 
 
@@ -133,32 +133,33 @@ def split_line(line: str) -> tuple[str, str]:
 
 
 def action_numbers(lines: list[str]) -> list[int]:
-    """For each motion's line, the number of its action: 0, 0, 0, 1, 1, ..."""
-    numbers: list[int] = []
-    for k, line in enumerate(lines):
-        same = k > 0 and split_line(line)[0] == split_line(lines[k - 1])[0]
-        numbers.append((numbers[-1] if same else numbers[-1] + 1) if numbers else 0)
-    return numbers
+    """The action's number for each motion's line: 0, 0, 0, 1, 1, ..."""
+    return _numbered([split_line(line)[0] for line in lines])
 
 
 def _step_numbers(lines: list[str]) -> list[int]:
-    """As ``action_numbers``, with the steps of a long action apart: ``open drawer: pull``."""
+    """As ``action_numbers``, but counting the steps of an action (``open drawer: pull``)."""
     parts = [split_line(line) for line in lines]
     steps = [
         f"{action} | {phase.partition(':')[0]}" if ":" in phase else action
         for action, phase in parts
     ]
-    return [0, *accumulate(int(a != b) for a, b in pairwise(steps))] if steps else []
+    return _numbered(steps)
 
 
-def cut(frames: Frames, lines: list[str], robot: RobotModel, fps: float) -> tuple[Shot, ...]:
-    """The shots of a film, in order, covering every frame.
+def _numbered(names: list[str]) -> list[int]:
+    """Numbers from 0 that count on where a name differs from the one before."""
+    return [0, *accumulate(int(a != b) for a, b in pairwise(names))] if names else []
+
+
+def cut_shots(frames: Frames, lines: list[str], robot: RobotModel, fps: float) -> tuple[Shot, ...]:
+    """Cut a film into shots, in order, covering every frame.
 
     Args:
-        frames: what the film shows.
+        frames: of the film.
         lines: of the log's motions.
-        robot: whose base drives.
-        fps: pictures a second of film.
+        robot: the robot.
+        fps: pictures per second of film.
     """
     base = frames.q[:, robot.slice("base")]
     steps = _step_numbers(lines) or [0]
@@ -173,13 +174,13 @@ def cut(frames: Frames, lines: list[str], robot: RobotModel, fps: float) -> tupl
         else:
             shots.append(Shot(int(start), int(end) - 1, drives))
         step = now
-    # A film at four times the speed may cut twice as often: it tells four times as much a second.
+    # The minimum shot length grows with the square root of the speed-up.
     speed = max(1.0, fps * float(np.median(np.diff(frames.time)))) if len(frames.time) > 1 else 1.0
-    return _joined(shots, _SHORTEST * fps / np.sqrt(speed))
+    return _merged(shots, _SHORTEST * fps / np.sqrt(speed))
 
 
-def _joined(shots: list[Shot], shortest: float) -> tuple[Shot, ...]:
-    """The shots with each that is too short joined to the one before it, or after it."""
+def _merged(shots: list[Shot], shortest: float) -> tuple[Shot, ...]:
+    """The shots, each too short one merged with a neighbour."""
     kept: list[Shot] = []
     for shot in shots:
         if kept and (shot.length < shortest or kept[-1].length < shortest):

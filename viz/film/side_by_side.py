@@ -1,7 +1,7 @@
-"""Films two runs of the same robot in one scene: each by itself, and both side by side.
+"""Films two runs of one robot in one scene: each by itself, and both side by side.
 
-Every picture is drawn once and goes into two films. Each hand leaves its track. Side by side both
-run on one clock; the one that is done stands still.
+Every picture is drawn once and used in two films. Each hand leaves a trace. Side by side, both runs
+share one clock; the one that ends first stands still.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.robots.panda.mobile import hand_pose
 from galley.viz.film.captions import Caption, draw_caption, speed_badge
-from galley.viz.film.frames import frame_times, sample
-from galley.viz.film.video import FilmJob, Progress, VideoInfo, drawn, encoded
+from galley.viz.film.frames import frame_times, resample
+from galley.viz.film.video import FilmJob, FilmOptions, Progress, VideoInfo, draw_frames, encoder
 from galley.viz.render.tags import Color
 from galley.viz.render.view import Camera, Image
 
-_HOLD = 1.5  # s for which the last picture stays
-_SEAM = 2  # pixels on either side of the line between the halves
+_HOLD = 1.5  # s to stay on the last picture
+_SEAM = 2  # pixels to either side of the line between the halves
 _SEAM_COLOR = 235
-_FINE = 2  # drawn so many times larger, then reduced: smooth edges
-_BREADTH = 1 / 150  # of the picture's height
+_OVERSAMPLE = 2  # traces are drawn larger, then reduced, for smooth edges
+_TRACE_WIDTH = 1 / 150  # of the picture's height
 _RIM: Color = (20, 24, 30)
 
 
@@ -41,7 +41,7 @@ class Take:
     Attributes:
         log: the run. path: of the film of this run alone.
         title: such as ``RRT``. note: such as ``path 6.73 rad``.
-        color: red, green, blue, of the track that the hand leaves.
+        color: red, green, blue, of the hand's trace.
         warning: such as ``COLLIDES``, or empty.
     """
 
@@ -59,46 +59,43 @@ def film_side_by_side(
     robot: RobotModel,
     path: Path,
     camera: Camera,
-    *,
-    fps: float = 20.0,
-    height: int = 720,
-    speed: float = 1.0,
+    options: FilmOptions,
     progress: Progress | None = None,
 ) -> VideoInfo:
     """Write three films of 16:9: each take's own, and ``path`` with the middle of both.
 
     Args:
-        camera: for all of them; what matters should lie in the middle half of its picture.
-        fps: pictures a second of film. height: pixels, even.
-        speed: seconds of the runs in a second of film; other than 1 is marked in the picture.
+        camera: for all of them; the action should lie in the middle half of its picture.
+        options: ``fps``, ``height`` and ``speed`` count.
         progress: called with (pictures drawn, pictures to draw).
 
     Returns:
-        What was filmed side by side.
+        The film with both side by side.
 
     Raises:
         RuntimeError: the scene could not be drawn, or the encoder failed.
     """
+    fps, height, speed = options.fps, options.height, options.speed
     if height % 2 or height <= 0:
         raise ValueError(f"H.264 needs even sides, got a height of {height}")
-    began = time.monotonic()
-    width = height * 16 // 9 // 4 * 4  # so that half of it is even as well
+    start = time.monotonic()
+    width = height * 16 // 9 // 4 * 4  # its half must be even as well
     jobs = []
     for take in takes:
-        frames = sample(take.log, robot, frame_times(take.log, fps, speed))
+        frames = resample(take.log, robot, frame_times(take.log, fps, speed))
         cameras = (camera,) * len(frames.time)
         jobs.append(FilmJob(scene, robot, frames, cameras, (), width, height))
     still, badge = round(_HOLD * fps), speed_badge(speed)
     longer = max(jobs, key=lambda job: job.count)
     count, total = longer.count + still, sum(job.count for job in jobs)
-    tracks = [_track(job) for job in jobs]
+    traces = [_hand_trace(job) for job in jobs]
     with contextlib.ExitStack() as stack:
         sources = [
-            stack.enter_context(contextlib.closing(drawn(job, None if job is longer else 1)))
+            stack.enter_context(contextlib.closing(draw_frames(job, None if job is longer else 1)))
             for job in jobs
         ]
-        alone = [stack.enter_context(encoded(take.path, fps)) for take in takes]
-        both = stack.enter_context(encoded(path, fps))
+        alone = [stack.enter_context(encoder(take.path, fps)) for take in takes]
+        both = stack.enter_context(encoder(path, fps))
         pictures: list[Image] = [np.zeros((2, 4, 3), dtype=np.uint8)] * 2
         done = 0
         for k in range(count):
@@ -106,30 +103,30 @@ def film_side_by_side(
             for i, (take, job) in enumerate(zip(takes, jobs, strict=True)):
                 if k < job.count:
                     picture, done = next(sources[i]), done + 1
-                    track = tracks[i][: k + 1]
-                    pictures[i] = draw_trace(picture, track, job.cameras[k], take.color)
+                    trace = traces[i][: k + 1]
+                    pictures[i] = draw_trace(picture, trace, job.cameras[k], take.color)
                 clock = _clock(job, k)
                 if k < job.count + still:
                     title = f"{take.title}: {take.note}"
-                    words = Caption(take.warning, "", clock, badge, title)
-                    alone[i](draw_caption(pictures[i], words))
-                words = Caption(take.note, take.warning, clock, badge if i else "", take.title)
-                halves.append(draw_caption(middle(pictures[i]), words))
+                    caption = Caption(take.warning, "", clock, badge, title)
+                    alone[i](draw_caption(pictures[i], caption))
+                caption = Caption(take.note, take.warning, clock, badge if i else "", take.title)
+                halves.append(draw_caption(middle(pictures[i]), caption))
             both(joined(halves[0], halves[1]))
             if progress is not None:
                 progress(done, total)
-    spent = time.monotonic() - began
-    return VideoInfo(path, count, fps, width, height, count / fps, spent)
+    elapsed = time.monotonic() - start
+    return VideoInfo(path, count, fps, width, height, count / fps, elapsed)
 
 
-def _track(job: FilmJob) -> Array:
-    """Where the grasp centre is in each picture (F, 3), m."""
+def _hand_trace(job: FilmJob) -> Array:
+    """Position of the grasp centre in each picture (F, 3), m."""
     X_WH = [hand_pose(q, job.scene.robot.base) for q in job.frames.q]
     return np.array([X[:3, :3] @ job.robot.p_HT + X[:3, 3] for X in X_WH])
 
 
 def _clock(job: FilmJob, k: int) -> str:
-    """What the clock says in picture ``k``: the time running, or when it was done."""
+    """The clock in picture ``k``: the current time, or when the run was done."""
     t = job.frames.time - job.frames.time[0]
     if k < job.count - 1:
         return f"{t[k]:.1f} s"
@@ -153,25 +150,25 @@ def joined(left: Image, right: Image) -> Image:
 def draw_trace(picture: Image, points: Array, camera: Camera, color: Color) -> Image:
     """A copy of a picture (h, w, 3) with the line through points (k, 3), metres, world frame.
 
-    It lies over everything: what would hide it does not.
+    Nothing hides the line.
     """
     height, width = picture.shape[:2]
     pixels, _ = camera.project(points, width, height)
     pixels = pixels[np.isfinite(pixels).all(axis=1)]
     if len(pixels) < 2:
         return picture
-    thick = max(2.0, _BREADTH * height)
+    thick = max(2.0, _TRACE_WIDTH * height)
     low = np.floor(pixels.min(axis=0) - 2 * thick).astype(int).clip(0, (width, height))
     high = np.ceil(pixels.max(axis=0) + 2 * thick).astype(int).clip(0, (width, height))
     if (high - low < 1).any():
-        return picture  # all of it lies outside
+        return picture  # outside the picture
     size = (int(high[0] - low[0]), int(high[1] - low[1]))
-    line = [tuple(p) for p in _FINE * (pixels - low)]
+    line = [tuple(p) for p in _OVERSAMPLE * (pixels - low)]
     drawn = picture.copy()
     region = drawn[low[1] : high[1], low[0] : high[0]].astype(np.float64)
     for shade, broad in ((_RIM, 1.7 * thick), (color, thick)):
-        mask = PilImage.new("L", (_FINE * size[0], _FINE * size[1]))
-        ImageDraw.Draw(mask).line(line, fill=255, width=round(_FINE * broad), joint="curve")
+        mask = PilImage.new("L", (_OVERSAMPLE * size[0], _OVERSAMPLE * size[1]))
+        ImageDraw.Draw(mask).line(line, fill=255, width=round(_OVERSAMPLE * broad), joint="curve")
         share = np.asarray(mask.resize(size, PilImage.Resampling.BOX))[..., None] / 255.0
         region += share * (np.array(shade) - region)
     drawn[low[1] : high[1], low[0] : high[0]] = region.round().astype(np.uint8)

@@ -1,4 +1,4 @@
-"""Meshes: triangles with normals, colours and textures, and those of the simple shapes."""
+"""Triangle meshes with normals, colours and textures, and those of the primitive shapes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from galley.domain.frames import Array
 
-_AROUND = 48  # facets round a cylinder or sphere
+_FACETS = 48  # around a cylinder or sphere
 Pixels = NDArray[np.uint8]
 Indices = NDArray[np.int32]
 
@@ -20,13 +20,13 @@ class VisualMesh:
     """Triangles of one body, n points and t triangles.
 
     Attributes:
-        points, normals: (n, 3), in the body's frame, metres; a point on an edge stands there once
-            for each of the normals that it has.
-        uvs: (n, 2), where each point lies in its triangle's texture, from the lower left.
-        triangles: (t, 3), indices of points, counterclockwise seen from outside.
+        points, normals: (n, 3), in the body's frame, metres; a point on an edge occurs once for
+            each of its normals.
+        uvs: (n, 2), texture coordinates of each point, from the lower left.
+        triangles: (t, 3), indices of points, counterclockwise from outside.
         colors: (t, 3), red, green, blue, 0 to 1.
         pictures: (t,), index into ``textures``, or -1.
-        textures: pictures (h, w, 3), whose colours are multiplied with those of the triangles.
+        textures: pictures (h, w, 3), multiplied with the colours of the triangles.
     """
 
     points: Array
@@ -38,14 +38,14 @@ class VisualMesh:
     textures: tuple[Pixels, ...] = ()
 
     def placed(self, X: Array, scale: ArrayLike = 1.0) -> VisualMesh:
-        """The same, scaled by a positive number, or one for each axis (3,), then moved by X."""
+        """The mesh scaled by a positive number, or by one per axis (3,), then transformed by X."""
         scale = np.asarray(scale, dtype=np.float64) * np.ones(3)
         normals = (self.normals / scale) @ X[:3, :3].T
         normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
         return replace(self, points=(self.points * scale) @ X[:3, :3].T + X[:3, 3], normals=normals)
 
     def painted(self, color: Sequence[float]) -> VisualMesh:
-        """The same, all in one colour (3,), 0 to 1."""
+        """The mesh in one colour (3,), 0 to 1."""
         return replace(self, colors=np.tile(np.array(color[:3]), (len(self.triangles), 1)))
 
 
@@ -63,7 +63,7 @@ def plain(points: Array, normals: Array, triangles: ArrayLike) -> VisualMesh:
 
 
 def joined(meshes: Sequence[VisualMesh]) -> VisualMesh:
-    """All of them as one, in their order."""
+    """All meshes as one, in order."""
     points = np.cumsum([0, *(len(mesh.points) for mesh in meshes)])
     textures = np.cumsum([0, *(len(mesh.textures) for mesh in meshes)])
     pictures = [
@@ -102,17 +102,17 @@ def box_mesh(size: ArrayLike) -> VisualMesh:
 
 
 def cylinder_mesh(radius: float, length: float) -> VisualMesh:
-    """A cylinder along z about its frame's origin, metres; its side is shaded as round."""
-    angle = np.linspace(0.0, 2.0 * np.pi, _AROUND, endpoint=False)
-    ring = np.stack([np.cos(angle), np.sin(angle), np.zeros(_AROUND)], axis=1)
+    """A cylinder along z about its frame's origin, metres, with smooth shading."""
+    angle = np.linspace(0.0, 2.0 * np.pi, _FACETS, endpoint=False)
+    ring = np.stack([np.cos(angle), np.sin(angle), np.zeros(_FACETS)], axis=1)
     z = np.array([0.0, 0.0, 1.0])
     rings = [radius * ring + 0.5 * side * length * z for side in (-1.0, 1.0)]
     ends = np.array([-z, z])
     points = [*rings, *rings, 0.5 * length * ends]
-    normals = [ring, ring, *(np.tile(end, (_AROUND, 1)) for end in ends), ends]
-    a = np.arange(_AROUND)
-    b = (a + 1) % _AROUND
-    n, below, above = _AROUND, np.full(_AROUND, 4 * _AROUND), np.full(_AROUND, 4 * _AROUND + 1)
+    normals = [ring, ring, *(np.tile(end, (_FACETS, 1)) for end in ends), ends]
+    a = np.arange(_FACETS)
+    b = (a + 1) % _FACETS
+    n, below, above = _FACETS, np.full(_FACETS, 4 * _FACETS), np.full(_FACETS, 4 * _FACETS + 1)
     triangles = [
         np.stack([a, b, b + n], axis=1),
         np.stack([a, b + n, a + n], axis=1),
@@ -123,14 +123,14 @@ def cylinder_mesh(radius: float, length: float) -> VisualMesh:
 
 
 def sphere_mesh(radius: float) -> VisualMesh:
-    """A sphere about its frame's origin, metres, shaded as round."""
-    rows = _AROUND // 2
+    """A sphere about its frame's origin, metres, with smooth shading."""
+    rows = _FACETS // 2
     down = np.linspace(0.0, np.pi, rows + 1)
-    round_ = np.linspace(0.0, 2.0 * np.pi, _AROUND, endpoint=False)
+    round_ = np.linspace(0.0, 2.0 * np.pi, _FACETS, endpoint=False)
     theta, phi = (g.ravel() for g in np.meshgrid(down, round_, indexing="ij"))
     normals = np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)], 1)
-    row, k = (g.ravel() for g in np.meshgrid(np.arange(rows), np.arange(_AROUND), indexing="ij"))
-    a, b = row * _AROUND + k, row * _AROUND + (k + 1) % _AROUND
-    c, d = a + _AROUND, b + _AROUND
+    row, k = (g.ravel() for g in np.meshgrid(np.arange(rows), np.arange(_FACETS), indexing="ij"))
+    a, b = row * _FACETS + k, row * _FACETS + (k + 1) % _FACETS
+    c, d = a + _FACETS, b + _FACETS
     triangles = np.concatenate([np.stack([a, c, d], axis=1), np.stack([a, d, b], axis=1)])
     return plain(radius * normals, normals, triangles)

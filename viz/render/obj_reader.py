@@ -1,4 +1,4 @@
-"""Reads what an OBJ file looks like: triangles, and the colours and textures of its MTL file."""
+"""Reads OBJ files: triangles, and the colours and textures of their MTL files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array
-from galley.viz.render.meshes import Indices, Pixels, VisualMesh, plain
+from galley.viz.render.meshes import Pixels, VisualMesh, plain
 
-_SMALL = 40  # texels: a triangle with fewer has one colour
-_ALIKE = 12  # a triangle whose texture varies by less than this (0 to 255) has one colour
+_FEW_TEXELS = 40  # a triangle with fewer gets one colour
+_UNIFORM = 12  # of 255; a triangle whose texture varies by less gets one colour
 
 
 @dataclass
@@ -24,10 +24,10 @@ class _Material:
 
 
 @dataclass
-class _Found:
-    """A file's lines by kind, unread: coordinates, faces, and the material of each face.
+class _Lines:
+    """A file's lines by kind, unparsed: coordinates, faces, and the material of each face.
 
-    ``before`` counts the points, uvs and normals above each face, from which -1, -2 ... count back.
+    ``before``: number of points, uvs and normals above each face, to which -1, -2 ... refer.
     """
 
     points: list[str] = field(default_factory=list)
@@ -43,8 +43,8 @@ _one_at_a_time = threading.Lock()
 
 
 def read_obj(path: Path) -> tuple[VisualMesh, bool]:
-    """As ``parse_obj``, which takes a while for large files: the latest are kept."""
-    with _one_at_a_time:  # so that the second to ask gets what the first has read
+    """As ``parse_obj``, with a cache of the latest files."""
+    with _one_at_a_time:  # a second thread waits for the cached result
         return _kept(path, path.stat().st_mtime_ns)
 
 
@@ -54,43 +54,43 @@ def _kept(path: Path, _: int) -> tuple[VisualMesh, bool]:
 
 
 def parse_obj(path: Path) -> tuple[VisualMesh, bool]:
-    """The mesh in an OBJ file, and whether it brings its own colours.
+    """The mesh in an OBJ file, and whether it has its own colours.
 
-    Polygons are cut into fans of triangles. Where the file has no normals, facets are flat.
+    Polygons become fans of triangles. Without normals in the file, shading is flat.
 
     Raises:
         ValueError: numbers that can't be read.
         FileNotFoundError: no such file.
     """
-    found = _sorted(path)
-    corners, used = _corners(path, found)
-    points = _table(path, found.points, 3)[corners[:, 0]]
-    uvs = _looked_up(_table(path, found.uvs, 2), corners[:, 1])
+    lines = _read_lines(path)
+    corners, used = _corners(path, lines)
+    points = _table(path, lines.points, 3)[corners[:, 0]]
+    uvs = _looked_up(_table(path, lines.uvs, 2), corners[:, 1])
     facets = points.reshape(-1, 3, 3)
     flat = np.cross(facets[:, 1] - facets[:, 0], facets[:, 2] - facets[:, 0])
     flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1e-20)
     flat = np.repeat(flat, 3, axis=0)
-    normals = _looked_up(_table(path, found.normals, 3), corners[:, 2])
+    normals = _looked_up(_table(path, lines.normals, 3), corners[:, 2])
     normals = np.where(corners[:, 2:] >= 0, normals, flat)
-    # Windings are made to agree with the normals: the back of a facet is not drawn.
+    # Windings must agree with the normals, for backs of facets are not drawn.
     order = np.arange(len(corners), dtype=np.int32).reshape(-1, 3)
     turned = (flat * normals).sum(axis=1).reshape(-1, 3).sum(axis=1) < 0.0
     order[turned] = order[turned][:, ::-1]
     loose = replace(plain(points, normals, order), uvs=uvs)
-    materials = _materials(path, found.libraries)
+    materials = _materials(path, lines.libraries)
     painted = _painted(loose, np.array(used, dtype=np.str_), materials)
     return _welded(painted), bool(materials)
 
 
 def _welded(mesh: VisualMesh) -> VisualMesh:
-    """The same with points that agree in everything made one."""
+    """The mesh with identical points merged."""
     uvs = mesh.uvs.copy()
     uvs[mesh.triangles[mesh.pictures < 0].ravel()] = 0.0  # no longer used
     rows = np.concatenate([mesh.points, mesh.normals, uvs], axis=1).astype(np.float32)
     rows += 0.0  # no negative zeros
     whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * 8))).ravel()
     _, first, index = np.unique(whole, return_index=True, return_inverse=True)
-    # In the order in which triangles use them: what is used together lies together in memory.
+    # In the order of their use by triangles, for locality in memory.
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -105,27 +105,27 @@ def _welded(mesh: VisualMesh) -> VisualMesh:
 
 
 def _looked_up(table: Array, at: NDArray[np.int64]) -> Array:
-    """Rows of a table (n, k) by index; zeros for index -1."""
+    """Rows of a table (n, k) by index; zeros for -1."""
     return np.asarray(np.concatenate([table, np.zeros((1, table.shape[1]))])[at])
 
 
-def _sorted(path: Path) -> _Found:
-    found = _Found()
-    kinds = {"v": found.points, "vn": found.normals, "vt": found.uvs}
+def _read_lines(path: Path) -> _Lines:
+    lines = _Lines()
+    kinds = {"v": lines.points, "vn": lines.normals, "vt": lines.uvs}
     material = ""
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
         kind, _, rest = line.strip().partition(" ")
         if kind in kinds:
             kinds[kind].append(rest)
         elif kind == "f":
-            found.faces.append(rest)
-            found.before.append((len(found.points), len(found.uvs), len(found.normals)))
-            found.used.append(material)
+            lines.faces.append(rest)
+            lines.before.append((len(lines.points), len(lines.uvs), len(lines.normals)))
+            lines.used.append(material)
         elif kind == "usemtl":
             material = rest.strip()
         elif kind == "mtllib":
-            found.libraries.append(rest.strip())
-    return found
+            lines.libraries.append(rest.strip())
+    return lines
 
 
 def _table(path: Path, lines: list[str], size: int) -> Array:
@@ -136,19 +136,19 @@ def _table(path: Path, lines: list[str], size: int) -> Array:
         raise ValueError(f"mesh '{path}': a coordinate that can't be read ({error})") from error
 
 
-def _corners(path: Path, found: _Found) -> tuple[NDArray[np.int64], list[str]]:
+def _corners(path: Path, lines: _Lines) -> tuple[NDArray[np.int64], list[str]]:
     """Point, uv and normal (3 t, 3) of the corners of triangles, -1 for none; their materials."""
-    counts = (len(found.points), len(found.uvs), len(found.normals))
+    counts = (len(lines.points), len(lines.uvs), len(lines.normals))
     try:
-        faces = [face.replace("//", "/0/") for face in found.faces]
+        faces = [face.replace("//", "/0/") for face in lines.faces]
         text = " ".join(faces)
         if "-" not in text and all(face.count("/") == 6 for face in faces):
-            # As most files have it: triangles, each corner with all three, counted from 1.
+            # The common case: triangles whose corners have all three indices, from 1.
             rows = np.array(text.replace("/", " ").split(), dtype=np.int64).reshape(-1, 9)
-            used, corners = found.used, rows.reshape(-1, 3) - 1
+            used, corners = lines.used, rows.reshape(-1, 3) - 1
         else:
             listed, used = [], []
-            for face, before, material in zip(found.faces, found.before, found.used, strict=True):
+            for face, before, material in zip(lines.faces, lines.before, lines.used, strict=True):
                 polygon = [_corner(word, before) for word in face.split()]
                 for k in range(1, len(polygon) - 1):
                     listed += [polygon[0], polygon[k], polygon[k + 1]]
@@ -169,7 +169,7 @@ def _corner(word: str, before: tuple[int, int, int]) -> tuple[int, ...]:
 
 
 def _materials(path: Path, libraries: list[str]) -> dict[str, _Material]:
-    """By name; none where the files are missing."""
+    """Materials by name; none if the files are missing."""
     materials: dict[str, _Material] = {}
     for library in libraries:
         file = path.parent / library
@@ -204,37 +204,29 @@ def _painted(
     for k, texture in enumerate(textures):
         mine = np.flatnonzero(pictures == k)
         corners = mesh.uvs[mesh.triangles[mine]]
-        looks = _seen(texture, corners)
+        samples = _sampled(texture, corners)
         (a, b), (c, d) = (corners[:, 1:] - corners[:, :1]).transpose(1, 2, 0)
         texels = 0.5 * np.abs(a * d - b * c) * texture.shape[0] * texture.shape[1]
-        alike = (np.ptp(looks, axis=1).max(axis=1) < _ALIKE) | (texels < _SMALL)
-        colors[mine[alike]] *= looks[alike].mean(axis=1) / 255.0
-        pictures[mine[alike]] = -1
-    kept, pictures = _in_use(pictures)
+        uniform = (np.ptp(samples, axis=1).max(axis=1) < _UNIFORM) | (texels < _FEW_TEXELS)
+        colors[mine[uniform]] *= samples[uniform].mean(axis=1) / 255.0
+        pictures[mine[uniform]] = -1
+    kept = np.unique(pictures[pictures >= 0])  # textures still in use
+    pictures = np.where(pictures >= 0, np.searchsorted(kept, pictures), -1).astype(np.int32)
     return replace(
         mesh, colors=colors, pictures=pictures, textures=tuple(textures[k] for k in kept)
     )
 
 
-def _in_use(pictures: Indices) -> tuple[list[int], Indices]:
-    """The textures that triangles still have, and the triangles' numbers among those."""
-    kept = sorted({int(k) for k in pictures if k >= 0})
-    table = np.full(max(kept, default=-1) + 2, -1, dtype=np.int32)
-    for new, old in enumerate(kept):
-        table[old] = new
-    return kept, table[pictures]
-
-
 @lru_cache(maxsize=8)
 def _picture(file: Path, _: int) -> Pixels:
-    from PIL import Image  # late, as few meshes have one
+    from PIL import Image  # few meshes have a texture
 
     with Image.open(file) as picture:
         return np.asarray(picture.convert("RGB"), dtype=np.uint8)
 
 
-def _seen(texture: Pixels, uvs: Array) -> Array:
-    """Colours (t, 15, 3) of a texture at places all over triangles with corners uvs (t, 3, 2)."""
+def _sampled(texture: Pixels, uvs: Array) -> Array:
+    """Colours (t, 15, 3) of a texture, sampled in triangles with corners uvs (t, 3, 2)."""
     steps = [(i / 4, j / 4, 1 - (i + j) / 4) for i in range(5) for j in range(5 - i)]
     shares = np.array(steps) * 0.96 + 0.04 / 3.0  # a little inside
     u, v = np.moveaxis(np.einsum("sk,tkc->tsc", shares, uvs), 2, 0)

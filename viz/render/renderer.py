@@ -1,9 +1,8 @@
-"""The renderer: compiled triangles on one core, no graphics library, no display.
+"""A software renderer for triangle meshes: one core, no graphics library, no display.
 
-What makes it fast enough to film a run while it lasts: furniture that never moves is drawn once for
-each place of the camera and kept with its depths; after that, only the window that holds what moved
-is drawn anew, over a copy of that. Light is diffuse, from two lamps and from all around. Single
-pictures have darkened corners besides.
+It is fast enough to film in real time: static furniture is drawn once per camera pose and kept with
+its depths, and then only the window around moving bodies is redrawn over a copy of it. Light is
+diffuse, from two lamps and the surroundings. Single pictures also have ambient occlusion.
 """
 
 from __future__ import annotations
@@ -24,29 +23,29 @@ from galley.viz.render.view import Camera, Image
 
 BACKGROUND = (0.86, 0.89, 0.92)
 _AMBIENT = 0.10
-_LAMP = ((-0.62, -0.34, -0.70), 0.62)  # in the world: where its light goes, and how strong it is
-_AT_CAMERA = ((0.12, 0.18, 1.0), 0.52)  # in the camera's frame
+_LAMP = ((-0.62, -0.34, -0.70), 0.62)  # direction of its light in the world, intensity
+_CAMERA_LAMP = ((0.12, 0.18, 1.0), 0.52)  # likewise, in the camera's frame
 _FARTHEST = 1e6  # m
-_UNSEEN = 2e-5  # m or rad: a fiftieth of a pixel, at the distance that films are taken from
+_INVISIBLE = 2e-5  # m or rad: a fiftieth of a pixel at usual distances
 _LEVELS = 12  # halvings of a texture, at most
-_PAD = 12  # pixels round what moved
+_PAD = 12  # pixels around what moved
 _STEP = 64  # windows grow to multiples of this
-_NEAREST = 0.1  # m; closer to the camera than this, a projected corner says little
+_NEAREST = 0.1  # m from the camera, within which projected corners are unreliable
 
-# Of darkened corners.
-_RADIUS = 0.25  # m: what is further away darkens nothing
-_BIAS = 0.08  # of the steepness, that doesn't count: depths are rounded, curves have facets
+# Of ambient occlusion.
+_RADIUS = 0.25  # m, beyond which nothing occludes
+_BIAS = 0.08  # of the slope, ignored: depths are rounded, curves have facets
 _STRENGTH = 1.5
 _DARKEST = 0.3
-_SAMPLES = 14  # of each pixel; each of a tile's pixels has others
+_SAMPLES = 14  # per pixel, different for each pixel of a tile
 _TILE = 4  # pixels a side
-_TURNS = 5.0  # of the spiral on which samples lie
-_STRIP = 48  # rows at a time: what is worked on stays in the processor's cache
+_TURNS = 5.0  # of the sampling spiral
+_STRIP = 48  # rows at a time, which fit into the processor's cache
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Bodies that are drawn together, as the kernel's arrays."""
+    """Bodies that are drawn together, as arrays for the kernel."""
 
     bodies: slice
     points: Any
@@ -63,7 +62,7 @@ class _Group:
 
 
 class Renderer:
-    """Makes pictures of one scene with one robot, all of the same size.
+    """Draws pictures of one scene with one robot, all of one size.
 
     Args:
         scene, robot: what to draw.
@@ -78,30 +77,30 @@ class Renderer:
         self.height = height
         self._kernel = raster_kernel
         self._meshes = SceneMeshes(scene, robot)
-        meshes, still = self._meshes.meshes, self._meshes.still
-        self._still = _group(meshes[:still], slice(0, still))
-        self._moving = _group(meshes[still:], slice(still, len(meshes)))
+        meshes, static = self._meshes.meshes, self._meshes.static
+        self._static = _group(meshes[:static], slice(0, static))
+        self._moving = _group(meshes[static:], slice(static, len(meshes)))
         self._corners = np.array([_corners(mesh) for mesh in meshes])
         rows = raster_kernel.ROWS * height
         r, g, b = (round(255 * part) for part in BACKGROUND)
         self._background = np.uint32(r | g << 8 | b << 16)
-        # The furniture's samples, and those of the whole picture.
+        # Samples of the static furniture, and of the whole picture.
         self._behind = (np.zeros((rows, width), np.float32), np.zeros((rows, width), np.uint32))
         self._samples = (np.zeros((rows, width), np.float32), np.zeros((rows, width), np.uint32))
         self._corner = np.zeros((4, 6))  # the kernel's scratch
-        self._behind_holds = False  # for the camera's place now
+        self._behind_holds = False  # for the current camera
         self._camera: Camera | None = None
         self._poses = np.zeros((0, 4, 4))
         self._picture: Image = np.zeros((height, width, 3), dtype=np.uint8)
 
     def render(self, q: Array, scene_q: Array, items: Array, camera: Camera) -> Image:
-        """The picture (h, w, 3), for one row of a log. It is read-only: copy before drawing.
+        """Draw one row of a log: a read-only picture (h, w, 3).
 
         Args:
             q: robot configuration (n,).
             scene_q: scene joint values (nj,).
             items: item poses (ni, 7): x, y, z, qx, qy, qz, qw.
-            camera: where from.
+            camera: the viewpoint.
 
         Raises:
             ValueError: something is infinitely far away.
@@ -112,8 +111,8 @@ class Renderer:
         rests = self._camera is not None and camera.same(self._camera)
         window = np.array([0, 0, self.width, self.height])
         if rests:
-            # Physics never rests: what trembles below sight counts as where it was drawn last.
-            moved = np.abs(poses - self._poses).max(axis=(1, 2)) > _UNSEEN
+            # Under physics bodies always vibrate; invisible motion is ignored.
+            moved = np.abs(poses - self._poses).max(axis=(1, 2)) > _INVISIBLE
             poses = np.where(moved[:, None, None], poses, self._poses)
             window = changed_window(
                 self._corners[moved], self._poses[moved], poses[moved], camera, *window[2:]
@@ -124,28 +123,28 @@ class Renderer:
         self._draw(window, poses, camera, rests)
         return self._picture
 
-    def still(self, q: Array, scene_q: Array, items: Array, camera: Camera) -> Image:
-        """As ``render``, with darkened corners: for single pictures, as it takes a second."""
+    def render_still(self, q: Array, scene_q: Array, items: Array, camera: Camera) -> Image:
+        """As ``render``, with ambient occlusion, which takes a second or two."""
         picture = self.render(q, scene_q, items, camera)
         kernel = self._kernel
-        # One sample of each pixel, the one that lies next to its middle.
+        # One sample of each pixel, the one nearest to its centre.
         near = self._samples[0][kernel.ROWS // 2 :: kernel.ROWS]
-        share = openness(near, camera.focal(self.height))
+        share = ambient_visibility(near, camera.focal(self.height))
         return np.asarray(np.round(picture * share[..., None]), dtype=np.uint8)
 
     def _draw(self, window: Any, poses: Array, camera: Camera, rests: bool) -> None:
-        """Draw the window anew, from furniture that is kept while the camera rests."""
+        """Redraw a window, reusing the furniture while the camera rests."""
         kernel = self._kernel
         whole = np.array([0, 0, self.width, self.height])
         near, color = self._samples
-        if not rests:  # kept only where it will be used: copying takes longer than one would think
+        if not rests:  # not cached while the camera moves: copying is slow
             self._behind_holds = False
             kernel.wipe(near, color, self._background)
-            self._draw_group(self._still, whole, poses, camera, near, color)
+            self._draw_group(self._static, whole, poses, camera, near, color)
         else:
             if not self._behind_holds:
                 kernel.wipe(*self._behind, self._background)
-                self._draw_group(self._still, whole, poses, camera, *self._behind)
+                self._draw_group(self._static, whole, poses, camera, *self._behind)
                 self._behind_holds = True
             kernel.take_over(window, *self._behind, near, color)
         self._draw_group(self._moving, window, poses, camera, near, color)
@@ -165,7 +164,7 @@ class Renderer:
         lamps = np.array(
             [
                 [*_towards(direction), _LAMP[1]],
-                [*_towards(np.array(_AT_CAMERA[0])), _AT_CAMERA[1]],
+                [*_towards(np.array(_CAMERA_LAMP[0])), _CAMERA_LAMP[1]],
                 [0.0, 0.0, 0.0, _AMBIENT],
             ],
             dtype=np.float32,
@@ -191,12 +190,12 @@ class Renderer:
 
 
 def _towards(direction: Array) -> Array:
-    """The unit vector (3,) towards a lamp whose light goes in a direction (3,)."""
+    """The unit vector (3,) towards a lamp that shines in a direction (3,)."""
     return -direction / np.linalg.norm(direction)
 
 
 def _corners(mesh: VisualMesh) -> Array:
-    """Corners (8, 3) of the box round a mesh."""
+    """Corners (8, 3) of a mesh's bounding box."""
     signs = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
     if not len(mesh.points):
         return np.zeros((8, 3))
@@ -206,7 +205,7 @@ def _corners(mesh: VisualMesh) -> Array:
 
 def _group(meshes: tuple[VisualMesh, ...], bodies: slice) -> _Group:
     mesh = joined(meshes)
-    levels, texels = _pyramids(mesh.textures)
+    levels, texels = _mipmaps(mesh.textures)
     return _Group(
         bodies,
         np.ascontiguousarray(mesh.points, dtype=np.float32),
@@ -223,8 +222,8 @@ def _group(meshes: tuple[VisualMesh, ...], bodies: slice) -> _Group:
     )
 
 
-def _pyramids(textures: tuple[Pixels, ...]) -> tuple[Any, Any]:
-    """The kernel's table of textures, each at full size and halved again and again."""
+def _mipmaps(textures: tuple[Pixels, ...]) -> tuple[Any, Any]:
+    """Mipmaps of all textures, as the kernel's tables."""
     levels = np.zeros((max(len(textures), 1), _LEVELS, 3), dtype=np.int64)
     texels = [np.zeros((1, 3), dtype=np.float32)]
     count = 1
@@ -245,10 +244,10 @@ def _pyramids(textures: tuple[Pixels, ...]) -> tuple[Any, Any]:
 def changed_window(
     corners: Array, before: Array, after: Array, camera: Camera, width: int, height: int
 ) -> NDArray[np.int64]:
-    """The window outside of which two pictures are the same: left, top, right, bottom, pixels.
+    """The window outside which two pictures are equal: left, top, right, bottom, pixels.
 
     Args:
-        corners: corners (nb, m, 3) of boxes round each body that moved, its frame, metres.
+        corners: (nb, m, 3), of the bounding box of each body that moved, in its frame, metres.
         before, after: the bodies' poses X_WB (nb, 4, 4).
         camera: of both pictures.
         width, height: of the picture, pixels.
@@ -275,18 +274,18 @@ def changed_window(
     return window if size.prod() < 0.8 * width * height else whole
 
 
-# -- darkened corners: how much of the light from all around reaches each point of a picture -------
+# -- ambient occlusion -----------------------------------------------------------------------------
 #
-# Computed from the picture's depths alone, after L. Bavoil, M. Sainz, R. Dimitrov, Image-space
-# horizon-based ambient occlusion, 2008: each point looks at others within a radius of it and counts
-# how steeply they stand over its tangent plane, the nearer the more.
+# From the depths alone, after L. Bavoil, M. Sainz, R. Dimitrov, Image-space horizon-based ambient
+# occlusion, 2008: neighbours within a radius occlude a point by their slope over its tangent plane,
+# the nearer the more.
 
 
-def openness(near: Any, focal: float) -> Array:
-    """The share of light that reaches each pixel (h, w), in (0, 1], float32.
+def ambient_visibility(near: Any, focal: float) -> Array:
+    """Share (h, w) of ambient light that reaches each pixel, in (0, 1], float32.
 
     Args:
-        near: (h, w) float32, 1 / z in 1 / m; 0 where there is nothing.
+        near: (h, w) float32, 1 / z in 1 / m; 0 for the background.
         focal: the picture's focal length, pixels.
     """
     height, width = near.shape
@@ -296,7 +295,7 @@ def openness(near: Any, focal: float) -> Array:
     points = np.stack([z * x, z * y, z])  # in the camera's frame
     normals = _normals(near, x, y, focal)
     rows, columns = np.arange(height)[:, None], np.arange(width)[None]
-    # The spiral is turned from pixel to pixel, so that a tile's mean has no pattern.
+    # The spiral's angle differs between the pixels of a tile, so that its mean has no pattern.
     turn = (rows % _TILE * _TILE + (columns + 2 * rows) % _TILE) * np.float32(2 * np.pi / _TILE**2)
     hidden = np.zeros((height, width), dtype=np.float32)
     for top in range(0, height, _STRIP):
@@ -317,7 +316,7 @@ def openness(near: Any, focal: float) -> Array:
 
 
 def _tile_mean(values: Any, z: Any) -> Any:
-    """The mean (h, w) over a tile of pixels round each one, of those that are as far away as it."""
+    """The mean (h, w) over a tile around each pixel, of pixels at a similar depth."""
     before = (_TILE - 1) // 2
     ends = (before, _TILE - 1 - before)
     padded, depths = (np.pad(each, (ends, ends), mode="edge") for each in (values, z))
@@ -335,8 +334,8 @@ def _tile_mean(values: Any, z: Any) -> Any:
 def _normals(near: Any, x: Any, y: Any, focal: float) -> Any:
     """Unit normals (3, h, w) towards the camera, its frame.
 
-    On a plane 1 / z is linear in the picture, so that its slopes give the plane's normal. Of the
-    two slopes at each pixel, before and after it, the smaller one doesn't cross an edge.
+    On a plane 1 / z is linear in the picture, so its slopes give the normal. Of the backward and
+    forward difference at each pixel, the smaller one doesn't cross an edge.
     """
     slopes = []
     for axis in (1, 0):

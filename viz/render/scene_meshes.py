@@ -1,4 +1,4 @@
-"""What a scene and its robot look like: a mesh for each body, and where each body is."""
+"""The visual meshes of a scene and its robot, and the pose of each body."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _GREY = (0.7, 0.7, 0.7)
 
 
 class SceneMeshes:
-    """The bodies of a scene with a robot: furniture that can't move, then all that can.
+    """The bodies of a scene with a robot: static furniture first, then all that moves.
 
     Attributes:
-        meshes: one a body, in the body's own frame.
-        still: how many of them, the first, never move.
+        meshes: one per body, in the body's own frame.
+        static: number of static bodies, which come first.
     """
 
     def __init__(self, scene: Scene, robot: RobotModel) -> None:
@@ -38,13 +38,13 @@ class SceneMeshes:
         moving = [body for body in scene.bodies if moves(scene, body)]
         links = _link_meshes(robot.urdf)
         start = np.zeros(len(scene.joints))
-        # What never moves is one body: there is nothing to tell apart.
+        # All static furniture is one body.
         base = [
             shape_mesh(shape).placed(scene.body_pose(body.name, start))
             for body in resting
             for shape in body.shapes
         ]
-        self.still = 1
+        self.static = 1
         self._moving = tuple(body.name for body in moving)
         self._links = tuple(self._tree.link(name) for name in links)
         self.meshes: tuple[VisualMesh, ...] = (
@@ -90,7 +90,7 @@ def _simple(kind: str, size: Sequence[float] | Array) -> VisualMesh:
 
 
 def _link_meshes(urdf: str) -> dict[str, VisualMesh]:
-    """The mesh of every link that has a visual, in the link's frame."""
+    """The mesh of every link with a visual, in the link's frame."""
     root = ET.fromstring(urdf)
     colors = {
         material.get("name", ""): _rgb(material)
@@ -112,7 +112,7 @@ def _rgb(material: ET.Element) -> tuple[float, ...]:
 
 
 def _visual(visual: ET.Element, colors: dict[str, tuple[float, ...]]) -> VisualMesh | None:
-    """The mesh of one <visual>; None, with a warning, for a format that is not read."""
+    """The mesh of one <visual>; None, with a warning, for an unsupported format."""
     geometry = visual.find("geometry")
     element = geometry[0] if geometry is not None and len(geometry) else None
     if element is None:

@@ -1,7 +1,7 @@
-"""Labelled pictures of a scene: what its file describes, and how a run in it ended.
+"""Labelled pictures of a scene at its start, and at the end of a run.
 
-``draw_scene``: left, the room as the robot's side sees it; right, from above without what hangs
-over the worktops. ``draw_end``: where robot, drawers and items came to be, from both sides.
+``draw_scene``: left, the room from the robot's side; right, from above, without overhead furniture.
+``draw_end``: final poses of robot, drawers and items, from two sides.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from galley.domain.scene.model import WORLD, Scene
 from galley.robots.model import RobotModel
 from galley.viz.render.renderer import Renderer
 from galley.viz.render.tags import Color, Tag, draw_tags
-from galley.viz.render.view import Camera, furniture_boxes, sight
+from galley.viz.render.view import Camera, furniture_boxes, sight, unit_vector
 
 _ITEM: Color = (255, 206, 84)
 _REGION: Color = (88, 214, 141)
 _STANCES: tuple[Color, ...] = ((93, 173, 226), (236, 112, 99), (187, 143, 206), (72, 201, 196))
 _ROBOT: Color = (245, 130, 49)
 _HANDLE: Color = (220, 120, 220)
-_OVERHEAD = 0.35  # m: what begins this far over the highest region hides it from above
-_WIDTH, _HEIGHT = 960, 720  # of each of the two views of an end
+_OVERHEAD = 0.35  # m above the highest region, from which on furniture is left out from above
+_WIDTH, _HEIGHT = 960, 720  # of each of the two views in draw_end
 _TURN, _ELEVATION = np.radians(38.0), np.radians(38.0)  # of those views
 _NEAREST = 1.3  # m from the items
 
@@ -63,7 +63,7 @@ def draw_scene(
 
 
 def draw_end(scene: Scene, robot: RobotModel, states: Path, path: Path) -> None:
-    """Write a picture of a run's last state as PNG; of the start where nothing was executed.
+    """Write a picture of a run's final state as PNG; of the start if nothing was executed.
 
     Args:
         scene, robot: what it ran on.
@@ -80,7 +80,7 @@ def draw_end(scene: Scene, robot: RobotModel, states: Path, path: Path) -> None:
         q, scene_q, items = scene.robot.q, _start(scene), _items(scene)
     drawer, views = Renderer(scene, robot, _WIDTH, _HEIGHT), []
     for camera in _from_both_sides(scene, items[:, :3]):
-        view = PilImage.fromarray(drawer.still(q, scene_q, items, camera))
+        view = PilImage.fromarray(drawer.render_still(q, scene_q, items, camera))
         named = [(each.label, at[:3], _ITEM) for each, at in zip(scene.items, items, strict=True)]
         draw_tags(view, _in_sight(named, camera, _WIDTH, _HEIGHT), 13)
         views.append(view)
@@ -89,7 +89,7 @@ def draw_end(scene: Scene, robot: RobotModel, states: Path, path: Path) -> None:
 
 
 def _beside(left: PilImage.Image, right: PilImage.Image) -> PilImage.Image:
-    """Two views of one height on one sheet."""
+    """Two pictures of the same height side by side."""
     sheet = PilImage.new("RGB", (left.width + right.width, left.height))
     sheet.paste(left, (0, 0))
     sheet.paste(right, (left.width, 0))
@@ -97,31 +97,25 @@ def _beside(left: PilImage.Image, right: PilImage.Image) -> PilImage.Image:
 
 
 def _from_both_sides(scene: Scene, items: Array) -> tuple[Camera, Camera]:
-    """From the left and from the right of where the robot came from, on all items (k, 3)."""
+    """Cameras that see all items (k, 3), from the left and right of the robot's start."""
     if not len(items):
         items = np.array([[0.0, 0.0, 1.0]])
     low, high = items.min(axis=0), items.max(axis=0)
     middle = 0.5 * (low + high)
     heading = _heading(scene, middle)
-    # The whole spread within the view's smaller angle, with air around it.
+    # All items within the smaller field of view, with a margin.
     distance = _NEAREST + 1.3 * float(np.linalg.norm(high - low))
     left, right = (
-        Camera(middle + distance * _away(heading + turn, _ELEVATION), middle)
+        Camera(middle + distance * unit_vector(heading + turn, _ELEVATION), middle)
         for turn in (_TURN, -_TURN)
     )
     return left, right
 
 
 def _heading(scene: Scene, place: Array) -> float:
-    """Where the robot's start lies as seen from a place (3,), rad about the vertical."""
+    """Direction of the robot's start from a place (3,), rad about the vertical."""
     back = scene.robot.q[:2] - place[:2]
     return float(np.arctan2(back[1], back[0])) if np.linalg.norm(back) > 0.1 else 0.0
-
-
-def _away(heading: float, elevation: float) -> Array:
-    """The unit vector (3,) towards a heading and an elevation, rad."""
-    flat = np.cos(elevation)
-    return np.array([flat * np.cos(heading), flat * np.sin(heading), np.sin(elevation)])
 
 
 def _view(
@@ -130,7 +124,7 @@ def _view(
     camera = _fitted(camera, _extent(scene), width, height)
     drawer = Renderer(scene, robot, width, height)
     at = (scene.robot.q, _start(scene), _items(scene))
-    picture = PilImage.fromarray(drawer.still(*at, camera))
+    picture = PilImage.fromarray(drawer.render_still(*at, camera))
     _outline(picture, scene, camera)
     draw_tags(picture, _tags(scene, camera, width, height), max(11, round(height / 56)))
     return picture
@@ -167,7 +161,7 @@ def _corners(box: Array) -> Array:
 
 
 def _extent(scene: Scene) -> Array:
-    """Points (k, 3) that the picture must hold."""
+    """Points (k, 3) that the picture must show."""
     points = [corners for _, corners, _ in _rectangles(scene)]
     points += [item.X_WI[None, :3, 3] for item in scene.items]
     x, y, _ = scene.robot.q[:3]
@@ -175,13 +169,13 @@ def _extent(scene: Scene) -> Array:
     heights = [p[:, 2].max() for p in points]
     top = np.concatenate(points).max(axis=0)
     low = np.concatenate(points).min(axis=0)
-    high = max(heights) + 0.5  # what hangs over the worktops
+    high = max(heights) + 0.5  # space for overhead furniture
     points.append(np.array([[low[0], low[1], high], [low[0], top[1], high]]))
     return np.concatenate(points)
 
 
 def _overview(scene: Scene) -> Camera:
-    """From behind the robot's start, turned aside so that most items and regions are in sight."""
+    """From behind the robot's start, from the direction that sees most items and regions."""
     points = _extent(scene)
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
     areas = _rectangles(scene)
@@ -194,7 +188,7 @@ def _overview(scene: Scene) -> Camera:
     best, camera = -np.inf, None
     for turn in np.radians((35.0, -35.0, 50.0, -50.0, 20.0, -20.0)):
         for elevation in np.radians((32.0, 42.0)):
-            eye = middle + 5.0 * _away(heading + turn, elevation)
+            eye = middle + 5.0 * unit_vector(heading + turn, elevation)
             seen = sum(float(sight(eye[None], goal, boxes, np.zeros((0, 3)))[0]) for goal in goals)
             if seen > best:
                 best, camera = seen, Camera(eye, middle)

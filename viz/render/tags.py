@@ -1,6 +1,6 @@
-"""Names on a picture: each near what it names, with a leader line, none over another.
+"""Labels on a picture: near what they name, with leader lines, without overlaps.
 
-The font, here and in captions, is DejaVu Sans Bold, which comes with matplotlib.
+The font, also of captions, is DejaVu Sans Bold, which comes with matplotlib.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FILE = "DejaVuSans-Bold.ttf"
 
 @cache
 def font_file() -> str:
-    """Where the font lies; matplotlib itself is not imported. Its bare name if it is not there."""
+    """Path of the font, without importing matplotlib; its bare name if it is missing."""
     spec = find_spec("matplotlib")
     for place in (spec.submodule_search_locations or ()) if spec else ():
         path = Path(place) / "mpl-data" / "fonts" / "ttf" / _FILE
@@ -34,7 +34,7 @@ def font_file() -> str:
 
 @cache
 def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    """The font at a height of ``size`` pixels; Pillow's small one where there is no other."""
+    """The font at ``size`` pixels; Pillow's default if it is missing."""
     try:
         return ImageFont.truetype(font_file(), size)
     except OSError:
@@ -43,7 +43,7 @@ def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 @dataclass(frozen=True)
 class Tag:
-    """A name and the pixel (x, y) that it belongs to."""
+    """A label and the pixel (x, y) that it marks."""
 
     text: str
     anchor: tuple[float, float]
@@ -51,10 +51,10 @@ class Tag:
 
 
 def place_tags(sizes: Array, anchors: Array, width: int, height: int) -> Array:
-    """Where labels go: top left corners (k, 2), pixels.
+    """Place labels: their top left corners (k, 2), pixels.
 
-    Labels are placed one by one, each where it collides least with those placed before, with any
-    anchor and with the picture's edge, and close to its own anchor if that is a tie.
+    Greedy: each label goes where it overlaps least with earlier labels, anchors and the picture's
+    edge, and is near its own anchor.
 
     Args:
         sizes: widths and heights (k, 2), pixels.
@@ -62,7 +62,7 @@ def place_tags(sizes: Array, anchors: Array, width: int, height: int) -> Array:
         width, height: of the picture.
     """
     reach = float(sizes[:, 1].max()) if len(sizes) else 1.0
-    clear = 0.6 * reach  # what an anchor marks should stay in sight
+    clear = 0.6 * reach  # around anchors, which should stay visible
     angles = np.radians(np.arange(0.0, 360.0, 22.5))
     places = np.zeros((len(sizes), 2))
     done: list[int] = []
@@ -87,7 +87,7 @@ def place_tags(sizes: Array, anchors: Array, width: int, height: int) -> Array:
 
 
 def _overlap(corner: Array, size: Array, corners: Array, sizes: Array) -> Array:
-    """Overlap (m,) of one box with others, as a share of its area, with 4 pixels of air."""
+    """Overlap (m,) of one box with others, as a share of its area, with a margin of 4 pixels."""
     low = np.maximum(corner - 4, corners)
     high = np.minimum(corner + size + 4, corners + sizes)
     side = np.maximum(high - low, 0.0)

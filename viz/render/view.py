@@ -1,9 +1,9 @@
-"""Camera: where a picture is taken from, where a point of the world falls in it, what hides it.
+"""The camera, its projection, and lines of sight.
 
 Frames: W the world; C the camera, x to the right of the picture, y down, z away from the viewer.
 
-For lines of sight, furniture counts as its boxes (a cylinder or sphere as the box round it), the
-robot as capsules along its links: whole arrays of rays at a time, and no engine is needed.
+For lines of sight, furniture counts as bounding boxes of its shapes, the robot as capsules along
+its links, so that arrays of rays can be tested without a collision engine.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _FAR = 1e9
 
 @dataclass(frozen=True)
 class Camera:
-    """A pinhole camera held level (the world's z is up in the picture).
+    """A pinhole camera, held level (the world's z is up in the picture).
 
     Attributes:
         position: p_WC (3,), metres.
-        target: the point (3,) in the middle of the picture, metres; not straight above or below.
+        target: the point (3,) at the centre of the picture, metres; not straight above or below.
         fov: vertical field of view, radians.
     """
 
@@ -44,7 +44,7 @@ class Camera:
         object.__setattr__(self, "target", frozen(self.target))
         level = np.linalg.norm((self.target - self.position)[:2])
         if level < 1e-6:
-            raise ValueError("a camera can't look straight up or down: 'up' would be undefined")
+            raise ValueError("a camera can't look straight up or down: its roll would be undefined")
 
     @property
     def X_WC(self) -> Array:
@@ -60,7 +60,7 @@ class Camera:
         return float(0.5 * height / np.tan(0.5 * self.fov))
 
     def same(self, other: Camera) -> bool:
-        """Whether both take the same picture."""
+        """Whether both cameras are equal."""
         return bool(
             self.fov == other.fov
             and np.array_equal(self.position, other.position)
@@ -68,7 +68,7 @@ class Camera:
         )
 
     def project(self, points: Array, width: int, height: int) -> tuple[Array, Array]:
-        """Where points of the world fall in a picture.
+        """Project points of the world into a picture.
 
         Args:
             points: (k, 3), metres, world frame.
@@ -85,6 +85,12 @@ class Camera:
         return centre + self.focal(height) * p_C[:, :2] / ahead[:, None], depth
 
 
+def unit_vector(azimuth: Array, elevation: Array) -> Array:
+    """Unit vectors (r, 3) towards azimuth and elevation (r,), radians."""
+    flat = np.cos(elevation)
+    return np.stack([flat * np.cos(azimuth), flat * np.sin(azimuth), np.sin(elevation)], axis=-1)
+
+
 @dataclass(frozen=True)
 class Occluders:
     """Oriented boxes: X_BW (k, 4, 4) takes the world into each box's frame; halves (k, 3)."""
@@ -93,12 +99,12 @@ class Occluders:
     halves: Array
 
     def hit(self, starts: Array, ends: Array) -> Array:
-        """Whether each segment (r, 3)-(r, 3) passes through any box: (r,) of 0.0 or 1.0."""
+        """Whether each segment (r, 3)-(r, 3) intersects a box: (r,) of 0.0 or 1.0."""
         blocked = np.zeros(len(starts))
         for X, half in zip(self.X_BW, self.halves, strict=True):
             a = starts @ X[:3, :3].T + X[:3, 3]
             d = ends @ X[:3, :3].T + X[:3, 3] - a
-            # The slab test: where the segment enters and leaves each pair of faces.
+            # Slab test: where the segment enters and leaves each pair of faces.
             with np.errstate(divide="ignore", invalid="ignore"):
                 t0, t1 = (-half - a) / d, (half - a) / d
             inside = np.abs(a) <= half
@@ -119,7 +125,7 @@ class Occluders:
 
 
 def furniture_boxes(scene: Scene, scene_q: Array) -> Occluders:
-    """The furniture's shapes as boxes, with drawers and doors at scene_q (nj,)."""
+    """Bounding boxes of the furniture's shapes, with drawers and doors at scene_q (nj,)."""
     poses, halves = [], []
     for body in scene.bodies:
         X_WB = scene.body_pose(body.name, scene_q)
@@ -153,14 +159,13 @@ def sight(eyes: Array, target: Array, furniture: Occluders, links: Array) -> Arr
     """Which eyes (r, 3) see the target (3,): (r,) of 0.0 or 1.0.
 
     Args:
-        eyes: points to look from, metres.
-        target: what should be seen.
-        furniture: what may stand in between.
+        eyes: viewpoints, metres.
+        target: point to see.
+        furniture: what may occlude it.
         links: origins (m, 3) of the robot's links, from the base up; a capsule joins each two
-            neighbours. Those within a hand's breadth of the target don't count: they are part of
-            what is looked at.
+            neighbours. Those near the target are ignored, as a part of it.
     """
-    # Stop short of the target, which may lie on a surface or in a hand.
+    # Stop short of the target, which may be on a surface or in the hand.
     ends = eyes + 0.93 * (target - eyes)
     blocked = furniture.hit(eyes, ends)
     for a, b in pairwise(links):

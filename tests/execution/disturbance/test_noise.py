@@ -1,4 +1,4 @@
-"""Noise stays within what was asked for, and leaves worlds in which everything still stands."""
+"""Noise stays within its amounts, and items keep their supports."""
 
 import itertools
 from dataclasses import replace
@@ -12,8 +12,8 @@ from galley.domain.errors import BadInput
 from galley.domain.frames import angle_between, frozen, rotation_rpy, rotation_z, transform
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state, item_pose
+from galley.execution.disturbance.box_placement import BoxSet, overlaps
 from galley.execution.disturbance.noise import LEVELS, MODERATE, NONE, Noise, parse_noise, stream
-from galley.execution.disturbance.standing import BoxSet, overlaps
 from galley.robots.panda.mobile import hand_pose
 from galley.worlds.engines.bullet import pybullet as pb
 from galley.worlds.engines.pybullet_world import PyBulletWorld
@@ -47,19 +47,19 @@ def moved(scene, **poses):
 
 
 def test_no_noise_is_the_scene_itself(kitchen):
-    world = NONE.world(kitchen, stream(0, "world"))
+    world = NONE.true_scene(kitchen, stream(0, "world"))
     for a, b in zip(kitchen.items, world.items, strict=True):
         assert (a.friction, a.mass) == (b.friction, b.mass)
         np.testing.assert_allclose(a.X_WI, b.X_WI, atol=1e-15)
     assert world.physics == kitchen.physics
     state = initial_state(kitchen)
-    assert NONE.seen(kitchen, state, stream(0, "looks")) is state
+    assert NONE.observed(kitchen, state, stream(0, "looks")) is state
 
 
 @settings(max_examples=30, deadline=None)
 @given(share=st.floats(0.01, 0.9), seed=st.integers(0, 2**32))
 def test_every_friction_and_mass_has_a_factor_of_its_own_within_the_share(kitchen, share, seed):
-    world = Noise(friction=share, mass=share).world(kitchen, stream(seed, "world"))
+    world = Noise(friction=share, mass=share).true_scene(kitchen, stream(seed, "world"))
     factors = np.concatenate(
         [
             ratios(kitchen.bodies, world.bodies, "friction"),
@@ -78,7 +78,7 @@ def test_every_friction_and_mass_has_a_factor_of_its_own_within_the_share(kitche
 
 
 def test_friction_noise_changes_nothing_else(kitchen):
-    world = Noise(friction=0.5).world(kitchen, stream(3, "world"))
+    world = Noise(friction=0.5).true_scene(kitchen, stream(3, "world"))
     for a, b in zip(kitchen.items, world.items, strict=True):
         assert a.mass == b.mass
         np.testing.assert_allclose(a.X_WI, b.X_WI, atol=1e-15)
@@ -89,7 +89,7 @@ def test_items_are_displaced_in_the_plane_only_by_at_most_what_was_asked_for(kit
     noise = Noise(position=0.005, turn=0.05)
     steps, turns = [], []
     for seed in range(100):
-        world = noise.world(kitchen, stream(seed, "world"))
+        world = noise.true_scene(kitchen, stream(seed, "world"))
         for a, b in zip(kitchen.items, world.items, strict=True):
             steps.append(b.X_WI[:3, 3] - a.X_WI[:3, 3])
             turns.append(angle_between(a.X_WI[:3, :3], b.X_WI[:3, :3]))
@@ -105,7 +105,9 @@ def test_items_are_displaced_in_the_plane_only_by_at_most_what_was_asked_for(kit
 
 def test_twice_the_noise_goes_twice_as_far_the_same_way(kitchen):
     for seed in range(5):
-        once, twice = (MODERATE.scaled(k).world(kitchen, stream(seed, "world")) for k in (1.0, 2.0))
+        once, twice = (
+            MODERATE.scaled(k).true_scene(kitchen, stream(seed, "world")) for k in (1.0, 2.0)
+        )
         for item, a, b in zip(kitchen.items, once.items, twice.items, strict=True):
             step = a.X_WI[:3, 3] - item.X_WI[:3, 3]
             np.testing.assert_allclose(b.X_WI[:3, 3] - item.X_WI[:3, 3], 2.0 * step, atol=1e-12)
@@ -121,7 +123,7 @@ def test_crowded_items_neither_touch_nor_hang_over_the_edge(kitchen, robot):
     )
     noise, displaced = Noise(position=0.03, turn=0.6), 0
     for seed in range(15):
-        scene = noise.world(crowded, stream(seed, "world"))
+        scene = noise.true_scene(crowded, stream(seed, "world"))
         displaced += sum(
             not np.allclose(a.X_WI, b.X_WI) for a, b in zip(crowded.items, scene.items, strict=True)
         )
@@ -146,7 +148,7 @@ def test_where_there_is_no_room_an_item_stays(kitchen):
         sugar_box=(0.0, -1.204 + 0.019, 0.930 + 0.0875, 0.0),
         potted_meat_can=(0.0, -1.204 + 0.038 + 0.025, 0.930 + 0.041, 0.0),
     )
-    scene = Noise(position=1e-9, turn=3.0).world(tight, stream(1, "world"))
+    scene = Noise(position=1e-9, turn=3.0).true_scene(tight, stream(1, "world"))
     np.testing.assert_array_equal(scene.items[0].X_WI, tight.items[0].X_WI)
 
 
@@ -155,7 +157,7 @@ def test_what_stands_on_another_item_goes_with_it(kitchen):
         kitchen, potted_meat_can=(0.065, 0.625, 0.921 + 0.175 + 0.041, 0.3)
     )  # the can on the box
     for seed in range(10):
-        scene = Noise(position=0.02, turn=0.5).world(stacked, stream(seed, "world"))
+        scene = Noise(position=0.02, turn=0.5).true_scene(stacked, stream(seed, "world"))
         (box, can), (box_0, can_0) = scene.items, stacked.items
         relative = np.linalg.inv(box.X_WI) @ can.X_WI
         np.testing.assert_allclose(relative, np.linalg.inv(box_0.X_WI) @ can_0.X_WI, atol=1e-9)
@@ -213,7 +215,7 @@ def test_each_look_errs_anew_with_the_deviation_that_was_asked_for(kitchen):
     X_0 = [item_pose(kitchen, state, k, np.eye(4)) for k in range(2)]
     steps, turns = [], []
     for _ in range(1500):
-        seen = noise.seen(kitchen, state, rng)
+        seen = noise.observed(kitchen, state, rng)
         np.testing.assert_array_equal(seen.q, state.q)
         np.testing.assert_array_equal(seen.scene_q, state.scene_q)
         for k in range(2):
@@ -234,7 +236,7 @@ def test_a_held_item_is_seen_to_err_in_height_too_and_the_hand_does_not(kitchen)
     state = initial_state(kitchen).with_item(0, Placement(HAND, X_HI))
     X_WH = hand_pose(state.q, kitchen.robot.base)
     rng = stream(1, "looks")
-    seen = [Noise(observation=0.003).seen(kitchen, state, rng) for _ in range(400)]
+    seen = [Noise(observation=0.003).observed(kitchen, state, rng) for _ in range(400)]
     assert {s.held for s in seen} == {0}
     steps = [item_pose(kitchen, s, 0, X_WH)[:3, 3] - (X_WH @ X_HI)[:3, 3] for s in seen]
     np.testing.assert_allclose(np.std(steps, axis=0), 0.003, rtol=0.15)
@@ -245,7 +247,7 @@ def test_a_held_item_is_seen_to_err_in_height_too_and_the_hand_does_not(kitchen)
 
 def test_the_same_seed_gives_the_same_world_and_another_another(kitchen):
     def masses(seed, purpose="world"):
-        return [i.mass for i in MODERATE.world(kitchen, stream(seed, purpose)).items]
+        return [i.mass for i in MODERATE.true_scene(kitchen, stream(seed, purpose)).items]
 
     assert masses(4) == masses(4)
     assert masses(4) != masses(5)

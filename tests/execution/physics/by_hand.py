@@ -1,4 +1,4 @@
-"""Motions made by hand, without a planner: straight lines of the hand and strokes of the fingers.
+"""Hand-written motions without a planner: straight lines of the hand, strokes of the fingers.
 
 They lead through the small scene of ``tests/conftest.py``, whose figures are round.
 """

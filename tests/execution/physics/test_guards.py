@@ -1,4 +1,4 @@
-"""Guards: forces on the hand, and the motions that they end, early or late."""
+"""Guards: forces on the hand, and how they end motions."""
 
 from dataclasses import replace
 
@@ -7,8 +7,8 @@ import pytest
 
 from galley.domain.frames import frozen
 from galley.domain.scene.reader import load_scene
-from galley.execution.physics.executor import PhysicsExecutor, Watch, force_on
-from galley.execution.physics.world import Touch
+from galley.execution.physics.executor import ContactMonitor, PhysicsExecutor
+from galley.execution.physics.sensing import ContactForce, force_on, measure_contacts
 from galley.motion.thresholds import THRESHOLDS
 from galley.tests.execution.physics.by_hand import (
     BEFORE,
@@ -65,15 +65,15 @@ class Forces:
     def __init__(self, a, b):
         self.pair, self.normal, self.times = pair(a, b), [], []
 
-    def begins(self, world, motion, name):
+    def motion_begins(self, world, motion):
         self.normal, self.times = [], []
 
-    def steps(self, world, motion, name, t):
-        touch = world.touches().get(self.pair)
-        self.normal.append(0.0 if touch is None else touch.normal)
+    def before_step(self, world, motion, name, t):
+        contact = measure_contacts(world).get(self.pair)
+        self.normal.append(0.0 if contact is None else contact.normal_force)
         self.times.append(t)
 
-    def outside(self):
+    def external_forces(self):
         return {}
 
     def most(self, window=1.0 / 60.0):
@@ -89,23 +89,23 @@ class Forces:
 # -- forces ---------------------------------------------------------------------------------------
 
 
-def touch(force, normal=0.0):
-    found = Touch()
-    found.force, found.normal, found.distance = np.array(force, dtype=float), normal, 0.0
+def contact(force, normal=0.0):
+    found = ContactForce()
+    found.force, found.normal_force, found.distance = np.array(force, dtype=float), normal, 0.0
     return found
 
 
 def test_the_force_on_a_group_counts_what_is_outside_it_with_its_sign():
-    touches = {
-        ("a", "b"): touch([1.0, 0.0, 0.0]),
-        ("a", "z"): touch([0.0, 2.0, 0.0]),
-        ("b", "z"): touch([0.0, 0.0, 4.0]),
-        ("y", "z"): touch([9.0, 9.0, 9.0]),
+    contacts = {
+        ("a", "b"): contact([1.0, 0.0, 0.0]),
+        ("a", "z"): contact([0.0, 2.0, 0.0]),
+        ("b", "z"): contact([0.0, 0.0, 4.0]),
+        ("y", "z"): contact([9.0, 9.0, 9.0]),
     }
-    np.testing.assert_array_equal(force_on(frozenset("ab"), touches), [0.0, 2.0, 4.0])
-    np.testing.assert_array_equal(force_on(frozenset("a"), touches), [1.0, 2.0, 0.0])
-    np.testing.assert_array_equal(force_on(frozenset("z"), touches), [-9.0, -11.0, -13.0])
-    np.testing.assert_array_equal(force_on(frozenset("abyz"), touches), 0.0)
+    np.testing.assert_array_equal(force_on(frozenset("ab"), contacts), [0.0, 2.0, 4.0])
+    np.testing.assert_array_equal(force_on(frozenset("a"), contacts), [1.0, 2.0, 0.0])
+    np.testing.assert_array_equal(force_on(frozenset("z"), contacts), [-9.0, -11.0, -13.0])
+    np.testing.assert_array_equal(force_on(frozenset("abyz"), contacts), 0.0)
 
 
 def test_a_guard_feels_what_resists_it_on_the_hand_and_what_it_holds(scene, robot):
@@ -113,43 +113,45 @@ def test_a_guard_feels_what_resists_it_on_the_hand_and_what_it_holds(scene, robo
         scene, robot, standing(scene, robot, BESIDE, GRASP).q, shifted(GRASP, z=-0.01),
         guard=seek(DOWN, 5.0),
     )  # fmt: skip
-    holding = Watch(robot, motion, "block", THRESHOLDS)
-    empty = Watch(robot, motion, None, THRESHOLDS)
-    up = {("block", "cabinet"): touch([0.0, 0.0, 5.0])}
-    assert holding.resisting(up) == 5.0
-    assert "5 N" in holding.met(up)
-    assert not empty.met(up), "the block is none of the hand's"
-    weak = {("block", "cabinet"): touch([3.0, 3.0, 4.9])}
-    assert not holding.met(weak), "sideways forces don't count"
-    pulls = {("block", "cabinet"): touch([0.0, 0.0, -50.0])}
-    assert not holding.met(pulls)
-    unguarded = Watch(robot, replace(motion, guard=None), "block", THRESHOLDS)
-    assert not unguarded.met(up)
-    assert unguarded.resisting(up) == 0.0
+    holding = ContactMonitor(robot, motion, "block", THRESHOLDS)
+    empty = ContactMonitor(robot, motion, None, THRESHOLDS)
+    up = {("block", "cabinet"): contact([0.0, 0.0, 5.0])}
+    assert holding.resistance(up) == 5.0
+    assert "5 N" in holding.guard_triggered(up)
+    assert not empty.guard_triggered(up), "the block is none of the hand's"
+    weak = {("block", "cabinet"): contact([3.0, 3.0, 4.9])}
+    assert not holding.guard_triggered(weak), "sideways forces don't count"
+    pulls = {("block", "cabinet"): contact([0.0, 0.0, -50.0])}
+    assert not holding.guard_triggered(pulls)
+    unguarded = ContactMonitor(robot, replace(motion, guard=None), "block", THRESHOLDS)
+    assert not unguarded.guard_triggered(up)
+    assert unguarded.resistance(up) == 0.0
 
 
 def test_the_robot_stops_for_what_it_runs_into_but_not_for_its_own_grip(scene, robot):
     q = standing(scene, robot, BESIDE, GRASP).q
     motion = line(scene, robot, q, shifted(GRASP, z=0.01), allowed=grip("block"))
-    watch = Watch(robot, motion, "block", THRESHOLDS)
+    monitor = ContactMonitor(robot, motion, "block", THRESHOLDS)
     hard, soft = THRESHOLDS.stop_force, 0.99 * THRESHOLDS.stop_force
-    squeezed = {pair(FINGERS[0], "block"): touch([0, 0, 0], 3 * hard)}
-    assert not watch.bumped(squeezed, True)
-    closing = Watch(robot, motion, None, THRESHOLDS)  # before it counts as held
-    assert not closing.bumped(squeezed, True)
-    assert f"{FINGERS[0]} met block" in closing.bumped(squeezed, False)
-    elbow = {pair("panda_link4", "cabinet"): touch([0, 0, 0], hard)}
-    assert "panda_link4 met cabinet" in watch.bumped(elbow, True)
-    assert not watch.bumped({pair("panda_link4", "cabinet"): touch([0, 0, 0], soft)}, True)
-    assert "block met cabinet" in watch.bumped({("block", "cabinet"): touch([0, 0, 0], hard)}, True)
-    own = {pair("panda_link4", "panda_link7"): touch([0, 0, 0], 5 * hard)}
-    assert not watch.bumped(own, True)
-    furniture = {("cabinet", "drawer"): touch([0, 0, 0], 5 * hard)}
-    assert not watch.bumped(furniture, True)
-    palm = {pair("panda_hand", "drawer"): touch([0, 0, 0], hard)}
-    assert "panda_hand met drawer" in watch.bumped(palm, False)
-    empty = Watch(robot, replace(motion, allowed=frozenset()), None, THRESHOLDS)
-    assert "block" in empty.bumped(squeezed, False)
+    squeezed = {pair(FINGERS[0], "block"): contact([0, 0, 0], 3 * hard)}
+    assert not monitor.collision(squeezed, True)
+    closing = ContactMonitor(robot, motion, None, THRESHOLDS)  # before it counts as held
+    assert not closing.collision(squeezed, True)
+    assert f"{FINGERS[0]} met block" in closing.collision(squeezed, False)
+    elbow = {pair("panda_link4", "cabinet"): contact([0, 0, 0], hard)}
+    assert "panda_link4 met cabinet" in monitor.collision(elbow, True)
+    assert not monitor.collision({pair("panda_link4", "cabinet"): contact([0, 0, 0], soft)}, True)
+    assert "block met cabinet" in monitor.collision(
+        {("block", "cabinet"): contact([0, 0, 0], hard)}, True
+    )
+    own = {pair("panda_link4", "panda_link7"): contact([0, 0, 0], 5 * hard)}
+    assert not monitor.collision(own, True)
+    furniture = {("cabinet", "drawer"): contact([0, 0, 0], 5 * hard)}
+    assert not monitor.collision(furniture, True)
+    palm = {pair("panda_hand", "drawer"): contact([0, 0, 0], hard)}
+    assert "panda_hand met drawer" in monitor.collision(palm, False)
+    empty = ContactMonitor(robot, replace(motion, allowed=frozenset()), None, THRESHOLDS)
+    assert "block" in empty.collision(squeezed, False)
 
 
 # -- putting down ---------------------------------------------------------------------------------
@@ -213,7 +215,7 @@ def test_without_a_guard_a_hand_that_meets_the_table_stops_all_the_same(scene, r
     assert "% of the way" in seen.ended
     tip = executor.world.hand_pose() @ [*robot.p_HT, 1.0]
     assert tip[2] > TOP - 0.003
-    q, rates, _ = executor.world.joints()
+    q, rates, _ = executor.world.joint_states()
     assert np.abs(rates).max() < 0.02, "it stands"
     np.testing.assert_allclose(q, executor.world.command, atol=0.01)
 

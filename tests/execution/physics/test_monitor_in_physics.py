@@ -1,4 +1,4 @@
-"""The loop around the physics: what goes wrong there is seen, and put right."""
+"""The execution monitor under physics: mishaps are noticed, and recovered from."""
 
 from dataclasses import replace
 
@@ -75,7 +75,7 @@ def test_a_drawer_that_gets_stuck_is_pulled_again(tmp_path, small_text, robot):
     ends = list(executor.log().ends)
     executor.close()
     assert failure is None
-    assert all(each.struck for each in fault.each)
+    assert all(each.struck for each in fault.faults)
     ((under_way, state),) = asked
     assert 0.04 < state.scene_q[0] < 0.9 * opening
     assert under_way.motion.phase == "pull"

@@ -1,4 +1,4 @@
-"""Motions under physics: followed closely, logged evenly, and the same every time."""
+"""Motions under physics: tracking, logging and determinism."""
 
 from dataclasses import fields, replace
 
@@ -263,11 +263,11 @@ def test_looking_changes_nothing(scene, robot, opened):
     np.testing.assert_array_equal(logs[0].items, logs[1].items)
 
 
-def test_what_is_seen_passes_through_the_eye(scene, robot, opened):
-    def eye(state):
+def test_what_is_seen_passes_through_the_sensor(scene, robot, opened):
+    def sensor(state):
         return state.with_scene(frozen(state.scene_q + 0.123))
 
-    executor = opened(eye=eye)
+    executor = opened(sensor=sensor)
     seen = executor.observe()
     assert seen.scene_q[0] == pytest.approx(0.123, abs=1e-3)
     assert executor.log().scene_q[0, 0] == pytest.approx(0.0, abs=1e-3), "the log has the truth"

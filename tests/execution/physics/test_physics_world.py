@@ -1,4 +1,4 @@
-"""The dynamics client against mechanics: weight, free fall, friction, drawers, the hand's rates."""
+"""PhysicsWorld against mechanics: weight, free fall, friction, drawers, the Jacobian."""
 
 from dataclasses import replace
 
@@ -10,8 +10,9 @@ from galley.domain.frames import frozen, transform
 from galley.domain.scene.model import WORLD
 from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, initial_state
-from galley.execution.physics.executor import PhysicsExecutor, force_on
-from galley.execution.physics.world import PhysicsWorld
+from galley.execution.physics.executor import PhysicsExecutor
+from galley.execution.physics.sensing import force_on, item_speed, measure_contacts
+from galley.execution.physics.world import PhysicsWorld, grasp_jacobian
 from galley.motion.motion import Attachment
 from galley.robots.panda.mobile import hand_pose
 from galley.tests.execution.physics.by_hand import (
@@ -103,7 +104,7 @@ def test_the_jacobian_is_the_derivative_of_the_grasp_centre(scene, robot, opened
             (p_1, R_1), (p_0, R_0) = centre(q + step), centre(q - step)
             expected[:3, j] = (p_1 - p_0) / (2 * h)
             expected[3:, j] = Rotation.from_matrix(R_1 @ R_0.T).as_rotvec() / (2 * h)
-        np.testing.assert_allclose(world.jacobian(), expected, atol=1e-5)
+        np.testing.assert_allclose(grasp_jacobian(world), expected, atol=1e-5)
         np.testing.assert_allclose(world.hand_pose(), hand_pose(q, scene.robot.base), atol=1e-6)
 
 
@@ -119,13 +120,13 @@ def test_a_support_bears_an_items_weight(scene, opened, name):
     forces = []
     for _ in range(24):
         run(world, world.dt)
-        touches = world.touches()
-        assert set(touches) == {pair(name, "cabinet")}
+        contacts = measure_contacts(world)
+        assert set(contacts) == {pair(name, "cabinet")}
         forces.append(
             (
-                force_on(frozenset({name}), touches),
-                force_on(frozenset({"cabinet"}), touches),
-                touches[pair(name, "cabinet")].normal,
+                force_on(frozenset({name}), contacts),
+                force_on(frozenset({"cabinet"}), contacts),
+                contacts[pair(name, "cabinet")].normal_force,
             )
         )
     on_item, on_support, normal = (np.mean(each, axis=0) for each in zip(*forces, strict=True))
@@ -146,7 +147,7 @@ def test_what_nothing_holds_falls_freely(scene, opened):
     fallen = X_WI[:3, 3] - world.item_pose(0)[:3, 3]
     np.testing.assert_allclose(fallen[:2], 0.0, atol=1e-9)
     assert fallen[2] == pytest.approx(0.5 * G * t**2, abs=G * t * world.dt)
-    assert world.item_speed(0) == pytest.approx(G * t, rel=1e-3)
+    assert item_speed(world, 0) == pytest.approx(G * t, rel=1e-3)
 
 
 @pytest.mark.parametrize("share", [0.9, 1.25])
@@ -255,18 +256,18 @@ class Spy:
     """Stands where a fault would and looks at forces and rates at each step."""
 
     def __init__(self, body, joint):
-        self.body, self.joint, self.seen, self.name = body, joint, [], ""
+        self.body, self.joint, self.seen = body, joint, []
 
-    def begins(self, world, motion, name):
-        self.name = name
+    def motion_begins(self, world, motion):
+        pass
 
-    def steps(self, world, motion, name, t):
-        touches = world.touches()
+    def before_step(self, world, motion, name, t):
+        contacts = measure_contacts(world)
         own = frozenset({self.body})
-        fingers = {k: v for k, v in touches.items() if set(k) & set(FINGERS)}
+        fingers = {k: v for k, v in contacts.items() if set(k) & set(FINGERS)}
         self.seen.append((name, t, force_on(own, fingers), scene_velocity(world, self.joint)))
 
-    def outside(self):
+    def external_forces(self):
         return {}
 
 
@@ -357,7 +358,7 @@ def test_the_motors_bear_the_arms_weight_and_nothing_else(scene, robot, opened):
     masses: nothing else pulls at it."""
     world = opened(scene, standing(scene, robot, BESIDE, down(*BLOCK, TOP + 0.20)))
     run(world, 0.5)
-    q, rates, torque = world.joints()
+    q, rates, torque = world.joint_states()
     assert np.abs(rates).max() < 1e-3
     client, body = world.client, world.robot_id
     count = pb.getNumJoints(body, physicsClientId=client)

@@ -1,4 +1,4 @@
-"""What is seen of a physics world: the hand's contents, and the parents of everything else."""
+"""Sensing in a PhysicsWorld: the item in the hand, and the parents of all others."""
 
 from dataclasses import replace
 
@@ -9,8 +9,8 @@ from galley.domain.frames import frozen, inverse, transform
 from galley.domain.scene.model import HAND, WORLD
 from galley.domain.scene.reader import load_scene
 from galley.domain.state import Placement, initial_state, item_pose
-from galley.execution.physics.executor import gripped, held_item, seen_state
-from galley.execution.physics.world import PhysicsWorld, Touch
+from galley.execution.physics.sensing import ContactForce, gripped_bodies, held_item, observed_state
+from galley.execution.physics.world import PhysicsWorld
 from galley.motion.thresholds import THRESHOLDS
 from galley.robots.panda.mobile import hand_pose
 from galley.tests.execution.physics.by_hand import FINGERS
@@ -47,8 +47,8 @@ def touching(**forces):
     found = {}
     for name, force in forces.items():
         side, other = name.split("_")
-        touch = found[pair(f"panda_{side}finger", other)] = Touch()
-        touch.normal, touch.distance = force, 0.0
+        contact = found[pair(f"panda_{side}finger", other)] = ContactForce()
+        contact.normal_force, contact.distance = force, 0.0
     return found
 
 
@@ -68,20 +68,20 @@ def test_only_what_every_finger_presses_on_is_held(scene, world):
 
 
 def test_of_two_things_the_one_that_is_pressed_harder_comes_first(world):
-    touches = touching(left_block=20.0, right_block=6.0, left_tin=7.0, right_tin=9.0)
-    assert gripped(world, touches, THRESHOLDS) == ("tin", "block")
+    contacts = touching(left_block=20.0, right_block=6.0, left_tin=7.0, right_tin=9.0)
+    assert gripped_bodies(world, contacts, THRESHOLDS) == ("tin", "block")
 
 
 def test_a_handle_between_the_fingers_is_no_item(world):
-    touches = touching(left_knob=40.0, right_knob=40.0)
-    assert gripped(world, touches, THRESHOLDS) == ("knob",)
-    assert held_item(world, touches, THRESHOLDS) is None
+    contacts = touching(left_knob=40.0, right_knob=40.0)
+    assert gripped_bodies(world, contacts, THRESHOLDS) == ("knob",)
+    assert held_item(world, contacts, THRESHOLDS) is None
 
 
 def test_things_are_seen_where_they_are_whatever_their_parent(scene, world):
     """Poses in the world that the State gives are those of the physics client."""
     for held in (None, 0, 1):
-        state = seen_state(world, held)
+        state = observed_state(world, held)
         assert state.held == held
         X_WH = hand_pose(world.q(), scene.robot.base)
         for k in range(len(scene.items)):
@@ -100,7 +100,7 @@ def test_what_lies_in_a_drawer_is_seen_in_it_and_the_rest_in_the_world(scene, ro
     tin = scene.item_index["tin"]
     state = state.with_item(tin, Placement(WORLD, frozen(X_WI)))
     world = PhysicsWorld(scene, robot, state)
-    seen = seen_state(world, None)
+    seen = observed_state(world, None)
     world.close()
     assert [each.parent for each in seen.items] == [
         "drawer" if item.name == "tin" else WORLD for item in scene.items
@@ -114,11 +114,11 @@ def test_joints_a_hair_beyond_their_limits_are_seen_at_them(scene, robot):
     low = np.concatenate([group.lower for group in robot.groups])
     for k, value in zip(world.robot_joints, low - 1e-4, strict=True):
         pb.resetJointState(world.robot_id, k, value, physicsClientId=world.client)
-    np.testing.assert_array_equal(seen_state(world, None).q, low)
+    np.testing.assert_array_equal(observed_state(world, None).q, low)
     world.close()
 
 
 def test_a_finger_that_only_leans_on_something_holds_nothing(scene, world):
     limits = replace(THRESHOLDS, held_force=0.0)
-    touches = {pair(FINGERS[0], "block"): Touch()}
-    assert held_item(world, touches, limits) is None
+    contacts = {pair(FINGERS[0], "block"): ContactForce()}
+    assert held_item(world, contacts, limits) is None

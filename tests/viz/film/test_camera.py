@@ -6,7 +6,7 @@ from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
 from galley.viz.film.camera import film_cameras
-from galley.viz.film.frames import frame_times, sample
+from galley.viz.film.frames import frame_times, resample
 from galley.viz.render.renderer import changed_window
 from galley.viz.render.view import Camera, furniture_boxes, segment_distance, sight
 from galley.worlds.engines.drake_world import DrakeWorld
@@ -54,7 +54,7 @@ def test_the_cameraman_is_smooth_keeps_clear_and_sees_the_hand(
     scene: Scene, robot: RobotModel, log: Log
 ) -> None:
     fps = 10.0
-    frames = sample(log, robot, frame_times(log, fps))
+    frames = resample(log, robot, frame_times(log, fps))
     lines = [str(line) for line in log.motions]
     with DrakeWorld(scene, robot) as world:
         cameras = film_cameras(frames, lines, scene, robot, fps)

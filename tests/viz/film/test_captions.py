@@ -16,7 +16,7 @@ from galley.viz.film.captions import (
     finger_force,
     speed_badge,
 )
-from galley.viz.film.frames import frame_times, sample
+from galley.viz.film.frames import frame_times, resample
 
 FULL = Caption("3/8  place sugar countertop", "approach", "12.4 s", "2x speed", "Galley")
 
@@ -112,7 +112,7 @@ def test_a_film_says_what_ended_motions_and_when_it_is_recovering(
     log: Log, robot: RobotModel
 ) -> None:
     run = touched(log, robot)
-    frames = sample(run, robot, frame_times(run, 10.0, hold=1.0))
+    frames = resample(run, robot, frame_times(run, 10.0, hold=1.0))
     told = film_captions(run, frames, robot, 1.0, "")
     at = {round(float(t), 1): caption for t, caption in zip(frames.time, told, strict=True)}
     assert at[1.0].alert == at[1.0].event == ""

@@ -7,7 +7,14 @@ import pytest
 
 from galley.domain.log import Log
 from galley.robots import RobotModel
-from galley.viz.film.frames import action_numbers, cut, frame_times, sample, slerp, split_line
+from galley.viz.film.frames import (
+    action_numbers,
+    cut_shots,
+    frame_times,
+    resample,
+    slerp,
+    split_line,
+)
 
 
 def test_times_cover_the_log_and_hold_its_end(log: Log) -> None:
@@ -21,7 +28,7 @@ def test_times_cover_the_log_and_hold_its_end(log: Log) -> None:
 
 
 def test_samples_lie_between_rows_of_the_log(log: Log, robot: RobotModel) -> None:
-    frames = sample(log, robot, np.array([-1.0, 2.05, 9.0, 99.0]))
+    frames = resample(log, robot, np.array([-1.0, 2.05, 9.0, 99.0]))
     np.testing.assert_allclose(frames.q[0], log.q[0])
     np.testing.assert_allclose(frames.q[1], 0.5 * (log.q[20] + log.q[21]))
     np.testing.assert_allclose(frames.scene_q[:, 0], [0.0, 0.0, 0.075, 0.3], atol=1e-12)
@@ -31,7 +38,7 @@ def test_samples_lie_between_rows_of_the_log(log: Log, robot: RobotModel) -> Non
 def test_a_heading_takes_the_short_way_round(log: Log, robot: RobotModel) -> None:
     q = log.q.copy()
     q[0, 2], q[1, 2] = 3.1, -3.1
-    frames = sample(replace(log, q=q), robot, np.array([0.05]))
+    frames = resample(replace(log, q=q), robot, np.array([0.05]))
     assert abs(abs(frames.q[0, 2]) - np.pi) < 0.05
 
 
@@ -47,14 +54,14 @@ def test_slerp_turns_evenly() -> None:
 
 
 def test_shots_follow_actions_and_driving(log: Log, robot: RobotModel) -> None:
-    frames = sample(log, robot, frame_times(log, 10.0))
-    shots = cut(frames, [str(line) for line in log.motions], robot, 10.0)
+    frames = resample(log, robot, frame_times(log, 10.0))
+    shots = cut_shots(frames, [str(line) for line in log.motions], robot, 10.0)
     assert [(s.first, s.last, s.drives) for s in shots] == [
         (0, 39, True),
         (40, 79, False),
         (80, 120, False),
     ]
-    short = cut(frames, [str(line) for line in log.motions], robot, 30.0)  # as if it took a third
+    short = cut_shots(frames, [str(line) for line in log.motions], robot, 30.0)
     assert short[0].first == 0
     assert short[-1].last == 120
     assert len(short) < len(shots)

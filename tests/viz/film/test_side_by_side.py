@@ -1,4 +1,4 @@
-"""The track of a point in a picture, and two pictures side by side."""
+"""The trace of a point in a picture, and two pictures side by side."""
 
 from __future__ import annotations
 

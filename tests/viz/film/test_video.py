@@ -15,8 +15,8 @@ from galley.domain.errors import BadInput
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
-from galley.viz.film.frames import frame_times, sample
-from galley.viz.film.video import CHUNK, FilmJob, drawn, encoded, film
+from galley.viz.film.frames import frame_times, resample
+from galley.viz.film.video import CHUNK, FilmJob, FilmOptions, draw_frames, encoder, film
 from galley.viz.render.view import Camera
 
 
@@ -41,12 +41,7 @@ def test_a_film_is_what_it_says(log: Log, scene: Scene, robot: RobotModel, tmp_p
         scene,
         robot,
         path,
-        fps=10.0,
-        width=320,
-        height=240,
-        speed=2.0,
-        hold=0.5,
-        title="Test",
+        FilmOptions(fps=10.0, width=320, height=240, speed=2.0, hold=0.5, title="Test"),
         progress=lambda done, count: calls.append((done, count)),
     )
     assert info.frames == 61 + 5
@@ -73,27 +68,27 @@ def test_a_film_is_what_it_says(log: Log, scene: Scene, robot: RobotModel, tmp_p
 def test_several_workers_draw_the_same_as_one_in_order(
     log: Log, scene: Scene, robot: RobotModel
 ) -> None:
-    frames = sample(log, robot, frame_times(log, 7.0))
+    frames = resample(log, robot, frame_times(log, 7.0))
     count = len(frames.time)
     assert count > 3 * CHUNK  # so that there is something to share
     cameras = (Camera([2.6, 2.0, 1.8], [0.3, 0.6, 0.9]),) * count
     job = FilmJob(scene, robot, frames, cameras, (), 160, 120)
-    alone = list(drawn(job, 1))
-    together = list(drawn(job, 3))
+    alone = list(draw_frames(job, 1))
+    together = list(draw_frames(job, 3))
     assert len(alone) == len(together) == count
     # What is drawn in a window or as a whole may differ by rounding in single samples.
     for a, b in zip(alone, together, strict=True):
         assert (np.abs(a.astype(int) - b).max(axis=2) > 12).mean() < 2e-4
-    assert all((a == b).all() for a, b in zip(together, drawn(job, 3), strict=True))
+    assert all((a == b).all() for a, b in zip(together, draw_frames(job, 3), strict=True))
 
 
 def test_a_worker_that_fails_is_reported(log: Log, scene: Scene, robot: RobotModel) -> None:
-    frames = sample(log, robot, np.array([0.0, 1.0]))
+    frames = resample(log, robot, np.array([0.0, 1.0]))
     cameras = (Camera([2.6, 2.0, 1.8], [0.3, 0.6, 0.9]),) * 2
     broken = replace(robot, urdf="<robot")
     job = FilmJob(scene, broken, frames, cameras, (), 160, 120)
     with pytest.raises(RuntimeError, match="drawing failed: ParseError"):
-        list(drawn(job, 1))
+        list(draw_frames(job, 1))
 
 
 @pytest.mark.slow
@@ -110,10 +105,7 @@ def test_a_run_that_blew_up_ends_in_an_error(
                 scene,
                 robot,
                 tmp_path / "run.mp4",
-                fps=4.0,
-                width=160,
-                height=120,
-                camera=camera,
+                FilmOptions(fps=4.0, width=160, height=120, camera=camera),
             )
     assert list(tmp_path.iterdir()) == []
 
@@ -138,11 +130,8 @@ def test_a_film_given_up_leaves_nothing(
                 scene,
                 robot,
                 tmp_path / "run.mp4",
-                fps=10.0,
-                width=160,
-                height=120,
-                workers=1,
-                progress=stop,
+                FilmOptions(fps=10.0, width=160, height=120, workers=1),
+                stop,
             )
         assert threading.active_count() == threads
     assert list(tmp_path.iterdir()) == []
@@ -152,11 +141,11 @@ def test_a_film_given_up_leaves_nothing(
 
 def test_odd_sizes_are_refused(log: Log, scene: Scene, robot: RobotModel, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="even"):
-        film(log, scene, robot, tmp_path / "run.mp4", width=321, height=240)
+        film(log, scene, robot, tmp_path / "run.mp4", FilmOptions(width=321, height=240))
 
 
 def write(path: Path, height: int, width: int, count: int = 20) -> None:
-    with encoded(path, 10.0) as append:
+    with encoder(path, 10.0) as append:
         for k in range(count):
             append(np.full((height, width, 3), k, dtype=np.uint8))
 
@@ -179,7 +168,7 @@ def test_a_film_that_can_not_be_written_is_not_begun(path: str, tmp_path: Path) 
 
 def test_a_film_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
     def broken(path: Path) -> None:
-        with encoded(path, 10.0) as append:
+        with encoder(path, 10.0) as append:
             append(np.zeros((32, 32, 3), dtype=np.uint8))
             raise KeyboardInterrupt
 

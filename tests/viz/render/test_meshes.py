@@ -1,4 +1,4 @@
-"""Meshes of shapes and files, measured by their volumes, and where they are put."""
+"""Meshes of shapes and files: their volumes and placement."""
 
 from __future__ import annotations
 

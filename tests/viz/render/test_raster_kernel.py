@@ -1,4 +1,4 @@
-"""The rasteriser's samples, held against rays cast one by one."""
+"""The rasteriser's samples, compared with ray casting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the renderer draws, judged by the colours that the scene file asks for and by Drake."""
+"""The renderer's pictures, compared with the scene file's colours and with Drake's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from galley.domain.frames import rotation_z, to_pose7, transform
 from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
 from galley.tests.viz.render.drake_pictures import CAMERAS, SIZE, kitchen_state
-from galley.viz.render.renderer import Renderer, openness
+from galley.viz.render.renderer import Renderer, ambient_visibility
 from galley.viz.render.view import Camera
 
 WIDTH, HEIGHT = 320, 240
@@ -173,7 +173,7 @@ def test_single_pictures_have_darkened_corners_and_nothing_else(
 ) -> None:
     engine = Renderer(scene, robot, *SIZE)
     plain = engine.render(*kitchen_state(scene), items, CAMERAS[0]).astype(int)
-    still = engine.still(*kitchen_state(scene), items, CAMERAS[0]).astype(int)
+    still = engine.render_still(*kitchen_state(scene), items, CAMERAS[0]).astype(int)
     assert (still <= plain).all()
     assert 0.01 < (still.sum(axis=2) < 0.9 * plain.sum(axis=2)).mean() < 0.3
     assert (still == plain).all(axis=2).mean() > 0.3
@@ -196,8 +196,8 @@ def two_planes(turn: float) -> np.ndarray:
 
 def test_a_plane_and_an_outer_edge_are_open_and_an_inner_corner_is_not() -> None:
     for turn in (0.0, -np.pi / 8, -np.pi / 4):
-        assert openness(two_planes(turn), FOCAL).min() > 0.999
-    right, blunt = (openness(two_planes(turn), FOCAL) for turn in (np.pi / 4, np.pi / 8))
+        assert ambient_visibility(two_planes(turn), FOCAL).min() > 0.999
+    right, blunt = (ambient_visibility(two_planes(turn), FOCAL) for turn in (np.pi / 4, np.pi / 8))
     row = right[120]
     np.testing.assert_allclose(row, row[::-1], atol=0.06)
     assert row[160] < 0.7
@@ -213,9 +213,9 @@ def test_a_plane_and_an_outer_edge_are_open_and_an_inner_corner_is_not() -> None
 def test_nothing_behind_an_edge_darkens_and_nothing_far_in_front() -> None:
     near = np.full((120, 160), 0.5, dtype=np.float32)
     near[:, 80:] = 0.0
-    assert openness(near, FOCAL).min() > 0.999
+    assert ambient_visibility(near, FOCAL).min() > 0.999
     near[:, 80:] = 1.0  # 1 m nearer than the rest
-    assert openness(near, FOCAL).min() > 0.999
+    assert ambient_visibility(near, FOCAL).min() > 0.999
 
 
 def test_the_package_imports_nothing_heavy() -> None:

@@ -1,7 +1,7 @@
-"""The scene and the robot in PyBullet, built from primitive shapes: where states are put again.
+"""The PyBullet world in which logged states are replayed: scene and robot from primitive shapes.
 
-Nothing here is shared with the worlds that planning and execution use: furniture is no multibody
-with joints but single bodies, each placed for itself.
+It shares nothing with the worlds of planning and execution: furniture consists of single bodies
+without joints, each placed separately.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
@@ -24,15 +23,15 @@ from galley.validation.verdict import Pair
 from galley.worlds.engines.bullet import pybullet as pb
 from galley.worlds.engines.bullet import quiet
 
-_MOST_SHAPES = 16  # that PyBullet takes in one body; what is left out it does not tell
+_MOST_SHAPES = 16  # per PyBullet body; it drops further ones without notice
 _ROUNDING = 1e-9  # m
-_ANY_MASS = 1.0  # kg: what has a mass meets what has none; two that have none never meet
-Solid = tuple[int, int]
+_ANY_MASS = 1.0  # kg; Bullet ignores contacts between two bodies without mass
+BodyLink = tuple[int, int]
 """PyBullet's index of a body, and of a link in it (-1: its base)."""
 
 
-class Near(NamedTuple):
-    """Where two bodies are close.
+class ClosestPoint(NamedTuple):
+    """The closest points of two bodies.
 
     Attributes:
         other: name of the second, B. distance: signed, m.
@@ -45,8 +44,8 @@ class Near(NamedTuple):
     normal: tuple[float, float, float]
 
 
-class Stage:
-    """A physics client in which states are set and distances asked; nothing is ever simulated.
+class ReplayWorld:
+    """A physics client that sets states and measures distances; it never simulates.
 
     Args:
         scene: furniture, items, and the base of the robot.
@@ -57,8 +56,8 @@ class Stage:
         self.robot: RobotModel = mobile_panda(scene.robot.base)
         self.client = pb.connect(pb.DIRECT)
         pb.setGravity(*scene.physics.gravity, physicsClientId=self.client)
-        self._names: dict[Solid, str] = {}
-        self._solids: dict[str, list[Solid]] = {}
+        self._names: dict[BodyLink, str] = {}
+        self._body_links: dict[str, list[BodyLink]] = {}
         self._placed: dict[str, list[float]] = {}
         for body in scene.bodies:
             self._build(body.name, body.shapes, 0.0)
@@ -67,8 +66,8 @@ class Stage:
         self.robot_id = self._load_robot()
 
     def _build(self, name: str, shapes: tuple[Shape, ...], mass: float) -> None:
-        """One PyBullet body for each mesh, and for each 16 other shapes."""
-        self._solids[name] = []
+        """Build one PyBullet body per mesh, and one per 16 other shapes."""
+        self._body_links[name] = []
         for shape in shapes:
             if shape.collision and shape.points is not None:
                 pose = to_pose7(shape.X_BS)
@@ -83,7 +82,7 @@ class Stage:
                         physicsClientId=self.client,
                     ),
                 )
-                # The margin of 1 mm by which Bullet grows it is no part of the thing.
+                # Bullet grows meshes by a margin of 1 mm by default.
                 pb.changeDynamics(index, -1, collisionMargin=0.0, physicsClientId=self.client)
         solid = [shape for shape in shapes if shape.collision and shape.points is None]
         for k in range(0, len(solid), _MOST_SHAPES):
@@ -103,17 +102,17 @@ class Stage:
             self._keep(name, mass, shape_id)
 
     def _keep(self, name: str, mass: float, shape_id: int) -> int:
-        """A body of a collision shape, a part of what has that name; its index."""
+        """Create a PyBullet body as a part of the named one; returns its index."""
         index = int(pb.createMultiBody(mass, shape_id, physicsClientId=self.client))
         self._names[index, -1] = name
-        self._solids[name].append((index, -1))
+        self._body_links[name].append((index, -1))
         return index
 
     def _load_robot(self) -> int:
         flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_SELF_COLLISION
         flags |= pb.URDF_IGNORE_VISUAL_SHAPES
         description = ET.fromstring(self.robot.urdf)
-        set_identified(description)  # the arm's URDF has placeholders for inertia
+        set_identified(description)  # the arm's URDF has placeholder inertias
         client = self.client
         with tempfile.TemporaryDirectory() as folder, quiet():
             file = Path(folder) / "robot.urdf"
@@ -128,15 +127,15 @@ class Stage:
             joints[info[1].decode()], links[info[12].decode()] = k, k
         for link in self.robot.links:
             self._names[body, links[link]] = link
-            self._solids[link] = [(body, links[link])]
+            self._body_links[link] = [(body, links[link])]
         for a, b in self.robot.allowed_self_collisions:
             pb.setCollisionFilterPair(body, body, links[a], links[b], 0, physicsClientId=client)
         self._joints = [joints[name] for name in self.robot.joints]
         self.palm = links[self.robot.palm]
         return body
 
-    def put(self, q: Array, furniture: Mapping[str, Array], items: Array) -> None:
-        """Put the robot at q (n,), furniture at X_WB (7,) by name, items at X_WI (ni, 7)."""
+    def set_state(self, q: Array, furniture: Mapping[str, Array], items: Array) -> None:
+        """Set the robot to q (n,), furniture to X_WB (7,) by name, items to X_WI (ni, 7)."""
         pb.resetJointStatesMultiDof(
             self.robot_id, self._joints, q[:, None].tolist(), physicsClientId=self.client
         )
@@ -150,84 +149,86 @@ class Stage:
         if self._placed.get(name) == values:
             return
         self._placed[name] = values
-        for body, _ in self._solids[name]:
+        for body, _ in self._body_links[name]:
             pb.resetBasePositionAndOrientation(
                 body, values[:3], values[3:], physicsClientId=self.client
             )
 
-    def hand(self) -> Array:
-        """X_WH (7,) of the palm as it is now."""
+    def hand_pose(self) -> Array:
+        """X_WH (7,) of the palm."""
         found = pb.getLinkState(
             self.robot_id, self.palm, computeForwardKinematics=1, physicsClientId=self.client
         )
         return np.array([*found[4], *found[5]])
 
-    def penetrating(self) -> dict[Pair, tuple[float, Solid, Solid]]:
-        """Pairs of names that may be in each other, with the depth (m) that one pass tells.
+    def penetrations(self) -> dict[Pair, tuple[float, BodyLink, BodyLink]]:
+        """Pairs that may penetrate, by name, with an estimate of the depth (m).
 
         Robot against all and itself, items against all; furniture is never checked against itself.
-        Bullet remembers contacts of earlier states: every pair that penetrates is told, and some
-        that did a moment ago. ``depth`` is exact.
+        Bullet caches contacts: every pair that penetrates is listed, but also some that did in an
+        earlier state. ``penetration_depth`` is exact.
         """
         pb.performCollisionDetection(physicsClientId=self.client)
-        found: dict[Pair, tuple[float, Solid, Solid]] = {}
+        found: dict[Pair, tuple[float, BodyLink, BodyLink]] = {}
         for point in pb.getContactPoints(physicsClientId=self.client):
             distance = point[8]
             if distance > -_ROUNDING:
                 continue
             a, b = (point[1], point[3]), (point[2], point[4])
-            pair = ordered(self._names[a], self._names[b])
+            pair = ordered_pair(self._names[a], self._names[b])
             if pair not in found or -distance > found[pair][0]:
                 found[pair] = (-distance, a, b)
         return found
 
-    def depth(self, a: Solid, b: Solid) -> float:
-        """How deep (m) two solids are in each other now; 0 if they are not."""
+    def penetration_depth(self, a: BodyLink, b: BodyLink) -> float:
+        """Penetration depth (m) of two bodies; 0 if they are apart."""
         found = pb.getClosestPoints(a[0], b[0], 0.0, a[1], b[1], physicsClientId=self.client)
         return max((-point[8] for point in found), default=0.0)
 
-    def near(self, a: str, b: str, within: float) -> list[Near]:
-        """Where two named bodies are closest, of those points nearer than ``within`` m."""
+    def closest_points(self, a: str, b: str, within: float) -> list[ClosestPoint]:
+        """The closest points of two named bodies, where they are nearer than ``within`` m."""
         found = []
-        for body_a, link_a in self._solids[a]:
-            for body_b, link_b in self._solids[b]:
+        for body_a, link_a in self._body_links[a]:
+            for body_b, link_b in self._body_links[b]:
                 found += pb.getClosestPoints(
                     body_a, body_b, within, link_a, link_b, physicsClientId=self.client
                 )
-        return [Near(b, point[8], point[5], point[7]) for point in found]
+        return [ClosestPoint(b, point[8], point[5], point[7]) for point in found]
 
-    def around(self, name: str, within: float) -> list[Near]:
-        """Everything else that is nearer to a body than ``within`` m, and where.
+    def closest_points_around(self, name: str, within: float) -> list[ClosestPoint]:
+        """The closest points of all other bodies that are nearer than ``within`` m to this one.
 
-        Asks the bounding boxes of the state that ``penetrating`` was asked about last.
+        Uses the bounding boxes that ``penetrations`` computed last.
         """
         names = set()
-        for body, link in self._solids[name]:
+        for body, link in self._body_links[name]:
             low, high = pb.getAABB(body, link, physicsClientId=self.client)
             overlapping = pb.getOverlappingObjects(
                 [v - within for v in low], [v + within for v in high], physicsClientId=self.client
             )
             names |= {self._names[solid] for solid in overlapping or () if solid in self._names}
-        return [near for b in sorted(names - {name}) for near in self.near(name, b, within)]
+        return [
+            near for b in sorted(names - {name}) for near in self.closest_points(name, b, within)
+        ]
 
-    def robot_near(self, names: tuple[str, ...], within: float) -> bool:
-        """Whether some link of the robot is nearer than ``within`` m to one of the bodies."""
+    def robot_within(self, names: tuple[str, ...], within: float) -> bool:
+        """Whether the robot is nearer than ``within`` m to one of the named bodies."""
         return any(
             len(pb.getClosestPoints(self.robot_id, body, within, physicsClientId=self.client)) > 0
             for name in names
-            for body, _ in self._solids[name]
+            for body, _ in self._body_links[name]
         )
 
     def inverse_dynamics(self, q: list[float], v: list[float], a: list[float]) -> Array:
-        """Torques (n,) of the robot alone that bring about an acceleration, N m and N."""
+        """Joint torques (n,), N m and N, of the robot alone for an acceleration."""
         client = self.client
         return np.array(pb.calculateInverseDynamics(self.robot_id, q, v, a, physicsClientId=client))
 
     def jacobian(self, q: list[float], p_WQ: Array) -> Array:
-        """dp_WQ / dq (3, n) of a point of the hand, for the configuration that is set now."""
+        """dp_WQ / dq (3, n) of a point of the hand, for the current configuration."""
         client, n = self.client, len(q)
-        # PyBullet wants the point in the link's frame (its manual says: of the centre of mass).
-        hand = self.hand()
+        # In the link's frame, although PyBullet's manual says: of the centre of mass.
+        hand = self.hand_pose()
         back, turn = pb.invertTransform(hand[:3].tolist(), hand[3:].tolist())
         local, _ = pb.multiplyTransforms(back, turn, p_WQ.tolist(), (0.0, 0.0, 0.0, 1.0))
         zero = [0.0] * n
@@ -242,19 +243,14 @@ class Stage:
             pb.disconnect(self.client)
             self.client = -1
 
-    def __enter__(self) -> Stage:
+    def __enter__(self) -> ReplayWorld:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
-def ordered(a: str, b: str) -> Pair:
+def ordered_pair(a: str, b: str) -> Pair:
     """Two names in alphabetical order."""
     return (a, b) if a < b else (b, a)
 

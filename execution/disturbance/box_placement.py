@@ -1,7 +1,7 @@
-"""Whether an item stands somewhere: boxes against boxes, nothing else.
+"""Whether an item can stand somewhere, decided by bounding boxes alone.
 
-Deliberately simpler than the collision worlds: what disturbs a run must not lean on the code that
-plans it. Every shape counts as its bounding box, so that a place found free is free.
+Deliberately simpler than the collision worlds: disturbances must not depend on the code that plans
+the run. Every shape counts as its bounding box, so the check is conservative.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from galley.domain.frames import Array, inverse, rotation_z, transform
 from galley.domain.scene.model import Item, Scene, Shape
 
-TOUCHING = 1e-4  # m of overlap that still counts as touching
-LEVEL = 0.005  # m between an item's lowest corners and the top of what carries it
+TOUCHING = 1e-4  # m of overlap that still counts as contact
+LEVEL = 0.005  # m between an item's lowest corners and the top of its support
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class BoxSet:
     half: Array
 
     def joined(self, other: BoxSet) -> BoxSet:
-        """These and those of ``other``."""
+        """The boxes of both sets."""
         return BoxSet(np.concatenate([self.X, other.X]), np.concatenate([self.half, other.half]))
 
 
-def furniture(scene: Scene, scene_q: Array) -> BoxSet:
-    """A box around every shape that can be touched, for scene joint values (nj,)."""
+def furniture_boxes(scene: Scene, scene_q: Array) -> BoxSet:
+    """The bounding box of every collision shape of the furniture, for scene joint values (nj,)."""
     poses, halves = [np.empty((0, 4, 4))], [np.empty((0, 3))]
     for body in scene.bodies:
         X_WB = scene.body_pose(body.name, scene_q)
@@ -47,14 +47,14 @@ def furniture(scene: Scene, scene_q: Array) -> BoxSet:
     return BoxSet(np.concatenate(poses), np.concatenate(halves))
 
 
-def boxes_of(items: Sequence[Item], poses: Sequence[Array]) -> BoxSet:
+def item_boxes(items: Sequence[Item], poses: Sequence[Array]) -> BoxSet:
     """The bounding boxes of items at their poses X_WI (4, 4)."""
     sizes = np.array([item.size / 2.0 for item in items]).reshape(-1, 3)
     return BoxSet(np.array(poses).reshape(-1, 4, 4), sizes)
 
 
 def overlaps(box: BoxSet, others: BoxSet) -> Array:
-    """How deep (n,) one box overlaps each of n others, metres; negative: the gap, at least.
+    """Penetration depth (n,), m, of one box in each of n others; negative: a bound on the gap.
 
     Separating axes: 3 + 3 face normals and 9 products of edges (Gottschalk, Lin and Manocha,
     1996).
@@ -70,89 +70,88 @@ def overlaps(box: BoxSet, others: BoxSet) -> Array:
     own = np.abs(axes @ R) @ box.half[0]
     theirs = np.einsum("naj,nj->na", np.abs(axes @ S), others.half)
     depth = own + theirs - np.abs(np.einsum("nai,ni->na", axes, d))
-    depth[length < 1e-6] = np.inf  # parallel edges: no axis of their own
+    depth[length < 1e-6] = np.inf  # parallel edges define no axis
     return np.asarray(depth.min(axis=1))
 
 
-def displaced(X_WI: Array, way: Array, turn: float = 0.0) -> Array:
-    """X_WI (4, 4) moved by ``way`` (2,) in the plane, m, and turned about the vertical through its
-    centre, rad."""
-    return transform(rotation_z(turn) @ X_WI[:3, :3], X_WI[:3, 3] + np.array([*way, 0.0]))
+def displaced(X_WI: Array, offset: Array, yaw: float = 0.0) -> Array:
+    """X_WI (4, 4) moved by ``offset`` (2,), m, in the plane and turned by ``yaw``, rad, about the
+    vertical through its centre."""
+    return transform(rotation_z(yaw) @ X_WI[:3, :3], X_WI[:3, 3] + np.array([*offset, 0.0]))
 
 
 def collides(item: Item, before: Array, now: Array, others: BoxSet) -> bool:
-    """Whether an item moved from ``before`` to ``now`` overlaps something deeper than it did."""
+    """Whether an item moved from ``before`` to ``now`` penetrates anything deeper than it did."""
     if not len(others.X):
         return False
-    deep = overlaps(boxes_of([item], [now]), others)
-    limit = np.full(len(deep), TOUCHING)
-    if (deep > limit).any():
-        limit = np.maximum(overlaps(boxes_of([item], [before]), others), 0.0) + TOUCHING
-    return bool((deep > limit).any())
+    depth = overlaps(item_boxes([item], [now]), others)
+    limit = np.full(len(depth), TOUCHING)
+    if (depth > limit).any():
+        limit = np.maximum(overlaps(item_boxes([item], [before]), others), 0.0) + TOUCHING
+    return bool((depth > limit).any())
 
 
-def carried(item: Item, X_WI: Array, supports: BoxSet) -> Array:
-    """Which of n boxes each of the item's lowest corners, and the middle between them, stand on.
+def supported_corners(item: Item, X_WI: Array, supports: BoxSet) -> Array:
+    """Which of n boxes support each of the item's lowest corners, and the middle between them.
 
     Returns:
-        (k + 1, n) truth values, the middle last. A box carries with a level top only, so that a
-        tilted one carries nothing.
+        (k + 1, n) truth values, the middle last. Only boxes with a level top support anything.
     """
     signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, 8).T
     corners = (signs * item.size / 2.0) @ X_WI[:3, :3].T + X_WI[:3, 3]
     corners = corners[corners[:, 2] < corners[:, 2].min() + LEVEL]
     points = np.vstack([corners, corners.mean(axis=0)])
-    up: Array = np.abs(supports.X[:, 2, :3])  # of each box's axes, the vertical part
+    up: Array = np.abs(supports.X[:, 2, :3])  # vertical component of each box's axes
     level = up.max(axis=1) > 1.0 - 1e-6
     tops = supports.X[:, 2, 3] + np.einsum("nj,nj->n", up, supports.half)
     local = np.einsum(
         "nji,pnj->pni", supports.X[:, :3, :3], points[:, None] - supports.X[None, :, :3, 3]
     )
-    inside = np.abs(local) <= supports.half + LEVEL  # the height, which is checked next, included
+    inside = np.abs(local) <= supports.half + LEVEL  # height included, which is checked below
     flat = np.argmax(up, axis=1)
-    for axis in range(3):  # sideways there is no tolerance: nothing may hang over an edge
+    for axis in range(3):  # no tolerance sideways: nothing may hang over an edge
         exact = np.abs(local[:, :, axis]) <= supports.half[:, axis] + 1e-9
         inside[:, :, axis] = np.where(flat == axis, inside[:, :, axis], exact)
     high = np.abs(points[:, None, 2] - tops) <= LEVEL
     return np.asarray(inside.all(axis=2) & high & level)
 
 
-def stands(
+def is_supported(
     scene: Scene, scene_q: Array, item: Item, before: Array, now: Array, solids: BoxSet
 ) -> bool:
-    """Whether an item moved from ``before`` to ``now`` is carried by as many corners as it was,
-    and its centre is over every region that it was over."""
-    were, are = (np.any(carried(item, X, solids), axis=1).tolist() for X in (before, now))
+    """Whether an item moved from ``before`` to ``now`` keeps its support: as many corners as
+    before, and its centre over every region that it was over."""
+    were, are = (np.any(supported_corners(item, X, solids), axis=1).tolist() for X in (before, now))
     if sum(are[:-1]) < sum(were[:-1]) or (were[-1] and not are[-1]):
         return False
-    return all(_over(scene, scene_q, before, now))
+    return all(_stays_over_regions(scene, scene_q, before, now))
 
 
-def fits(
+def is_free_placement(
     scene: Scene,
     scene_q: Array,
     item: Item,
     before: Array,
     now: Array,
     solids: BoxSet,
-    around: BoxSet,
+    obstacles: BoxSet,
 ) -> bool:
-    """Whether an item moved from ``before`` to ``now`` stands, and is clear of ``around``."""
-    return stands(scene, scene_q, item, before, now, solids) and not collides(
-        item, before, now, around
+    """Whether an item moved from ``before`` to ``now`` is supported and clear of ``obstacles``."""
+    return is_supported(scene, scene_q, item, before, now, solids) and not collides(
+        item, before, now, obstacles
     )
 
 
-def _over(scene: Scene, scene_q: Array, before: Array, now: Array) -> list[bool]:
-    """For each part of a region that an item's centre was over or in, whether it still is."""
-    found = []
+def _stays_over_regions(scene: Scene, scene_q: Array, before: Array, now: Array) -> list[bool]:
+    """For each box of a region that an item's centre was over or in, whether it still is."""
+    stays = []
     for region in scene.regions:
         X_BW = inverse(scene.body_pose(region.body, scene_q))
         p, q = ((X_BW @ X)[:2, 3] for X in (before, now))
         for lower, upper in region.boxes:
             if (p >= lower[:2]).all() and (p <= upper[:2]).all():
-                found.append(bool((q >= lower[:2]).all() and (q <= upper[:2]).all()))
-    return found
+                stays.append(bool((q >= lower[:2]).all() and (q <= upper[:2]).all()))
+    return stays
 
 
 def _bounds(shape: Shape) -> tuple[Array, Array]:

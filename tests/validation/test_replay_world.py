@@ -1,4 +1,4 @@
-"""The judge's own world agrees with the one that planning and execution use, state by state.
+"""The replay world agrees with the worlds of planning and execution in random states.
 
 The two are built apart: single bodies of primitive shapes here, URDF and joints there.
 """
@@ -12,14 +12,14 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.state import initial_state
 from galley.robots.panda.mobile import hand_pose
 from galley.validation import poses
-from galley.validation.stage import Stage
+from galley.validation.replay_world import ReplayWorld
 
 RNG = np.random.default_rng(7)
 
 
 @pytest.fixture(scope="module")
-def stage(kitchen):
-    with Stage(kitchen) as found:
+def world(kitchen):
+    with ReplayWorld(kitchen) as found:
         yield found
 
 
@@ -59,31 +59,33 @@ def test_poses_compose_as_rotations_of_scipy_do():
         [from_pose7(x) for x in poses.relative(a, b)], np.linalg.inv(X_A) @ X_B, atol=1e-12
     )
     turn = (Rotation.from_quat(a[:, 3:]).inv() * Rotation.from_quat(b[:, 3:])).magnitude()
-    np.testing.assert_allclose(poses.turn_between(a[:, 3:], b[:, 3:]), turn, atol=1e-7)
-    half = poses.between(a, a, 0.5)
+    np.testing.assert_allclose(poses.rotation_angle(a[:, 3:], b[:, 3:]), turn, atol=1e-7)
+    half = poses.interpolated(a, a, 0.5)
     np.testing.assert_allclose(half, a, atol=1e-12)
     flipped = a * np.array([1, 1, 1, -1, -1, -1, -1])
-    middle = poses.between(a, flipped, 0.5)  # the same turn with the other sign
-    np.testing.assert_allclose(poses.turn_between(a[:, 3:], middle[:, 3:]), 0.0, atol=1e-7)
+    middle = poses.interpolated(a, flipped, 0.5)  # the same turn with the other sign
+    np.testing.assert_allclose(poses.rotation_angle(a[:, 3:], middle[:, 3:]), 0.0, atol=1e-7)
 
 
-def test_the_hand_is_where_the_robots_own_kinematics_put_it(stage, kitchen, robot):
+def test_the_hand_is_where_the_robots_own_kinematics_put_it(world, kitchen, robot):
     for _ in range(50):
         q = random_q(robot, RNG)
-        stage.put(q, {}, np.array([to_pose7(item.X_WI) for item in kitchen.items]))
+        world.set_state(q, {}, np.array([to_pose7(item.X_WI) for item in kitchen.items]))
         np.testing.assert_allclose(
-            from_pose7(stage.hand()), hand_pose(q, kitchen.robot.base), atol=1e-6
+            from_pose7(world.hand_pose()), hand_pose(q, kitchen.robot.base), atol=1e-6
         )
 
 
-def penetrations(stage):
-    """Exact depths of all pairs that the stage thinks may be in each other."""
-    found = {pair: stage.depth(a, b) for pair, (_, a, b) in stage.penetrating().items()}
+def penetrations(world):
+    """Exact depths of all pairs that the world thinks may be in each other."""
+    found = {
+        pair: world.penetration_depth(a, b) for pair, (_, a, b) in world.penetrations().items()
+    }
     return {pair: depth for pair, depth in found.items() if depth > 1e-4}
 
 
 @pytest.mark.parametrize("near", [False, True], ids=["anywhere", "at the furniture"])
-def test_both_worlds_see_the_same_pairs_in_each_other(stage, kitchen, robot, shared_world, near):
+def test_both_worlds_see_the_same_pairs_in_each_other(world, kitchen, robot, shared_world, near):
     """In random states, one after another: contacts of the state before must not linger."""
     seen, together = set(), 0
     for _ in range(150):
@@ -92,14 +94,14 @@ def test_both_worlds_see_the_same_pairs_in_each_other(stage, kitchen, robot, sha
             q[:3] = RNG.uniform((0.2, -1.2, -3.0), (1.0, 1.6, 3.0))
         items = random_poses(len(kitchen.items), RNG)
         furniture = {n: X[-1] for n, X in poses.furniture_poses(kitchen, scene_q[None]).items()}
-        stage.put(q, furniture, items)
+        world.set_state(q, furniture, items)
         shared_world.set_state(initial_state(kitchen))
         shared_world.set_scene(scene_q)
         shared_world.set_robot(q)
         for k, pose in enumerate(items):
             shared_world.set_item(k, from_pose7(pose))
         theirs = {p: -d for p, d in shared_world.near_pairs(0.0).items() if -d > 1e-4}
-        mine = penetrations(stage)
+        mine = penetrations(world)
         seen |= set(mine)
         # Bullet's depths of hulls depend on the order of the two by a millimetre at times.
         for pair in set(mine) ^ set(theirs):
@@ -117,14 +119,14 @@ def _kind(scene, name):
     return "item" if name in scene.item_index else "robot"
 
 
-def test_furniture_is_never_checked_against_itself(stage, kitchen, robot):
+def test_furniture_is_never_checked_against_itself(world, kitchen, robot):
     q = kitchen.robot.q
     far = np.array([[3.0, k, 1.0, 0, 0, 0, 1] for k in range(len(kitchen.items))], dtype=float)
     for value in (0.0, 0.2, 0.4):
         scene_q = np.full(len(kitchen.joints), value)
         furniture = poses.furniture_poses(kitchen, scene_q[None])
-        stage.put(q, {n: X[-1] for n, X in furniture.items()}, far)
-        assert stage.penetrating() == {}
+        world.set_state(q, {n: X[-1] for n, X in furniture.items()}, far)
+        assert world.penetrations() == {}
 
 
 def test_bodies_of_more_shapes_than_pybullet_takes_in_one_are_whole(small_text, tmp_path):
@@ -137,11 +139,11 @@ def test_bodies_of_more_shapes_than_pybullet_takes_in_one_are_whole(small_text, 
     file = tmp_path / "fence.yaml"
     file.write_text(text)
     scene = load_scene(file)
-    with Stage(scene) as stage:
+    with ReplayWorld(scene) as world:
         X_WI = np.array([[0.025, 1.625, 0.3, 0, 0, 0, 1]])
         furniture = poses.furniture_poses(scene, np.zeros((1, len(scene.joints))))
-        stage.put(scene.robot.q, {n: X[0] for n, X in furniture.items()}, X_WI)
-        assert ("block", "fence") in penetrations(stage)
+        world.set_state(scene.robot.q, {n: X[0] for n, X in furniture.items()}, X_WI)
+        assert ("block", "fence") in penetrations(world)
 
 
 def test_cylinders_spheres_and_meshes_are_as_large_as_they_say(small_text, tmp_path):
@@ -169,19 +171,19 @@ def test_cylinders_spheres_and_meshes_are_as_large_as_they_say(small_text, tmp_p
     file.write_text(small_text.replace("items:\n", f"items:\n{entries}", 1))
     scene = load_scene(file)
     margin = 1e-5  # Bullet would grow a mesh by a millimetre, which is no contact
-    with Stage(scene) as stage:
+    with ReplayWorld(scene) as world:
         furniture = poses.furniture_poses(scene, np.zeros((1, len(scene.joints))))
         placed = {n: X[0] for n, X in furniture.items()}
         items = np.array([to_pose7(item.X_WI) for item in scene.items])
         for name, (_, half) in shapes.items():
             k = scene.item_index[name]
             items[k, 2] = 0.84 + half + 0.003
-            stage.put(scene.robot.q, placed, items)
-            nearest = min(near.distance for near in stage.near(name, "cabinet", 0.01))
+            world.set_state(scene.robot.q, placed, items)
+            nearest = min(near.distance for near in world.closest_points(name, "cabinet", 0.01))
             assert nearest == pytest.approx(0.003, abs=margin)
-            assert all(near.normal[2] > 0.9 for near in stage.near(name, "cabinet", 0.01))
+            assert all(near.normal[2] > 0.9 for near in world.closest_points(name, "cabinet", 0.01))
             items[k, 2] = 0.84 + half - 0.003
-            stage.put(scene.robot.q, placed, items)
-            depth = penetrations(stage)[tuple(sorted((name, "cabinet")))]
+            world.set_state(scene.robot.q, placed, items)
+            depth = penetrations(world)[tuple(sorted((name, "cabinet")))]
             assert depth == pytest.approx(0.003, abs=margin)
             items[k, 2] = 1.5

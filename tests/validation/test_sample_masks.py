@@ -1,4 +1,4 @@
-"""What a log says of pushes from outside and of mishaps that were noticed counts, and no more."""
+"""External pushes and noticed mishaps excuse what they explain, and no more."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ import pytest
 from galley.domain.log import OUTSIDE
 from galley.tests.validation.mutations import changed, kinds, with_contact, words
 from galley.validation import validate_run
-from galley.validation.circumstances import noticed, spread
+from galley.validation.sample_masks import dilated, ends_in_recovery
 
 
 @pytest.fixture(scope="module")
@@ -148,12 +148,12 @@ def test_noticed_motions_are_those_right_before_a_new_recovery():
             ["(a) | x", "(a) | y", "recovery 1: (b) | x", "recovery 1: (b) | y", "recovery 2: (c)"]
         )
 
-    assert noticed(Names).tolist() == [False, True, False, True, False]
+    assert ends_in_recovery(Names).tolist() == [False, True, False, True, False]
 
 
 def test_flags_spread_ahead_and_behind():
     flags = np.zeros(10, dtype=bool)
     flags[5] = True
-    assert np.flatnonzero(spread(flags, 2, 1)).tolist() == [3, 4, 5, 6]
-    assert np.flatnonzero(spread(flags, 0, 0)).tolist() == [5]
-    assert np.flatnonzero(spread(flags, 50, 50)).tolist() == list(range(10))
+    assert np.flatnonzero(dilated(flags, 2, 1)).tolist() == [3, 4, 5, 6]
+    assert np.flatnonzero(dilated(flags, 0, 0)).tolist() == [5]
+    assert np.flatnonzero(dilated(flags, 50, 50)).tolist() == list(range(10))

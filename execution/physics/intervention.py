@@ -1,0 +1,63 @@
+"""What a fault may do to a PhysicsWorld: external forces and changed friction, never a state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from galley.domain.frames import Array
+from galley.execution.physics.world import PhysicsWorld
+from galley.worlds.engines.bullet import pybullet as pb
+
+
+def push_item(world: PhysicsWorld, index: int, force: Array, point: Array) -> None:
+    """Apply a force (3,), N, to an item at a point (3,), m, during the next step; world frame."""
+    _push(world, world.item_ids[index], -1, force.tolist(), point.tolist())
+
+
+def push_base(world: PhysicsWorld, force: Sequence[float], torque: Sequence[float]) -> None:
+    """Apply a force (3,), N, and a torque (3,), N m, at the chassis' centre during the next step;
+    world frame."""
+    client, body = world.client, world.robot_id
+    link = world.loaded.link(body, "chassis")
+    centre = pb.getLinkState(body, link, physicsClientId=client)[0]
+    _push(world, body, link, force, centre)
+    pb.applyExternalTorque(body, link, torque, pb.WORLD_FRAME, physicsClientId=client)
+
+
+def _push(
+    world: PhysicsWorld, body: int, link: int, force: Sequence[float], point: Sequence[float]
+) -> None:
+    pb.applyExternalForce(body, link, force, point, pb.WORLD_FRAME, physicsClientId=world.client)
+
+
+def set_item_friction(world: PhysicsWorld, index: int, friction: float) -> None:
+    """Change an item's Coulomb coefficient."""
+    pb.changeDynamics(
+        world.item_ids[index], -1, lateralFriction=friction, physicsClientId=world.client
+    )
+
+
+def support_friction(world: PhysicsWorld, index: int) -> float:
+    """The friction coefficient between an item and its support: Bullet multiplies the two.
+
+    An item that touches nothing counts as standing on a surface with the scene's default.
+    """
+    body = world.item_ids[index]
+    supports = [
+        _friction(world, point[2], point[4])
+        for point in pb.getContactPoints(bodyA=body, physicsClientId=world.client)
+        if point[2] != world.robot_id
+    ]
+    return _friction(world, body, -1) * max(supports, default=world.scene.physics.friction)
+
+
+def _friction(world: PhysicsWorld, body: int, link: int) -> float:
+    return float(pb.getDynamicsInfo(body, link, physicsClientId=world.client)[1])
+
+
+def robot_normal_force(world: PhysicsWorld, index: int) -> float:
+    """Normal force (N) of the robot on an item, over all contacts."""
+    points = pb.getContactPoints(
+        bodyA=world.robot_id, bodyB=world.item_ids[index], physicsClientId=world.client
+    )
+    return float(sum(point[9] for point in points))

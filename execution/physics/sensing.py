@@ -1,0 +1,102 @@
+"""Sensing in a PhysicsWorld: contacts with their forces, what the fingers grip, the State."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from galley.domain.frames import Array, frozen, inverse
+from galley.domain.scene.model import HAND
+from galley.domain.state import Placement, State, placement_at
+from galley.execution.physics.world import PhysicsWorld
+from galley.motion.thresholds import Thresholds
+from galley.worlds.checker import Pair, pair
+from galley.worlds.engines.bullet import pybullet as pb
+
+
+class ContactForce:
+    """The contact of two bodies: smallest distance (m), normal force (N) summed over all points,
+    and the total force (3,), N, world frame, on the first of the pair, friction included."""
+
+    __slots__ = ("distance", "force", "normal_force")
+
+    def __init__(self) -> None:
+        self.distance = np.inf
+        self.normal_force = 0.0
+        self.force = np.zeros(3)
+
+
+def measure_contacts(world: PhysicsWorld) -> dict[Pair, ContactForce]:
+    """All current contacts, by names in alphabetical order."""
+    contacts: dict[Pair, ContactForce] = {}
+    for point in pb.getContactPoints(physicsClientId=world.client):
+        if point[8] > 0.0 and point[9] <= 0.0:
+            continue  # near, but not in contact
+        a, b = world.names[point[1], point[3]], world.names[point[2], point[4]]
+        key = pair(a, b)
+        contact = contacts.get(key)
+        if contact is None:
+            contact = contacts[key] = ContactForce()
+        contact.distance = min(contact.distance, point[8])
+        contact.normal_force += point[9]
+        # Bullet's normal is on B, towards A; friction acts on B along its two directions.
+        on_a = point[9] * np.array(point[7])
+        on_a += point[10] * np.array(point[11]) + point[12] * np.array(point[13])
+        contact.force += on_a if key[0] == a else -on_a
+    return contacts
+
+
+def force_on(members: frozenset[str], contacts: Mapping[Pair, ContactForce]) -> Array:
+    """The total force (3,), N, world frame, of all other bodies on ``members``."""
+    total = np.zeros(3)
+    for (a, b), contact in contacts.items():
+        if (a in members) == (b in members):
+            continue
+        total += contact.force if a in members else -contact.force
+    return total
+
+
+def gripped_bodies(
+    world: PhysicsWorld, contacts: Mapping[Pair, ContactForce], limits: Thresholds
+) -> tuple[str, ...]:
+    """Names of the bodies that all fingers press on, firmest grip first."""
+    grips: dict[str, float] = {}
+    fingers = world.robot.fingers
+    for name in {n for key in contacts for n in key if n not in world.robot.links}:
+        forces = [contacts[key].normal_force for f in fingers if (key := pair(f, name)) in contacts]
+        if len(forces) == len(fingers) and min(forces) >= limits.held_force:
+            grips[name] = min(forces)
+    return tuple(sorted(grips, key=lambda name: (-grips[name], name)))
+
+
+def held_item(
+    world: PhysicsWorld, contacts: Mapping[Pair, ContactForce], limits: Thresholds
+) -> int | None:
+    """Index of the item between the fingers, or None."""
+    index = world.scene.item_index
+    gripped = gripped_bodies(world, contacts, limits)
+    return next((index[name] for name in gripped if name in index), None)
+
+
+def item_speed(world: PhysicsWorld, index: int) -> float:
+    """Upper bound on the speed (m/s) of any point of an item."""
+    v, w = world.item_velocity(index)
+    radius = 0.5 * float(np.linalg.norm(world.scene.items[index].size))
+    return float(np.linalg.norm(v) + radius * np.linalg.norm(w))
+
+
+def observed_state(world: PhysicsWorld, held: int | None) -> State:
+    """The State without sensor noise; ``held`` is the index of the item in the hand."""
+    scene = world.scene
+    scene_q = frozen(world.scene_q())
+    X_WH = world.hand_pose()
+    placements = []
+    for index in range(len(scene.items)):
+        X_WI = world.item_pose(index)
+        if index == held:
+            placements.append(Placement(HAND, frozen(inverse(X_WH) @ X_WI)))
+            continue
+        placements.append(placement_at(scene, X_WI, scene_q))
+    # Under load a joint may be slightly beyond its limit; planners expect it within.
+    return State(frozen(np.clip(world.q(), *world.robot.limits)), scene_q, tuple(placements))
