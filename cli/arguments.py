@@ -92,6 +92,11 @@ def task_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--problem", type=Path, help="PDDL problem (default: sugar and spam)")
 
 
+def out_option(p: argparse.ArgumentParser) -> None:
+    """Where the results go."""
+    p.add_argument("--out", type=Path, help="folder for the results (default: a new one in runs/)")
+
+
 def task_files(arguments: argparse.Namespace) -> dict[str, Any]:
     """What ``task_options`` name; the kitchen's where they don't."""
     return {
@@ -121,7 +126,7 @@ def given(arguments: argparse.Namespace, kind: type[Any]) -> dict[str, Any]:
 def motion_options(p: argparse.ArgumentParser) -> None:
     """Options of every command that makes motions and films them."""
     p.add_argument("--seed", type=seed, default=0, help="of every random stream (default 0)")
-    p.add_argument("--out", type=Path, help="folder for the results (default: a new one in runs/)")
+    out_option(p)
     p.add_argument(
         "--video",
         action=argparse.BooleanOptionalAction,

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from galley.cli.arguments import count, given, motion_options, positive
 from galley.cli.progress import Printer
+from galley.cli.tables import plain_table
 
 if TYPE_CHECKING:
     from galley.comparison.measures import Measured
@@ -137,7 +138,7 @@ _NAMES = {
 
 def _table(methods: Iterable[str]) -> Table:
     """Figures down, methods across: fits on 80 columns."""
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table = plain_table(gap=1)
     table.add_column("", no_wrap=True)
     for method in methods:
         table.add_column(_COLUMNS.get(method, method), justify="right", no_wrap=True)

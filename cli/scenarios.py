@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.table import Table
 from rich.text import Text
 
-from galley.cli.arguments import sweep_options
-from galley.cli.study import Study, results_folder
+from galley.cli.arguments import plural, sweep_options
+from galley.cli.study import NamedJob, Study, results_folder
+from galley.cli.tables import plain_table
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.sweeps import Lost, digest
 
@@ -117,17 +118,14 @@ def command(arguments: argparse.Namespace) -> int:
             for scenario in scenarios
             for seed in seeds
         ]
-        return _Suite(
-            command="scenarios",
+        return _ScenarioSuite(
             printer=printer,
             function=outcome_of,
-            outcome=ScenarioResult,
-            jobs=jobs,
-            names=[_name(job) for job in jobs],
-            settings=[settings[job.scenario.name] for job in jobs],
+            result_type=ScenarioResult,
+            jobs=[NamedJob(job, _name(job), settings[job.scenario.name]) for job in jobs],
             folder=folder,
             summaries=[arguments.json] * (arguments.json is not None) + [folder / SUMMARY] * kept,
-            jobs_at_a_time=arguments.jobs,
+            workers=arguments.jobs,
             engine=arguments.engine,
             kept=kept,
             pictures=arguments.pictures,
@@ -158,41 +156,39 @@ def _folder(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Path, bool
 
 
 @dataclass
-class _Suite(Study["Job", "ScenarioResult"]):
+class _ScenarioSuite(Study["Job", "ScenarioResult"]):
     """The runs of one command.
 
     Attributes:
         kept: whether the runs' folders stay. pictures: whether each final state is drawn.
     """
 
+    COMMAND: ClassVar[str] = "scenarios"
     JOURNAL: ClassVar[str] = LINES
 
     kept: bool = False
     pictures: bool = False
 
-    def lost(self, job: Job, result: Lost) -> dict[str, Any]:
-        """See ``cli.study``."""
-        known = {"scenario": job.scenario.name, "seed": job.seed}
-        return known | {"lost": result.why, "trace": result.trace}
+    def lost_record(self, job: Job, lost: Lost) -> dict[str, Any]:
+        identity = {"scenario": job.scenario.name, "seed": job.seed}
+        return identity | {"lost": lost.why, "trace": lost.trace}
 
-    def about(self, runs: int, workers: int) -> str:
-        """See ``cli.study``."""
+    def announcement(self, runs: int, workers: int) -> str:
         where = "Ray" if self.engine == "ray" else "processes"
-        how = f" by {workers} at a time ({where})" if workers > 1 else ""
-        return f"{runs} run{'s' if runs != 1 else ''}{how}"
+        parallel = f", {workers} at a time ({where})" if workers > 1 else ""
+        return f"{plural(runs, 'run')}{parallel}"
 
-    def line(self, job: Job, result: ScenarioResult | Lost) -> Text:
-        """See ``cli.study``."""
+    def result_line(self, job: Job, result: ScenarioResult | Lost) -> Text:
         if isinstance(result, Lost):
             return Text(f"{_name(job)}: lost: {result.why}")
         return Text.assemble(f"{_name(job)}: ", _verdict(result.right), f", {_got(result)}")
 
-    def ended(self, job: Job, result: ScenarioResult | Lost, anew: bool = True) -> None:
+    def on_result(self, job: Job, result: ScenarioResult | Lost, resumed: bool = False) -> None:
         """Draw the final state."""
         if not self.pictures or isinstance(result, Lost) or result.status == "bad-input":
             return
         path = self.folder / f"{job.scenario.name}-{job.seed}.png"
-        if job.folder is not None and (anew or not path.exists()):
+        if job.folder is not None and not (resumed and path.exists()):
             from galley.domain.scene.reader import load_scene
             from galley.results.stored import STATES
             from galley.robots.panda.models import mobile_panda
@@ -223,7 +219,7 @@ class _Suite(Study["Job", "ScenarioResult"]):
 
     def table(self) -> Table:
         """Expected and got, a row a run."""
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        table = plain_table()
         for name in ("scenario", "seed", "expected", "got", ""):
             table.add_column(name, no_wrap=name != "expected")
         for name in ("planning s", "plans", "actions", "motion s"):
@@ -247,7 +243,7 @@ class _Suite(Study["Job", "ScenarioResult"]):
             "finished": self.finished,
             "runs": len(self.jobs),
             "right": self._right,
-            "outcomes": [self.plain(job, result) for job, result in self.results()],
+            "outcomes": [self.record(job, result) for job, result in self.results()],
         }
 
 
@@ -294,7 +290,7 @@ def _where(lost: Lost) -> list[str]:
 
 
 def _listed(scenarios: tuple[Scenario, ...]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = plain_table()
     table.add_column("scenario", no_wrap=True)
     table.add_column("expected", overflow="fold")
     table.add_column("says", overflow="fold")

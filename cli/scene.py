@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from galley.cli.tables import plain_table
 from galley.domain.errors import BadInput
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _objects(scene: Scene) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = plain_table()
     for name in ("PDDL object", "is a", "in the scene"):
         table.add_column(name, no_wrap=True)
     table.add_column("details", overflow="fold")

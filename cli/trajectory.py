@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from galley.cli.arguments import index, sample_rate
+from galley.cli.tables import plain_table
 from galley.domain.errors import BadInput
 from galley.domain.files import check_writable
 from galley.results.run_folder import REPORT
@@ -150,7 +151,7 @@ def _row(recorded: Recorded, k: int, inertials: str | None) -> Row:
 
 
 def _table(recorded: Recorded, rows: dict[int, Row]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = plain_table()
     table.add_column("motion", justify="right")
     for name in ("action", "phase", "group"):
         table.add_column(name, no_wrap=True)
