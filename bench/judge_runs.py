@@ -29,7 +29,7 @@ from galley.execution.disturbance.noise import parse_noise
 from galley.results.run_folder import REPORT
 from galley.results.stored import read_stored
 from galley.scenarios.scenario import read_scenario
-from galley.sweeps import Lost, sweep
+from galley.sweeps import LostJob, sweep
 from galley.validation import validate_run
 
 _TASKS = ("seed_task", "swap", "cook_and_wash", "put_away", "unpack", "pack_three")
@@ -99,11 +99,11 @@ def main() -> int:
             runs = made(series, arguments.folder, arguments.runs // 3)
         found = sweep(judged, runs, arguments.jobs)
         wrong = {
-            out.name: [result.why] if isinstance(result, Lost) else result[1]
+            out.name: [result.why] if isinstance(result, LostJob) else result[1]
             for out, result in zip(runs, found, strict=True)
-            if isinstance(result, Lost) or result[1]
+            if isinstance(result, LostJob) or result[1]
         }
-        took = [result[0] for result in found if not isinstance(result, Lost)]
+        took = [result[0] for result in found if not isinstance(result, LostJob)]
         print(
             f"{series}: {len(runs) - len(wrong)} of {len(runs)} pass, {sum(took):.0f} s", flush=True
         )

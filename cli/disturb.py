@@ -27,7 +27,7 @@ from galley.scenarios.trials import (
     run_trial,
 )
 from galley.scenarios.trials_figure import draw_success_rates
-from galley.sweeps import Lost, digest
+from galley.sweeps import LostJob, digest
 
 SUMMARY, LINES, FIGURE = "disturb.json", "disturb.jsonl", "disturb.png"
 SCHEMA_VERSION = 1
@@ -136,19 +136,19 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
     amounts: Sequence[float] = ()
     faults: Sequence[str] = ()
 
-    def lost_record(self, job: Trial, lost: Lost) -> dict[str, Any]:
+    def lost_record(self, job: Trial, lost: LostJob) -> dict[str, Any]:
         identity = {"series": job.series, "amount": job.amount, "seed": job.seed}
         return identity | {"status": "lost", "why": lost.why}
 
     def announcement(self, runs: int, workers: int) -> str:
         return f"{runs} runs under physics, {workers} at a time"
 
-    def result_line(self, job: Trial, result: TrialResult | Lost) -> Text:
+    def result_line(self, job: Trial, result: TrialResult | LostJob) -> Text:
         amount = f" {job.amount:g}" if job.amount else ""
         return Text.assemble(f"{job.series}{amount}, seed {job.seed}: ", *_ending(result))
 
     def status(self) -> int:
-        lost = any(isinstance(result, Lost) for _, result in self.results())
+        lost = any(isinstance(result, LostJob) for _, result in self.results())
         return 1 if lost or not self.finished else 0
 
     def conclude(self) -> None:
@@ -163,7 +163,7 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
 
     def _counts(self) -> dict[tuple[str, float], SuccessCount]:
         """Successes for each series and amount of which a run has ended."""
-        groups: dict[tuple[str, float], list[TrialResult | Lost]] = {}
+        groups: dict[tuple[str, float], list[TrialResult | LostJob]] = {}
         for job, result in self.results():
             groups.setdefault((job.series, job.amount), []).append(result)
         return {key: count_successes(results) for key, results in groups.items()}
@@ -234,9 +234,9 @@ def _count_record(series: str, amount: float | None, count: SuccessCount) -> dic
     }
 
 
-def _ending(result: TrialResult | Lost) -> list[tuple[str, str]]:
+def _ending(result: TrialResult | LostJob) -> list[tuple[str, str]]:
     """How a run ended, as styled text."""
-    if isinstance(result, Lost):
+    if isinstance(result, LostJob):
         return [("lost", "red"), (f": {result.why}", "")]
     style = "green" if result.success else "red"
     times = "once" if result.recoveries == 1 else f"{result.recoveries} times"

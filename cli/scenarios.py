@@ -16,11 +16,11 @@ from galley.cli.arguments import plural, sweep_options
 from galley.cli.study import NamedJob, Study, results_folder
 from galley.cli.tables import plain_table
 from galley.domain.errors import BadInput, InputError, did_you_mean
-from galley.sweeps import Lost, digest
+from galley.sweeps import LostJob, digest
 
 if TYPE_CHECKING:
     from galley.scenarios import Scenario
-    from galley.scenarios.outcome import Job, ScenarioResult
+    from galley.scenarios.outcome import ScenarioJob, ScenarioResult
 
 SUMMARY, LINES = "scenarios.json", "scenarios.jsonl"
 SCHEMA_VERSION = 2
@@ -90,10 +90,10 @@ def command(arguments: argparse.Namespace) -> int:
     """Run them; exit status 0 only if every outcome is the expected one."""
     from galley.cli.progress import Printer
     from galley.domain.files import check_writable
-    from galley.scenarios import check, find
-    from galley.scenarios.outcome import Job, ScenarioResult, outcome_of
+    from galley.scenarios import check_scenario, find_scenarios
+    from galley.scenarios.outcome import ScenarioJob, ScenarioResult, run_scenario
 
-    scenarios = _chosen(find(arguments.path), arguments.only)
+    scenarios = _chosen(find_scenarios(arguments.path), arguments.only)
     printer = Printer()
     if arguments.list:
         printer.console.print(_listed(scenarios))
@@ -103,7 +103,7 @@ def command(arguments: argparse.Namespace) -> int:
     settings = {}
     for scenario in scenarios:
         try:
-            settings[scenario.name] = digest(check(scenario), options)
+            settings[scenario.name] = digest(check_scenario(scenario), options)
         except BadInput as error:
             faults += [fault for fault in error.errors if fault not in faults]
     if faults:
@@ -114,13 +114,13 @@ def command(arguments: argparse.Namespace) -> int:
         folder, kept = _folder(arguments, stack)
         seeds = range(arguments.seed, arguments.seed + arguments.seeds)
         jobs = [
-            Job(scenario, seed, folder / f"{scenario.name}-{seed}", options)
+            ScenarioJob(scenario, seed, folder / f"{scenario.name}-{seed}", options)
             for scenario in scenarios
             for seed in seeds
         ]
         return _ScenarioSuite(
             printer=printer,
-            function=outcome_of,
+            function=run_scenario,
             result_type=ScenarioResult,
             jobs=[NamedJob(job, _name(job), settings[job.scenario.name]) for job in jobs],
             folder=folder,
@@ -169,7 +169,7 @@ class _ScenarioSuite(Study["Job", "ScenarioResult"]):
     kept: bool = False
     pictures: bool = False
 
-    def lost_record(self, job: Job, lost: Lost) -> dict[str, Any]:
+    def lost_record(self, job: ScenarioJob, lost: LostJob) -> dict[str, Any]:
         identity = {"scenario": job.scenario.name, "seed": job.seed}
         return identity | {"lost": lost.why, "trace": lost.trace}
 
@@ -178,14 +178,16 @@ class _ScenarioSuite(Study["Job", "ScenarioResult"]):
         parallel = f", {workers} at a time ({where})" if workers > 1 else ""
         return f"{plural(runs, 'run')}{parallel}"
 
-    def result_line(self, job: Job, result: ScenarioResult | Lost) -> Text:
-        if isinstance(result, Lost):
+    def result_line(self, job: ScenarioJob, result: ScenarioResult | LostJob) -> Text:
+        if isinstance(result, LostJob):
             return Text(f"{_name(job)}: lost: {result.why}")
         return Text.assemble(f"{_name(job)}: ", _verdict(result.right), f", {_got(result)}")
 
-    def on_result(self, job: Job, result: ScenarioResult | Lost, resumed: bool = False) -> None:
+    def on_result(
+        self, job: ScenarioJob, result: ScenarioResult | LostJob, resumed: bool = False
+    ) -> None:
         """Draw the final state."""
-        if not self.pictures or isinstance(result, Lost) or result.status == "bad-input":
+        if not self.pictures or isinstance(result, LostJob) or result.status == "bad-input":
             return
         path = self.folder / f"{job.scenario.name}-{job.seed}.png"
         if job.folder is not None and not (resumed and path.exists()):
@@ -213,7 +215,7 @@ class _ScenarioSuite(Study["Job", "ScenarioResult"]):
     def status(self) -> int:
         """2 for bad input found late, 1 for anything not as expected, else 0."""
         results = [result for _, result in self.results()]
-        if any(not isinstance(r, Lost) and r.status == "bad-input" for r in results):
+        if any(not isinstance(r, LostJob) and r.status == "bad-input" for r in results):
             return 2
         return 0 if self.finished and all(map(_is_right, results)) else 1
 
@@ -226,7 +228,7 @@ class _ScenarioSuite(Study["Job", "ScenarioResult"]):
             table.add_column(name, justify="right", no_wrap=True)
         for job, result in self.results():
             row: list[str | Text] = [job.scenario.name, str(job.seed), str(job.scenario.expect)]
-            if isinstance(result, Lost):
+            if isinstance(result, LostJob):
                 table.add_row(*row, "lost", _verdict(False), "", "", "", "")
                 continue
             late = " late" if result.late else ""
@@ -247,12 +249,12 @@ class _ScenarioSuite(Study["Job", "ScenarioResult"]):
         }
 
 
-def _name(job: Job) -> str:
+def _name(job: ScenarioJob) -> str:
     return f"{job.scenario.name}, seed {job.seed}"
 
 
-def _is_right(result: ScenarioResult | Lost) -> bool:
-    return not isinstance(result, Lost) and result.right
+def _is_right(result: ScenarioResult | LostJob) -> bool:
+    return not isinstance(result, LostJob) and result.right
 
 
 def _verdict(right: bool) -> Text:
@@ -263,7 +265,7 @@ def _got(outcome: ScenarioResult) -> str:
     return f"{outcome.status} {outcome.kind}" if outcome.status == "refused" else outcome.status
 
 
-def _reasons(results: list[tuple[Job, ScenarioResult | Lost]]) -> list[Text]:
+def _reasons(results: list[tuple[ScenarioJob, ScenarioResult | LostJob]]) -> list[Text]:
     """Why runs are not as expected, and the sentences of failures; the same for all seeds once."""
     seeds: dict[tuple[str, str, str], list[int]] = {}
     for job, result in results:
@@ -276,14 +278,14 @@ def _reasons(results: list[tuple[Job, ScenarioResult | Lost]]) -> list[Text]:
     return lines
 
 
-def _sentences(result: ScenarioResult | Lost) -> list[tuple[str, str]]:
-    if isinstance(result, Lost):
+def _sentences(result: ScenarioResult | LostJob) -> list[tuple[str, str]]:
+    if isinstance(result, LostJob):
         return [(text, "red") for text in (result.why, *_where(result))]
     said = [(result.message, "")] if result.message else []
     return [(why, "red") for why in result.wrong] + said
 
 
-def _where(lost: Lost) -> list[str]:
+def _where(lost: LostJob) -> list[str]:
     """The innermost line of ours at which a job raised."""
     frames = [line.strip() for line in lost.trace.splitlines() if line.startswith("  File ")]
     return frames[-1:]

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from galley.cli.progress import Printer
 from galley.domain.files import write_whole
-from galley.sweeps import Journal, Lost, MissingRay, cores, sweep
+from galley.sweeps import Journal, LostJob, MissingRay, available_cores, sweep
 
 _LOST = "to_repeat"  # key of a journal line: the job has no result and runs again
 _Job = TypeVar("_Job")
@@ -84,13 +84,13 @@ class Study(ABC, Generic[_Job, _Result]):
     summaries: Sequence[Path]
     workers: int | None
     engine: str
-    _by_index: dict[int, _Result | Lost] = field(default_factory=dict, init=False)
+    _by_index: dict[int, _Result | LostJob] = field(default_factory=dict, init=False)
     _live: Live | None = field(default=None, init=False)
 
     # -- what each command defines -----------------------------------------------------------------
 
     @abstractmethod
-    def lost_record(self, job: _Job, lost: Lost) -> dict[str, Any]:
+    def lost_record(self, job: _Job, lost: LostJob) -> dict[str, Any]:
         """The entry of summary and journal for a job without a result."""
 
     @abstractmethod
@@ -98,7 +98,7 @@ class Study(ABC, Generic[_Job, _Result]):
         """What is about to run, in a sentence."""
 
     @abstractmethod
-    def result_line(self, job: _Job, result: _Result | Lost) -> Text:
+    def result_line(self, job: _Job, result: _Result | LostJob) -> Text:
         """The line printed when a run has ended."""
 
     @abstractmethod
@@ -113,7 +113,7 @@ class Study(ABC, Generic[_Job, _Result]):
     def status(self) -> int:
         """The command's exit status."""
 
-    def on_result(self, job: _Job, result: _Result | Lost, resumed: bool = False) -> None:
+    def on_result(self, job: _Job, result: _Result | LostJob, resumed: bool = False) -> None:
         """Called for each result; ``resumed``: it comes from an earlier call."""
 
     def conclude(self) -> None:
@@ -126,13 +126,13 @@ class Study(ABC, Generic[_Job, _Result]):
         """Whether every job has ended."""
         return len(self._by_index) == len(self.jobs)
 
-    def record(self, job: _Job, result: _Result | Lost) -> dict[str, Any]:
+    def record(self, job: _Job, result: _Result | LostJob) -> dict[str, Any]:
         """The entry of summary and journal for a job."""
-        if isinstance(result, Lost):
+        if isinstance(result, LostJob):
             return self.lost_record(job, result)
         return asdict(cast(Any, result))
 
-    def results(self) -> list[tuple[_Job, _Result | Lost]]:
+    def results(self) -> list[tuple[_Job, _Result | LostJob]]:
         """The jobs that have ended with their results, in the order of the jobs."""
         return [(self.jobs[index].job, self._by_index[index]) for index in sorted(self._by_index)]
 
@@ -175,13 +175,13 @@ class Study(ABC, Generic[_Job, _Result]):
 
     def _sweep(self) -> None:
         indices = [index for index in range(len(self.jobs)) if index not in self._by_index]
-        workers = min(self.workers or cores(), max(1, len(indices)))
+        workers = min(self.workers or available_cores(), max(1, len(indices)))
         self._compile()
         self.printer.stage(self.announcement(len(indices), workers))
         self._save()
         jobs = [self.jobs[index].job for index in indices]
 
-        def add(k: int, result: _Result | Lost) -> None:
+        def add(k: int, result: _Result | LostJob) -> None:
             self._add(indices[k], result)
 
         console = self.printer.console
@@ -191,11 +191,11 @@ class Study(ABC, Generic[_Job, _Result]):
         with Live(self.table(), console=console, transient=True) as self._live:
             sweep(self.function, jobs, workers, self.engine, add)
 
-    def _add(self, index: int, result: _Result | Lost) -> None:
+    def _add(self, index: int, result: _Result | LostJob) -> None:
         """Store a result first, then print it."""
         self._by_index[index] = result
         each = self.jobs[index]
-        line = {_LOST: isinstance(result, Lost), **self.record(each.job, result)}
+        line = {_LOST: isinstance(result, LostJob), **self.record(each.job, result)}
         self._journal.add(each.name, each.settings, line)
         count = f"{len(self._by_index):4d}/{len(self.jobs)}  "
         self.printer.console.print(Text(count).append_text(self.result_line(each.job, result)))

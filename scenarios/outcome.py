@@ -1,4 +1,4 @@
-"""One run of a scenario, and what came of it."""
+"""Runs a scenario through the engine and judges the outcome."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from galley.domain.scene.model import Binding, Scene
 from galley.domain.scene.reader import load_scene
 from galley.engine import Options, run
 from galley.results.stored import STATES
-from galley.scenarios.scenario import Scenario, judge
+from galley.scenarios.scenario import Scenario, judge_report
 
 
 @dataclass(frozen=True)
-class Job:
-    """A scenario to be run.
+class ScenarioJob:
+    """A run of a scenario.
 
     Attributes:
-        scenario: which. seed: of every random stream.
-        folder: where the run's folder is kept, or None: it is thrown away.
-        options: more of ``galley.engine.Options`` by name, such as ``optimize``; executed is
-            kinematically unless they say otherwise.
+        seed: of every random stream.
+        folder: for the run's files; None for a temporary one.
+        options: further ``galley.engine.Options`` by name, such as ``optimize``; execution is
+            kinematic by default.
     """
 
     scenario: Scenario
@@ -39,22 +39,22 @@ class Job:
 
 @dataclass(frozen=True)
 class ScenarioResult:
-    """What a run of a scenario came to. Plain data: it can be pickled and written as JSON.
+    """The outcome of a run. Plain data: can be pickled and written as JSON.
 
     Attributes:
-        scenario, seed: what was run. expected: in words.
+        scenario, seed: of the run. expected: the expectation in words.
         status: the report's, or ``bad-input``.
         kind, message, objects: of the failure; empty on success.
         plan: the actions, in order.
-        right: whether this is the expected outcome. wrong: why not.
-        goal_facts: each fact of the goal, whether it holds in the geometry, and why.
-        skeletons: symbolic plans that were tried. refinements: of single actions.
-        lessons: what geometry taught the task planner, in order.
-        motion_s: duration of all motions together, as the robot would need.
-        fingerprint: digest of every executed state; empty if nothing was executed.
-        planning_s: seconds for task plan and motions. optimization_s: for their trajectories.
-        wall_s: for the whole run, reading included.
-        late: a failure that took longer than the scenario's ``within_s``.
+        right: whether this is the expected outcome. wrong: the reasons why not.
+        goal_facts: each goal fact, whether it holds in the geometry, and why.
+        skeletons: number of symbolic plans tried. refinements: of single actions.
+        lessons: constraints learned from geometry, in order.
+        motion_s: total duration of the motions.
+        fingerprint: digest of all executed states; empty if nothing was executed.
+        planning_s: seconds for task plan and motions. optimization_s: for trajectories.
+        wall_s: seconds for the whole run.
+        late: a failure took longer than the scenario's ``within_s``.
     """
 
     scenario: str
@@ -79,38 +79,40 @@ class ScenarioResult:
     late: bool = False
 
 
-class _Ear(Listener):
-    """Keeps what a run tried and learned."""
+class _SearchRecorder(Listener):
+    """Counts the plans of a search and keeps the learned constraints."""
 
     def __init__(self) -> None:
         self.skeletons = 0
         self.lessons: list[str] = []
 
     def skeleton(self, actions: tuple[str, ...]) -> None:
-        """One more plan is tried."""
         self.skeletons += 1
 
     def learned(self, text: str) -> None:
-        """Geometry taught something."""
         self.lessons.append(text)
 
 
-def outcome_of(job: Job) -> ScenarioResult:
-    """Run one scenario through the engine and judge what comes of it.
+def run_scenario(job: ScenarioJob) -> ScenarioResult:
+    """Run a scenario through the engine and judge the outcome.
 
-    Bad input is an outcome too, with the faults as its message: the other runs of a sweep go on.
+    Bad input is an outcome too, with the faults as its message, so that a sweep goes on.
     """
     scenario, expect = job.scenario, job.scenario.expect
-    known: dict[str, Any] = {"scenario": scenario.name, "seed": job.seed, "expected": str(expect)}
-    began, ear = time.perf_counter(), _Ear()
-    with tempfile.TemporaryDirectory(prefix="galley-scenario-") as above:
-        folder = job.folder or Path(above) / "run"
+    identity: dict[str, Any] = {
+        "scenario": scenario.name,
+        "seed": job.seed,
+        "expected": str(expect),
+    }
+    began, recorder = time.perf_counter(), _SearchRecorder()
+    with tempfile.TemporaryDirectory(prefix="galley-scenario-") as parent:
+        folder = job.folder or Path(parent) / "run"
         try:
-            report = run(_options(job, folder), ear).report
+            report = run(_options(job, folder), recorder).report
             scene = load_scene(scenario.scene)
         except BadInput as error:
             return ScenarioResult(
-                **known,
+                **identity,
                 status="bad-input",
                 kind="bad-input",
                 message=str(error),
@@ -118,35 +120,35 @@ def outcome_of(job: Job) -> ScenarioResult:
                 wall_s=time.perf_counter() - began,
             )
         fingerprint = _fingerprint(folder / STATES)
-    told = report.as_json()
-    failure, timing = told["failure"] or {}, told["timing_s"]
-    wrong = judge(expect, told, _aliases(scene))
+    data = report.as_json()
+    failure, timing = data["failure"] or {}, data["timing_s"]
+    wrong = judge_report(expect, data, _aliases(scene))
     planning_s = float(timing["task"] + timing["motion"])
-    judged = report.validation.goal_facts if report.validation is not None else ()
+    facts = report.validation.goal_facts if report.validation is not None else ()
     limit = expect.within_s
     return ScenarioResult(
-        **known,
-        status=told["status"],
+        **identity,
+        status=data["status"],
         kind=failure.get("kind", ""),
         message=failure.get("message", ""),
         objects=tuple(failure.get("objects", ())),
-        plan=tuple(told["plan"]),
+        plan=tuple(data["plan"]),
         right=not wrong,
         wrong=wrong,
-        goal_facts=tuple((f.fact, f.holds, f.why) for f in judged),
-        skeletons=ear.skeletons,
-        refinements=int(told["refinements"]),
-        lessons=tuple(ear.lessons),
-        motion_s=float(sum(motion["duration_s"] for motion in told["motions"])),
+        goal_facts=tuple((f.fact, f.holds, f.why) for f in facts),
+        skeletons=recorder.skeletons,
+        refinements=int(data["refinements"]),
+        lessons=tuple(recorder.lessons),
+        motion_s=float(sum(motion["duration_s"] for motion in data["motions"])),
         fingerprint=fingerprint,
         planning_s=planning_s,
         optimization_s=float(timing["optimization"]),
         wall_s=time.perf_counter() - began,
-        late=limit is not None and told["status"] != "success" and planning_s > limit,
+        late=limit is not None and data["status"] != "success" and planning_s > limit,
     )
 
 
-def _options(job: Job, folder: Path) -> Options:
+def _options(job: ScenarioJob, folder: Path) -> Options:
     scenario = job.scenario
     more: dict[str, Any] = {"execute": "kinematic"} | dict(job.options)
     if scenario.skills is not None:
@@ -163,13 +165,13 @@ def _options(job: Job, folder: Path) -> Options:
 
 
 def _aliases(scene: Scene) -> Mapping[str, frozenset[str]]:
-    """What else a thing is called: in PDDL, in the scene, by its drawer's parts."""
-    found: dict[str, frozenset[str]] = {}
+    """For each name of an object its other names: in PDDL, in the scene, of its region or body."""
+    aliases: dict[str, frozenset[str]] = {}
     for binding in scene.bindings:
         names = _names(scene, binding)
         for name in names:
-            found[name] = found.get(name, frozenset()) | names
-    return found
+            aliases[name] = aliases.get(name, frozenset()) | names
+    return aliases
 
 
 def _names(scene: Scene, binding: Binding) -> frozenset[str]:
@@ -186,7 +188,7 @@ def _fingerprint(path: Path) -> str:
     if not path.is_file():
         return ""
     log = Log.load(path)
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for rows in (log.time, log.q, log.scene_q, log.items, log.held):
-        found.update(rows.tobytes())
-    return found.hexdigest()[:16]
+        digest.update(rows.tobytes())
+    return digest.hexdigest()[:16]

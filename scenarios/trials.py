@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from galley.domain.errors import BadInput
 from galley.domain.listener import Listener
-from galley.sweeps import Lost
+from galley.sweeps import LostJob
 
 if TYPE_CHECKING:  # the pipeline is imported when a trial runs
     from galley.engine import Options
@@ -174,9 +174,9 @@ class SuccessCount:
         return f"{self.success}/{self.runs}"
 
 
-def count_successes(results: Sequence[TrialResult | Lost]) -> SuccessCount:
+def count_successes(results: Sequence[TrialResult | LostJob]) -> SuccessCount:
     """Successes among trials; lost ones count as runs, those without an occasion do not."""
-    struck = [result for result in results if isinstance(result, Lost) or result.struck]
+    struck = [result for result in results if isinstance(result, LostJob) or result.struck]
     good = [result for result in struck if isinstance(result, TrialResult) and result.success]
     recovered = sum(result.recoveries > 0 for result in good)
     return SuccessCount(len(struck), len(good), recovered, len(results) - len(struck))

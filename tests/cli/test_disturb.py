@@ -23,7 +23,7 @@ from galley.scenarios.trials import (
     make_trials,
     scaled_noise,
 )
-from galley.sweeps import Lost
+from galley.sweeps import LostJob
 
 OUTSIDE = ("--domain", "kitchen.pddl", "--jobs", "1")
 
@@ -98,7 +98,9 @@ def test_only_what_succeeded_counts_as_recovered():
     results = [TrialResult("all", 1.0, k, how, again) for k, (how, again) in enumerate(runs)]
     assert count_successes(results) == SuccessCount(3, 2, 1)
     idle = TrialResult("topple", 0.0, 3, "success", faults=(f"topple {IN_VAIN}",))
-    assert count_successes([*results, Lost("its worker ended"), idle]) == SuccessCount(4, 2, 1, 1)
+    assert count_successes([*results, LostJob("its worker ended"), idle]) == SuccessCount(
+        4, 2, 1, 1
+    )
 
 
 def test_two_of_three_are_told_as_such_in_table_json_and_exit_status(cli, here, pretended):
