@@ -60,7 +60,8 @@ def fastest_time_law(
         path: without stops (``RoundedPath.parts``).
         group: gives the limits of velocity and acceleration.
         scale: share of the limits to use, in (0, 1].
-        plateau: least time (s), where there is room, of constant speed on a straight piece. 0 is the fastest; with more, a shorter moving average bounds the jerk.
+        plateau: least time (s) of constant speed on a straight piece, where there is room. 0 is the
+            fastest; with more, a shorter moving average bounds the jerk.
     """
     from galley.optimization.kernel.path_timing import rates
 
