@@ -62,7 +62,9 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         metavar=("QUERY", "N"),
         help="seed, random N or FILE; see below (default: seed)",
     )
-    p.add_argument("--scene", type=Path, help="scene file, YAML (default: Galley's kitchen)")
+    p.add_argument(
+        "--scene", type=Path, metavar="FILE", help="scene, YAML (default: Galley's kitchen)"
+    )
     p.add_argument(
         "--distance",
         type=positive,

@@ -1,4 +1,4 @@
-"""What a run shows while it works: lines that stay, and on a terminal a bar for long steps."""
+"""Progress of a run on the terminal: lines, and a bar for long steps."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from galley.results.report import Report
 
 _FILE_WIDTH = 140  # columns
-_QUIET_STEP = 0.1  # share of a long step between two lines where there is no terminal
+_QUIET_STEP = 0.1  # share of a long step between two lines, without a terminal
 
 
 class _Console(Console):
-    """Goes silent when the reader of our output leaves (head, a pager); the work goes on."""
+    """A console that goes silent when its reader closes (head, a pager), so that work goes on."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
@@ -30,9 +30,9 @@ class _Console(Console):
 
 
 def _console() -> Console:
-    """Prints strings as they are: a name may hold brackets or colons. Styled is what is a Text."""
+    """A console that prints strings literally, as names may hold brackets; only Text is styled."""
     console = _Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
-    if not console.is_terminal:  # a file or a pipe has no width of its own: don't squeeze tables
+    if not console.is_terminal:  # files and pipes have no width: don't squeeze tables
         console.width = _FILE_WIDTH
     return console
 
@@ -51,7 +51,7 @@ class Printer(Listener):
         self._what = ""
 
     def stage(self, text: str) -> None:
-        """A stage begins."""
+        """Print the name of a stage."""
         self._end_bar()
         self.console.print(Text.assemble((self._clock(), "dim"), " ", (text, "bold")))
 
@@ -63,18 +63,18 @@ class Printer(Listener):
             self.console.print(f"        {k:2d}  {action}")
 
     def learned(self, text: str) -> None:
-        """Print what geometry taught."""
+        """Print a learned constraint."""
         self.console.print(Text.assemble(("        learned ", "yellow"), text))
 
     def action(self, index: int, total: int, text: str, event: str) -> None:
-        """Print an action once it is refined, or why not."""
+        """Print an action once it is refined, or why refinement failed."""
         if event == "start":
             self._action = time.perf_counter()
             return
         spent = time.perf_counter() - self._action
         how = f"{spent:.2f} s"
         if event != "done":
-            why = event.split(" in ")[0]  # the same reason comes with other counts
+            why = event.split(" in ")[0]  # counts may differ for the same reason
             again = (index, text, why) == self._failed
             self._failed = (index, text, why)
             how += ", failed again" if again else f", failed: {event}"
@@ -109,7 +109,7 @@ class Printer(Listener):
             self.console.print(f"{self._clock()}   {text} {100 * done:3.0f}%")
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._end_bar()
 
     def _end_bar(self) -> None:
@@ -123,7 +123,7 @@ class Printer(Listener):
 
 
 def _motion_table(report: Report) -> Table:
-    """One row a motion: phase, length, duration, clearance, what the optimiser did."""
+    """One row per motion: phase, planner, lengths, duration, clearance."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("action", no_wrap=True)
     table.add_column("phase", no_wrap=True)

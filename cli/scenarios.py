@@ -1,4 +1,4 @@
-"""``galley scenarios``: runs scenarios over seeds, prints expected and got."""
+"""``galley scenarios``: runs scenarios over seeds, prints expected and actual outcomes."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ SUMMARY, LINES = "scenarios.json", "scenarios.jsonl"
 SCHEMA_VERSION = 2
 
 EPILOG = """what is run:
-  Without PATH the suite that comes with Galley. A PATH is a scenario file, or a folder with some.
-  A scenario is a YAML file that names a scene, a domain, a problem, and what outcome is right:
+  Each PATH is a scenario file, or a folder of them; without PATH, the suite that comes with Galley.
+  A scenario is a YAML file that names a scene, a domain, a problem and the expected outcome:
 
     galley_scenario: 1
     name: crate_in_the_way
-    says: The drawer can't be opened, for a crate stands in front of it.
+    says: The drawer can't be opened because a crate stands in front of it.
     scene: blocked.yaml          # beside this file, or one of the kitchen's
     domain: drawers.pddl
     problem: blocked.pddl
@@ -40,54 +40,55 @@ EPILOG = """what is run:
   docs/scenarios.md has all keys and the suite as a table.
 
 examples:
-  galley scenarios --list                        what there is, and what is expected
+  galley scenarios --list                        the scenarios and their expected outcomes
   galley scenarios --only swap --seeds 10        one scenario, seeds 0 to 9
-  galley scenarios my_folder --out results       your own; keep every run's folder
+  galley scenarios my_folder --out results       your own; keep each run's folder
   galley scenarios --pictures                    with a picture of each final state
   galley scenarios --seeds 10 --jobs 8           eight runs at a time
   galley scenarios --seeds 10 --engine ray       on Ray (pip install 'galley-tamp[ray]')
 
 results, in --out:
-  scenarios.json        all outcomes; rewritten after every run, so none is lost
-  scenarios.jsonl       a line a run, as they end: what a suite that was killed goes on from
+  scenarios.json        all outcomes, rewritten after every run
+  scenarios.jsonl       one line per finished run, from which a stopped suite resumes
   NAME-SEED/            each run's folder (docs/report.md)
   NAME-SEED.png         its final state, with --pictures
 
-Outcomes do not depend on --jobs or --engine; seconds do."""
+Outcomes do not depend on --jobs and --engine; times do. The exit status is 0 only if every outcome
+is the expected one."""
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
-    """The options of ``galley scenarios``."""
+    """Add the options of ``galley scenarios``."""
     p.add_argument("path", type=Path, nargs="*", metavar="PATH", help="scenario file or folder")
     p.add_argument(
         "--only",
         nargs="+",
         action="extend",
         metavar="NAME",
-        help="only the scenarios of these names",
+        help="run only these scenarios",
     )
-    p.add_argument("--list", action="store_true", help="say what there is, and run nothing")
+    p.add_argument("--list", action="store_true", help="list the scenarios, run nothing")
     sweep_options(p, seeds=1)
     p.add_argument(
         "--execute",
         choices=("kinematic", "physics"),
         default="kinematic",
-        help="set joint states over time, which is quick, or run under physics, as galley run does "
-        "(default kinematic)",
+        help="kinematic: joint states set over time, fast; physics: as galley run does (default "
+        "kinematic)",
     )
     p.add_argument(
-        "--out", type=Path, metavar="FOLDER", help="keep the runs' folders, and scenarios.json"
+        "--out", type=Path, metavar="FOLDER", help="keep the runs' folders and scenarios.json"
     )
     p.add_argument(
         "--pictures",
         action="store_true",
-        help="draw each final state (a refusal: the start), into --out or a new folder in runs/",
+        help="draw each final state (of a refusal, the start) into --out or a new folder in runs/",
     )
-    p.add_argument("--json", type=Path, metavar="FILE", help="also write all outcomes here")
+    p.add_argument("--json", type=Path, metavar="FILE", help="also write all outcomes to FILE")
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Run them; exit status 0 only if every outcome is the expected one."""
+    """Run the scenarios; exit status 0 only if every outcome is the expected one."""
     from galley.cli.progress import Printer
     from galley.domain.files import check_writable
     from galley.scenarios import check_scenario, find_scenarios
@@ -147,8 +148,7 @@ def _chosen(scenarios: tuple[Scenario, ...], only: list[str] | None) -> tuple[Sc
 
 
 def _folder(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Path, bool]:
-    """Where the runs go, and whether that stays: --out, a new folder in runs/ for pictures, or one
-    that is thrown away."""
+    """The folder for the runs, and whether it is kept or temporary."""
     if arguments.out is None and not arguments.pictures:
         name = stack.enter_context(tempfile.TemporaryDirectory(prefix="galley-scenarios-"))
         return Path(name), False
@@ -160,7 +160,7 @@ class _ScenarioSuite(Study["Job", "ScenarioResult"]):
     """The runs of one command.
 
     Attributes:
-        kept: whether the runs' folders stay. pictures: whether each final state is drawn.
+        kept: whether to keep the runs' folders. pictures: whether to draw each final state.
     """
 
     COMMAND: ClassVar[str] = "scenarios"
@@ -200,7 +200,7 @@ class _ScenarioSuite(Study["Job", "ScenarioResult"]):
             draw_end(scene, mobile_panda(scene.robot.base), job.folder / STATES, path)
 
     def conclude(self) -> None:
-        """Print the reasons and the count."""
+        """Print the reasons and the number of expected outcomes."""
         console = self.printer.console
         for line in _reasons(self.results()):
             console.print(line)
@@ -213,14 +213,14 @@ class _ScenarioSuite(Study["Job", "ScenarioResult"]):
         return sum(_is_right(result) for _, result in self.results())
 
     def status(self) -> int:
-        """2 for bad input found late, 1 for anything not as expected, else 0."""
+        """2 if a run found bad input, 1 for an unexpected outcome, else 0."""
         results = [result for _, result in self.results()]
         if any(not isinstance(r, LostJob) and r.status == "bad-input" for r in results):
             return 2
         return 0 if self.finished and all(map(_is_right, results)) else 1
 
     def table(self) -> Table:
-        """Expected and got, a row a run."""
+        """One row per run: expected and actual outcome."""
         table = plain_table()
         for name in ("scenario", "seed", "expected", "got", ""):
             table.add_column(name, no_wrap=name != "expected")
@@ -239,7 +239,7 @@ class _ScenarioSuite(Study["Job", "ScenarioResult"]):
         return table
 
     def as_json(self) -> dict[str, Any]:
-        """The summary: figures of all, then each outcome in order."""
+        """Counts, then each outcome in order."""
         return {
             "schema_version": SCHEMA_VERSION,
             "finished": self.finished,
@@ -266,14 +266,14 @@ def _got(outcome: ScenarioResult) -> str:
 
 
 def _reasons(results: list[tuple[ScenarioJob, ScenarioResult | LostJob]]) -> list[Text]:
-    """Why runs are not as expected, and the sentences of failures; the same for all seeds once."""
+    """Reasons of unexpected outcomes, and failures' messages; equal ones of several seeds once."""
     seeds: dict[tuple[str, str, str], list[int]] = {}
     for job, result in results:
         for text, style in _sentences(result):
             seeds.setdefault((job.scenario.name, text, style), []).append(job.seed)
     lines = []
-    for (name, text, style), each in seeds.items():
-        which = f"seed{'s' if len(each) > 1 else ''} {', '.join(map(str, each))}"
+    for (name, text, style), numbers in seeds.items():
+        which = f"seed{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
         lines.append(Text.assemble((f"{name}, {which}: ", "bold"), (text, style)))
     return lines
 
@@ -281,12 +281,12 @@ def _reasons(results: list[tuple[ScenarioJob, ScenarioResult | LostJob]]) -> lis
 def _sentences(result: ScenarioResult | LostJob) -> list[tuple[str, str]]:
     if isinstance(result, LostJob):
         return [(text, "red") for text in (result.why, *_where(result))]
-    said = [(result.message, "")] if result.message else []
-    return [(why, "red") for why in result.wrong] + said
+    message = [(result.message, "")] if result.message else []
+    return [(why, "red") for why in result.wrong] + message
 
 
 def _where(lost: LostJob) -> list[str]:
-    """The innermost line of ours at which a job raised."""
+    """The innermost frame of a lost job's traceback."""
     frames = [line.strip() for line in lost.trace.splitlines() if line.startswith("  File ")]
     return frames[-1:]
 
@@ -295,7 +295,7 @@ def _listed(scenarios: tuple[Scenario, ...]) -> Table:
     table = plain_table()
     table.add_column("scenario", no_wrap=True)
     table.add_column("expected", overflow="fold")
-    table.add_column("says", overflow="fold")
+    table.add_column("description", overflow="fold")
     for scenario in scenarios:
         table.add_row(scenario.name, str(scenario.expect), scenario.says)
     return table

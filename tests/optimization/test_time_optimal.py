@@ -214,10 +214,10 @@ class Refusal:
 @pytest.mark.parametrize("least", [0.05, 1e-9])
 def test_a_corner_found_unproven_afterwards_is_cut_less_and_only_that_one(arm, monkeypatch, least):
     path = polygon(8, 5, arm)
-    monkeypatch.setattr(module, "within", lambda points, group, cuts, deviation: cuts)
+    monkeypatch.setattr(module, "limited_cuts", lambda points, group, cuts, deviation: cuts)
     plain = time_optimal(None, path, arm)
     refusal = Refusal(path.waypoints[2], least)
-    monkeypatch.setattr(module, "judge", refusal)
+    monkeypatch.setattr(module, "check_trajectory", refusal)
     result = time_optimal(None, path, arm)
     assert result.rounds == refusal.asked > 1
     assert ("stops at 1 of 3" in result.note) == (least < 1e-6)
