@@ -1,14 +1,14 @@
-"""False alarms of the judge: runs under physics that were successful, kept, and judged again.
+"""False alarms of the validation: stored successful physics runs, validated again.
 
     python bench/judge_runs.py FOLDER [--runs N] [--jobs N] [--only-judge]
 
 A third of the runs is undisturbed (the default task and scenarios of the suite), a third has
-moderate noise, in the world and in what is seen of it, and a third recovered from a fault. A run
-that failed is kept and not counted: another seed takes its place. Whoever is stopped goes on where
-they were; a run takes 10 to 30 seconds of one core, its judgement two or three. Whether a run was
-successful the judge of the time said that it was made: change the judge after that.
+moderate noise in the world and its observations, and a third recovered from a fault. A failed run
+is kept and not counted: another seed replaces it. A stopped call resumes. A run takes 10 to 30
+seconds of one core, its validation two or three. Success is what validation said when the run was
+made: change the validation after that.
 
-Exit status 1 if one of the runs is found to violate something now.
+Exit status 1 if any run now has a violation.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The methods of the optimisation benchmark, and which of them are installed.
+"""The methods of the optimization benchmark, and which are installed.
 
     pip install toppra==0.6.10 ruckig==0.19.4
 
-All start from the same proven path and know the same limits. ``prepare`` makes what is known
-before a path is (the world); the rest, building a program or a spline included, is timed.
+All start from the same proven path and get the same limits. ``prepare`` sets up the world, untimed;
+everything else is timed, building a program or a spline included.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The comparisons, one function each: runs, a table, raw figures, and how targets are met."""
+"""The sections of the planning benchmark: runs, tables, raw figures, targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""d. Planning time and success against items, blockers and the size of the scene: a figure."""
+"""Section d: planning time and success against items, blockers and scene size, with a figure."""
 
 from __future__ import annotations
 

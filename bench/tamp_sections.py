@@ -1,4 +1,4 @@
-"""Sections a, b, c and e: runs, a table, and how the targets are met."""
+"""Sections a, b, c and e: runs, tables, targets."""
 
 from __future__ import annotations
 

@@ -19,20 +19,20 @@ from galley.motion.motion import FREE, Motion
 from galley.results.run_folder import REPORT, folder_digests
 from galley.validation.verdict import Verdict
 
-if TYPE_CHECKING:  # it needs the planners, and whoever only reads reports does not
+if TYPE_CHECKING:  # these load the planners, which reading a report does not need
     from galley.execution.disturbance.faults import InjectedFaults
     from galley.execution.monitor import ExecutionMonitor
     from galley.tamp.search import Search
 
 SCHEMA_VERSION = 2
-_OURS = ("audit", "executed-states")  # certificates that speak against Galley, not the task
+_OURS = ("audit", "executed-states")  # certificates of faults of Galley, not of the task
 _PACKAGES = ("numpy", "pybullet", "drake", "pddlgym", "imageio", "imageio-ffmpeg")
 _FORK = {"pybullet": "pybullet-arm64"}  # installed in its place where it has no wheel
 
 
 @dataclass
 class Report:
-    """What is known of a run so far; ``write`` may be called at any time."""
+    """The results of a run so far; ``write`` may be called at any time."""
 
     scene: str
     domain: str
@@ -60,7 +60,7 @@ class Report:
     video: dict[str, Any] | None = None
 
     def fail(self, failure: Failure) -> None:
-        """Record why it did not succeed; the status follows from the kind."""
+        """Record a failure; the status follows from its kind."""
         self.failure = failure
         self.goal_reached = False
         kind = (failure.certificate or {}).get("kind")
@@ -72,7 +72,7 @@ class Report:
             self.status = "refused"
 
     def planned(self, motions: tuple[Motion, ...]) -> str:
-        """Record finished motions, of the plan or of a recovery; the name of the file for them."""
+        """Record the motions of the plan or of a recovery; returns the name of their file."""
         if not self.motions and not self.later:
             self.motions = motions
             return "trajectories.npz"
@@ -80,12 +80,12 @@ class Report:
         return f"trajectories_recovery_{len(self.later)}.npz"
 
     def fail_execution(self, failure: Failure) -> None:
-        """Record why what was executed did not come to a good end, whatever the goal's geometry."""
+        """Record a failure of the execution, whether or not the goal facts hold."""
         self.failure = failure
         self.status = "failed"
 
     def executed(self, loop: ExecutionMonitor, faults: InjectedFaults | None) -> None:
-        """Record how execution went."""
+        """Record the result of the execution."""
         planned = iter(self.later)
         self.recoveries = []
         for each in loop.recoveries:
@@ -98,7 +98,7 @@ class Report:
         self.injected = () if faults is None else faults.told
 
     def searched(self, search: Search) -> None:
-        """Record how the search for plan and motions went; the plan is the last one looked at."""
+        """Record the result of the search; the plan is the last one tried."""
         self.plan = tuple(str(action) for action in search.latest)
         self.attempts, self.skeletons = search.refinements, search.skeletons
         self.lessons = [
@@ -149,13 +149,13 @@ class Report:
         }
 
     def _audit(self) -> dict[str, int]:
-        """How many motions Drake looked at, and on how many it disagrees with the plan."""
+        """Number of motions that Drake audited, and of disagreements with the plan."""
         every = (*self.motions, *(motion for motions in self.later for motion in motions))
         verdicts = [m.record.audit for m in every if m.record.audit is not None]
         return {"motions": len(verdicts), "disagreements": sum(v != FREE for v in verdicts)}
 
     def write(self, folder: Path) -> None:
-        """Write report.json into ``folder``, whole or not at all, with digests of its files."""
+        """Write report.json into ``folder`` atomically, with digests of the folder's files."""
         told = self.as_json() | {"files": folder_digests(folder)}
         text = json.dumps(told, indent=1, default=_plain) + "\n"
         write_whole(folder / REPORT, text)
