@@ -31,7 +31,7 @@ from galley.robots.model import JointGroup, RobotModel
 
 PACKAGES = ("drake", "toppra", "ruckig")
 SMOOTH, TIMED = "galley, smooth", "galley, time-optimal"
-SEED = "the seed's QP, rest to rest"
+SEED = "the baseline QP, rest to rest"
 PATH = "shortcut path, rest to rest"
 KTO_12, KTO_25 = "Drake KTO, 12 samples", "Drake KTO, 25 samples"
 TOPPRA, TOPPRA_DENSE = "toppra, through waypoints", "toppra, along the path"

@@ -199,7 +199,7 @@ def memory(bench: Bench, quick: bool) -> Section:
 
 
 def whole_process(bench: Bench, quick: bool) -> Section:
-    """d. The console script on the seed's task, against Fast Downward's driver."""
+    """d. The console script on the default task, against Fast Downward's driver."""
     import galley
 
     folder = Path(galley.__file__).parent / "domain" / "kitchen"

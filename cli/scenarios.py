@@ -156,7 +156,7 @@ def _folder(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Path, bool
 
 
 @dataclass
-class _ScenarioSuite(Study["Job", "ScenarioResult"]):
+class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
     """The runs of one command.
 
     Attributes:

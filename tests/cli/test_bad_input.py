@@ -255,7 +255,7 @@ def test_usage(refused, arguments, words):
 @pytest.mark.parametrize("planner", ["rrt-connect", "anytime"])
 def test_compiled_planners_in_pybullet_are_refused(refused, planner):
     assert refused("run", "--checker", "pybullet", "--planner", planner) == [
-        f"galley run: error: --planner {planner} needs --checker kernel; in PyBullet the seed's "
+        f"galley run: error: --planner {planner} needs --checker kernel; in PyBullet the baseline "
         "RRT plans: --planner rrt"
     ]
 

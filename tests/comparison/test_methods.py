@@ -43,7 +43,7 @@ def test_the_qp_is_the_straight_line_and_no_path_is_shorter(solved):
     assert all(length >= straight - 1e-6 for length in lengths.values())
     assert lengths["shortcut"] <= lengths["rrt"] + 1e-9
     steps = np.abs(np.diff(attempt.waypoints, axis=0)).max()
-    assert steps <= 0.3 + 1e-6  # the seed's epsilon
+    assert steps <= 0.3 + 1e-6  # the QP's epsilon
 
 
 def test_same_seed_same_trajectories(kernel, shared_world, query, solved):
