@@ -200,7 +200,11 @@ def _about_torques(recorded: Recorded, rows: dict[int, Row]) -> str:
     checks = {k: row.torque for k, row in rows.items() if row.torque is not None}
     k = max(checks, key=lambda k: float(checks[k].ratio.max()))
     source = "published identified" if checks[k].inertials == "identified" else "the URDF's"
-    load = "" if recorded.complete else "; without a held item, which the file does not name"
+    load = (
+        ""
+        if recorded.complete
+        else "; assumes an empty hand, as the file does not say what the hand holds"
+    )
     where = f"motion {k}: " if len(rows) > 1 else ""
     return f"torques: {where}{checks[k]}; {source} masses and inertias, no friction{load}"
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -30,9 +30,6 @@ from galley.worlds.checker import MARGIN, held_pairs
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_kernel import SceneKernel
 from galley.worlds.view import View
-
-if TYPE_CHECKING:  # pydrake loads late
-    from galley.optimization.time_optimal import OptimizedTrajectory
 
 METHODS = ("rrt", "rrt-pybullet", "shortcut", "shortest", "smooth", "time-optimal")
 TITLES = {
@@ -108,12 +105,11 @@ def run_methods(
     else:
         path, seconds = _timed_call(lambda: shorten(raw, view, int(numbers[1]), options))
         attempts.append(_polygon_attempt("shortcut", path, group, seconds))
-    makers = (_shortest, _smooth, _time_optimal)
-    for method, make in zip(METHODS[-len(makers) :], makers, strict=True):
+    for method in METHODS[3:]:
         if isinstance(path, Failure) or isinstance(raw, Failure):
             attempts.append(Attempt(method, reason=f"there is no path to start from: {path}"))
             continue
-        made, seconds = _timed_call(partial(make, view, raw, path, group))
+        made, seconds = _timed_call(partial(_optimize, method, view, raw, path, group))
         notes = "; ".join(part for part in (made.note, note) if part) if made.by else ""
         attempts.append(replace(made, note=notes, seconds=seconds))
     return tuple(attempts)
@@ -129,29 +125,19 @@ def _polygon_attempt(
     return Attempt(method, trajectory, path.waypoints, method, seconds=seconds)
 
 
-def _shortest(view: View, raw: Path, short: Path, group: JointGroup) -> Attempt:
-    """The baseline QP; like the original it starts from the RRT's own path."""
-    from galley.optimization.shortest import shortest
+def _optimize(method: str, view: View, raw: Path, short: Path, group: JointGroup) -> Attempt:
+    """Optimize the shortened path; the baseline QP starts from the RRT's own, like the original."""
+    if method == "shortest":
+        from galley.optimization.shortest import shortest
 
-    return _polygon_attempt("shortest", shortest(raw), group)
-
-
-def _smooth(view: View, raw: Path, short: Path, group: JointGroup) -> Attempt:
+        return _polygon_attempt(method, shortest(raw), group)
     from galley.optimization.smooth import smooth
-
-    return _optimized("smooth", smooth(view, short, group))
-
-
-def _time_optimal(view: View, raw: Path, short: Path, group: JointGroup) -> Attempt:
     from galley.optimization.time_optimal import time_optimal
 
-    return _optimized("time-optimal", time_optimal(view, short, group))
-
-
-def _optimized(method: str, found: OptimizedTrajectory | Failure) -> Attempt:
-    if isinstance(found, Failure):
-        return Attempt(method, reason=str(found))
-    return Attempt(method, found.trajectory, None, found.method, found.note)
+    result = (smooth if method == "smooth" else time_optimal)(view, short, group)
+    if isinstance(result, Failure):
+        return Attempt(method, reason=str(result))
+    return Attempt(method, result.trajectory, None, result.method, result.note)
 
 
 def _rrt(

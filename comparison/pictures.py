@@ -19,7 +19,6 @@ from galley.comparison.summary import (
     QueryResult,
     figures,
     is_success,
-    qp_attempt,
     summarize,
 )
 from galley.domain.frames import Array, inverse
@@ -361,7 +360,7 @@ def film_query(
     progress: Callable[[int, int], None],
 ) -> None:
     """Film from one viewpoint: a pair as ``rrt``, ``opt`` and ``side_by_side``, and ``qp.mp4``."""
-    scene, robot, qp = world.scene, world.robot, qp_attempt(result)
+    scene, robot, qp = world.scene, world.robot, result.solution("shortest")
     takes = []
     for attempt, name in zip(pair, ("rrt", "opt"), strict=True):
         title, note, warning = _captions(result, attempt)

@@ -25,10 +25,8 @@ from galley.comparison.summary import (
     QueryResult,
     best_attempt,
     default_method_fault,
-    qp_attempt,
     result_record,
     result_to_show,
-    rrt_attempt,
     summarize,
     summary_record,
 )
@@ -194,8 +192,8 @@ class _Comparison:
     def _save_waypoints(self, result: QueryResult) -> None:
         """``trajectory_rrt.npy``, ``_qp`` and ``_opt``: waypoints (n, 7), rad."""
         for name, attempt in (
-            ("rrt", rrt_attempt(result)),
-            ("qp", qp_attempt(result)),
+            ("rrt", result.solution("rrt")),
+            ("qp", result.solution("shortest")),
             ("opt", best_attempt(result)),
         ):
             if attempt is not None:
@@ -213,7 +211,7 @@ class _Comparison:
     def _film(self, result: QueryResult) -> None:
         from galley.comparison.pictures import film_query
 
-        rrt, best = rrt_attempt(result), best_attempt(result)
+        rrt, best = result.solution("rrt"), best_attempt(result)
         if rrt is None or best is None:
             self.listener.stage("no film: the RRT has no path to compare with")
             return

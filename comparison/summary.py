@@ -47,6 +47,11 @@ class QueryResult:
         """A method's attempt and measurements."""
         return next(row for row in self.rows if row[0].method == method)
 
+    def solution(self, method: str) -> Attempt | None:
+        """A method's attempt if it has a trajectory."""
+        attempt, measured = self.row(method)
+        return None if measured is None else attempt
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -144,30 +149,15 @@ def tail_percent(name: str) -> int:
     return 5 if name == "min_clearance_m" else 95
 
 
-def rrt_attempt(result: QueryResult) -> Attempt | None:
-    """The RRT's attempt, or None without a trajectory."""
-    attempt, measured = result.row("rrt")
-    return None if measured is None else attempt
-
-
-def qp_attempt(result: QueryResult) -> Attempt | None:
-    """The baseline QP's attempt, or None without a trajectory."""
-    attempt, measured = result.row("shortest")
-    return None if measured is None else attempt
-
-
 def best_attempt(result: QueryResult) -> Attempt | None:
     """The default method's attempt, or a substitute's if it has no trajectory."""
-    for method in (DEFAULT, *_SUBSTITUTES):
-        attempt, measured = result.row(method)
-        if measured is not None:
-            return attempt
-    return None
+    attempts = (result.solution(method) for method in (DEFAULT, *_SUBSTITUTES))
+    return next((attempt for attempt in attempts if attempt is not None), None)
 
 
 def result_to_show(results: Sequence[QueryResult]) -> QueryResult:
     """The result to draw and film: the first with an RRT path and another, else the first."""
-    both = (r for r in results if rrt_attempt(r) is not None and best_attempt(r) is not None)
+    both = (r for r in results if r.solution("rrt") is not None and best_attempt(r) is not None)
     return next(both, results[0])
 
 

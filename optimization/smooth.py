@@ -41,7 +41,7 @@ from galley.motion.trajectory.timing import corners
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
 from galley.optimization.spline import FIXED, SplineSpace, spline_space
 from galley.optimization.time_optimal import OptimizedTrajectory, time_optimal
-from galley.optimization.verdict import check_trajectory, planned_clearance
+from galley.optimization.verdict import check_arguments, check_trajectory, planned_clearance
 from galley.robots.model import JointGroup
 from galley.worlds.view import Nearby, View
 
@@ -135,12 +135,7 @@ def smooth(
         ValueError: the path is not over the group, or the scale is out of range.
     """
     options = options or SmoothOptions()
-    if path.waypoints.shape[1] != group.size:
-        raise ValueError(
-            f"the path has {path.waypoints.shape[1]} joints, group '{group.name}' {group.size}"
-        )
-    if not 0.0 < scale <= 1.0:
-        raise ValueError(f"scale must lie in (0, 1], got {scale}")
+    check_arguments(path, group, scale)
     points = corners(path.waypoints)
     if len(points) == 1:  # standing still
         still = time_optimal(view, path, group, scale, required)

@@ -30,7 +30,7 @@ from galley.optimization.rounding import (
     round_corners,
     useful_cuts,
 )
-from galley.optimization.verdict import check_trajectory, planned_clearance
+from galley.optimization.verdict import check_arguments, check_trajectory, planned_clearance
 from galley.robots.model import JointGroup
 from galley.worlds.view import View
 
@@ -83,12 +83,7 @@ def time_optimal(
     Raises:
         ValueError: the path is not over the group, or the scale is out of range.
     """
-    if path.waypoints.shape[1] != group.size:
-        raise ValueError(
-            f"the path has {path.waypoints.shape[1]} joints, group '{group.name}' {group.size}"
-        )
-    if not 0.0 < scale <= 1.0:
-        raise ValueError(f"scale must lie in (0, 1], got {scale}")
+    check_arguments(path, group, scale)
     if required is None and view is not None:
         required = planned_clearance(view)
     points = polygon_corners(path, group)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from galley.motion.path import Path
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios
 from galley.robots.model import JointGroup
 from galley.worlds.view import View
@@ -32,6 +33,16 @@ class TrajectoryVerdict:
     def passed(self) -> bool:
         """Whether there is no reason for rejection."""
         return not self.reason
+
+
+def check_arguments(path: Path, group: JointGroup, scale: float) -> None:
+    """Raises ValueError if the path is not over the group, or the scale not in (0, 1]."""
+    if path.waypoints.shape[1] != group.size:
+        raise ValueError(
+            f"the path has {path.waypoints.shape[1]} joints, group '{group.name}' {group.size}"
+        )
+    if not 0.0 < scale <= 1.0:
+        raise ValueError(f"scale must lie in (0, 1], got {scale}")
 
 
 def planned_clearance(view: View) -> float:

@@ -13,7 +13,6 @@ from galley.comparison.summary import (
     best_attempt,
     default_method_fault,
     is_success,
-    rrt_attempt,
     summarize,
 )
 
@@ -79,7 +78,7 @@ def test_a_goal_that_is_cut_off_is_a_row_of_reasons(kernel, shared_world, query)
 def test_the_default_method_is_as_expected(solved):
     assert default_method_fault(solved) == ""
     assert best_attempt(solved).method == "smooth"
-    assert rrt_attempt(solved).method == "rrt"
+    assert solved.solution("rrt").method == "rrt"
 
 
 def test_a_default_method_that_collides_or_is_missing_is_a_fault(solved):
