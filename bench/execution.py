@@ -113,7 +113,7 @@ def tell_success(rows: list[dict], section: str, what: str, target: str) -> None
     right = [row for row in mine if row["status"] == "success"]
     again = sum(bool(row["recoveries"]) for row in right)
     print(f"{section}  {what}: {len(right)} of {len(mine)} succeeded and validated ({target})")
-    print(f"   {again} of them planned anew on the way, {_count(right)} times in all")
+    print(f"   {again} of them recovered on the way, {_count(right)} times in all")
     for row in mine:
         if row["status"] != "success":
             why = row["failure"] or row["violations"]

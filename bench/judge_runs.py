@@ -67,7 +67,7 @@ def made(series: str, folder: Path, count: int) -> list[Path]:
 
 
 def _good(out: Path, series: str) -> bool:
-    """Whether a run was successful; one with a fault, after it planned anew."""
+    """Whether a run was successful; one with a fault, after a recovery."""
     report = json.loads((out / REPORT).read_text())
     recovered = series != "faults" or bool(report["execution"]["recoveries"])
     return report["status"] == "success" and recovered
