@@ -121,32 +121,32 @@ def command(arguments: argparse.Namespace) -> int:
     from galley.engine import Options, run
     from galley.execution.disturbance.noise import parse_noise
 
-    options = given(arguments, Options) | task_files(arguments)
+    told = given(arguments, Options) | task_files(arguments)
     if arguments.noise is not None:
-        options["noise"] = parse_noise(arguments.noise)
+        told["noise"] = parse_noise(arguments.noise)
     printer = Printer()
     try:
-        outcome = run(Options(**options), printer)
+        outcome = run(Options(**told), printer)
     finally:
         printer.close()
-    return _print_result(printer, outcome)
+    return _tell(printer, outcome)
 
 
-def _print_result(printer: Printer, outcome: Outcome) -> int:
+def _tell(printer: Printer, outcome: Outcome) -> int:
     from rich.text import Text
 
     report, console = outcome.report, printer.console
-    verdict = report.validation
-    if verdict is not None:
-        for fact in verdict.goal_facts:
+    found = report.validation
+    if found is not None:
+        for fact in found.goal_facts:
             mark = ("holds", "green") if fact.holds else ("does not hold", "red")
             console.print(Text.assemble(f"{fact.fact}  ", mark, f": {fact.why}"))
         console.print(
-            f"validated {verdict.states_checked} states: deepest undeclared contact "
-            f"{1e3 * verdict.max_penetration_m:.2f} mm, {verdict.limit_violations} limits exceeded"
+            f"validated {found.states_checked} states: deepest undeclared contact "
+            f"{1e3 * found.max_penetration_m:.2f} mm, {found.limit_violations} limits exceeded"
         )
-    for sentence in report.injected:
-        console.print(f"fault: {sentence}")
+    for told in report.injected:
+        console.print(f"fault: {told}")
     if report.recoveries:
         console.print(f"recovered {len(report.recoveries)} times")
     timing = report.as_json()["timing_s"]
