@@ -1,8 +1,65 @@
 """Galley: task-and-motion planning for a mobile arm in a kitchen.
 
-Import what you need from the sub-packages (``galley.domain``, ``galley.planning``,
-``galley.motion``, ...). This module stays empty of heavy imports on purpose, so that
-``galley plan`` starts in milliseconds.
+    import galley
+
+    solution = galley.solve(galley.load())
+    run = galley.execute(solution)
+    print(run.verdict)
+
+The functions are those of ``galley.engine`` (docs/python.md). They load when they are first used:
+importing ``galley`` imports nothing else, so that ``galley plan`` starts in milliseconds.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from galley.domain.errors import BadInput
+    from galley.domain.failure import Failure, FailureError
+    from galley.domain.listener import Listener
+    from galley.engine import execute, film, judge, load, report, solve
+    from galley.results.stages import Execution, Solution
+    from galley.tamp.task import TampTask
+
 __version__ = "0.1.0"
+
+_HOME = {
+    **dict.fromkeys(("load", "solve", "execute", "judge", "film", "report"), "engine"),
+    "TampTask": "tamp.task",
+    "Solution": "results.stages",
+    "Execution": "results.stages",
+    "Failure": "domain.failure",
+    "FailureError": "domain.failure",
+    "BadInput": "domain.errors",
+    "Listener": "domain.listener",
+}
+__all__ = [
+    "BadInput",
+    "Execution",
+    "Failure",
+    "FailureError",
+    "Listener",
+    "Solution",
+    "TampTask",
+    "execute",
+    "film",
+    "judge",
+    "load",
+    "report",
+    "solve",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """One of the names above, imported now."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'galley' has no attribute '{name}'")
+    value = getattr(import_module(f"galley.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

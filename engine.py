@@ -1,6 +1,7 @@
-"""The pipeline: PDDL and a scene to a plan, motions, an executed run, a video and a report.
+"""The pipeline as functions: load, solve, execute, judge, film, report (docs/python.md).
 
-It composes the other folders and defines no algorithm. ``python engine.py`` is the same as the
+Each returns a value that the next one takes. They compose the other folders and define no
+algorithm; nothing is written unless a path is given. ``python engine.py`` is the same as the
 console script ``galley``.
 """
 
@@ -16,390 +17,312 @@ if __name__ == "__main__":
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, RENDERER, TIMING, ensure
-from galley.domain.failure import Failure, FailureKind
-from galley.domain.files import write_whole
+from galley.domain.errors import BadInput, did_you_mean
+from galley.domain.failure import Failure
 from galley.domain.listener import Listener
-from galley.domain.log import Log
-from galley.domain.pddl.formula import Fact
-from galley.domain.pddl.model import Domain, Problem
+from galley.domain.pddl.model import Domain
 from galley.domain.pddl.reader import read_domain, read_problem
-from galley.domain.scene.model import Binding, Scene
 from galley.domain.scene.reader import load_scene
-from galley.domain.shipped import KITCHEN
-from galley.domain.state import State, initial_state
+from galley.domain.shipped import kitchen_file
+from galley.domain.state import initial_state
 from galley.execution.disturbance.faults import InjectedFaults, parse_fault
-from galley.execution.disturbance.noise import Noise, stream
+from galley.execution.disturbance.noise import Noise, parse_noise, stream
 from galley.execution.executor import Executor
+from galley.execution.files import FileExecutor
 from galley.execution.kinematic import KinematicExecutor
-from galley.execution.monitor import ExecutionMonitor, MotionPlan
+from galley.execution.monitor import ExecutionMonitor
 from galley.execution.physics.executor import PhysicsExecutor
-from galley.execution.recovery.replanning import InterruptedPlan, RecoveryPlan, replan
-from galley.motion.audit import audit
-from galley.motion.motion import FREE, Motion
+from galley.execution.recovery.plans import MotionPlan
+from galley.execution.recovery.replanning import TampReplanner
 from galley.motion.thresholds import THRESHOLDS
-from galley.motion.trajectory.store import save_trajectories
-from galley.planning import GroundAction, replay, validate_actions
+from galley.results.recorder import ReportRecorder, record
 from galley.results.report import Report
-from galley.results.run_folder import check_destination, digests, run_folder
+from galley.results.run_folder import check_destination, run_folder
+from galley.results.stages import Execution, Solution
+from galley.robots.model import RobotModel
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, PlanningContext, Settings, Skill, skill_set
-from galley.skills.solving.optimize import optimize_trajectories
-from galley.tamp.binding import bind, check_init, check_skills
-from galley.tamp.goal import GoalJudge
-from galley.tamp.search import Search, Solution
-from galley.validation import Goal, validate_run
-from galley.viz.film.video import film
+from galley.skills.own import load_skills
+from galley.tamp.binding import check_init, check_skills, tamp_task
+from galley.tamp.checks import check_plan, optimize_and_audit
+from galley.tamp.search import Search
+from galley.tamp.task import TampTask
+from galley.validation import Verdict, validate_run
+from galley.viz.film.video import VideoInfo
+from galley.viz.film.video import film as film_log
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
 
 COMPILED = (KERNEL, PLANNERS, REACH, KINEMATICS, TIMING)
-"""What every run needs of what ``compiled.build`` makes."""
-ROBOT_FILES = "robot"  # folder in a run's folder
+"""The compiled parts that every run needs (``compiled.build``)."""
+CHOICES = {
+    "planner": ("rrt-connect", "rrt", "anytime"),
+    "checker": ("kernel", "pybullet"),
+    "optimize": ("smooth", "time-optimal", "shortest", "none"),
+    "arrival": ("box", "l1"),
+    "executor": ("physics", "kinematic", "files"),
+}
+SILENT = Listener()
+
+File = str | Path
 
 
-@dataclass(frozen=True)
-class Options:
-    """What ``galley run`` is asked to do; the defaults are the seed's kitchen task."""
+def load(
+    scene: File | None = None,
+    domain: File | None = None,
+    problem: File | None = None,
+    skills: File | None = None,
+) -> TampTask:
+    """Read a task and check it; by default the kitchen's.
 
-    scene: Path = KITCHEN / "kitchen.yaml"
-    domain: Path = KITCHEN / "kitchen.pddl"
-    problem: Path = KITCHEN / "task.pddl"
-    skills: Path | None = None
-    seed: int = 0
-    out: Path | None = None
-    planner: str = "rrt-connect"
-    checker: str = "kernel"
-    optimize: str = "smooth"
-    arrival: str = "box"
-    execute: str = "physics"
-    noise: Noise | None = None
-    fault: str | None = None
-    recoveries: int = THRESHOLDS.recoveries
-    video: bool = True
-    height: int = 720
-    fps: int = 20
-    speed: float = 1.0
-    node_limit: int | None = None
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a run ended, and where its folder is."""
-
-    report: Report
-    folder: Path
-
-
-def run(options: Options, listener: Listener) -> Outcome:
-    """The whole pipeline.
+    Args:
+        scene, domain, problem: files; those of the kitchen also by their bare names.
+        skills: Python file with skills of your own, which take precedence.
 
     Raises:
-        BadInput: a file is malformed, or the scene starts in collision; nothing is written then.
-        KeyboardInterrupt: after what was finished has been kept in the run folder.
+        BadInput: a file is malformed, or the files disagree; with all faults of one kind.
     """
-    check_destination(options.out, options.problem.stem)
-    listener.stage("reading the scene and the task")
-    scene = load_scene(options.scene)
-    domain = read_domain(options.domain)
-    problem = read_problem(options.problem, domain)
-    bindings = bind(scene, domain, problem)
-    skills = _skills(options.skills, domain)
-    check_skills(domain, skills)
-    faults = None if options.fault is None else parse_fault(options.fault, scene, options.seed)
-    with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
+    geometry = load_scene(_file(scene, "kitchen.yaml"))
+    pddl = read_domain(_file(domain, "kitchen.pddl"))
+    task = tamp_task(geometry, pddl, read_problem(_file(problem, "task.pddl"), pddl))
+    task = replace(task, skills=_skills(skills, pddl))
+    check_skills(pddl, task.skills)
+    with PyBulletWorld(geometry, mobile_panda(geometry.robot.base)) as world:
         check_start(world)
-        check_init(scene, initial_state(scene), domain, problem, bindings)
-        told = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(options).items()}
-        files = {scene.source, *(file for file, _ in scene.places.values())}
-        files |= {domain.file, problem.file}
-        files |= set() if options.skills is None else {str(options.skills)}
-        report = Report(scene.source, domain.file, problem.file, options.seed, told, digests(files))
-        with run_folder(options.out, options.problem.stem) as folder:
-            report.write(folder)
-            pipeline = _Run(
-                options,
-                scene,
-                domain,
-                problem,
-                bindings,
-                skills,
-                faults,
-                world,
-                report,
-                folder,
-                listener,
-            )
-            try:
-                pipeline.go()
-            except KeyboardInterrupt:
-                if report.validation is None:
-                    report.fail(Failure(FailureKind.BUDGET, "interrupted by the user"))
-                else:  # only the film is missing: the verdict stands
-                    report.video = {"error": "interrupted by the user"}
-                raise
-            finally:
-                report.write(folder)
-    return Outcome(report, folder)
+    check_init(task)
+    return task
 
 
-def _skills(own: Path | None, domain: Domain) -> Mapping[str, Skill]:
-    """Ours, and those of the user's file over them."""
-    if own is None:
-        return SKILLS
-    from galley.skills.own import load_skills
+def solve(
+    task: TampTask,
+    seed: int = 0,
+    *,
+    planner: str = "rrt-connect",
+    checker: str = "kernel",
+    optimize: str = "smooth",
+    arrival: str = "box",
+    node_limit: int | None = None,
+    listener: Listener = SILENT,
+) -> Solution | Failure:
+    """A plan with smooth motions, checked in PDDLGym and in Drake; or why there is none.
 
-    return skill_set(load_skills(own, [action.name for action in domain.actions]))
-
-
-@dataclass
-class _Run:
-    """One run's parts; each method is one stage and leaves its results in folder and report."""
-
-    options: Options
-    scene: Scene
-    domain: Domain
-    problem: Problem
-    bindings: Mapping[str, Binding]
-    skills: Mapping[str, Skill]
-    faults: InjectedFaults | None
-    world: PyBulletWorld
-    report: Report
-    folder: Path
-    listener: Listener
-    facts: tuple[frozenset[Fact], ...] = ()  # before each action of the plan, and at its end
-
-    def go(self) -> None:
-        """All stages in order, as far as they succeed."""
-        failed = self._pipeline()
-        if failed is not None:
-            self.report.fail(failed)
-
-    def _pipeline(self) -> Failure | None:
-        found = self._solve()
-        if isinstance(found, Failure):
-            return found
-        failed = self._replay(found.plan)
-        if failed is not None:
-            return failed
-        start = initial_state(self.scene)
-        self.listener.stage(f"trajectories ({self.options.optimize}), audited in Drake")
-        motions = self._finish(found.refined.motions, start)
-        if isinstance(motions, Failure):
-            return motions
-        self.listener.motions(self.report)
-        if self.options.execute == "none":
-            self.report.status = "success"
-            return None
-        log, failed = self._execute(MotionPlan(found.plan, motions, start, self.facts))
-        failed = self._judge(log, failed)
-        self.report.write(self.folder)
-        if self.options.video:
-            self._film(log)
-        return failed
-
-    def _solve(self) -> Solution | Failure:
-        """A plan and motions for it."""
-        options = self.options
-        films = options.video and options.execute != "none"
-        parts = (*COMPILED, RENDERER) if films else COMPILED
-        self.report.timing_s["compile"] = ensure(*parts, say=self.listener.stage)
-        self.listener.stage("task and motion planning")
-        settings = Settings(
-            seed=options.seed,
-            planner=options.planner,
-            checker=options.checker,
-            optimize=options.optimize,
-            l1=options.arrival == "l1",
-        )
-        self.context = PlanningContext(self.scene, self.world.robot, self.world, settings)
-        search = Search(
-            self.context,
-            self.domain,
-            self.problem,
-            self.bindings,
-            self.skills,
-            initial_state(self.scene),
-            self.listener,
-            options.node_limit,
-        )
-        began = time.perf_counter()
+    Args:
+        task: see ``load``. seed: of every random stream; the same seed gives the same solution.
+        planner, checker, optimize: see ``Settings``. arrival: ``box``, or ``l1`` for its ``l1``.
+        node_limit: of each search of the task planner; None: its own.
+        listener: hears of progress.
+    """
+    _check_choices(planner=planner, checker=checker, optimize=optimize, arrival=arrival)
+    compile_s = ensure(*COMPILED, say=listener.stage)
+    listener.stage("task and motion planning")
+    settings = Settings(seed, planner, checker, optimize, arrival == "l1")
+    robot = mobile_panda(task.scene.robot.base)
+    with PyBulletWorld(task.scene, robot) as world:
+        context = PlanningContext(task.scene, robot, world, settings)
+        search = Search(context, task, task.start, listener, node_limit)
         try:
             found = search.solve()
         finally:
-            spent = time.perf_counter() - began
-            self.report.timing_s["task"] = search.task_s
-            self.report.timing_s["motion"] = spent - search.task_s
-            self.report.searched(search)
-            if self.report.plan:
-                self._keep_plan()
-        if isinstance(found, Solution):
-            self._keep_plan()  # also one without actions: the goal holds already
-        return found
+            listener.finished(search.record)
+        if isinstance(found, Failure):
+            return found
+        listener.stage("replaying the plan in PDDLGym")
+        facts, check = check_plan(task, found.plan)
+        listener.finished(check)
+        if check.pddlgym == "missing":
+            listener.stage(f"PDDLGym is {check.message}")
+        if check.failure is not None:
+            return check.failure
+        listener.stage(f"trajectories ({optimize}), audited in Drake")
+        audited = optimize_and_audit(context, found.refined.motions, task.start)
+        listener.finished(audited)
+    if audited.failure is not None:
+        return audited.failure
+    timing = {
+        "compile": compile_s,
+        "task": search.record.task_s,
+        "motion": search.record.motion_s + audited.audit_s,
+        "optimization": audited.optimization_s,
+    }
+    plan = MotionPlan(found.plan, audited.motions, task.start, facts)
+    return Solution(task, settings, plan, search.record, check, audited, timing, node_limit)
 
-    def _keep_plan(self) -> None:
-        text = "".join(f"{line}\n" for line in self.report.plan)
-        write_whole(self.folder / "plan.txt", text)
 
-    def _replay(self, actions: tuple[GroundAction, ...]) -> Failure | None:
-        """The plan checked by our validator, against the user's own domain, and in PDDLGym."""
-        self.listener.stage("replaying the plan in PDDLGym")
-        verdict = validate_actions(self.domain, self.problem, actions)
-        self.facts = verdict.states
-        outside = replay(self.domain, self.problem, actions)
-        if outside.status == "missing":
-            self.listener.stage(f"PDDLGym is {outside.message}")
-        self.report.replay = {
-            "own_validator": verdict.message if not verdict.valid else "valid",
-            "pddlgym": str(outside.status),
-            "message": outside.message,
-            "steps": outside.steps,
-        }
-        if not verdict.valid or outside.status == "disagrees":
-            message = verdict.message if not verdict.valid else outside.message
-            return Failure(FailureKind.CONTRADICTION, f"the plan does not hold: {message}")
-        return None
+def execute(
+    solution: Solution | Failure,
+    executor: str = "physics",
+    *,
+    noise: Noise | str | None = None,
+    fault: str | None = None,
+    recoveries: int = THRESHOLDS.recoveries,
+    folder: File | None = None,
+    listener: Listener = SILENT,
+) -> Execution:
+    """Run the motions; replan where the world is not as planned.
 
-    def _finish(self, motions: tuple[Motion, ...], start: State) -> tuple[Motion, ...] | Failure:
-        """The final trajectories of motions that begin in ``start``, looked at in Drake."""
-        finished = optimize_trajectories(self.context, motions, start)
-        spent = sum(motion.record.optimization_ms for motion in finished) / 1e3
-        timing = self.report.timing_s
-        timing["optimization"] = timing.get("optimization", 0.0) + spent
+    Args:
+        solution: see ``solve``; a Failure is raised.
+        executor: ``physics``, ``kinematic`` (no forces: what is planned happens) or ``files``
+            (that, and files for a real arm).
+        noise, fault: disturbances under physics (docs/disturbances.md), as text or parsed.
+        recoveries: how often to replan before giving up.
+        folder: for ``files``.
+        listener: hears of progress.
+
+    Raises:
+        BadInput: no such executor, noise or fault; noise or a fault without physics.
+        FailureError: there is no solution to execute.
+    """
+    if isinstance(solution, Failure):
+        solution.raise_()
+    _check_choices(executor=executor)
+    if executor != "physics" and (noise is not None or fault is not None):
+        raise BadInput.one("executor", "noise and faults need physics")
+    if executor == "files" and folder is None:
+        raise BadInput.one("executor", "files need a folder")
+    task, seed = solution.task, solution.settings.seed
+    faults = None if fault is None else parse_fault(fault, task.scene, seed)
+    noise = parse_noise(noise) if isinstance(noise, str) else noise
+    robot = mobile_panda(task.scene.robot.base)
+    listener.stage(f"execution ({executor})")
+    with PyBulletWorld(task.scene, robot) as world:
+        context = PlanningContext(task.scene, robot, world, solution.settings)
+        replanner = TampReplanner(context, task, listener, solution.node_limit)
         began = time.perf_counter()
-        audited = audit(self.scene, self.world.robot, finished, start)
-        timing["motion"] += time.perf_counter() - began
-        name = self.report.planned(audited)
-        save_trajectories(self.folder / name, audited)
-        self.report.write(self.folder)
-        for motion in audited:
-            if motion.record.audit != FREE:
-                return Failure(
-                    FailureKind.BLOCKED,
-                    f"Drake disagrees with the plan: {motion.record.audit}",
-                    step=(motion.phase,),
-                    certificate={"kind": "audit", "verdict": motion.record.audit},
-                )
-        return audited
-
-    def _execute(self, course: MotionPlan) -> tuple[Log, Failure | None]:
-        """Run the motions, planning anew where the world is not as planned; keeps the log."""
-        options, report = self.options, self.report
-        self.listener.stage(f"execution ({options.execute})")
-        began, before = time.perf_counter(), sum(report.timing_s.values())
-        loop = None
+        runner: Executor
+        if executor == "physics":
+            runner = _physics(solution, robot, noise, faults)
+        else:
+            runner = KinematicExecutor(world, task.start)
+            if executor == "files":
+                assert folder is not None
+                runner = FileExecutor(runner, task.scene, robot, Path(folder))
+        limits = replace(THRESHOLDS, recoveries=recoveries)
+        monitor = ExecutionMonitor(runner, task.scene, robot, limits, replanner, listener)
+        aborted = None
         try:
-            executor = self._executor()
-            limits = replace(THRESHOLDS, recoveries=options.recoveries)
-            robot, calls = self.world.robot, (self._replan, self._finish, self._missing)
-            loop = ExecutionMonitor(executor, self.scene, robot, limits, *calls, self.listener)
-            try:
-                failed = loop.run(course)
-            finally:
-                log = executor.log()
-                executor.close()
-                log.save(self.folder / "states.npz")
-        finally:
-            spent = time.perf_counter() - began
-            planning = sum(report.timing_s.values()) - before
-            report.timing_s["execution"] = spent - planning
-            if loop is not None:
-                report.executed(loop, self.faults)
-                self.facts = (loop.facts,)
-        return log, failed
-
-    def _executor(self) -> Executor:
-        """What runs the motions; it begins as the scene says, or as noise has it."""
-        scene, robot = self.scene, self.world.robot
-        kind, noise, seed = self.options.execute, self.options.noise, self.options.seed
-        start = initial_state(scene)
-        if kind == "physics":
-            if noise is None:
-                return PhysicsExecutor(scene, robot, start, fault=self.faults)
-            true, looks = noise.world(scene, stream(seed, "world")), stream(seed, "looks")
-
-            def eye(state: State) -> State:
-                return noise.seen(true, state, looks)
-
-            return PhysicsExecutor(true, robot, initial_state(true), fault=self.faults, eye=eye)
-        kinematic = KinematicExecutor(self.world, start)
-        if kind == "files":
-            from galley.execution.files import FileExecutor
-
-            return FileExecutor(kinematic, scene, robot, self.folder / ROBOT_FILES)
-        return kinematic
-
-    def _replan(self, broken: InterruptedPlan, state: State, number: int) -> RecoveryPlan | Failure:
-        """How to reach the goal from what is seen."""
-        began = time.perf_counter()
-        try:
-            return replan(
-                self.context,
-                self.domain,
-                self.problem,
-                self.bindings,
-                self.skills,
-                broken,
-                state,
-                number,
-                self.listener,
-                self.options.node_limit,
+            aborted = monitor.run(solution.motion_plan)
+        finally:  # what was executed counts, also if interrupted
+            log = runner.log()
+            runner.close()
+            run = Execution(
+                solution=solution,
+                executor=executor,
+                log=log,
+                motions=len(monitor.motions),
+                recoveries=tuple(monitor.recoveries),
+                releases=tuple(monitor.releases),
+                replanned=tuple(replanner.replanned),
+                facts=monitor.facts,
+                faults=() if faults is None else faults.told,
+                aborted=aborted,
+                timing_s=replanner.timing(time.perf_counter() - began),
             )
-        finally:
-            self.report.timing_s["motion"] += time.perf_counter() - began
+            listener.finished(run)
+    return run
 
-    def _missing(self, state: State, facts: frozenset[Fact]) -> tuple[str, ...]:
-        """What of the goal does not hold in a State, in words."""
-        judge = GoalJudge(self.scene, self.domain, self.problem, self.bindings, state, facts)
-        found = ((str(formula), judge.verdict(formula)) for formula in self.problem.goal)
-        return tuple(f"{text} does not hold: {v.why}" for text, v in found if not v.holds)
 
-    def _judge(self, log: Log, failed: Failure | None) -> Failure | None:
-        """Validate what was executed, and the goal in its last state."""
-        self.listener.stage("validation")
-        verdict = validate_run(
-            self.scene,
-            log,
-            Goal(self.domain, self.problem, self.facts[-1]),
-            lambda share: self.listener.fraction("validating", share),
+def judge(run: Execution, listener: Listener = SILENT) -> Verdict:
+    """Validate what was executed, from the log and the scene alone; also ``run.verdict``."""
+    if "verdict" not in vars(run):
+        listener.stage("validation")
+        vars(run)["verdict"] = validate_run(
+            run.solution.task.scene,
+            run.log,
+            run.goal,
+            lambda share: listener.fraction("validating", share),
         )
-        self.report.validation = verdict
-        self.report.goal_reached = verdict.goal_reached
-        wrong = [f"at {v.time:.2f} s {v.what}" for v in verdict.violations]
-        wrong += [f"{f.fact} does not hold: {f.why}" for f in verdict.goal_facts if not f.holds]
-        if failed is None and not wrong:
-            self.report.status = "success"
-            return None
-        if failed is None:
-            failed = Failure(
-                FailureKind.CONTRADICTION,
-                f"validation: {wrong[0]}" + (f" (and {len(wrong) - 1} more)" if wrong[1:] else ""),
-                certificate={"kind": "executed-states", "violations": wrong},
-            )
-        self.report.fail_execution(failed)
-        return None
+    return run.verdict
 
-    def _film(self, log: Log) -> None:
-        """Film the executed states. A run without its film is still a run: trouble is reported."""
-        self.listener.stage("filming")
-        began = time.perf_counter()
-        height = self.options.height // 2 * 2
-        try:
-            info = film(
-                log,
-                self.scene,
-                self.world.robot,
-                self.folder / "simulation.mp4",
-                fps=self.options.fps,
-                width=height * 16 // 9 // 2 * 2,
-                height=height,
-                speed=self.options.speed,
-                progress=lambda done, total: self.listener.fraction("filming", done / total),
-            )
-            self.report.video = {k: v for k, v in asdict(info).items() if k != "path"}
-        except (RuntimeError, ValueError) as error:
-            self.report.video = {"error": str(error)}
-        self.report.timing_s["video"] = time.perf_counter() - began
+
+def film(
+    run: Execution,
+    path: File,
+    *,
+    height: int = 720,
+    fps: float = 20,
+    speed: float = 1.0,
+    listener: Listener = SILENT,
+) -> VideoInfo:
+    """Film the executed states into an MP4 file, 16 to 9.
+
+    Raises:
+        RuntimeError, ValueError: it can't be encoded or written.
+    """
+    ensure(RENDERER, say=listener.stage)
+    listener.stage("filming")
+    scene, height = run.solution.task.scene, height // 2 * 2
+    return film_log(
+        run.log,
+        scene,
+        mobile_panda(scene.robot.base),
+        path,
+        fps=fps,
+        width=height * 16 // 9 // 2 * 2,
+        height=height,
+        speed=speed,
+        progress=lambda done, total: listener.fraction("filming", done / total),
+    )
+
+
+def report(result: Solution | Execution, folder: File | None = None) -> Report:
+    """What happened and why (docs/report.md).
+
+    Args:
+        result: a solution, or a run of it.
+        folder: where to write ``report.json`` with plan, trajectories and states, as ``galley run``
+            does; None writes nothing.
+
+    Raises:
+        BadInput: the folder holds other files, or can't be written.
+    """
+    solution = result.solution if isinstance(result, Execution) else result
+    options = asdict(solution.settings)
+    made = Report.of(solution.task, solution.settings.seed, options)
+    if folder is None:
+        record(result, ReportRecorder(made))
+        return made
+    check_destination(Path(folder), "")
+    with run_folder(Path(folder), "") as path:
+        record(result, ReportRecorder(made, path))
+        made.write(path)
+    return made
+
+
+# -- parts of the stages ---------------------------------------------------------------------------
+
+
+def _file(given: File | None, default: str) -> Path:
+    return kitchen_file(None if given is None else Path(given), default)
+
+
+def _skills(own: File | None, domain: Domain) -> Mapping[str, Skill]:
+    """The shipped skills, and those of the user's file in their place."""
+    if own is None:
+        return SKILLS
+    return skill_set(load_skills(own, [action.name for action in domain.actions]))
+
+
+def _check_choices(**chosen: str) -> None:
+    for name, value in chosen.items():
+        if value not in CHOICES[name]:
+            hint = did_you_mean(value, CHOICES[name])
+            what = f"'{value}' is none of {', '.join(CHOICES[name])}{hint}"
+            raise BadInput.one(name, what)
+
+
+def _physics(
+    solution: Solution, robot: RobotModel, noise: Noise | None, faults: InjectedFaults | None
+) -> PhysicsExecutor:
+    """Physics in the scene; noise perturbs it and its observations."""
+    scene, seed = solution.task.scene, solution.settings.seed
+    if noise is None:
+        return PhysicsExecutor(scene, robot, solution.task.start, fault=faults)
+    true, looks = noise.world(scene, stream(seed, "world")), stream(seed, "looks")
+    observe = partial(noise.seen, true, rng=looks)
+    return PhysicsExecutor(true, robot, initial_state(true), fault=faults, eye=observe)

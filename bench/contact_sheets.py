@@ -22,7 +22,7 @@ from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
-from galley.engine import KITCHEN
+from galley.domain.shipped import KITCHEN
 from galley.robots.model import RobotModel
 from galley.robots.panda.models import mobile_panda
 from galley.viz.film.camera import TreeLinks

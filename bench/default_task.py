@@ -16,9 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from galley.domain.listener import Listener
 from galley.domain.shipped import KITCHEN
-from galley.engine import Options, run
+from galley.results.recorded_run import Options, record_run
 
 
 def main() -> int:
@@ -40,7 +39,7 @@ def main() -> int:
             execute="none",
             video=False,
         )
-        run(warm_up, Listener())
+        record_run(warm_up)
         for seed in range(arguments.first, arguments.first + arguments.seeds):
             options = Options(
                 problem=arguments.problem,
@@ -50,7 +49,7 @@ def main() -> int:
                 out=Path(folder) / "run",
                 video=False,
             )
-            report = run(options, Listener()).report
+            report = record_run(options).report
             timing = report.timing_s
             planning = sum(timing.get(k, 0.0) for k in ("task", "motion", "optimization"))
             validation = report.validation

@@ -33,9 +33,8 @@ FAULT_SEEDS = 10  # of each fault
 
 def job(section: str, seed: int, noise: str | None, fault: str | None) -> dict:
     """One run, in a process of its own or not; plain data."""
-    from galley.domain.listener import Listener
-    from galley.engine import Options, run
     from galley.execution.disturbance.noise import LEVELS
+    from galley.results.recorded_run import Options, record_run
 
     with tempfile.TemporaryDirectory(prefix="galley-bench-") as folder:
         options = Options(
@@ -46,7 +45,7 @@ def job(section: str, seed: int, noise: str | None, fault: str | None) -> dict:
             fault=fault,
         )
         began = time.perf_counter()
-        told = run(options, Listener()).report.as_json()
+        told = record_run(options).report.as_json()
         wall = time.perf_counter() - began
     execution, verdict = told["execution"], told["validation"]
     return {
@@ -167,7 +166,7 @@ def speed(film_too: bool) -> None:
     from galley.domain.log import Log
     from galley.domain.scene.reader import load_scene
     from galley.domain.shipped import KITCHEN
-    from galley.engine import Options, run
+    from galley.results.recorded_run import Options, record_run
     from galley.robots.panda.models import mobile_panda
     from galley.viz.film.video import film
 
@@ -175,7 +174,9 @@ def speed(film_too: bool) -> None:
         folder = Path(name) / "run"
         ratios = []
         for seed in range(3):
-            told = run(Options(seed=seed, out=folder, video=False), Listener()).report.as_json()
+            told = record_run(
+                Options(seed=seed, out=folder, video=False), Listener()
+            ).report.as_json()
             log = Log.load(folder / "states.npz")
             ratios.append(log.duration / told["timing_s"]["execution"])
         print(f"d  seconds of simulation a second, 3 seeds: {np.median(ratios):.1f} (median)")

@@ -22,10 +22,9 @@ from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
-from galley.domain.listener import Listener
 from galley.domain.shipped import SCENARIOS
-from galley.engine import Options, run
 from galley.execution.disturbance.noise import parse_noise
+from galley.results.recorded_run import Options, record_run
 from galley.results.run_folder import REPORT
 from galley.results.stored import read_stored
 from galley.scenarios.scenario import read_scenario
@@ -59,7 +58,7 @@ def made(series: str, folder: Path, count: int) -> list[Path]:
         out = folder / f"{series}-{name}"
         if not (out / REPORT).exists():
             began = perf_counter()
-            status = run(replace(options, out=out), Listener()).report.status
+            status = record_run(replace(options, out=out)).report.status
             print(f"{out.name}: {status}, {perf_counter() - began:.0f} s", flush=True)
         if _good(out, series):
             found.append(out)

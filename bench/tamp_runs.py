@@ -13,13 +13,12 @@ from galley.domain.failure import Failure
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
-from galley.domain.state import initial_state
 from galley.motion.effects import after
 from galley.robots.panda.models import mobile_panda
-from galley.skills import SKILLS, PlanningContext, Settings
+from galley.skills import PlanningContext, Settings
 from galley.skills.solving.optimize import optimize_trajectory
-from galley.tamp.binding import bind
-from galley.tamp.search import Search, Solution
+from galley.tamp.binding import tamp_task
+from galley.tamp.search import RefinedPlan, Search
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 SOLVED = "solved"
@@ -99,11 +98,11 @@ def _warm() -> None:
 def _plan(job: Job) -> Row:
     scene, domain = load_scene(job.scene), read_domain(job.domain)
     problem = read_problem(job.problem, domain)
-    bindings, start = bind(scene, domain, problem), initial_state(scene)
+    task = tamp_task(scene, domain, problem)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         bench = PlanningContext(scene, world.robot, world, Settings(seed=job.seed))
         began = perf_counter()
-        search = Search(bench, domain, problem, bindings, SKILLS, start)
+        search = Search(bench, task, task.start)
         found = search.solve()
         solve_s = perf_counter() - began
         first_s, smooth_s = _finish(bench, found, began) if job.finished else (None, None)
@@ -120,14 +119,14 @@ def _plan(job: Job) -> Row:
         smooth_s,
         search.skeletons,
         search.refinements,
-        len(search.lessons.all),
+        len(search.constraints.all),
         0 if isinstance(found, Failure) else len(found.plan),
         "" if isinstance(found, Failure) else _digest(found),
     )
 
 
 def _finish(
-    bench: PlanningContext, found: Solution | Failure, began: float
+    bench: PlanningContext, found: RefinedPlan | Failure, began: float
 ) -> tuple[float | None, float | None]:
     """Seconds since ``began`` until the first motion that moves was finished, and until all."""
     if isinstance(found, Failure):
@@ -142,7 +141,7 @@ def _finish(
     return first_s, perf_counter() - began
 
 
-def _digest(found: Solution) -> str:
+def _digest(found: RefinedPlan) -> str:
     digest = hashlib.sha256()
     for action in found.plan:
         digest.update(str(action).encode())

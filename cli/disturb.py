@@ -85,8 +85,8 @@ def command(arguments: argparse.Namespace) -> int:
     """Run the sweep; exit status 0 if all runs were carried out, however they ended."""
     from galley.domain.pddl.reader import read_domain, read_problem
     from galley.domain.scene.reader import load_scene
-    from galley.engine import Options
     from galley.execution.disturbance.faults import parse_fault
+    from galley.results.recorded_run import Options
     from galley.tamp.binding import bind
 
     options = Options(

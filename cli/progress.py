@@ -1,4 +1,4 @@
-"""Progress of a run on the terminal: lines, and a bar for long steps."""
+"""Progress on the console: lines, and on a terminal a bar for long steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _QUIET_STEP = 0.1  # share of a long step between two lines, without a terminal
 
 
 class _Console(Console):
-    """A console that goes silent when its reader closes (head, a pager), so that work goes on."""
+    """Goes silent when the reader of the output leaves (head, a pager); the run continues."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
@@ -30,7 +30,7 @@ class _Console(Console):
 
 
 def _console() -> Console:
-    """A console that prints strings literally, as names may hold brackets; only Text is styled."""
+    """Prints strings literally, for names may hold brackets or colons; Text is styled."""
     console = _Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
     if not console.is_terminal:  # files and pipes have no width: don't squeeze tables
         console.width = _FILE_WIDTH
@@ -67,7 +67,7 @@ class Printer(Listener):
         self.console.print(Text.assemble(("        learned ", "yellow"), text))
 
     def action(self, index: int, total: int, text: str, event: str) -> None:
-        """Print an action once it is refined, or why refinement failed."""
+        """Print an action once it is refined, or why it is not."""
         if event == "start":
             self._action = time.perf_counter()
             return
@@ -123,7 +123,7 @@ class Printer(Listener):
 
 
 def _motion_table(report: Report) -> Table:
-    """One row per motion: phase, planner, lengths, duration, clearance."""
+    """One row a motion: phase, planner, times, lengths, duration, clearance."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("action", no_wrap=True)
     table.add_column("phase", no_wrap=True)

@@ -19,7 +19,7 @@ from galley.cli.arguments import (
 
 if TYPE_CHECKING:
     from galley.cli.progress import Printer
-    from galley.engine import Outcome
+    from galley.results.recorded_run import RecordedRun
 
 EPILOG = """results, in --out:
   report.json       what happened and why (docs/report.md)
@@ -118,35 +118,35 @@ def command(arguments: argparse.Namespace) -> int:
         named = "--noise" if arguments.noise else "--fault"
         raise argparse.ArgumentTypeError(f"{named} needs --execute physics")
     from galley.cli.progress import Printer
-    from galley.engine import Options, run
     from galley.execution.disturbance.noise import parse_noise
+    from galley.results.recorded_run import Options, record_run
 
-    told = given(arguments, Options) | task_files(arguments)
+    options = given(arguments, Options) | task_files(arguments)
     if arguments.noise is not None:
-        told["noise"] = parse_noise(arguments.noise)
+        options["noise"] = parse_noise(arguments.noise)
     printer = Printer()
     try:
-        outcome = run(Options(**told), printer)
+        run = record_run(Options(**options), printer)
     finally:
         printer.close()
-    return _tell(printer, outcome)
+    return _print_result(printer, run)
 
 
-def _tell(printer: Printer, outcome: Outcome) -> int:
+def _print_result(printer: Printer, run: RecordedRun) -> int:
     from rich.text import Text
 
-    report, console = outcome.report, printer.console
-    found = report.validation
-    if found is not None:
-        for fact in found.goal_facts:
+    report, console = run.report, printer.console
+    verdict = report.validation
+    if verdict is not None:
+        for fact in verdict.goal_facts:
             mark = ("holds", "green") if fact.holds else ("does not hold", "red")
             console.print(Text.assemble(f"{fact.fact}  ", mark, f": {fact.why}"))
         console.print(
-            f"validated {found.states_checked} states: deepest undeclared contact "
-            f"{1e3 * found.max_penetration_m:.2f} mm, {found.limit_violations} limits exceeded"
+            f"validated {verdict.states_checked} states: deepest undeclared contact "
+            f"{1e3 * verdict.max_penetration_m:.2f} mm, {verdict.limit_violations} limits exceeded"
         )
-    for told in report.injected:
-        console.print(f"fault: {told}")
+    for fault in report.injected:
+        console.print(f"fault: {fault}")
     if report.recoveries:
         console.print(f"recovered {len(report.recoveries)} times")
     timing = report.as_json()["timing_s"]
@@ -158,7 +158,7 @@ def _tell(printer: Printer, outcome: Outcome) -> int:
         console.print(
             f"filmed: {report.video['frames']} pictures in {report.video['seconds']:.1f} s"
         )
-    console.print(f"{report.status}: {outcome.folder}/report.json", soft_wrap=True)
+    console.print(f"{report.status}: {run.folder}/report.json", soft_wrap=True)
     if report.failure is not None:
         print(f"{report.status}: {report.failure}", file=sys.stderr)
     return 0 if report.status == "success" else 1

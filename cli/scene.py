@@ -46,9 +46,8 @@ def command(arguments: argparse.Namespace) -> int:
     from galley.domain.files import check_writable
     from galley.domain.pddl.reader import read_domain, read_problem
     from galley.domain.scene.reader import load_scene
-    from galley.domain.state import initial_state
     from galley.robots.panda.models import mobile_panda
-    from galley.tamp.binding import bind, check_init
+    from galley.tamp.binding import check_init, tamp_task
     from galley.worlds.engines.pybullet_world import PyBulletWorld
     from galley.worlds.scene_check import check_start
 
@@ -58,12 +57,12 @@ def command(arguments: argparse.Namespace) -> int:
     if arguments.domain is not None:
         domain = read_domain(arguments.domain)
         problem = read_problem(arguments.problem, domain)
-        bindings = bind(scene, domain, problem)
+        task = tamp_task(scene, domain, problem)
     robot = mobile_panda(scene.robot.base)
     with PyBulletWorld(scene, robot) as world:
         check_start(world)
         if arguments.domain is not None:
-            check_init(scene, initial_state(scene), domain, problem, bindings)
+            check_init(task)
     printer = Printer()
     printer.console.print(
         f"{scene.source}: well-formed and free of collision at the start. {len(scene.bodies)} "

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 
 class FailureKind(Enum):
@@ -48,6 +48,19 @@ class Failure:
         if self.certificate is not None:
             object.__setattr__(self, "certificate", MappingProxyType(dict(self.certificate)))
 
+    def __reduce__(self) -> tuple[type[Failure], tuple[Any, ...]]:
+        """For pickle, which can't take the read-only mappings."""
+        values = (getattr(self, each.name) for each in fields(self))
+        return Failure, tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
+
+    def raise_(self) -> NoReturn:
+        """Raise it, for code that has no use for a failure as a value.
+
+        Raises:
+            FailureError: always.
+        """
+        raise FailureError(self)
+
     def within(self, *step: str) -> Failure:
         """The same failure, seen from the enclosing step ``step``."""
         return replace(self, step=(*step, *self.step))
@@ -67,3 +80,15 @@ class Failure:
     def __str__(self) -> str:
         prefix = " > ".join(self.step)
         return f"{prefix}: {self.message}" if prefix else self.message
+
+
+class FailureError(Exception):
+    """A Failure raised as an exception.
+
+    Attributes:
+        failure: what was raised.
+    """
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure)
+        self.failure = failure

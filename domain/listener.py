@@ -1,4 +1,4 @@
-"""Who is told how long work goes on: the command line prints it, a sweep keeps silent."""
+"""The progress protocol: the command line prints what it hears, a sweep keeps silent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Listener:
-    """Hears how a run or a comparison goes on; this one keeps silent, subclasses define more."""
+    """Hears of progress. Every method does nothing here; override those that matter."""
 
     def stage(self, text: str) -> None:
         """A stage begins."""
@@ -21,7 +21,10 @@ class Listener:
         """An action's refinement: ``start``, ``done``, or why it is tried again."""
 
     def learned(self, text: str) -> None:
-        """A fact was learned, and why."""
+        """A constraint was learned, and why."""
+
+    def finished(self, result: Any) -> None:
+        """A stage has ended, also early, with one of the results in ``results.stages``."""
 
     def motions(self, report: Any) -> None:
         """All motions are planned: they are in the run's ``Report``."""

@@ -1,4 +1,4 @@
-"""What is against what was to be: the differences between two States that matter."""
+"""Deviations: relevant differences between the expected and the observed State."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from galley.motion.thresholds import Thresholds
 from galley.robots.model import RobotModel
 from galley.robots.panda.mobile import hand_pose
 
-UPRIGHT = np.radians(20.0)  # rad from the vertical; an item that leans more has fallen over
+UPRIGHT = np.radians(20.0)  # rad between its axes; an item that leans more has fallen over
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _item(
     if was.parent != HAND and now.parent == HAND:
         return Deviation("held", name, 0.0, "", f"{name} is still in the hand")
     if now.parent == HAND:
-        away, turned = _apart(item, was.X_PI, now.X_PI)
+        away, turned = _item_difference(item, was.X_PI, now.X_PI)
         if away > limits.slipped:
             words = f"{name} has slipped by {1e3 * away:.1f} mm in the hand"
             return Deviation("slipped", name, away, "m", words)
@@ -81,7 +81,7 @@ def _item(
         item_pose(scene, state, index, X_WH)
         for state, X_WH in zip((expected, observed), hands, strict=True)
     )
-    away, turned = _apart(item, X_was, X_now)
+    away, turned = _item_difference(item, X_was, X_now)
     leans = _between(X_was[:3, 2], X_now[:3, 2])
     if leans > UPRIGHT:
         words = f"{name} has fallen over: it leans by {np.degrees(leans):.0f} degrees"
@@ -125,13 +125,13 @@ def _joints(
     return found
 
 
-def _apart(item: Item, X_A: Array, X_B: Array) -> tuple[float, float]:
-    """``apart`` for an item: how a round one is turned about its axis can't be seen."""
-    away, turned = apart(X_A, X_B)
+def _item_difference(item: Item, X_A: Array, X_B: Array) -> tuple[float, float]:
+    """``pose_difference`` for an item: how a round one is turned about its axis can't be seen."""
+    away, turned = pose_difference(X_A, X_B)
     return away, _between(X_A[:3, 2], X_B[:3, 2]) if item.round else turned
 
 
-def apart(X_A: Array, X_B: Array) -> tuple[float, float]:
+def pose_difference(X_A: Array, X_B: Array) -> tuple[float, float]:
     """Metres and radians between two poses (4, 4)."""
     X = inverse(X_A) @ X_B
     cosine = np.clip(0.5 * (np.trace(X[:3, :3]) - 1.0), -1.0, 1.0)

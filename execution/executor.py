@@ -1,6 +1,6 @@
-"""What an executor is: it runs Motions one by one and says what it sees after each.
+"""The executor interface: runs Motions one by one, and observes after each.
 
-``Recorder`` collects what it does into a Log.
+``Recorder`` records a Log.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.worlds.checker import Pair
 
-LOG_PERIOD = 1.0 / 120.0  # s between a log's samples: the fastest joint moves 0.022 rad in one
+LOG_PERIOD = 1.0 / 120.0  # s between samples of a log: the fastest joint moves 0.022 rad
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What an executor sees when a motion is over.
+    """An observation at the end of a motion.
 
     Attributes:
-        state: the world as seen, not as planned.
+        state: as observed, not as planned.
         time: seconds into the run.
-        ended: why the motion ended early, in words; empty where it ran its course.
+        ended: why the motion ended early; empty if it did not.
     """
 
     state: State
@@ -37,14 +37,13 @@ class Observation:
 class Executor(Protocol):
     """Runs Motions: in a simulator, on a robot, or into files.
 
-    ``observe`` may be called at any time. ``execute`` runs one motion to its end, or until its
-    guard is met, and returns what is seen then; it moves the robot from where it is, so that a
-    motion should begin there. Nothing else is promised: whether the world now is as it was planned
-    is for the caller to compare.
+    ``observe`` may be called at any time. ``execute`` runs one motion to its end or until its
+    guard triggers, and returns an observation; the motion should begin where the robot is.
+    Whether the world is as planned is for the caller to compare.
     """
 
     def observe(self) -> State:
-        """The world as seen now."""
+        """The State as observed now."""
         ...
 
     def execute(self, motion: Motion, name: str) -> Observation:
@@ -52,7 +51,7 @@ class Executor(Protocol):
         ...
 
     def wait(self, seconds: float) -> None:
-        """Stand still for so long; what has just been let go comes to rest."""
+        """Stand still for so long, so that released items come to rest."""
         ...
 
     def log(self) -> Log:
@@ -60,7 +59,7 @@ class Executor(Protocol):
         ...
 
     def close(self) -> None:
-        """Release what is held (a physics client, files). The log stays available."""
+        """Release resources (a physics client, files). The log stays available."""
         ...
 
 
@@ -86,7 +85,7 @@ class Sample:
 
 @dataclass
 class Recorder:
-    """Growing lists of a Log's columns; ``log`` freezes them.
+    """Records a Log sample by sample.
 
     Attributes:
         mode: of the Log.
@@ -116,12 +115,12 @@ class Recorder:
         self.declared += [(str(k), a, b) for a, b in sorted(declared)]
 
     def stand(self) -> None:
-        """The robot stands still: without a motion so far, the log needs a name for that."""
+        """The robot stands still, which needs a name if there was no motion before."""
         if not self.motions:
             self.begin("nothing to do", frozenset())
 
     def ended(self, why: str) -> None:
-        """The motion under way has ended, and why, if not by running its course."""
+        """The present motion ended early, and why."""
         self.ends[-1] = why
 
     def sample(self, sample: Sample) -> None:
@@ -135,7 +134,7 @@ class Recorder:
         self.contacts.append((len(self.samples) - 1, i, j, distance, force))
 
     def log(self) -> Log:
-        """The Log of everything so far. At least one sample has been taken."""
+        """The Log so far, of at least one sample."""
         steps = np.array([c[0] for c in self.contacts], dtype=np.int64)
         pairs = np.array([c[1:3] for c in self.contacts], dtype=np.int64)
         return Log(

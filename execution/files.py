@@ -1,8 +1,7 @@
 """Execution into files: what a controller of a real arm needs to run the motions.
 
-A folder with one CSV file a motion, an index ``motions.json`` with what each motion may touch, when
-it is to stop and where it is to end, and a README.txt that explains both. Nothing here knows the
-simulators: observation is left to another executor, which can run the motions, too.
+A folder with one CSV file a motion, an index ``motions.json`` with allowed contacts, guards and end
+poses, and a README.txt that explains both. Another executor runs and observes the motions.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ UNITS = {
     "held_force": "N",
     "recoveries": "1",
 }
-"""Of the thresholds, as the index gives them."""
+"""Units of the thresholds in the index."""
 README = """\
 Motions of a mobile Panda, planned by Galley
 =============================================
@@ -103,14 +102,14 @@ motions that follow no longer fit: observe, and plan anew.
 
 
 class FileExecutor:
-    """Writes Motions into files (see ``Executor``), and lets another executor run and observe them.
+    """Writes Motions into files (see ``Executor``) and has another executor run them.
 
-    Files of an earlier run in the folder are replaced: those that its index names, no others.
+    Files of an earlier run that the folder's index names are replaced.
 
     Args:
-        inner: runs the motions, so that there is something to observe, validate and film.
+        inner: runs and observes the motions.
         scene, robot: of the motions.
-        folder: is made if it isn't there; its parent exists.
+        folder: made if missing; its parent exists.
         rate: rows a second of arm and base files, Hz.
         limits: thresholds that the index passes on.
 
@@ -148,7 +147,7 @@ class FileExecutor:
         return self.inner.observe()
 
     def execute(self, motion: Motion, name: str) -> Observation:
-        """See ``Executor.execute``. The file is whole before the motion runs."""
+        """See ``Executor.execute``. The file is complete before the motion runs."""
         before = self.inner.observe()
         file = f"{len(self._motions):03d}-{_slug(name)}.csv"
         if motion.group == "fingers":
@@ -162,7 +161,7 @@ class FileExecutor:
         return self.inner.execute(motion, name)
 
     def wait(self, seconds: float) -> None:
-        """See ``Executor.wait``. Nothing is written: the arm stands still until told otherwise."""
+        """See ``Executor.wait``. Writes nothing: the arm stands still anyway."""
         self.inner.wait(seconds)
 
     def log(self) -> Log:
@@ -170,7 +169,7 @@ class FileExecutor:
         return replace(self.inner.log(), mode="files")
 
     def close(self) -> None:
-        """See ``Executor.close``. The index says from now on that nothing is missing."""
+        """See ``Executor.close``. Marks the index as finished."""
         self._index(finished=True)
         self.inner.close()
 
@@ -194,7 +193,7 @@ class FileExecutor:
     def _entry(
         self, motion: Motion, name: str, file: str, how: dict[str, Any], before: State
     ) -> dict[str, Any]:
-        """What the index says of one motion."""
+        """The index's entry of one motion."""
         model = effects(self.scene, self.robot, motion, before)
         state = model.at(motion.path.end)
         X_WH = hand_pose(state.q, self.scene.robot.base)
@@ -243,7 +242,7 @@ class FileExecutor:
         write_whole(self.folder / INDEX, json.dumps(index, indent=1) + "\n")
 
     def _clear(self) -> None:
-        """Take away what an earlier run left."""
+        """Remove the files of an earlier run."""
         try:
             old = json.loads((self.folder / INDEX).read_text())
             names = [str(each["file"]) for each in old["motions"]]
@@ -255,7 +254,7 @@ class FileExecutor:
 
 
 def _slug(name: str) -> str:
-    """A motion's name as part of a file's: small letters, digits and single hyphens."""
+    """A motion's name in lower case, with hyphens for other characters."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower())[:_LONGEST].strip("-")
 
 

@@ -1,6 +1,6 @@
-"""Kinematic execution: joint states set over time, a held item rigid, a drawer led by its handle.
+"""Kinematic execution: joint states set over time, without forces.
 
-No forces: what a Motion's kinematic model says (``motion.effects``) is what happens.
+A held item is rigid in the hand, and a drawer follows its handle (``motion.effects``).
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _ROUNDING = 1e-9  # s
 
 
 class KinematicExecutor:
-    """Sets joint states over time (see ``Executor``). What it sees is what was planned.
+    """Sets joint states over time (see ``Executor``). What it observes is what was planned.
 
     Args:
-        world: where contacts are looked up; is left in the latest state.
-        state: where it begins.
+        world: computes contacts; is left in the latest state.
+        state: at the start.
     """
 
     def __init__(self, world: PyBulletWorld, state: State) -> None:
         self.world = world
         self._state = state
-        self._clock = 0.0  # s, when the motions so far have ended; samples stop short of it
+        self._clock = 0.0  # s at the end of the motions so far; samples stop before it
         self._recorder = Recorder("kinematic", LOG_PERIOD)
         self._looked = 0  # samples at which contacts were recorded
 
@@ -53,7 +53,7 @@ class KinematicExecutor:
             t = recorder.time + LOG_PERIOD - began
             velocity[model.group] = motion.trajectory(t, 1)
             self._sample(model.at(motion.trajectory(t)), velocity)
-        # The trajectory's last polynomial ends within rounding of the path's end: take the path's.
+        # The trajectory ends within rounding of the path's end: take the path's.
         self._state = outcome(world.scene, world.robot, motion, self._state)
         world.set_state(self._state)
         return Observation(self._state, self._clock)
@@ -70,7 +70,7 @@ class KinematicExecutor:
     def log(self) -> Log:
         """See ``Executor.log``. Ends with one more sample, of the end, at rest."""
         recorder = self._recorder
-        recorder.stand()  # where the goal holds already, the log still shows where everything is
+        recorder.stand()  # a log has at least one sample
         if recorder.time < self._clock - _ROUNDING or not recorder.samples:
             self._sample(self._state, np.zeros(self.world.robot.size))
         if self._looked < len(recorder.samples):
@@ -106,7 +106,7 @@ def execute_all(
     motions: tuple[Motion, ...],
     names: tuple[str, ...],
 ) -> Log:
-    """Run motions one after another, come what may; returns the log."""
+    """Run motions in order, without monitoring; returns the log."""
     for motion, name in zip(motions, names, strict=True):
         executor.execute(motion, name)
     return executor.log()

@@ -1,22 +1,21 @@
-"""Carries a plan out: run a motion, look, compare; go on, or plan anew from what is seen."""
+"""Execution monitor: runs a plan motion by motion, observes, and replans on deviations."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, frozen, transform
 from galley.domain.listener import Listener
-from galley.domain.pddl.formula import Fact
 from galley.domain.scene.model import Scene
 from galley.domain.state import Placement, State, item_pose
-from galley.execution.deviations import Deviation, apart, deviations
+from galley.execution.deviations import Deviation, deviations, pose_difference
 from galley.execution.executor import Executor, Observation
-from galley.execution.recovery.replanning import InterruptedPlan, RecoveryPlan
+from galley.execution.recovery.plans import Facts, InterruptedPlan, MotionPlan, RecoveryPlan
 from galley.motion.effects import outcome
 from galley.motion.motion import Motion
 from galley.motion.thresholds import Thresholds
@@ -24,48 +23,42 @@ from galley.planning import GroundAction
 from galley.robots.model import RobotModel
 from galley.robots.panda.mobile import hand_pose
 
-LOOKS = 10  # at once, whose mean is taken: a third of the noise of one
-_BETWEEN = 0.25  # s between two looks that are to tell whether everything is at rest
-_STILL = 0.002  # m that nothing may have moved by meanwhile: noise of looking included
-_LOOKS_AT_REST = 8
+OBSERVATIONS = 10  # that are averaged: a third of the noise of one
+_REST_PERIOD = 0.25  # s between two observations that tell whether everything is at rest
+_REST_DISTANCE = 0.002  # m that an item at rest may have moved meanwhile, noise included
+_REST_OBSERVATIONS = 8
 _END = "the end"
-REST = 0.5  # s of standing still at the end of a run: what was put down last comes to rest
-
-Facts = frozenset[Fact]
-Replan = Callable[[InterruptedPlan, State, int], RecoveryPlan | Failure]
-"""How to go on from an observed State; the number counts from 1."""
-Finish = Callable[[tuple[Motion, ...], State], tuple[Motion, ...] | Failure]
-"""Final trajectories of motions that begin in a State, audited."""
-Missing = Callable[[State, Facts], tuple[str, ...]]
-"""What of the goal does not hold, in words."""
+REST = 0.5  # s of standing still at the end of a run, so that items come to rest
 
 
-@dataclass(frozen=True)
-class MotionPlan:
-    """A plan with its motions.
+class Replanner(Protocol):
+    """What the monitor asks where the world is not as planned."""
 
-    Attributes:
-        plan: the actions. motions: finished, in order; ``action_index`` counts in ``plan``.
-        start: the State that the first begins in.
-        facts: before each action and after the last one.
-    """
+    def replan(
+        self, interrupted: InterruptedPlan, state: State, number: int
+    ) -> RecoveryPlan | Failure:
+        """How to reach the goal from an observed State; recoveries are numbered from 1."""
+        ...
 
-    plan: tuple[GroundAction, ...]
-    motions: tuple[Motion, ...]
-    start: State
-    facts: tuple[Facts, ...]
+    def finish(self, motions: tuple[Motion, ...], start: State) -> tuple[Motion, ...] | Failure:
+        """Final trajectories, audited, of motions that begin in ``start``."""
+        ...
+
+    def unmet(self, state: State, facts: Facts) -> tuple[str, ...]:
+        """What of the goal does not hold, in words."""
+        ...
 
 
 @dataclass(frozen=True)
 class Recovery:
-    """A time that the world was not as planned.
+    """One recovery from a deviation.
 
     Attributes:
         time: seconds into the run. motion: the one just run, empty before the first.
-        noticed: what was wrong. ended: why the motion ended early, if it did.
-        how: what was done: ``resumed``, ``planned anew``, ``nothing left to do`` or ``failed``.
-        plan: the actions from then on. motions: how many they are.
-        planning_s: wall time that it took to find them.
+        noticed: the deviations. ended: why the motion ended early, if it did.
+        how: ``resumed``, ``planned anew``, ``nothing left to do`` or ``failed``.
+        plan: the actions from then on. motions: their number.
+        planning_s: wall time of planning.
     """
 
     time: float
@@ -95,11 +88,11 @@ class Recovery:
 
 @dataclass(frozen=True)
 class Release:
-    """An item that was let go: where it came to be against where it was to be.
+    """A released item: its observed against its expected pose.
 
     Attributes:
         time: seconds into the run. item: its name.
-        off: m between the two. turned: rad between the two.
+        off: distance in m. turned: angle in rad.
     """
 
     time: float
@@ -110,137 +103,141 @@ class Release:
 
 @dataclass
 class ExecutionMonitor:
-    """What carrying out needs; ``run`` does it. Readable afterwards, also if interrupted.
+    """Runs a MotionPlan and its recoveries. Readable afterwards, also if interrupted.
 
     Attributes:
-        executor, scene, robot, limits: with which.
-        replan, finish, missing: see there.
-        listener: hears how it goes.
-        motions: all that were run, in order.
-        recoveries: in order. releases: in order.
-        facts: that hold at the end, as far as symbols can say.
+        executor, scene, robot, limits, replanner: to work with.
+        listener: hears of progress.
+        motions, recoveries, releases: in order.
+        facts: at the end, according to the plan.
     """
 
     executor: Executor
     scene: Scene
     robot: RobotModel
     limits: Thresholds
-    replan: Replan
-    finish: Finish
-    missing: Missing
+    replanner: Replanner
     listener: Listener
     motions: list[Motion] = field(default_factory=list)
     recoveries: list[Recovery] = field(default_factory=list)
     releases: list[Release] = field(default_factory=list)
     facts: Facts = frozenset()
 
-    def run(self, course: MotionPlan) -> Failure | None:
-        """Carry a course out, and whatever it takes instead; a Failure where that can't be done."""
+    def run(self, current: MotionPlan) -> Failure | None:
+        """Execute a plan and the recoveries that it takes; a Failure if one is impossible."""
         state = average_observations(self.executor)
-        off = self._off(course.start, state)
+        off = self._deviations(current.start, state)
         while True:
-            at_start = _Break(0, None, "", "", 0.0, off, state) if off else None
-            broken = at_start or self._carry_out(course)
-            if broken is None:
+            at_start = _Interruption(0, None, "", "", 0.0, off, state) if off else None
+            interruption = at_start or self._execute(current)
+            if interruption is None:
                 self.executor.wait(REST)
-                self.facts = course.facts[-1]
+                self.facts = current.facts[-1]
                 state = average_observations(self.executor)
-                missing = self.missing(state, self.facts)
+                missing = self.replanner.unmet(state, self.facts)
                 if not missing:
                     return None
                 noticed = tuple(Deviation("goal", "", 0.0, "", words) for words in missing)
-                broken = _Break(len(course.plan), None, _END, "", 0.0, noticed, state)
-            following = self._recover(course, broken)
+                interruption = _Interruption(len(current.plan), None, _END, "", 0.0, noticed, state)
+            following = self._recover(current, interruption)
             if isinstance(following, Failure):
                 self.executor.wait(REST)
                 return following
-            if broken.name == _END and not following.motions:
-                return None  # nothing can be done about it: validation will say what is missing
-            course, off = following, ()
+            if interruption.name == _END and not following.motions:
+                return None  # nothing to do about it: validation says what is missing
+            current, off = following, ()
 
-    def _off(self, expected: State, seen: State) -> tuple[Deviation, ...]:
+    def _deviations(self, expected: State, seen: State) -> tuple[Deviation, ...]:
         return deviations(self.scene, self.robot, expected, seen, self.limits)
 
-    def _carry_out(self, course: MotionPlan) -> _Break | None:
-        """Run the motions; what was wrong after one of them, or None."""
-        expected = course.start
+    def _execute(self, current: MotionPlan) -> _Interruption | None:
+        """Run the motions until one ends with deviations."""
+        expected = current.start
         again = f"recovery {len(self.recoveries)}: " if self.recoveries else ""
-        for k, motion in enumerate(course.motions):
-            self.listener.fraction("executing", k / len(course.motions))
+        for k, motion in enumerate(current.motions):
+            self.listener.fraction("executing", k / len(current.motions))
             held, expected = expected.held, outcome(self.scene, self.robot, motion, expected)
-            action = str(course.plan[motion.action_index]) if course.plan else "(end)"
+            action = str(current.plan[motion.action_index]) if current.plan else "(end)"
             name = f"{again}{action} | {motion.phase}"
             self.motions.append(motion)
-            seen = self.executor.execute(motion, name)
+            observation = self.executor.execute(motion, name)
             if held is not None and expected.held is None:
-                self._released(held, expected, seen)
-            if not self._off(expected, seen.state):
+                self._released(held, expected, observation)
+            if not self._deviations(expected, observation.state):
                 continue
-            state = self._at_rest(seen.state)
-            off = self._off(expected, state)
+            state = self._wait_until_at_rest(observation.state)
+            off = self._deviations(expected, state)
             if off:
-                return _Break(motion.action_index, motion, name, seen.ended, seen.time, off, state)
+                return _Interruption(
+                    motion.action_index,
+                    motion,
+                    name,
+                    observation.ended,
+                    observation.time,
+                    off,
+                    state,
+                )
         return None
 
-    def _at_rest(self, seen: State) -> State:
-        """What is seen once nothing falls or rolls any more, or after a while all the same."""
+    def _wait_until_at_rest(self, seen: State) -> State:
+        """The State once nothing falls or rolls any more, or after a few observations."""
         state = average_observations(self.executor, seen)
-        for _ in range(_LOOKS_AT_REST):
-            self.executor.wait(_BETWEEN)
+        for _ in range(_REST_OBSERVATIONS):
+            self.executor.wait(_REST_PERIOD)
             before, state = state, average_observations(self.executor)
             X_WH = [hand_pose(each.q, self.scene.robot.base) for each in (before, state)]
             moved = (
-                apart(
+                pose_difference(
                     item_pose(self.scene, before, k, X_WH[0]),
                     item_pose(self.scene, state, k, X_WH[1]),
                 )[0]
                 for k in range(len(self.scene.items))
             )
-            if max(moved, default=0.0) < _STILL:
+            if max(moved, default=0.0) < _REST_DISTANCE:
                 break
         return state
 
-    def _released(self, index: int, expected: State, seen: Observation) -> None:
-        X_WH = np.eye(4)  # of no use: it isn't held
-        poses = [item_pose(self.scene, each, index, X_WH) for each in (expected, seen.state)]
-        off, turned = apart(*poses)
+    def _released(self, index: int, expected: State, observation: Observation) -> None:
+        X_WH = np.eye(4)  # unused: the item isn't held
+        poses = [item_pose(self.scene, each, index, X_WH) for each in (expected, observation.state)]
+        off, turned = pose_difference(*poses)
         name = self.scene.items[index].name
-        if seen.state.held != index:
-            self.releases.append(Release(seen.time, name, off, turned))
+        if observation.state.held != index:
+            self.releases.append(Release(observation.time, name, off, turned))
 
-    def _recover(self, course: MotionPlan, broken: _Break) -> MotionPlan | Failure:
-        """A course from what is seen."""
+    def _recover(self, current: MotionPlan, interruption: _Interruption) -> MotionPlan | Failure:
+        """The plan to continue with."""
         number = len(self.recoveries) + 1
-        words = "; ".join(map(str, broken.noticed))
+        words = "; ".join(map(str, interruption.noticed))
         self.listener.stage(f"recovery {number}: {words}")
         if number > self.limits.recoveries:
             return Failure(
                 FailureKind.BUDGET,
                 f"the world was not as planned {number} times, the last time: {words}",
-                tuple(d.name for d in broken.noticed if d.name),
+                tuple(d.name for d in interruption.noticed if d.name),
                 {"recoveries": float(self.limits.recoveries)},
             )
         began = time.perf_counter()
-        facts = course.facts[min(broken.index, len(course.facts) - 1)]
-        under_way = InterruptedPlan(course.plan, broken.index, facts, broken.motion)
-        found = self.replan(under_way, broken.state, number)
+        facts = current.facts[min(interruption.index, len(current.facts) - 1)]
+        interrupted = InterruptedPlan(current.plan, interruption.index, facts, interruption.motion)
+        found = self.replanner.replan(interrupted, interruption.state, number)
         following: MotionPlan | Failure
         plan: tuple[GroundAction, ...]
         if isinstance(found, Failure):
             following, how, plan, count = found, "failed", (), 0
         else:
             how, plan, count = found.how, found.plan, len(found.motions)
-            motions = self.finish(found.motions, found.start)
+            motions = self.replanner.finish(found.motions, found.start)
             if isinstance(motions, Failure):
                 following, how = motions, "failed"
             else:
                 following = MotionPlan(plan, motions, found.start, found.facts)
         self.recoveries.append(
             Recovery(
-                broken.time,
-                broken.name,
-                broken.noticed,
-                broken.ended,
+                interruption.time,
+                interruption.name,
+                interruption.noticed,
+                interruption.ended,
                 how,
                 tuple(map(str, plan)),
                 count,
@@ -254,8 +251,8 @@ class ExecutionMonitor:
 
 
 @dataclass(frozen=True)
-class _Break:
-    """Where a course was broken off: the action, the motion, and what was seen then."""
+class _Interruption:
+    """Where execution was interrupted: the action, the motion, and the observed State."""
 
     index: int
     motion: Motion | None
@@ -267,13 +264,13 @@ class _Break:
 
 
 def average_observations(executor: Executor, first: State | None = None) -> State:
-    """The mean of several looks at the world; one is enough where two give the same.
+    """The mean of several observations; two if they are equal.
 
-    Positions are averaged, rotations by the nearest rotation to their mean (Horn 1987). An item
-    that isn't seen with the same parent each time counts as it was seen last.
+    Positions are averaged; rotations by the rotation nearest to their mean (Horn 1987). Of an item
+    whose parent changes, only observations with the last parent count.
     """
     states = [executor.observe() if first is None else first]
-    for _ in range(LOOKS - 1):
+    for _ in range(OBSERVATIONS - 1):
         state = executor.observe()
         if len(states) == 1 and _same(state, states[0]):
             return state
@@ -302,7 +299,7 @@ def _same(a: State, b: State) -> bool:
 
 
 def _mean(poses: Array) -> Array:
-    """Of poses (m, 4, 4) near each other."""
+    """The mean of poses (m, 4, 4) near each other."""
     U, _, Vt = np.linalg.svd(poses[:, :3, :3].mean(axis=0))
     turn = np.diag([1.0, 1.0, np.sign(np.linalg.det(U @ Vt))])
     return transform(U @ turn @ Vt, poses[:, :3, 3].mean(axis=0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -16,13 +17,14 @@ from galley import __version__
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.files import write_whole
 from galley.motion.motion import FREE, Motion
-from galley.results.run_folder import REPORT, folder_digests
+from galley.results.run_folder import REPORT, digests, folder_digests
 from galley.validation.verdict import Verdict
 
 if TYPE_CHECKING:  # these load the planners, which reading a report does not need
-    from galley.execution.disturbance.faults import InjectedFaults
-    from galley.execution.monitor import ExecutionMonitor
-    from galley.tamp.search import Search
+    from galley.results.stages import Execution
+    from galley.tamp.checks import AuditedMotions, PlanCheck
+    from galley.tamp.feedback.constraints import SearchRecord
+    from galley.tamp.task import TampTask
 
 SCHEMA_VERSION = 2
 _OURS = ("audit", "executed-states")  # certificates of faults of Galley, not of the task
@@ -32,7 +34,7 @@ _FORK = {"pybullet": "pybullet-arm64"}  # installed in its place where it has no
 
 @dataclass
 class Report:
-    """The results of a run so far; ``write`` may be called at any time."""
+    """Everything known about a run; can be written at any time."""
 
     scene: str
     domain: str
@@ -59,8 +61,14 @@ class Report:
     injected: tuple[str, ...] = ()
     video: dict[str, Any] | None = None
 
+    @classmethod
+    def of(cls, task: TampTask, seed: int, options: dict[str, Any]) -> Report:
+        """A report that knows the task and no more."""
+        files = (task.scene.source, task.domain.file, task.problem.file)
+        return cls(*files, seed, options, digests(task.files))
+
     def fail(self, failure: Failure) -> None:
-        """Record a failure; the status follows from its kind."""
+        """Record why there is no solution; the status follows from the kind."""
         self.failure = failure
         self.goal_reached = False
         kind = (failure.certificate or {}).get("kind")
@@ -71,40 +79,54 @@ class Report:
         else:
             self.status = "refused"
 
-    def planned(self, motions: tuple[Motion, ...]) -> str:
-        """Record the motions of the plan or of a recovery; returns the name of their file."""
-        if not self.motions and not self.later:
-            self.motions = motions
-            return "trajectories.npz"
-        self.later.append(motions)
-        return f"trajectories_recovery_{len(self.later)}.npz"
-
-    def fail_execution(self, failure: Failure) -> None:
-        """Record a failure of the execution, whether or not the goal facts hold."""
-        self.failure = failure
-        self.status = "failed"
-
-    def executed(self, loop: ExecutionMonitor, faults: InjectedFaults | None) -> None:
-        """Record the result of the execution."""
-        planned = iter(self.later)
-        self.recoveries = []
-        for each in loop.recoveries:
-            motions = next(planned, ()) if each.motions else ()
-            told = {**each.as_json(), "motions": [_motion(motion) for motion in motions]}
-            self.recoveries.append(told)
-        self.executed_motions = len(loop.motions)
-        self.releases = [asdict(each) for each in loop.releases]
-        self.final_facts = tuple(sorted(map(str, loop.facts)))
-        self.injected = () if faults is None else faults.told
-
-    def searched(self, search: Search) -> None:
-        """Record the result of the search; the plan is the last one tried."""
-        self.plan = tuple(str(action) for action in search.latest)
+    def searched(self, search: SearchRecord) -> None:
+        """Record how the search for plan and motions went."""
+        self.plan = tuple(map(str, search.plan))
         self.attempts, self.skeletons = search.refinements, search.skeletons
         self.lessons = [
             {"fact": str(each.fact), "why": str(each.failure), "proven": each.proven}
-            for each in search.told
+            for each in search.constraints
         ]
+        self._spent({"task": search.task_s, "motion": search.motion_s})
+
+    def checked(self, check: PlanCheck) -> None:
+        """Record what the validator and PDDLGym say of the plan."""
+        self.replay = asdict(check)
+
+    def planned(self, audited: AuditedMotions) -> str:
+        """Record final motions, of the plan or of a recovery; the name of the file for them."""
+        if not self.motions and not self.later:
+            self.motions = audited.motions
+            self._spent({"motion": audited.audit_s, "optimization": audited.optimization_s})
+            return "trajectories.npz"
+        self.later.append(audited.motions)  # their time comes with the execution's
+        return f"trajectories_recovery_{len(self.later)}.npz"
+
+    def executed(self, run: Execution) -> None:
+        """Record the result of the execution."""
+        planned = iter(self.later)
+        self.recoveries = []
+        for each in run.recoveries:
+            motions = next(planned, ()) if each.motions else ()
+            self.recoveries.append(
+                {**each.as_json(), "motions": [_motion(motion) for motion in motions]}
+            )
+        self.executed_motions = run.motions
+        self.releases = [asdict(each) for each in run.releases]
+        self.final_facts = tuple(sorted(map(str, run.facts)))
+        self.injected = run.faults
+        self._spent(run.timing_s)
+
+    def judged(self, run: Execution) -> None:
+        """Record the verdict, and with it how the run ended."""
+        self.validation = run.verdict
+        self.goal_reached = run.verdict.goal_reached
+        self.failure = run.failure
+        self.status = "success" if run.failure is None else "failed"
+
+    def _spent(self, timing_s: Mapping[str, float]) -> None:
+        for stage, seconds in timing_s.items():
+            self.timing_s[stage] = self.timing_s.get(stage, 0.0) + seconds
 
     def as_json(self) -> dict[str, Any]:
         """The report as plain data."""
@@ -149,15 +171,15 @@ class Report:
         }
 
     def _audit(self) -> dict[str, int]:
-        """Number of motions that Drake audited, and of disagreements with the plan."""
+        """How many motions Drake checked, and how many of them it found in collision."""
         every = (*self.motions, *(motion for motions in self.later for motion in motions))
         verdicts = [m.record.audit for m in every if m.record.audit is not None]
         return {"motions": len(verdicts), "disagreements": sum(v != FREE for v in verdicts)}
 
     def write(self, folder: Path) -> None:
         """Write report.json into ``folder`` atomically, with digests of the folder's files."""
-        told = self.as_json() | {"files": folder_digests(folder)}
-        text = json.dumps(told, indent=1, default=_plain) + "\n"
+        report = self.as_json() | {"files": folder_digests(folder)}
+        text = json.dumps(report, indent=1, default=_plain) + "\n"
         write_whole(folder / REPORT, text)
 
 

@@ -15,7 +15,7 @@ from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.scene.model import Binding, Scene
 from galley.domain.scene.reader import load_scene
-from galley.engine import Options, run
+from galley.results.recorded_run import Options, record_run
 from galley.results.stored import STATES
 from galley.scenarios.scenario import Scenario, judge_report
 
@@ -27,8 +27,8 @@ class ScenarioJob:
     Attributes:
         seed: of every random stream.
         folder: for the run's files; None for a temporary one.
-        options: further ``galley.engine.Options`` by name, such as ``optimize``; execution is
-            kinematic by default.
+        options: further ``results.recorded_run.Options`` by name, such as ``optimize``; kinematic
+            execution by default.
     """
 
     scenario: Scenario
@@ -108,7 +108,7 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
     with tempfile.TemporaryDirectory(prefix="galley-scenario-") as parent:
         folder = job.folder or Path(parent) / "run"
         try:
-            report = run(_options(job, folder), recorder).report
+            report = record_run(_options(job, folder), recorder).report
             scene = load_scene(scenario.scene)
         except BadInput as error:
             return ScenarioResult(

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from galley.domain.errors import BadInput
-from galley.domain.listener import Listener
 from galley.sweeps import LostJob
 
 if TYPE_CHECKING:  # the pipeline is imported when a trial runs
-    from galley.engine import Options
     from galley.execution.disturbance.noise import Noise
+    from galley.results.recorded_run import Options
 
 KINDS: dict[str, tuple[str, ...]] = {
     "friction": ("friction",),
@@ -123,12 +122,12 @@ def make_trials(
 
 def run_trial(trial: Trial) -> TrialResult:
     """Run a trial in a temporary folder."""
-    from galley.engine import run
+    from galley.results.recorded_run import record_run
 
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="galley-disturb-") as folder:
         options = replace(trial.options, out=Path(folder) / "run")
-        report = run(options, Listener()).report
+        report = record_run(options).report
     return TrialResult(
         trial.series,
         trial.amount,

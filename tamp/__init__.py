@@ -1,9 +1,11 @@
-"""Task and motion planning together: plans and motions sought at once, each correcting the other.
+"""Task-and-motion planning: a bilevel search over plans and their motions.
 
-- ``binding``: PDDL objects to bodies, regions, stances and the hand, with what can't be matched
+- ``task``: ``TampTask``, the problem as one value
+- ``binding``: binds PDDL objects to the scene, and checks the task
+- ``search``: plans (skeletons) in turns, best first; learns constraints from failures
+- ``refine``: refines one plan to motions, with backtracking
+- ``feedback/``: failure analysis, and constraints for the task planner
+- ``refusal/``: feasibility checks before refinement, and proofs of infeasibility
 - ``goal``: whether a goal holds in the geometry
-- ``search``: skeletons in turns, the best first, lessons learned, the answer
-- ``refine``: one plan's actions to Motions, with backtracking
-- ``feedback/``: what geometry tells the task planner
-- ``refusal/``: what is said before anything moves, and the no at the end
+- ``checks``: of the plan in PDDLGym, and of the final motions in Drake
 """

@@ -1,4 +1,4 @@
-"""Binds a PDDL problem's objects to the scene, or says which can't be bound, and where."""
+"""Binds a PDDL problem's objects to the scene, and checks both against each other."""
 
 from __future__ import annotations
 
@@ -14,11 +14,24 @@ from galley.domain.scene.model import Binding, Region, Scene
 from galley.domain.state import State, item_pose
 from galley.planning import GroundAction
 from galley.robots.panda.mobile import hand_pose
-from galley.skills import BoundAction, Skill
+from galley.skills import SKILLS
 from galley.skills.impossible.refusals import cannot_take
+from galley.skills.skill import BoundAction, Skill
+from galley.tamp.task import TampTask
 
 # What a PDDL type of the kitchen domains means in the scene.
 _KIND_OF_TYPE = {"furniture": "furniture", "objective": "item", "hand": "hand"}
+
+
+def tamp_task(
+    scene: Scene, domain: Domain, problem: Problem, skills: Mapping[str, Skill] = SKILLS
+) -> TampTask:
+    """The task with its objects bound.
+
+    Raises:
+        BadInput: an object can't be bound.
+    """
+    return TampTask(scene, domain, problem, bind(scene, domain, problem), skills)
 
 
 def bind(scene: Scene, domain: Domain, problem: Problem) -> dict[str, Binding]:
@@ -37,8 +50,8 @@ def bind(scene: Scene, domain: Domain, problem: Problem) -> dict[str, Binding]:
             what = f"object '{thing.name}' maps to nothing in {scene.source}{hint}"
             errors.append(InputError(thing.file, thing.line, thing.column, what))
             continue
-        wanted = _kinds(domain, (thing.type,))
-        if wanted and binding.kind not in wanted:
+        allowed = _kinds(domain, (thing.type,))
+        if allowed and binding.kind not in allowed:
             what = (
                 f"object '{thing.name}' is {_a(thing.type)} here but {_a(binding.kind)} in "
                 f"{scene.source}"
@@ -52,10 +65,7 @@ def bind(scene: Scene, domain: Domain, problem: Problem) -> dict[str, Binding]:
 
 
 def check_skills(domain: Domain, skills: Mapping[str, Skill]) -> None:
-    """Raise BadInput if an action of the domain has no skill, or other parameters than its skill.
-
-    Each fault stands at its action's line.
-    """
+    """Raise BadInput, at its line, for each action without a skill that takes its parameters."""
     known = tuple(sorted(skills))
     errors = []
     for action in domain.actions:
@@ -64,21 +74,22 @@ def check_skills(domain: Domain, skills: Mapping[str, Skill]) -> None:
             hint = did_you_mean(action.name, known) or f"; there are {', '.join(known)}"
             what = f"no skill carries out the action '{action.name}'{hint}"
         else:
-            wanted = skills[action.name].parameters
+            parameters = skills[action.name].parameters
             kinds = [_kinds(domain, variable.types) for variable in action.parameters]
-            fits = len(kinds) == len(wanted) and all(
-                not kind or want in kind for want, kind in zip(wanted, kinds, strict=True)
+            fits = len(kinds) == len(parameters) and all(
+                not kind or want in kind for want, kind in zip(parameters, kinds, strict=True)
             )
             if not fits:
-                what = f"the skill '{action.name}' takes ({', '.join(wanted)}), in this order"
+                what = f"the skill '{action.name}' takes ({', '.join(parameters)}), in this order"
         if what is not None:
             errors.append(InputError(domain.file, action.line, action.column, what))
     if errors:
         raise BadInput(errors)
 
 
-def standing(scene: Scene, state: State, bindings: Mapping[str, Binding]) -> list[tuple[str, str]]:
-    """PDDL names of each item and the furniture in or on whose region it stands in ``state``."""
+def item_places(task: TampTask, state: State) -> list[tuple[str, str]]:
+    """PDDL names of each item and of the furniture that it stands on or in."""
+    scene, bindings = task.scene, task.bindings
     X_WH = _hand(scene, state)
     found = []
     for place in bindings.values():
@@ -93,14 +104,14 @@ def standing(scene: Scene, state: State, bindings: Mapping[str, Binding]) -> lis
             else:
                 verdict = on(scene, state, thing.target, region, X_WH)
                 if verdict.holds and _hangs_over(scene, state, thing.target, region, X_WH):
-                    continue  # it stands there, and needs less room than that
+                    continue  # it overhangs, and needs less room than that
             if verdict.holds:
                 found.append((thing.object, place.object))
     return found
 
 
 def _hangs_over(scene: Scene, state: State, name: str, region: Region, X_WH: Array) -> bool:
-    """Whether an item's box sticks out of all of a region's boxes, seen from above."""
+    """Whether an item sticks out of all of a region's boxes, seen from above."""
     X_WI = item_pose(scene, state, scene.item_index[name], X_WH)
     X_BI = scene.in_parent(X_WI, region.body, state.scene_q)
     xy = (corners(scene.item(name)) @ X_BI[:3, :3].T + X_BI[:3, 3])[:, :2]
@@ -110,30 +121,31 @@ def _hangs_over(scene: Scene, state: State, name: str, region: Region, X_WH: Arr
     )
 
 
-def ajar(scene: Scene, state: State, bindings: Mapping[str, Binding]) -> list[str]:
-    """PDDL names of the furniture whose drawer or door stands open in ``state``."""
+def open_furniture(task: TampTask, state: State) -> list[str]:
+    """PDDL names of the furniture whose drawer or door is open."""
+    scene = task.scene
     return [
         binding.object
-        for binding in bindings.values()
+        for binding in task.bindings.values()
         if binding.handle is not None
         and opened(scene, state, scene.handle(binding.handle).joint).holds
     ]
 
 
-def movable(scene: Scene, state: State, bindings: Mapping[str, Binding]) -> set[int]:
+def movable_items(task: TampTask, state: State) -> set[int]:
     """Indices of the items that a plan could move: they are named, and a hand can take them."""
-    named = {scene.item_index[b.target] for b in bindings.values() if b.kind == "item"}
-    return {index for index in named if cannot_take(scene, state, index) is None}
+    items = task.scene.item_index
+    named = {items[b.target] for b in task.bindings.values() if b.kind == "item"}
+    return {index for index in named if cannot_take(task.scene, state, index) is None}
 
 
-def check_init(
-    scene: Scene, state: State, domain: Domain, problem: Problem, bindings: dict[str, Binding]
-) -> None:
+def check_init(task: TampTask) -> None:
     """Raise BadInput if ``:init`` and the scene disagree, naming each fact and why.
 
-    Every fact of ``:init`` with a geometric meaning must hold; and a drawer that stands open must
-    be said to. Facts without a geometric meaning (a hand is empty) are left to the domain.
+    Every fact of ``:init`` with a geometric meaning must hold, and every open drawer must be
+    declared open. Facts without a geometric meaning (a hand is empty) are not checked.
     """
+    scene, state, problem, bindings = task.scene, task.start, task.problem, task.bindings
     X_WH = _hand(scene, state)
     errors = []
     for fact, (line, column) in zip(problem.init, problem.init_places, strict=True):
@@ -142,8 +154,8 @@ def check_init(
         if verdict is not None and not verdict.holds:
             what = f"{fact} does not hold in {scene.source}: {verdict.why}"
             errors.append(InputError(problem.file, line, column, what))
-    told = {p.name: p.arity for p in domain.predicates if p.name == "opened"}
-    for fact, verdict in state_facts(scene, state, told, bindings, X_WH).items():
+    declared = {p.name: p.arity for p in task.domain.predicates if p.name == "opened"}
+    for fact, verdict in state_facts(scene, state, declared, bindings, X_WH).items():
         if verdict.holds and fact not in problem.init:
             thing = problem.object(fact.args[0])
             line, column = (thing.line, thing.column) if thing is not None else (1, 1)
@@ -154,7 +166,7 @@ def check_init(
 
 
 def bind_plan(
-    actions: tuple[GroundAction, ...], bindings: dict[str, Binding]
+    actions: tuple[GroundAction, ...], bindings: Mapping[str, Binding]
 ) -> tuple[BoundAction, ...]:
     """The plan's actions with their arguments bound."""
     return tuple(
@@ -164,12 +176,12 @@ def bind_plan(
 
 
 def _hand(scene: Scene, state: State) -> Array:
-    """X_WH (4, 4), which only a held item needs: forward kinematics takes a second to load."""
+    """X_WH (4, 4). Only a held item needs it: forward kinematics takes a second to load."""
     return np.eye(4) if state.held is None else hand_pose(state.q, scene.robot.base)
 
 
 def _kinds(domain: Domain, types: tuple[str, ...]) -> set[str]:
-    """What things of these PDDL types are in a scene; empty if that isn't known."""
+    """Kinds in a scene that these PDDL types allow; empty: any."""
     above = {t for name in types for t in domain.supertypes(name)}
     return {_KIND_OF_TYPE[t] for t in above if t in _KIND_OF_TYPE}
 

@@ -1,4 +1,4 @@
-"""Refines a plan's actions to Motions in order, going back where a later one gets stuck."""
+"""Refines a plan's actions to Motions in order, with backtracking."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.listener import Listener
 from galley.domain.state import State
 from galley.motion.effects import after
 from galley.motion.motion import Motion
@@ -17,14 +18,11 @@ from galley.skills.skill import BoundAction, Skill
 from galley.skills.solving.context import PlanningContext
 from galley.tamp.feedback.constraints import LearnedConstraint
 
-REFINEMENTS = 60  # of single actions beyond one for each, before the whole plan is given up
-
-Progress = Callable[[BoundAction, str], None]
-"""Called with an action and what happens to it: ``start``, ``done`` or why it is tried again."""
+REFINEMENTS = 60  # of single actions beyond one for each, before the plan is given up
 
 Advice = tuple[LearnedConstraint, ...] | int | None
-"""What to do where an action is stuck: lessons that end the plan, an earlier action to do anew, or
-nothing better than the one before it."""
+"""Reaction to a failure: constraints that end the plan, the index of an earlier action to backtrack
+to, or None: chronological backtracking."""
 
 Analyzer = Callable[["Refinement", Failure], Advice]
 
@@ -46,9 +44,9 @@ class Refined:
 
 @dataclass(frozen=True)
 class Learned:
-    """A plan that ended because it can't work: what was learned from it."""
+    """A plan given up for constraints that it violates."""
 
-    lessons: tuple[LearnedConstraint, ...]
+    constraints: tuple[LearnedConstraint, ...]
 
 
 def _no_advice(refinement: Refinement, failure: Failure) -> Advice:
@@ -57,32 +55,32 @@ def _no_advice(refinement: Refinement, failure: Failure) -> Advice:
 
 @dataclass(eq=False)
 class Refinement:
-    """One plan on its way to motions; it can be left and taken up again.
+    """The refinement of one plan, which can be paused and resumed.
 
-    Depth first. Where an action fails the adviser is asked. Without advice it is tried anew with
-    another random stream, and after ``settings.attempts`` tries the choice before it (where to
-    stand, how to grasp) is made anew. Random streams are keyed by the action, which of its
-    occurrences in the plan it is, and how often it was refined: no stream is used twice, and
-    none depends on what other plans were tried meanwhile.
+    Depth first. Where an action fails, the analyzer is asked. Without its advice the action is
+    tried again with another random stream, and after ``settings.attempts`` tries the action before
+    it (where to stand, how to grasp) is refined again. Streams are keyed by the action, which of
+    its occurrences in the plan it is, and how often it was refined: none is used twice, and none
+    depends on other plans.
 
     Attributes:
         context: scene, robot, settings.
         plan: the actions. skills: by name.
         start: the State before the first action.
-        progress, adviser: see there.
-        states: the State before each action done, and after the last of them.
+        listener: hears of each action. analyzer: see ``Analyzer``.
+        states: the State before each refined action, and after the last.
         attempts: refinements of single actions so far.
-        notes: what an adviser keeps about this plan: how often something was so, by action.
-        worst: the Failure of the action that came furthest; a proof that depends on earlier choices
-            counts as ``budget``.
+        notes: the analyzer's counts for this plan, by event and action.
+        worst: the Failure of the action that came furthest; a proof that depends on earlier
+            choices counts as ``budget``.
     """
 
     context: PlanningContext
     plan: tuple[BoundAction, ...]
     skills: Mapping[str, Skill]
     start: State
-    progress: Progress = lambda action, event: None
-    adviser: Analyzer = _no_advice
+    listener: Listener = field(default_factory=Listener)
+    analyzer: Analyzer = _no_advice
     states: list[State] = field(init=False)
     attempts: int = 0
     worst: Failure | None = None
@@ -91,8 +89,8 @@ class Refinement:
     def __post_init__(self) -> None:
         self.states = [self.start]
         self._motions: list[tuple[Motion, ...]] = []
-        self._tries = [0] * len(self.plan)  # since the action was last reached from before
-        self._streams = [0] * len(self.plan)  # over the whole run
+        self._tries = [0] * len(self.plan)  # since the last backtracking past it
+        self._streams = [0] * len(self.plan)  # in all
         self._furthest = -1
         self._allowed = len(self.plan) + REFINEMENTS
         self.stream_names = _stream_names(self.plan)
@@ -104,7 +102,7 @@ class Refinement:
 
     @property
     def budget(self) -> int:
-        """How many refinements of single actions this plan gets in all."""
+        """Refinements of single actions that this plan gets in all."""
         return self._allowed
 
     @property
@@ -113,8 +111,8 @@ class Refinement:
         state = self.states[-1]
         return state.items is self.start.items and np.array_equal(state.scene_q, self.start.scene_q)
 
-    def renew(self) -> None:
-        """Begin anew with as many tries again, and with streams that were not used yet."""
+    def restart(self) -> None:
+        """Start again with the same budget, and with fresh random streams."""
         self._motions.clear()
         del self.states[1:]
         self._tries = [0] * len(self.plan)
@@ -122,16 +120,16 @@ class Refinement:
         self._allowed = self.attempts + len(self.plan) + REFINEMENTS
 
     def advance(self, refinements: int) -> Refined | Learned | Failure | None:
-        """Go on for some refinements of single actions.
+        """Continue for some refinements of single actions.
 
         Returns:
-            The motions; or the lessons that ended the plan; or why no way is left, or its budget is
-            used up; None where it may go on.
+            The motions; or the constraints that end the plan; or a Failure if nothing is left to
+            try; None if there is.
         """
         end = min(self.attempts + refinements, self.budget)
         while self.at < len(self.plan):
             if self._tries[self.at] >= self.context.settings.attempts:
-                over = self._go_back()
+                over = self._backtrack()
                 if over is not None:
                     return over
             elif self.attempts == self.budget:
@@ -141,20 +139,20 @@ class Refinement:
             else:
                 failed = self._refine_next()
                 if failed is not None:
-                    advice = self.adviser(self, failed)
+                    advice = self.analyzer(self, failed)
                     if isinstance(advice, tuple):
                         return Learned(advice)
                     if self._proven(failed):
                         return failed
                     if advice is not None:
-                        self._back_to(advice)
+                        self._backtrack_to(advice)
         motions = tuple(m for each in self._motions for m in each)
         return Refined(motions, tuple(self.states), self.attempts)
 
     def _refine_next(self) -> Failure | None:
         k = self.at
         action, state = self.plan[k], self.states[-1]
-        self.progress(action, "start")
+        self._report(action, "start")
         rng = self.context.rng(self.stream_names[k], self._streams[k])
         self._tries[k] += 1
         self._streams[k] += 1
@@ -164,26 +162,29 @@ class Refinement:
         )
         if isinstance(found, Failure):
             failed = found.within(str(action))
-            self.progress(action, str(found))
+            self._report(action, str(found))
             if k >= self._furthest:
                 self._furthest, self.worst = k, _unproven(failed)
             return failed
-        self.progress(action, "done")
+        self._report(action, "done")
         for motion in found:
             state = after(self.context.scene, self.context.robot, motion, state)
         self._motions.append(found)
         self.states.append(state)
         return None
 
-    def _go_back(self) -> Failure | None:
-        """Make the choice before the present action anew."""
+    def _report(self, action: BoundAction, event: str) -> None:
+        self.listener.action(action.index, len(self.plan), str(action), event)
+
+    def _backtrack(self) -> Failure | None:
+        """Refine the action before the present one again."""
         if self.at == 0 or self.attempts == self.budget:
             return self._given_up()
-        self._back_to(self.at - 1)
+        self._backtrack_to(self.at - 1)
         return None
 
-    def _back_to(self, target: int) -> None:
-        """Forget all from action ``target`` on, and the tries of those after it."""
+    def _backtrack_to(self, target: int) -> None:
+        """Discard everything from action ``target`` on, and the tries after it."""
         for i in range(target + 1, self.at + 1):
             self._tries[i] = 0
         del self._motions[target:]
@@ -194,7 +195,7 @@ class Refinement:
         return self.worst
 
     def _proven(self, failed: Failure) -> bool:
-        """Whether a certificate owes nothing to an earlier choice: all stands as found."""
+        """Whether the certificate is independent of earlier choices: all stands as found."""
         return (
             failed.certificate is not None
             and failed.kind is not FailureKind.BUDGET
@@ -203,7 +204,7 @@ class Refinement:
 
 
 def _stream_names(plan: Sequence[BoundAction]) -> list[int]:
-    """A number for each action, from its text and how often that came before."""
+    """A number for each action, from its text and its occurrence."""
     seen: dict[str, int] = {}
     names = []
     for action in plan:
@@ -214,7 +215,7 @@ def _stream_names(plan: Sequence[BoundAction]) -> list[int]:
 
 
 def _unproven(failed: Failure) -> Failure:
-    """The same message as an honest "found nothing", unless it is that already."""
+    """The failure as ``budget``, without its certificate."""
     if failed.kind in (FailureKind.BUDGET, FailureKind.BAD_INPUT):
         return failed
     return replace(failed, kind=FailureKind.BUDGET, certificate=None)

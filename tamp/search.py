@@ -1,41 +1,40 @@
-"""Task and motion planning: plans and motions sought together, each correcting the other.
+"""Bilevel search: the task planner proposes plans, the skills refine them to motions.
 
-The task planner proposes a skeleton, the best first; the skills refine it. Where an action is stuck
-the adviser says why, and what was learned goes back into the task as facts, so that the next
-skeleton moves a blocker away, uses another place, or there is none: then the lessons are the
-reason, if they can be proven. Several skeletons are refined in turns, so that a bad one can't use
-up the budget.
+Plans (skeletons) come best first. Where an action can't be refined, failure analysis turns the
+reason into constraints of the task, so that the next skeleton moves the blocker away or uses
+another place. If no plan is left, the constraints are the reason, provided they can be proven.
+Skeletons are refined in turns, so that a bad one can't use up the budget.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.listener import Listener
-from galley.domain.pddl.model import Domain, Problem
-from galley.domain.scene.model import Binding
 from galley.domain.state import State
 from galley.planning import GroundAction, Plan, SearchLimits, Task, ground, plans, search
-from galley.skills import BoundAction, PlanningContext, Skill
-from galley.tamp.binding import ajar, bind_plan, standing
+from galley.skills.solving.context import PlanningContext
+from galley.tamp.binding import bind_plan, item_places, open_furniture
 from galley.tamp.feedback.constraints import (
     Key,
     LearnedConstraint,
     LearnedConstraints,
+    SearchRecord,
     constrained_task,
 )
 from galley.tamp.feedback.failure_analysis import FailureAnalyzer
 from galley.tamp.refine import Learned, Refined, Refinement
 from galley.tamp.refusal.feasibility import FeasibilityCheck
-from galley.tamp.refusal.proofs import Prover, core, refusal
+from galley.tamp.refusal.proofs import Prover, minimal_core, refusal
+from galley.tamp.task import TampTask
 
-FEWEST = 20_000  # states searched for a plan with fewest actions, before any plan will do
-ANY = 200_000  # states searched for any plan, where that is too many
-MORE = 20_000  # states searched for further plans
-REORDERED = 50  # plans kept that differ from others by the order of their actions only
+SHORTEST_NODES = 20_000  # states expanded for a shortest plan, before any plan will do
+ANY_NODES = 200_000  # states expanded for any plan
+FURTHER_NODES = 20_000  # states expanded for further plans
+MOST_REORDERED = 50  # plans kept that only reorder others
 TURN = 8  # refinements beyond one for each action that a skeleton gets before the next has its turn
 REFINEMENTS = 80  # of single actions in all, and 8 more for each action of the first plan
 
@@ -43,7 +42,7 @@ REFINEMENTS = 80  # of single actions in all, and 8 more for each action of the 
 class Skeletons(Iterator[tuple[GroundAction, ...]]):
     """The plans of one task in order of cost, without detours; mere reorderings come last.
 
-    Large tasks begin with any plan that a greedy search finds: a shortest one would take too long.
+    Large tasks begin with a greedy plan, where a shortest one would take too long.
 
     Attributes:
         failure: why there is none, or no further one; None while there may be more.
@@ -76,7 +75,9 @@ class Skeletons(Iterator[tuple[GroundAction, ...]]):
             return
         seen = {_content(first.actions)}
         yield first.actions
-        further = plans(self.task, SearchLimits(nodes=MORE if self._nodes is None else self._nodes))
+        further = plans(
+            self.task, SearchLimits(nodes=FURTHER_NODES if self._nodes is None else self._nodes)
+        )
         reordered: list[tuple[GroundAction, ...]] = []
         for plan in further:
             content = _content(plan.actions)
@@ -85,33 +86,33 @@ class Skeletons(Iterator[tuple[GroundAction, ...]]):
             if content not in seen:
                 seen.add(content)
                 yield plan.actions
-            elif len(reordered) < REORDERED:
+            elif len(reordered) < MOST_REORDERED:
                 reordered.append(plan.actions)
-        # Geometry may allow one order only: two places one behind the other, say.
+        # Geometry may allow one order only, as with two places one behind the other.
         yield from reordered
         self.failure = further.failure
 
 
 def shortest(task: Task, nodes: int | None = None) -> Plan | Failure:
-    """A plan with fewest actions where that is quick to find, else some plan.
+    """A plan with fewest actions if that is quick to find, else some plan.
 
     Args:
         task: the ground task.
-        nodes: states that each search may expand; None: as many as are worth while.
+        nodes: states that each search may expand; None: the limits above.
     """
-    plan = search(task, "bfs", SearchLimits(nodes=FEWEST if nodes is None else nodes))
+    plan = search(task, "bfs", SearchLimits(nodes=SHORTEST_NODES if nodes is None else nodes))
     if isinstance(plan, Failure) and plan.kind is FailureKind.BUDGET:
-        return search(task, "gbfs", SearchLimits(nodes=ANY if nodes is None else nodes))
+        return search(task, "gbfs", SearchLimits(nodes=ANY_NODES if nodes is None else nodes))
     return plan
 
 
 def _content(actions: tuple[GroundAction, ...]) -> tuple[GroundAction, ...]:
-    """What two plans have in common that differ only in the order of their actions."""
+    """The actions of a plan without their order."""
     return tuple(sorted(actions))
 
 
 def _has_detour(task: Task, actions: tuple[GroundAction, ...]) -> bool:
-    """Whether some action can be left out, or one does what two in a row do."""
+    """Whether an action can be left out, or one replaces two in a row."""
     known = {operator.action: operator for operator in task.operators}
     plan = [known[action] for action in actions]
     states = [task.init]
@@ -134,11 +135,11 @@ def _has_detour(task: Task, actions: tuple[GroundAction, ...]) -> bool:
 
 
 @dataclass(frozen=True)
-class Solution:
+class RefinedPlan:
     """A plan with motions.
 
     Attributes:
-        plan: the actions. refined: their motions, not yet finished (see ``skills.solving.finish``).
+        plan: the actions. refined: their motions, not yet optimized (``skills.solving.optimize``).
     """
 
     plan: tuple[GroundAction, ...]
@@ -147,54 +148,70 @@ class Solution:
 
 @dataclass
 class Search:
-    """One search; what it learned can be read afterwards.
+    """One search. Its attributes can be read afterwards, also if it was interrupted.
 
     Attributes:
-        context: scene, robot, world, settings.
-        domain, problem: the user's.
-        bindings: what the problem's objects are in the scene.
-        skills: by the names of actions.
+        context: robot, world, settings. task: the user's.
         start: the State to begin in.
-        listener: hears how it goes on.
+        listener: hears of progress.
         node_limit: of each search of the task planner; None: its own.
-        lessons: what was learned. told: of it what concerned a plan that was looked at, in order.
-        latest: the skeleton last looked at.
-        task_s: seconds spent on plans and on what can be said of them without motions.
+        constraints: all that were learned. learned: of them those about plans considered, in order.
+        latest: the last skeleton considered.
+        task_s: seconds spent on plans and on checks without motions.
+        total_s: seconds in all.
         skeletons: how many were refined. refinements: of single actions in all.
     """
 
     context: PlanningContext
-    domain: Domain
-    problem: Problem
-    bindings: Mapping[str, Binding]
-    skills: Mapping[str, Skill]
+    task: TampTask
     start: State
     listener: Listener = field(default_factory=Listener)
     node_limit: int | None = None
-    lessons: LearnedConstraints = field(default_factory=LearnedConstraints)
-    told: list[LearnedConstraint] = field(default_factory=list)
+    constraints: LearnedConstraints = field(default_factory=LearnedConstraints)
+    learned: list[LearnedConstraint] = field(default_factory=list)
     latest: tuple[GroundAction, ...] = ()
     task_s: float = 0.0
+    total_s: float = 0.0
     skeletons: int = 0
     refinements: int = 0
+    solved: bool = False
 
-    def solve(self) -> Solution | Failure:
-        """A plan and its motions; or why there is none, or none was found."""
-        clock = time.perf_counter()
-        there = standing(self.context.scene, self.start, self.bindings)
-        open_now = ajar(self.context.scene, self.start, self.bindings)
-        self._seen = constrained_task(self.domain, self.problem, self.skills, there, open_now)
-        self._adviser = FailureAnalyzer(self.context, self._seen, self.bindings, self.skills)
-        self._foresight = FeasibilityCheck(
-            self.context, self._seen, self.bindings, self.skills, self.start
+    @property
+    def record(self) -> SearchRecord:
+        """What was tried and learned so far."""
+        return SearchRecord(
+            self.latest,
+            self.solved,
+            self.skeletons,
+            self.refinements,
+            tuple(self.learned),
+            self.task_s,
+            self.total_s - self.task_s,
         )
-        refused = self._foresight.of_goal()
+
+    def solve(self) -> RefinedPlan | Failure:
+        """A plan and its motions; or why there is none, or why none was found."""
+        began = time.perf_counter()
+        try:
+            found = self._solve()
+        finally:
+            self.total_s += time.perf_counter() - began
+        self.solved = isinstance(found, RefinedPlan)
+        return found
+
+    def _solve(self) -> RefinedPlan | Failure:
+        clock = time.perf_counter()
+        there, open_now = item_places(self.task, self.start), open_furniture(self.task, self.start)
+        self._constrained = constrained_task(self.task, there, open_now)
+        self._analyzer = FailureAnalyzer(self.context, self._constrained)
+        self._feasibility = FeasibilityCheck(self.context, self._constrained, self.start)
+        refused = self._feasibility.goal_conflict()
         if refused is not None:
             self.task_s += time.perf_counter() - clock
             return refused
-        self._prover = Prover(self.context, self.bindings, self.skills, self.start)
-        self._tried: list[Failure] = []  # what grids said where nothing could be proven
-        self._given_up: set[Key] = set()  # suspicions that leave no plan: tried around from now on
+        self._prover = Prover(self.context, self.task, self.start)
+        self._tried: list[Failure] = []  # of exhaustive grids, where nothing was proven
+        self._given_up: set[Key] = set()  # unproven ones that leave no plan
         self._active: list[_Active] = []
         self._known: dict[tuple[GroundAction, ...], _Active] = {}
         self._worst: Failure | None = None
@@ -203,7 +220,7 @@ class Search:
         budget: int | None = None
         while True:
             clock = time.perf_counter()
-            over = self._admit()
+            over = self._add_skeleton()
             self.task_s += time.perf_counter() - clock
             if over is not None:
                 return over
@@ -211,46 +228,43 @@ class Search:
                 budget = REFINEMENTS + 8 * len(self._active[0].plan)
             if budget is not None and self.refinements >= budget:
                 return self._budget(f"{budget} refinements of single actions were tried")
-            found = self._turn(budget)
+            found = self._round(budget)
             if found is not None:
                 return found
 
     def _new_source(self) -> Skeletons:
-        return Skeletons(self.lessons.taught(self._seen, self._given_up), self.node_limit)
+        return Skeletons(
+            self.constraints.applied_to(self._constrained, self._given_up), self.node_limit
+        )
 
-    def _admit(self) -> Failure | None:
-        """Take a further skeleton into the round; a Failure where there is none left to try."""
+    def _add_skeleton(self) -> Failure | None:
+        """Add a skeleton to the active ones; a Failure if there is none left to try."""
         while True:
             plan = next(self._source, None)
             if plan is None:
-                return self._no_further()
+                return self._exhausted()
             if plan in self._known:
-                continue  # it has its turns, or has had them
+                continue  # active, or given up
             self.latest = plan
-            bound = bind_plan(plan, dict(self.bindings))
-            why = self._foresight.lessons(bound)
+            bound = bind_plan(plan, self.task.bindings)
+            why = self._feasibility.constraints(bound)
             if why is None:
                 break
             new = self._learn(why, plan)
             if not new and any(each.key in self._given_up for each in why):
-                break  # what is suspected has been given up: try it all the same
-            # Nothing new means that no fact says what is wrong with this plan: on to the next.
+                break  # that constraint was dropped: try it all the same
+            # Nothing new: no fact states what is wrong with this plan; take the next one.
         self.listener.skeleton(tuple(map(str, plan)))
         self.skeletons += 1
-        total = len(bound)
-
-        def progress(action: BoundAction, event: str) -> None:
-            self.listener.action(action.index, total, str(action), event)
-
         refinement = Refinement(
-            self.context, bound, self.skills, self.start, progress, self._adviser
+            self.context, bound, self.task.skills, self.start, self.listener, self._analyzer
         )
         self._known[plan] = _Active(plan, refinement)
         self._active.append(self._known[plan])
         return None
 
-    def _no_further(self) -> Failure | None:
-        """What it means that the task planner has no further plan."""
+    def _exhausted(self) -> Failure | None:
+        """The task planner has no further plan: refuse, or retry those that there are."""
         if self._active:
             return None
         if self._source.complete:
@@ -259,38 +273,38 @@ class Search:
                 return over
         elif self._source.failure is not None and not self._known:
             return self._source.failure
-        # The plans that there are get their tries once more, with streams not used yet.
+        # Restart the known plans with fresh random streams.
         task = self._source.task
         self._active = [each for each in self._known.values() if _holds(task, each.plan)]
         for each in self._active:
-            each.refinement.renew()
+            each.refinement.restart()
         return None if self._active else self._budget("no further plan was found")
 
     def _refused(self) -> Failure | None:
-        """Why there is no plan with what was learned, if that is proven; else suspicions go."""
-        if not self.lessons.all:
-            # In the user's own terms: the symbols alone forbid it.
-            found = shortest(ground(self.domain, self.problem), self.node_limit)
+        """A proof that there is no plan; else drop unproven constraints and go on."""
+        if not self.constraints.all:
+            # Unsolvable in PDDL alone.
+            found = shortest(ground(self.task.domain, self.task.problem), self.node_limit)
             return found if isinstance(found, Failure) else self._source.failure
-        needed = core(self._seen, self.lessons, self._given_up)
+        needed = minimal_core(self._constrained, self.constraints, self._given_up)
         prover = self._prover
         refused = refusal(needed, prover.prove)
         if refused is not None:
             return refused
-        for lesson in needed:
-            tried = None if prover.prove(lesson).proven else prover.tried(lesson)
+        for constraint in needed:
+            tried = None if prover.prove(constraint).proven else prover.tried(constraint)
             if tried is not None:
                 self._tried.append(tried)
         self._given_up |= {each.key for each in needed if not each.proven}
-        self._adviser.silent = True
+        self._analyzer.silent = True
         self._source = self._new_source()
-        return self._admit()
+        return self._add_skeleton()
 
-    def _turn(self, budget: int | None) -> Solution | None:
-        """One round: every skeleton goes on for some refinements."""
+    def _round(self, budget: int | None) -> RefinedPlan | None:
+        """One round: every active skeleton gets some refinements."""
         for each in list(self._active):
             if each not in self._active:
-                continue  # dropped by what another one taught
+                continue  # ruled out meanwhile
             turn = len(each.plan) + TURN
             if budget is not None:
                 turn = min(turn, budget - self.refinements)
@@ -299,28 +313,28 @@ class Search:
             self.refinements += each.refinement.attempts - before
             if isinstance(found, Refined):
                 self.latest = each.plan
-                return Solution(each.plan, found)
+                return RefinedPlan(each.plan, found)
             if found is None:
                 continue
             self._active.remove(each)
             if isinstance(found, Learned):
-                self._learn(list(found.lessons), each.plan)
+                self._learn(list(found.constraints), each.plan)
             if each.refinement.worst is not None:
                 self._worst = each.refinement.worst
         return None
 
     def _learn(
-        self, lessons: list[LearnedConstraint], plan: tuple[GroundAction, ...] = ()
+        self, constraints: list[LearnedConstraint], plan: tuple[GroundAction, ...] = ()
     ) -> list[LearnedConstraint]:
-        """Take lessons in; skeletons that they rule out are dropped. Returns the new ones.
+        """Add constraints and drop the skeletons that violate them. Returns the new ones.
 
-        Told are facts, and those of the actions ruled out that ``plan`` has.
+        Reported are facts, and forbidden actions that ``plan`` has.
         """
-        new = self.lessons.add(lessons)
-        for lesson in new:
-            if not lesson.actions or set(lesson.actions) & set(plan):
-                self.told.append(lesson)
-                self.listener.learned(str(lesson))
+        new = self.constraints.add(constraints)
+        for constraint in new:
+            if not constraint.actions or set(constraint.actions) & set(plan):
+                self.learned.append(constraint)
+                self.listener.learned(str(constraint))
         if new:
             self._source = self._new_source()
             task = self._source.task
@@ -328,7 +342,7 @@ class Search:
         return new
 
     def _budget(self, what: str) -> Failure:
-        """An honest "found nothing": what was tried how often, and what stood in the way."""
+        """Budget exhausted: what was tried how often, and what blocked it."""
         tried = f"{self.skeletons} plan{'' if self.skeletons == 1 else 's'}"
         message = f"no motions found ({tried} tried, {what})"
         worst = self._worst
@@ -355,7 +369,7 @@ class _Active:
 
 
 def _holds(task: Task, plan: tuple[GroundAction, ...]) -> bool:
-    """Whether the plan is one of the task, with all that was learned."""
+    """Whether the plan solves the constrained task."""
     known = {operator.action: operator for operator in task.operators}
     state = task.init
     for action in plan:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.listener import Listener
 from galley.domain.state import State
 from galley.skills import BoundAction, PlanningContext, Skill
-from galley.tamp.refine import Progress, Refined, Refinement
+from galley.tamp.refine import Refined, Refinement
 
 
 def refine(
@@ -15,7 +16,7 @@ def refine(
     plan: tuple[BoundAction, ...],
     state: State,
     skills: Mapping[str, Skill],
-    progress: Progress = lambda action, event: None,
+    listener: Listener | None = None,
 ) -> Refined | Failure:
     """Motions for every action of one plan, or the Failure that stood in the way.
 
@@ -33,7 +34,7 @@ def refine(
         failed = skills[action.name].impossible(context, action, state)
         if failed is not None:
             return failed.within(str(action))
-    refinement = Refinement(context, plan, skills, state, progress)
+    refinement = Refinement(context, plan, skills, state, listener or Listener())
     found = refinement.advance(refinement.budget)
-    assert isinstance(found, Refined | Failure)  # no adviser: no lessons; and all of the budget
+    assert isinstance(found, Refined | Failure)  # all of the budget, no analyzer
     return found

@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -120,7 +119,7 @@ def load_scene(path: str | Path) -> Scene:
         items=items,
         stances=stances,
         bindings=bindings,
-        places=MappingProxyType(dict(reader.places)),
+        places=dict(reader.places),
     )
     check_handles(reader, scene)
     check_stances(reader, scene)

@@ -1,5 +1,6 @@
-"""What to do where a run can't go on as planned.
+"""Recovery: retreat from contact, then resume the plan or replan.
 
-- ``going_on``: retreat from contact, then resume the plan or seek another
-- ``observed_task``: the task as it stands, from what is seen, with names for new places
+- ``observed_task``: the user's task from an observed State on
+- ``plans``: plans with their motions: to be executed, interrupted, after a recovery
+- ``replanning``: how to reach the goal from an observed State
 """

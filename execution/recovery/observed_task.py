@@ -1,17 +1,15 @@
-"""The task as it stands after things did not go as planned: a problem that begins in what is seen.
+"""The user's task from an observed State on, after execution deviated from the plan.
 
-Facts with a geometric meaning are those that the geometry has; the others are those that the
-executed actions left, as far as what is in the hand agrees. The goal stays the user's.
+Facts with a geometric meaning are read from the geometry; the others are those that the executed
+actions left, corrected by what is in the hand. The goal stays the user's.
 
-That a hand is empty or holds something has no geometry in the domain's own words. But the actions
-that take and put things say which facts change with it: where the symbols believe in another item
-in the hand than is there, the effects of taking and putting are applied, those on furniture left
-out (``HandFacts``).
+Which facts say what a hand holds is up to the domain, but the effects of its taking and placing
+actions reveal them. Where the symbols have another item in the hand than is observed, these effects
+are applied, except those on furniture (``HandFacts``).
 
-An item that has fallen over stands on nothing; one may lie on the floor, or between two regions. A
-new piece of furniture stands for each such place, so that the task planner can have it picked up
-from there (``AdHocPlaces``). Its stance set is a box around all those of the problem: what can't be
-reached from there can't be reached. Nothing can be put there.
+An item that has fallen over, or lies between two regions, stands on no object of the problem. Each
+such place becomes a new piece of furniture, from which the item can be picked up (``AdHocPlaces``).
+Its stance set is a box around all those of the problem. Nothing can be placed there.
 """
 
 from __future__ import annotations
@@ -31,7 +29,9 @@ from galley.domain.scene.model import Binding, Stance
 from galley.domain.state import State, item_pose
 from galley.planning import Semantics
 from galley.robots.panda.mobile import hand_pose
-from galley.skills import BoundAction, PlanningContext, Skill
+from galley.skills.skill import BoundAction, Skill
+from galley.skills.solving.context import PlanningContext
+from galley.tamp.task import TampTask
 
 # Predicates with a meaning in metres (see ``domain.predicates``), and how many arguments they take.
 _GEOMETRIC = {"near": 1, "on": 2, "in": 2, "inside": 2, "opened": 1, "grasp": 1}
@@ -39,51 +39,43 @@ PLACING = ("on", "in", "inside")
 
 
 @dataclass(frozen=True)
-class ObservedTask:
-    """A task that begins in an observed State.
+class ObservedTask(TampTask):
+    """The user's task from an observed State on: its problem begins with the facts that hold now.
 
     Attributes:
-        problem: with the facts that hold now, and objects for places that had no name.
-        bindings: of all its objects.
-        places: the new ones, in order.
-        stances: the sets that they are reached from, which the scene doesn't have.
+        places: objects for places that had no name, in order.
+        stances: the sets that they are reached from, added to the scene.
     """
 
-    problem: Problem
-    bindings: Mapping[str, Binding]
     places: tuple[AdHocPlace, ...] = ()
     stances: tuple[Stance, ...] = ()
 
     @property
     def facts(self) -> frozenset[Fact]:
-        """What holds now."""
+        """The facts that hold now."""
         return frozenset(self.problem.init)
 
 
 def observed_task(
     context: PlanningContext,
-    domain: Domain,
-    problem: Problem,
-    bindings: Mapping[str, Binding],
-    skills: Mapping[str, Skill],
+    task: TampTask,
     state: State,
     symbolic: Collection[Fact],
     prefer: Sequence[str] = (),
 ) -> ObservedTask:
     """The task from ``state`` on.
 
-    An item that is in no place that the problem names gets a new one.
-    Where the symbols have the base near one place, so has the new task: that one if the base is
-    still there, else one of ``prefer``, else any that it is near, else a new one.
+    An item in no place of the problem gets a new one. If the symbols have the base near one place,
+    so has the new task: that one if the base is still near it, else one of ``prefer``, else any
+    that it is near, else a new one.
 
     Args:
-        context: scene, robot, world.
-        domain, problem: the user's. bindings: of the problem's objects. skills: by action.
+        context: robot, world. task: the user's.
         state: as observed.
-        symbolic: the facts after the actions that were carried out, by their effects.
-        prefer: PDDL names of furniture, the most welcome first.
+        symbolic: the facts after the executed actions, by their effects.
+        prefer: PDDL names of furniture, best first.
     """
-    scene = context.scene
+    scene, domain, problem, bindings = task.scene, task.domain, task.problem, task.bindings
     names = {
         predicate.name: predicate.arity
         for predicate in domain.predicates
@@ -91,7 +83,7 @@ def observed_task(
     }
     X_WH = hand_pose(state.q, scene.robot.base) if state.held is not None else np.eye(4)
     judged = state_facts(scene, state, names, bindings, X_WH)
-    seen = {fact for fact, v in judged.items() if v.holds and _typed(domain, problem, fact)}
+    observed = {fact for fact, v in judged.items() if v.holds and _typed(domain, problem, fact)}
     held = next(
         (
             name
@@ -100,35 +92,41 @@ def observed_task(
         ),
         None,
     )
-    hands = HandFacts(domain, problem, bindings, skills)
-    facts = {f for f in hands.corrected(symbolic, held) if f not in judged and _known(problem, f)}
+    hands = HandFacts(task)
+    facts = {
+        f for f in hands.corrected(symbolic, held) if f not in judged and _has_objects(problem, f)
+    }
 
-    finder = AdHocPlaces(context, domain, problem, bindings, skills, state)
+    finder = AdHocPlaces(context, task, state)
     places: list[AdHocPlace] = []
-    placed = {fact.args[0] for fact in seen if fact.predicate in PLACING}
+    placed = {fact.args[0] for fact in observed if fact.predicate in PLACING}
     for name, binding in bindings.items():
         if binding.kind == "item" and name not in placed and name != held:
             place = finder.of_item(binding)
             if place is not None:
                 places.append(place)
-    near = {fact for fact in seen if fact.predicate == "near"}
+    near = {fact for fact in observed if fact.predicate == "near"}
     believed = [fact for fact in symbolic if fact.predicate == "near" and fact in judged]
-    lost = any(f.predicate == "near" and not _known(problem, f) for f in symbolic)
+    lost = any(f.predicate == "near" and not _has_objects(problem, f) for f in symbolic)
     if len(believed) == 1 or lost:
         only = _nearest(near, believed, prefer, bindings)
         if only is None:
             place = finder.of_base("near")
             places += [place] if place is not None else []
-        seen = (seen - near) | ({only} if only is not None else set())
-    facts |= seen | {place.fact for place in places}
+        observed = (observed - near) | ({only} if only is not None else set())
+    facts |= observed | {place.fact for place in places}
     order = {fact: k for k, fact in enumerate(problem.init)}
     init = tuple(sorted(facts, key=lambda fact: (order.get(fact, len(order)), fact)))
     whole = with_places(problem, domain, places)
+    stances = (finder.anywhere,) if places else ()
     return ObservedTask(
+        replace(scene, stances=scene.stances + stances),
+        domain,
         replace(whole, init=init, init_places=((0, 0),) * len(init)),
         {**bindings, **{place.binding.object: place.binding for place in places}},
+        task.skills,
         tuple(places),
-        (finder.anywhere,) if places else (),
+        stances,
     )
 
 
@@ -138,13 +136,15 @@ def _nearest(
     prefer: Sequence[str],
     bindings: Mapping[str, Binding],
 ) -> Fact | None:
-    """Which of the places that the base is near counts, or None where it is near none."""
-    wanted = [fact.args[0] for fact in believed] + list(prefer) + list(bindings)
-    return next((Fact("near", (name,)) for name in wanted if Fact("near", (name,)) in near), None)
+    """The fact for the place that the base counts as near, or None."""
+    candidates = [fact.args[0] for fact in believed] + list(prefer) + list(bindings)
+    return next(
+        (Fact("near", (name,)) for name in candidates if Fact("near", (name,)) in near), None
+    )
 
 
 def _typed(domain: Domain, problem: Problem, fact: Fact) -> bool:
-    """Whether a fact's arguments are of the types that its predicate is declared with."""
+    """Whether a fact's arguments have the types that its predicate declares."""
     declared = domain.predicate(fact.predicate)
     objects = [problem.object(name) for name in fact.args]
     return declared is not None and all(
@@ -153,41 +153,38 @@ def _typed(domain: Domain, problem: Problem, fact: Fact) -> bool:
     )
 
 
-def _known(problem: Problem, fact: Fact) -> bool:
-    """Whether the problem has all objects of a fact: a place found earlier may be gone."""
+def _has_objects(problem: Problem, fact: Fact) -> bool:
+    """Whether the problem has all objects of a fact: an earlier ad hoc place may be gone."""
     return all(problem.object(name) is not None for name in fact.args)
 
 
 @dataclass(frozen=True)
 class HandFacts:
-    """The facts of one task about what is in a hand.
+    """Corrects the holding facts of a task from observation.
 
     Attributes:
-        domain, problem: the task's. bindings: what its objects are. skills: by action.
+        task: whose objects and actions they are about.
     """
 
-    domain: Domain
-    problem: Problem
-    bindings: Mapping[str, Binding]
-    skills: Mapping[str, Skill]
+    task: TampTask
 
     def corrected(self, facts: Collection[Fact], held: str | None) -> frozenset[Fact]:
-        """``facts`` with exactly the item called ``held`` in a hand, by its PDDL name; or none."""
+        """The facts with exactly the item ``held`` (a PDDL name) in a hand, or none."""
         state = frozenset(facts)
-        for item in self._believed(state):
+        for item in self._held_by_symbols(state):
             if item != held:
                 state = self._changed(state, "puts", item)
-        if held is not None and held not in self._believed(state):
+        if held is not None and held not in self._held_by_symbols(state):
             state = self._changed(state, "takes", held)
         return state
 
-    def _believed(self, state: frozenset[Fact]) -> list[str]:
-        """The items that the symbols have in a hand: all that taking one makes true is."""
+    def _held_by_symbols(self, state: frozenset[Fact]) -> list[str]:
+        """The items that the symbols have in a hand: all effects of taking them hold."""
         found = []
-        for item, binding in self.bindings.items():
+        for item, binding in self.task.bindings.items():
             if binding.kind != "item":
                 continue
-            for schema, bound in self._ways("takes", item):
+            for schema, bound in self._groundings("takes", item):
                 added = self._changes(schema, bound, state)[0]
                 if added and added <= state:
                     found.append(item)
@@ -195,9 +192,9 @@ class HandFacts:
         return found
 
     def _changed(self, state: frozenset[Fact], what: str, item: str) -> frozenset[Fact]:
-        """After taking, or putting, an item: by the action whose conditions hold most nearly."""
+        """The facts after taking or placing an item, by the most nearly applicable action."""
         best: tuple[int, frozenset[Fact]] | None = None
-        for schema, bound in self._ways(what, item):
+        for schema, bound in self._groundings(what, item):
             added, deleted = self._changes(schema, bound, state)
             missing = sum(
                 (literal.ground(bound) in state) != literal.positive
@@ -208,11 +205,11 @@ class HandFacts:
                 best = missing, (state - deleted) | added
         return state if best is None else best[1]
 
-    def _ways(self, what: str, item: str) -> Iterator[tuple[ActionSchema, dict[str, str]]]:
-        """Actions that take (or put) an item, with each hand, and any one piece of furniture."""
-        semantics = Semantics(self.domain, self.problem)
-        for schema in self.domain.actions:
-            skill = self.skills.get(schema.name)
+    def _groundings(self, what: str, item: str) -> Iterator[tuple[ActionSchema, dict[str, str]]]:
+        """Ground actions that take (or place) an item, for each hand and one piece of furniture."""
+        semantics = Semantics(self.task.domain, self.task.problem)
+        for schema in self.task.domain.actions:
+            skill = self.task.skills.get(schema.name)
             position = None if skill is None else getattr(skill.role, what)
             if position is None:
                 continue
@@ -231,8 +228,8 @@ class HandFacts:
     def _changes(
         self, schema: ActionSchema, bound: Mapping[str, str], state: frozenset[Fact]
     ) -> tuple[frozenset[Fact], frozenset[Fact]]:
-        """What an action adds and deletes, facts of furniture left out."""
-        semantics = Semantics(self.domain, self.problem)
+        """Facts that an action adds and deletes, except those on furniture."""
+        semantics = Semantics(self.task.domain, self.task.problem)
         added, deleted = semantics.changes(schema.effect, bound, state)
         return (
             frozenset(fact for fact in added if self._of_hand(fact)),
@@ -243,18 +240,17 @@ class HandFacts:
         return all(self._kind(name) in ("hand", "item") for name in fact.args)
 
     def _kind(self, name: str) -> str:
-        binding = self.bindings.get(name)
+        binding = self.task.bindings.get(name)
         return "" if binding is None else binding.kind
 
 
 @dataclass(frozen=True)
 class AdHocPlace:
-    """A place that the problem has no name for.
+    """A place that the problem has no object for.
 
     Attributes:
-        binding: its new name.
-        type: the PDDL type of the new object.
-        fact: what holds of it: the item is on it, or the base near it.
+        binding: of the new object. type: its PDDL type.
+        fact: the item is on it, or the base near it.
         why: one sentence.
     """
 
@@ -266,27 +262,23 @@ class AdHocPlace:
 
 @dataclass(frozen=True)
 class AdHocPlaces:
-    """Finds names for places in one State.
+    """Makes ad hoc places for one State.
 
     Attributes:
-        context: scene, robot, settings.
-        domain, problem: the user's. bindings: of its objects. skills: by action.
+        context: robot, settings. task: the user's.
         state: as observed.
     """
 
     context: PlanningContext
-    domain: Domain
-    problem: Problem
-    bindings: Mapping[str, Binding]
-    skills: Mapping[str, Skill]
+    task: TampTask
     state: State
 
     def of_item(self, thing: Binding) -> AdHocPlace | None:
-        """A place for an item; None where no action of the domain would take it from there."""
+        """A place for an item; None if no action of the domain takes it from there."""
         name = self._unused(f"found_{thing.object}")
         place = Binding(name, "furniture", self.anywhere.name)
-        for schema, literal, type_ in self._takers():
-            skill = self.skills[schema.name]
+        for schema, literal, type_ in self._taking_actions():
+            skill = self.task.skills[schema.name]
             bound = self._bound(schema, skill, thing, place)
             if bound is None:
                 continue
@@ -301,8 +293,8 @@ class AdHocPlaces:
         return None
 
     def of_base(self, predicate: str) -> AdHocPlace | None:
-        """A place for the base, which stands near nothing that the problem names."""
-        declared = self.domain.predicate(predicate)
+        """A place for the base, which is near no object of the problem."""
+        declared = self.task.domain.predicate(predicate)
         if declared is None:
             return None
         base = self.state.q[self.context.robot.slice("base")]
@@ -315,7 +307,7 @@ class AdHocPlaces:
     def anywhere(self) -> Stance:
         """A box around the stance sets of the problem's furniture."""
         scene = self.context.scene
-        targets = {b.target for b in self.bindings.values() if b.kind == "furniture"}
+        targets = {b.target for b in self.task.bindings.values() if b.kind == "furniture"}
         stances = [scene.stance(name) for name in sorted(targets)] or list(scene.stances)
         name = "anywhere"
         while any(each.name == name for each in scene.stances):
@@ -324,10 +316,10 @@ class AdHocPlaces:
         upper = np.max([each.upper for each in stances], axis=0)
         return Stance(name, frozen(lower), frozen(upper))
 
-    def _takers(self) -> Iterator[tuple[ActionSchema, Literal, str]]:
-        """Actions that take an item, what they need of it and its place, and the place's type."""
-        for schema in self.domain.actions:
-            skill = self.skills.get(schema.name)
+    def _taking_actions(self) -> Iterator[tuple[ActionSchema, Literal, str]]:
+        """Actions that take an item, their precondition on item and place, and the place's type."""
+        for schema in self.task.domain.actions:
+            skill = self.task.skills.get(schema.name)
             if skill is None or skill.role.takes is None or skill.role.place is None:
                 continue
             item = schema.parameters[skill.role.takes]
@@ -341,8 +333,8 @@ class AdHocPlaces:
     def _bound(
         self, schema: ActionSchema, skill: Skill, thing: Binding, place: Binding
     ) -> BoundAction | None:
-        """The action that takes the item from the place, whatever else it names."""
-        semantics, found = Semantics(self.domain, self.problem), []
+        """The action that takes the item from the place, other arguments arbitrary."""
+        semantics, found = Semantics(self.task.domain, self.task.problem), []
         for k, variable in enumerate(schema.parameters):
             others = semantics.objects(variable.types)
             if k == skill.role.takes:
@@ -350,7 +342,7 @@ class AdHocPlaces:
             elif k == skill.role.place:
                 found.append(place)
             elif others:
-                found.append(self.bindings[others[0]])
+                found.append(self.task.bindings[others[0]])
             else:
                 return None
         return BoundAction(0, schema.name, tuple(found))
@@ -362,13 +354,13 @@ class AdHocPlaces:
         return np.asarray(X_WI[:3, 3])
 
     def _unused(self, name: str) -> str:
-        while self.problem.object(name) is not None or name in self.bindings:
+        while self.task.problem.object(name) is not None or name in self.task.bindings:
             name += "_"
         return name
 
 
 def with_places(problem: Problem, domain: Domain, places: Sequence[AdHocPlace]) -> Problem:
-    """The problem with an object for each place; what costs depend on is as dear as elsewhere."""
+    """The problem with an object for each place; new places get the largest known cost."""
     if not places:
         return problem
     new = tuple(Object(each.binding.object, each.type, problem.file, 0, 0) for each in places)

@@ -1,85 +1,93 @@
-"""Going on from an observed State: out of contact, then the same plan resumed, or another one."""
+"""Recovery from an observed State: retreat from contact, then resume the plan or replan."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from galley.domain.failure import Failure
 from galley.domain.frames import wrap
 from galley.domain.listener import Listener
-from galley.domain.pddl.formula import Fact
-from galley.domain.pddl.model import Domain, Problem
-from galley.domain.scene.model import Binding
 from galley.domain.state import State
 from galley.execution.recovery.observed_task import PLACING, ObservedTask, observed_task
+from galley.execution.recovery.plans import (
+    NOTHING_LEFT,
+    REPLANNED,
+    RESUMED,
+    Facts,
+    InterruptedPlan,
+    RecoveryPlan,
+)
 from galley.motion.effects import after
 from galley.motion.motion import Motion
 from galley.planning import GroundAction, Semantics, validate_actions
-from galley.skills import BoundAction, PlanningContext, Skill
 from galley.skills.manipulation.escape import escape
 from galley.skills.skill import Role
+from galley.skills.solving.context import PlanningContext
 from galley.tamp.binding import bind_plan
+from galley.tamp.checks import AuditedMotions, optimize_and_audit
+from galley.tamp.goal import unmet
 from galley.tamp.refine import Refined, Refinement
 from galley.tamp.search import Search
+from galley.tamp.task import TampTask
 
-Facts = frozenset[Fact]
-
-RESUMED = "resumed"
-PLANNED_ANEW = "planned anew"
-NOTHING_LEFT = "nothing left to do"
-_NEAR_LIMIT = 0.01  # rad past a limit that count as at it
-TRIES = 6  # refinements beyond one for each action, before a plan that was resumed is given up
+_NEAR_LIMIT = 0.01  # rad past a limit that count as within
+TRIES = 6  # refinements beyond one for each action, before resuming is given up
 
 
-@dataclass(frozen=True)
-class RecoveryPlan:
-    """What is to be done from an observed State on.
+@dataclass
+class TampReplanner:
+    """Replans for the execution monitor, and keeps what that took.
 
     Attributes:
-        plan: the actions that are left, the one under way included if it is resumed.
-        motions: for all of them, not yet finished (see ``skills.solving.finish``), beginning with
-            those out of contact; their ``action_index`` counts in ``plan``.
-        start: the State that the first motion begins in.
-        task: the task as it stands in ``start``: facts, places that had no name.
-        facts: before each action, and after the last one. Where the first action is resumed, what
-            it needs at its beginning need not hold before it.
-        how: ``resumed``, ``planned anew`` or ``nothing left to do``.
+        context, task, listener, node_limit: see ``replan``.
+        replanned: the final motions of each recovery that found some. replan_s: seconds.
     """
 
-    plan: tuple[GroundAction, ...]
-    motions: tuple[Motion, ...]
-    start: State
-    task: ObservedTask
-    facts: tuple[Facts, ...]
-    how: str
+    context: PlanningContext
+    task: TampTask
+    listener: Listener
+    node_limit: int | None = None
+    replanned: list[AuditedMotions] = field(default_factory=list)
+    replan_s: float = 0.0
 
+    def replan(
+        self, interrupted: InterruptedPlan, state: State, number: int
+    ) -> RecoveryPlan | Failure:
+        """How to reach the goal from an observed State."""
+        began = time.perf_counter()
+        more = (self.listener, self.node_limit)
+        try:
+            return replan(self.context, self.task, interrupted, state, number, *more)
+        finally:
+            self.replan_s += time.perf_counter() - began
 
-@dataclass(frozen=True)
-class InterruptedPlan:
-    """A plan that was broken off.
+    def finish(self, motions: tuple[Motion, ...], start: State) -> tuple[Motion, ...] | Failure:
+        """Final trajectories, audited."""
+        done = optimize_and_audit(self.context, motions, start)
+        self.replanned.append(done)
+        self.listener.finished(done)
+        return done.failure or done.motions
 
-    Attributes:
-        plan: the actions. index: of the one under way; the length of the plan where all were done.
-        facts: what held before that one, by the effects of the actions before it.
-        motion: the last that was run, or None.
-    """
+    def unmet(self, state: State, facts: Facts) -> tuple[str, ...]:
+        """What of the goal does not hold."""
+        return unmet(self.task, state, facts)
 
-    plan: tuple[GroundAction, ...]
-    index: int
-    facts: Facts
-    motion: Motion | None = None
+    def timing(self, total: float) -> dict[str, float]:
+        """Seconds by stage, of ``total`` seconds of execution and replanning."""
+        optimization = sum(each.optimization_s for each in self.replanned)
+        motion = self.replan_s + sum(each.audit_s for each in self.replanned)
+        rest = total - motion - optimization
+        return {"motion": motion, "optimization": optimization, "execution": rest}
 
 
 def replan(
     context: PlanningContext,
-    domain: Domain,
-    problem: Problem,
-    bindings: Mapping[str, Binding],
-    skills: Mapping[str, Skill],
-    under_way: InterruptedPlan,
+    task: TampTask,
+    interrupted: InterruptedPlan,
     state: State,
     recovery: int,
     listener: Listener | None = None,
@@ -87,57 +95,51 @@ def replan(
 ) -> RecoveryPlan | Failure:
     """How to reach the goal from ``state``.
 
-    The plan is kept where the symbols let it be resumed and motions are found for it in a few
-    tries; else plans and motions are sought for the task as it stands. The same seed and number
-    of recovery give the same answer.
+    The plan is resumed if its preconditions hold and a few tries find motions for it; else the
+    whole search starts from the observed task. Deterministic in the seed and ``recovery``.
 
     Args:
-        context: scene, robot, world, settings.
-        domain, problem: the user's. bindings: of the problem's objects. skills: by action.
-        under_way: the plan that was broken off.
+        context: robot, world, settings. task: the user's.
+        interrupted: the plan that was interrupted.
         state: as observed.
-        recovery: 1 for the first time in a run that planning begins anew, and so on.
-        listener: hears how it goes on.
+        recovery: the number of this recovery in the run, from 1.
+        listener: hears of progress.
         node_limit: of each search of the task planner; None: its own.
 
     Returns:
-        A Failure where there is no way out of contact, or as the search over plans and motions
-        gives it, with what it proves.
+        A Failure if there is no way out of contact, or the search's own.
     """
     listener = Listener() if listener is None else listener
     context = context.anew(recovery)
     state = within_limits(context, state)
-    out = escape(context, state, under_way.motion)
+    out = escape(context, state, interrupted.motion)
     if isinstance(out, Failure):
         return out
     clear = state
     for motion in out:
         clear = after(context.scene, context.robot, motion, clear)
-    left = under_way.plan[under_way.index :]
+    left = interrupted.plan[interrupted.index :]
     prefer = tuple(dict.fromkeys(arg for action in left for arg in action.args))
-    task = observed_task(context, domain, problem, bindings, skills, clear, under_way.facts, prefer)
-    context = context.anew(recovery, task.stances)
-    if validate_actions(domain, task.problem, ()).valid:
-        return RecoveryPlan((), out, state, task, (task.facts,), NOTHING_LEFT)
-    for plan, facts in _resumable(context, domain, task, skills, left, clear):
-        found = _refined(context, plan, task, skills, clear, listener)
-        if found is not None:
-            return RecoveryPlan(plan, out + found.motions, state, task, facts, RESUMED)
-    search = Search(
-        context, domain, task.problem, task.bindings, skills, clear, listener, node_limit
-    )
-    solved = search.solve()
-    if isinstance(solved, Failure):
-        return solved
-    states = validate_actions(domain, task.problem, solved.plan).states
-    motions = out + solved.refined.motions
-    return RecoveryPlan(solved.plan, motions, state, task, states, PLANNED_ANEW)
+    observed = observed_task(context, task, clear, interrupted.facts, prefer)
+    context = context.anew(recovery, observed.stances)
+    if validate_actions(task.domain, observed.problem, ()).valid:
+        return RecoveryPlan((), out, state, observed, (observed.facts,), NOTHING_LEFT)
+    for plan, facts in _resumable(context, observed, left, clear):
+        refined = _refined(context, plan, observed, clear, listener)
+        if refined is not None:
+            return RecoveryPlan(plan, out + refined.motions, state, observed, facts, RESUMED)
+    found = Search(context, observed, clear, listener, node_limit).solve()
+    if isinstance(found, Failure):
+        return found
+    states = validate_actions(task.domain, observed.problem, found.plan).states
+    motions = out + found.refined.motions
+    return RecoveryPlan(found.plan, motions, state, observed, states, REPLANNED)
 
 
 def within_limits(context: PlanningContext, state: State) -> State:
-    """The State with all joints within their limits: what is seen may be off by a little.
+    """The State with all joints clipped to their limits, for observations are noisy.
 
-    A base that has turned past the end of its range is turned back by a whole turn.
+    A heading past its limit is turned back by a whole turn.
     """
     low, high = context.robot.limits
     q = np.array(state.q)
@@ -151,20 +153,19 @@ def within_limits(context: PlanningContext, state: State) -> State:
 
 def _resumable(
     context: PlanningContext,
-    domain: Domain,
     task: ObservedTask,
-    skills: Mapping[str, Skill],
     left: tuple[GroundAction, ...],
     state: State,
 ) -> Iterator[tuple[tuple[GroundAction, ...], tuple[Facts, ...]]]:
-    """Ends of the plan that reach the goal, and the facts before each action and at the end.
+    """Rests of the plan that reach the goal, and the facts before each action and at the end.
 
-    What is left if the action under way can be resumed; or is begun anew; or is done.
+    First with the interrupted action resumed, then repeated, then skipped.
     """
+    domain, skills = task.domain, task.skills
     if left and all(name in task.bindings for action in left for name in action.args):
-        first = bind_plan(left, dict(task.bindings))[0]
+        first = bind_plan(left, task.bindings)[0]
         if skills[first.name].resumes(context, first, state):
-            done = _done(domain, task, left[0], skills[first.name].role)
+            done = _done(task, left[0], skills[first.name].role)
             problem = replace(task.problem, init=tuple(sorted(done)))
             verdict = validate_actions(domain, problem, left[1:])
             if verdict.valid:
@@ -175,18 +176,18 @@ def _resumable(
             yield left[skipped:], verdict.states
 
 
-def _done(domain: Domain, task: ObservedTask, action: GroundAction, role: Role) -> Facts:
-    """The facts once an action that was under way is done, whatever it needs at its beginning.
+def _done(task: ObservedTask, action: GroundAction, role: Role) -> Facts:
+    """The facts after an interrupted action is completed, whatever its preconditions.
 
-    Where it brings the base near a place, the base is near no other; what it takes or puts is
-    nowhere else; what it closes is not open.
+    If it brings the base near a place, the base is near no other; an item that it takes or places
+    is nowhere else; what it closes is not open.
     """
-    schema = domain.action(action.name)
+    schema = task.domain.action(action.name)
     assert schema is not None  # it is in the plan
     names = (variable.name for variable in schema.parameters)
     bound = dict(zip(names, action.args, strict=True))
     facts = task.facts
-    added, deleted = Semantics(domain, task.problem).changes(schema.effect, bound, facts)
+    added, deleted = Semantics(task.domain, task.problem).changes(schema.effect, bound, facts)
     moved = {action.args[i] for i in (role.takes, role.puts) if i is not None}
     shut = {action.args[role.closes]} if role.closes is not None else set()
     drives = any(fact.predicate == "near" for fact in added)
@@ -204,19 +205,15 @@ def _refined(
     context: PlanningContext,
     plan: tuple[GroundAction, ...],
     task: ObservedTask,
-    skills: Mapping[str, Skill],
     state: State,
     listener: Listener,
 ) -> Refined | None:
-    """Motions for a plan, if a few tries find them."""
-    bound = bind_plan(plan, dict(task.bindings))
+    """Motions for a plan if a few tries find them, else None."""
+    bound = bind_plan(plan, task.bindings)
+    skills = task.skills
     if any(skills[each.name].impossible(context, each, state) is not None for each in bound):
         return None
     listener.skeleton(tuple(map(str, plan)))
-
-    def progress(action: BoundAction, event: str) -> None:
-        listener.action(action.index, len(bound), str(action), event)
-
-    refinement = Refinement(context, bound, skills, state, progress)
+    refinement = Refinement(context, bound, skills, state, listener)
     found = refinement.advance(len(bound) + TRIES)
     return found if isinstance(found, Refined) else None

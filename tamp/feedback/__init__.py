@@ -1,5 +1,5 @@
-"""What geometry tells the task planner.
+"""Feedback from geometry to the task planner.
 
-- ``advice``: why an action is stuck, and what to do about it
-- ``lessons``: typed failures as facts, and the task that has room for them
+- ``failure_analysis``: why an action can't be refined, and how to react
+- ``constraints``: typed failures as facts, and the task extended by them
 """

@@ -1,12 +1,12 @@
-"""What geometry taught, as facts for the task planner, and the task that has room for them.
+"""Constraints learned from geometry, as facts for the task planner.
 
-Predicates are added that nobody writes in a problem. Three are kept by the actions:
+The task is extended by predicates of our own. Actions maintain three of them:
 
 - ``(as-found THING)``: an item that no action has taken yet; furniture always.
 - ``(stands-open DRAWER)``: opened, and not shut since.
 - ``(stands ITEM PLACE)``: an item that stands on or in a place, wherever there.
 
-The facts of the others are typed failures, and make actions wait:
+Facts of the others state failures, and delay actions:
 
 - ``(blocked-by THING ITEM)``: THING, as found, can't be taken, opened, shut or worked on while ITEM
   stands as found. One for each item in the way.
@@ -15,14 +15,14 @@ The facts of the others are typed failures, and make actions wait:
 - ``(no-stance ITEM PLACE)``: ITEM, as found, can't be reached from any stance of PLACE.
 - ``(kept-shut DRAWER OTHER)``: DRAWER can't be opened or shut while OTHER stands open.
 
-Anything else that can't be done wherever it is tried: the action itself is forbidden.
+Whatever fails everywhere else forbids the action itself.
 
-Preconditions are only added and the user's facts change as before: every plan of the task made
-here is one of the user's. What waits is written down for each lesson, and grounded anew: that is
-quicker than one quantified precondition for all that might ever be learned.
+The extension only adds preconditions, so every plan of the extended task is a plan of the user's.
+Each constraint adds its own precondition and the task is grounded again, which is quicker than one
+quantified precondition for everything that might be learned.
 
-A lesson is ``proven`` where its failure carries a certificate. The others are what a bounded search
-came to: good advice for the next plan, no ground for a refusal.
+A constraint is ``proven`` if its failure carries a certificate. The others come from a bounded
+search: they guide the next plan but can't justify a refusal.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from dataclasses import dataclass, field, replace
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import OBJECT, Effect, Fact, ForEach, Formula, Literal, Or, Variable
-from galley.domain.pddl.model import ActionSchema, Domain, Predicate, Problem
+from galley.domain.pddl.model import ActionSchema, Predicate
 from galley.planning import GroundAction, Task, ground
-from galley.skills import Skill
 from galley.skills.skill import Role
+from galley.tamp.task import TampTask
 
 _ARITIES = {
     "as-found": 1,
@@ -48,24 +48,18 @@ _ARITIES = {
     "kept-shut": 2,
 }
 Key = Fact | tuple[GroundAction, ...]
-"""What tells lessons apart."""
+"""Identifies a constraint."""
 
 
 @dataclass(frozen=True)
-class ConstrainedTask:
-    """A domain and problem with room for lessons.
+class ConstrainedTask(TampTask):
+    """The user's task, its domain and problem extended by the predicates above.
 
     Attributes:
-        domain: the user's, with the predicates above.
-        problem: the user's, with what holds of them at the start.
-        skills: by the name of their action; their roles say what actions do to things.
         names: what each predicate is called; another name than above where the user's domain has
             one of that name.
     """
 
-    domain: Domain
-    problem: Problem
-    skills: Mapping[str, Skill]
     names: Mapping[str, str]
     _tasks: dict[frozenset[Fact], Task] = field(default_factory=dict, repr=False, compare=False)
 
@@ -73,15 +67,16 @@ class ConstrainedTask:
         """A fact of one of the added predicates, by its name above."""
         return Fact(self.names[predicate], args)
 
-    def task(self, *lessons: Fact) -> Task:
-        """The ground task in which ``lessons`` hold; each set of them is grounded once."""
-        key = frozenset(lessons)
+    def grounded(self, *constraints: Fact) -> Task:
+        """The ground task with these constraints; each set of them is grounded once."""
+        key = frozenset(constraints)
         if key not in self._tasks:
             actions = tuple(
-                self._waiting(each, tuple(dict.fromkeys(lessons))) for each in self.domain.actions
+                self._waiting(each, tuple(dict.fromkeys(constraints)))
+                for each in self.domain.actions
             )
             objects = self.problem.object
-            facts = tuple(f for f in dict.fromkeys(lessons) if all(map(objects, f.args)))
+            facts = tuple(f for f in dict.fromkeys(constraints) if all(map(objects, f.args)))
             problem = replace(
                 self.problem,
                 init=self.problem.init + facts,
@@ -90,15 +85,15 @@ class ConstrainedTask:
             self._tasks[key] = ground(replace(self.domain, actions=actions), problem)
         return self._tasks[key]
 
-    def _waiting(self, schema: ActionSchema, lessons: Sequence[Fact]) -> ActionSchema:
-        """The action with what it must wait for."""
+    def _waiting(self, schema: ActionSchema, constraints: Sequence[Fact]) -> ActionSchema:
+        """The action with preconditions for the constraints that concern it."""
         skill = self.skills.get(schema.name)
-        if skill is None or not lessons:
+        if skill is None or not constraints:
             return schema
         role, of = skill.role, [variable.name for variable in schema.parameters]
         known = {new: old for old, new in self.names.items()}
         conditions: list[Formula] = []
-        for fact in lessons:
+        for fact in constraints:
             for things, gone in self._waits(known[fact.predicate], fact.args, role, of):
                 others = (Literal("=", pair, False) for pair in things)
                 conditions.append(Or((*others, *gone)))
@@ -107,10 +102,10 @@ class ConstrainedTask:
     def _waits(
         self, predicate: str, args: Sequence[str], role: Role, of: Sequence[str]
     ) -> Iterator[tuple[list[tuple[str, str]], list[Literal]]]:
-        """Which parameters must be which objects for a lesson to count, and what must not hold."""
+        """Which objects the parameters must be for a constraint to apply, and its conditions."""
 
         def no_longer(*things: str) -> list[Literal]:
-            """As found. What no object of the problem names stays for good."""
+            """Not as found; an item that the problem does not name always stays."""
             named = [each for each in things if self.problem.object(each) is not None]
             return [Literal(self.names["as-found"], (each,), False) for each in named]
 
@@ -139,21 +134,16 @@ class ConstrainedTask:
 
 
 def constrained_task(
-    domain: Domain,
-    problem: Problem,
-    skills: Mapping[str, Skill],
-    standing: Iterable[tuple[str, str]],
-    ajar: Iterable[str] = (),
+    task: TampTask, item_places: Iterable[tuple[str, str]], open_furniture: Iterable[str] = ()
 ) -> ConstrainedTask:
-    """The task with room for lessons.
+    """The task extended by the predicates above.
 
     Args:
-        domain: the user's.
-        problem: the user's.
-        skills: by the name of their action.
-        standing: object and place of each item that stands somewhere at the start.
-        ajar: furniture that stands open at the start.
+        task: the user's.
+        item_places: object and place of each item that stands somewhere at the start.
+        open_furniture: furniture that stands open at the start.
     """
+    domain, problem, skills = task.domain, task.problem, task.skills
     taken = domain.predicate_names | {each.name for each in domain.actions}
     names = {name: _unused(name, taken) for name in _ARITIES}
     predicates = tuple(
@@ -165,15 +155,17 @@ def constrained_task(
         for each in domain.actions
     )
     init = [Fact(names["as-found"], (each.name,)) for each in problem.objects]
-    init += [Fact(names["stands"], pair) for pair in standing]
-    init += [Fact(names["stands-open"], (each,)) for each in ajar]
+    init += [Fact(names["stands"], pair) for pair in item_places]
+    init += [Fact(names["stands-open"], (each,)) for each in open_furniture]
     return ConstrainedTask(
+        task.scene,
         replace(domain, predicates=domain.predicates + predicates, actions=actions),
         replace(
             problem,
             init=problem.init + tuple(init),
             init_places=problem.init_places + ((0, 0),) * len(init),
         ),
+        task.bindings,
         skills,
         names,
     )
@@ -186,7 +178,7 @@ def _unused(name: str, taken: frozenset[str]) -> str:
 
 
 def _with_changes(schema: ActionSchema, role: Role, names: Mapping[str, str]) -> ActionSchema:
-    """The action with what becomes of as-found, stands and stands-open."""
+    """The action with effects on as-found, stands and stands-open."""
     of = [variable.name for variable in schema.parameters]
     effects: list[Effect] = []
     if role.takes is not None:
@@ -211,13 +203,13 @@ def _fresh(name: str, taken: list[str]) -> str:
 
 @dataclass(frozen=True)
 class LearnedConstraint:
-    """One thing learned.
+    """A constraint learned from one failure.
 
     Attributes:
-        fact: what the task planner gets to know, by the names of ``ConstrainedTask``.
-        failure: what happened.
-        actions: those forbidden for good; then ``fact`` is what the report says, no more.
-        by: the name of the action that it was learned from, where that matters to a proof.
+        fact: for the task planner, with the names of ``ConstrainedTask``.
+        failure: where it comes from.
+        actions: forbidden ones; ``fact`` then is for the report only.
+        by: the name of the action that it was learned from, where a proof depends on it.
     """
 
     fact: Fact
@@ -227,7 +219,7 @@ class LearnedConstraint:
 
     @property
     def key(self) -> Key:
-        """What it teaches: the fact, or the actions that it rules out."""
+        """The fact, or the actions that it forbids."""
         return self.actions or self.fact
 
     @property
@@ -241,29 +233,50 @@ class LearnedConstraint:
 
 @dataclass
 class LearnedConstraints:
-    """All that was learned in one search, in order, without repetition.
+    """All constraints learned in one search, in order, without repetition.
 
     Attributes:
-        all: the lessons by their keys.
+        all: the constraints by key.
     """
 
     all: dict[Key, LearnedConstraint] = field(default_factory=dict)
 
-    def add(self, lessons: Iterable[LearnedConstraint]) -> list[LearnedConstraint]:
-        """Those of ``lessons`` that are new; a proof replaces what was only suspected."""
+    def add(self, constraints: Iterable[LearnedConstraint]) -> list[LearnedConstraint]:
+        """Adds constraints, a proven one in place of a suspected one; returns the new ones."""
         new = []
-        for lesson in lessons:
-            known = self.all.get(lesson.key)
+        for constraint in constraints:
+            known = self.all.get(constraint.key)
             if known is None:
-                new.append(lesson)
-            if known is None or (lesson.proven and not known.proven):
-                self.all[lesson.key] = lesson
+                new.append(constraint)
+            if known is None or (constraint.proven and not known.proven):
+                self.all[constraint.key] = constraint
         return new
 
-    def taught(self, seen: ConstrainedTask, without: Iterable[Key] = ()) -> Task:
-        """The ground task with every lesson in it, except those with the keys ``without``."""
+    def applied_to(self, constrained: ConstrainedTask, without: Iterable[Key] = ()) -> Task:
+        """The ground task with all constraints but those with the keys ``without``."""
         left_out = set(without)
-        lessons = [each for each in self.all.values() if each.key not in left_out]
-        task = seen.task(*(each.fact for each in lessons if not each.actions))
-        barred = [action for each in lessons for action in each.actions]
+        constraints = [each for each in self.all.values() if each.key not in left_out]
+        task = constrained.grounded(*(each.fact for each in constraints if not each.actions))
+        barred = [action for each in constraints for action in each.actions]
         return task.forbid(*barred) if barred else task
+
+
+@dataclass(frozen=True)
+class SearchRecord:
+    """What a search tried and learned, also one that was interrupted.
+
+    Attributes:
+        plan: the solution's, else the last one considered.
+        solved: whether motions were found for it.
+        skeletons: plans that were refined. refinements: of single actions in all.
+        constraints: learned about plans that were considered, in order.
+        task_s, motion_s: seconds spent on plans, and on motions.
+    """
+
+    plan: tuple[GroundAction, ...]
+    solved: bool
+    skeletons: int
+    refinements: int
+    constraints: tuple[LearnedConstraint, ...]
+    task_s: float
+    motion_s: float

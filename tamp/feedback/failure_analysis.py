@@ -1,9 +1,9 @@
-"""What to do where an action is stuck: a lesson for the task planner, or an earlier choice anew.
+"""Failure analysis: why an action can't be refined, and how to react.
 
-What stands in the way is found by doing it in a world without the other items: the action is
-refined with all items out of the way that it doesn't name, and the motions found are then held
-against the world as it is: what they hit must go first. Several tries, and the one that hits the
-fewest items counts.
+The reaction is a constraint for the task planner, or backtracking to an earlier action. Blocking
+items are found counterfactually: the action is refined in a world without the items that it does
+not name, and its motions are checked against the actual world. What they hit must go first. Of
+several tries the one that hits the fewest items counts.
 """
 
 from __future__ import annotations
@@ -16,46 +16,43 @@ import numpy as np
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.domain.pddl.formula import Fact
-from galley.domain.scene.model import WORLD, Binding
+from galley.domain.scene.model import WORLD
 from galley.domain.state import State
 from galley.motion.effects import after, effects
 from galley.motion.motion import Motion
 from galley.planning import GroundAction
-from galley.skills import BoundAction, PlanningContext, Skill
-from galley.skills.solving.context import AWAY, without
+from galley.skills.skill import BoundAction, Skill
+from galley.skills.solving.context import AWAY, PlanningContext, without
 from galley.tamp.feedback.constraints import ConstrainedTask, LearnedConstraint
 from galley.tamp.refine import Advice, Refinement
 from galley.worlds.checker import MARGIN
 
-_DIAGNOSES = 6  # of one action in one plan; a further one would say the same
-_HOPELESS = 4  # times that an action found no way, the other items gone, before the plan is dropped
-_AGAIN = 3  # times that one placement is made anew for one that it blocks
+_DIAGNOSES = 6  # of one action in one plan; more would give the same result
+_MOST_FAILURES = 4  # of an action without the other items, before the plan is dropped
+_MOST_RETRIES = 3  # of a placement that blocks a later action
 _DIAGNOSIS = 30_000  # of its random streams
 TRIES = 6  # refinements without the other items
-_FAILURES = 2  # of these, before any success, after which the other items are not what is wrong
-_STEP = 0.03  # rad or m between the states of a motion that are held against the world
+_FAILURES = 2  # of these before any success: then the other items are not the reason
+_STEP = 0.03  # rad or m between the states of a motion that are checked
 
 
 @dataclass
 class FailureAnalyzer:
-    """Advises refinements, and remembers what it said.
+    """Analyzes failed refinements of one search.
 
     Attributes:
-        context: scene, robot, settings.
-        task: with the names of the facts. bindings: of its objects. skills: by action.
-        silent: no more suspicions: what can't be proven has been tried around.
+        context: scene, robot, settings. task: with the names of the facts.
+        silent: report proven constraints only.
     """
 
     context: PlanningContext
     task: ConstrainedTask
-    bindings: Mapping[str, Binding]
-    skills: Mapping[str, Skill]
     silent: bool = False
     _objects: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         index = self.context.scene.item_index
-        for binding in self.bindings.values():
+        for binding in self.task.bindings.values():
             if binding.kind == "item":
                 self._objects[index[binding.target]] = binding.object
 
@@ -71,21 +68,21 @@ class FailureAnalyzer:
         if self.silent or asked > _DIAGNOSES:
             return None
         names = refinement.stream_names
-        found = in_the_way(
+        found = find_blockers(
             self.context,
-            self.skills,
+            self.task.skills,
             refinement.plan[k:],
             refinement.states[-1],
             lambda i: self.context.rng(names[k], _DIAGNOSIS, asked, i),
         )
         if found is None:
-            return self._no_way(refinement, failure)
+            return self._unblocked_failure(refinement, failure)
         if not found.items:
             return None
         return self._blocked(refinement, found.subject, found.items)
 
     def _from_proof(self, refinement: Refinement, failure: Failure) -> Advice:
-        """What follows from a failure with a certificate; None where it proves nothing here."""
+        """The reaction to a failure with a certificate; None where it proves nothing here."""
         subject = self._subject(refinement)
         if subject is None:
             return None
@@ -101,12 +98,12 @@ class FailureAnalyzer:
         return (self.out_of_reach(subject, failure),)
 
     def _by_drawer(self, subject: BoundAction, named: set[str], failure: Failure) -> Advice:
-        """A drawer or door that stands open is in the way of another one: that one waits for it."""
-        role, scene = self.skills[subject.name].role, self.context.scene
+        """An open drawer or door blocks another one, which must wait until it is shut."""
+        role, scene = self.task.skills[subject.name].role, self.context.scene
         which = role.opens if role.opens is not None else role.closes
         if which is None:
             return None
-        for binding in self.bindings.values():
+        for binding in self.task.bindings.values():
             if binding.handle is None or binding.object == subject.bindings[which].object:
                 continue
             if named & set(scene.moved_by(scene.handle(binding.handle).joint)):
@@ -118,18 +115,18 @@ class FailureAnalyzer:
         return None
 
     def _subject(self, refinement: Refinement) -> BoundAction | None:
-        """What can't be done: the action at hand, or the next if it only prepares that."""
+        """The action that fails: the present one, or the next if this one only prepares it."""
         k = refinement.at
-        while k < len(refinement.plan) and self.skills[refinement.plan[k].name].prepares:
+        while k < len(refinement.plan) and self.task.skills[refinement.plan[k].name].prepares:
             k += 1
         if k == len(refinement.plan):
             return None
         action = refinement.plan[k]
-        return action if self.skills[action.name].role.works_on else None
+        return action if self.task.skills[action.name].role.works_on else None
 
     def out_of_reach(self, subject: BoundAction, failure: Failure) -> LearnedConstraint:
-        """An action that finds no stance: a fact where it takes an item, else it is forbidden."""
-        role = self.skills[subject.name].role
+        """No stance for an action: a fact if it takes an item; else the action is forbidden."""
+        role = self.task.skills[subject.name].role
         first = role.works_on[0]
         names = [subject.bindings[first].object]
         if role.place is not None and role.place != first:
@@ -142,31 +139,31 @@ class FailureAnalyzer:
             predicate, names = "blocked-by", [*names, *failure.objects]
         return LearnedConstraint(Fact(predicate, tuple(names)), failure, (action,), by=subject.name)
 
-    def _no_way(self, refinement: Refinement, failure: Failure) -> Advice:
-        """Not the other items: another grasp, another stance, and at last another plan."""
+    def _unblocked_failure(self, refinement: Refinement, failure: Failure) -> Advice:
+        """The other items are not the reason: try another grasp, then stance, then plan."""
         k = refinement.at
         refinement.notes["no way", k] += 1
         times = refinement.notes["no way", k]
-        if times >= _HOPELESS:
+        if times >= _MOST_FAILURES:
             subject = self._subject(refinement)
             if subject is not None:
-                put = self._taken_from(refinement, k, subject)
+                put = self._placing_action(refinement, k, subject)
                 if put is not None:
                     return put
-                # Whatever it proves, it proves for this state only, or it had been heard before.
+                # A certificate would hold for this state only, or have been used before.
                 return (self.out_of_reach(subject, replace(failure, certificate=None)),)
         held = refinement.states[-1].held
         if held is not None and times % 2 == 1:
-            return self._last(refinement, k, held, "takes")
+            return self._last_action_on(refinement, k, held, "takes")
         return None
 
-    def _taken_from(self, refinement: Refinement, k: int, subject: BoundAction) -> int | None:
-        """The action that put there what ``subject`` is to take; None where it stands as found."""
-        takes = self.skills[subject.name].role.takes
+    def _placing_action(self, refinement: Refinement, k: int, subject: BoundAction) -> int | None:
+        """The action that placed what ``subject`` takes; None if it stands as found."""
+        takes = self.task.skills[subject.name].role.takes
         if takes is None:
             return None
         index = self.context.scene.item_index[subject.bindings[takes].target]
-        return self._last(refinement, k, index, "puts")
+        return self._last_action_on(refinement, k, index, "puts")
 
     def _blocked(
         self,
@@ -175,34 +172,34 @@ class FailureAnalyzer:
         items: frozenset[int],
         failure: Failure | None = None,
     ) -> Advice:
-        """Lessons where all that is concerned stands as found; else who put it there tries anew."""
+        """Constraints if all items concerned stand as found; else backtrack to their placing."""
         k, scene = refinement.at, self.context.scene
-        role = self.skills[subject.name].role
+        role = self.task.skills[subject.name].role
         concerned = set(items)
         if role.takes is not None:
             concerned.add(scene.item_index[subject.bindings[role.takes].target])
-        puts = [self._last(refinement, k, index, "puts") for index in concerned]
+        puts = [self._last_action_on(refinement, k, index, "puts") for index in concerned]
         earlier = [put for put in puts if put is not None]
         if earlier:
-            return self._again(refinement, max(earlier), subject)
+            return self._retry_placement(refinement, max(earlier), subject)
         start = refinement.start.items
         if failure is not None and (
             not refinement.as_found or any(start[i].parent != WORLD for i in items)
         ):
-            # It may owe to what has been moved, or to a drawer that could be moved.
+            # It may depend on what has been moved, or on a drawer that could be moved.
             failure = replace(failure, certificate=None)
         return tuple(self._waits(subject, index, failure) for index in sorted(items))
 
-    def _again(self, refinement: Refinement, put: int, subject: BoundAction) -> Advice:
-        """Put it elsewhere; after some times, only once what it blocks has been taken."""
+    def _retry_placement(self, refinement: Refinement, put: int, subject: BoundAction) -> Advice:
+        """Place it elsewhere; after some retries, only after what it blocks has been taken."""
         refinement.notes["again", put] += 1
-        if refinement.notes["again", put] <= _AGAIN:
+        if refinement.notes["again", put] <= _MOST_RETRIES:
             return put
-        action, takes = refinement.plan[put], self.skills[subject.name].role.takes
-        role = self.skills[action.name].role
+        action, takes = refinement.plan[put], self.task.skills[subject.name].role.takes
+        role = self.task.skills[action.name].role
         if takes is None or role.puts is None or role.place is None:
             return None
-        if self._taken_from(refinement, refinement.at, subject) is not None:
+        if self._placing_action(refinement, refinement.at, subject) is not None:
             return put
         target = subject.bindings[takes].object
         names = (action.bindings[role.puts].object, action.bindings[role.place].object, target)
@@ -213,8 +210,8 @@ class FailureAnalyzer:
     def _waits(
         self, subject: BoundAction, index: int, failure: Failure | None
     ) -> LearnedConstraint:
-        """The action must wait until an item that stands as found has gone."""
-        role = self.skills[subject.name].role
+        """The action must wait until an item that stands as found has been moved."""
+        role = self.task.skills[subject.name].role
         item = self.context.scene.items[index].name
         blocker = self._objects.get(index, item)
         what = f"{item} stands in the way of ({subject})"
@@ -231,12 +228,12 @@ class FailureAnalyzer:
             names, predicate = (args[role.works_on[0]], blocker), "blocked-by"
         return LearnedConstraint(self.task.fact(predicate, *names), failure, by=subject.name)
 
-    def _last(self, refinement: Refinement, k: int, index: int, what: str) -> int | None:
+    def _last_action_on(self, refinement: Refinement, k: int, index: int, what: str) -> int | None:
         """The last action before ``k`` that took or put an item, by its index in the scene."""
         name = self.context.scene.items[index].name
         for i in range(k - 1, -1, -1):
             action = refinement.plan[i]
-            position = getattr(self.skills[action.name].role, what)
+            position = getattr(self.task.skills[action.name].role, what)
             if position is not None and action.bindings[position].target == name:
                 return i
         return None
@@ -244,26 +241,25 @@ class FailureAnalyzer:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What is in the way of an action.
+    """Which items block an action.
 
     Attributes:
-        subject: the action that can't be done: the one asked about, or the next, for which it only
-            prepares.
-        items: indices of the items that its motions hit; empty where a way without a hit was found.
+        subject: the blocked action: the given one, or the next if that one only prepares it.
+        items: indices of the items that its motions hit; empty if some motions hit none.
     """
 
     subject: BoundAction
     items: frozenset[int]
 
 
-def in_the_way(
+def find_blockers(
     context: PlanningContext,
     skills: Mapping[str, Skill],
     actions: Sequence[BoundAction],
     state: State,
     rng: Callable[[int], np.random.Generator],
 ) -> Diagnosis | None:
-    """Which items block ``actions[0]`` in ``state``; None where it fails without them too.
+    """Which items block ``actions[0]`` in ``state``; None if it fails without them, too.
 
     Args:
         context: scene, robot, settings.
@@ -272,7 +268,7 @@ def in_the_way(
         state: the State before it.
         rng: gives the stream for each try.
     """
-    # Driving somewhere only prepares the next action: what blocks that one is what counts.
+    # Driving only prepares the next action: what blocks that one counts.
     chain = actions[:2] if skills[actions[0].name].prepares else actions[:1]
     bare = without(state, _others(context, state, chain))
     best: tuple[tuple[int, int], tuple[int, ...]] | None = None
@@ -283,7 +279,7 @@ def in_the_way(
                 break
             continue
         close, any_time = hit
-        # What is hit where the hand works counts; ways there lead round things.
+        # Hits near the grasp count; the motions to it can be routed differently.
         found = close or any_time
         rank = ((len(found), len(any_time)), tuple(sorted(found)))
         if best is None or rank < best:
@@ -309,7 +305,7 @@ def _one_try(
     state: State,
     rng: np.random.Generator,
 ) -> tuple[frozenset[int], frozenset[int]] | None:
-    """The items hit on straight lines, and on any motion; None where there is no way."""
+    """The items hit on straight lines, and on any motion; None if refinement fails."""
     close: set[int] = set()
     all_hit: set[int] = set()
     at = bare
@@ -328,7 +324,7 @@ def _one_try(
 
 
 def _hits(context: PlanningContext, motion: Motion, at: State, state: State) -> set[int]:
-    """Items of ``state`` that a motion found in the barer State ``at`` would touch."""
+    """Items of ``state`` that a motion would touch which was planned without them, in ``at``."""
     started = effects(context.scene, context.robot, motion, at)
     along = [started.at(q) for q in motion.path.resampled(_STEP).waypoints]
     back = started.state

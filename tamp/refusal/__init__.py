@@ -1,5 +1,5 @@
-"""The search's no.
+"""Infeasible plans and tasks.
 
-- ``foresight``: what can be said of a plan before anything moves: impossible actions, reach, room
-- ``proofs``: which lessons leave no plan, and proofs for those only suspected
+- ``feasibility``: checks of a plan before any motion is planned: impossible actions, reach, room
+- ``proofs``: minimal unsatisfiable sets of constraints, and proofs for the suspected ones
 """

@@ -1,14 +1,13 @@
-"""What can be said of a plan before anything moves: impossible actions, reach, and room.
+"""Feasibility checks of a plan before any motion is planned: impossible actions, reach, and room.
 
-Whether the things that a plan puts into a place can stand there together is seen by outlines in the
-plane, for each action that puts something down: what stands there as found, and what the plan has
-put there. A plan without room is dropped at once, and says why as a lesson.
+For each placement, the footprints of what stands there and of what the plan has put there must fit
+into the region. A plan without room is dropped at once and yields constraints.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -19,107 +18,104 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.domain.pddl.formula import Fact, Formula, Literal
 from galley.domain.predicates import SPOT_RADIUS
-from galley.domain.scene.model import Binding, Item, Region, Scene
+from galley.domain.scene.model import Binding, Item, Region
 from galley.domain.state import State
 from galley.planning import GroundAction
-from galley.skills import BoundAction, PlanningContext, Skill
 from galley.skills.impossible.refusals import out_of_reach_as_found
 from galley.skills.placing.footprints import Footprint, Upright, furniture_on, placed
 from galley.skills.placing.packing import packable, packing_certificate
 from galley.skills.placing.placements import placements
-from galley.tamp.binding import bind_plan, movable
+from galley.skills.skill import BoundAction
+from galley.skills.solving.context import PlanningContext
+from galley.tamp.binding import bind_plan, movable_items
 from galley.tamp.feedback.constraints import ConstrainedTask, LearnedConstraint
 
-_NAMES = {
+_PREDICATE = {
     FailureKind.DOES_NOT_FIT: "no-room",
     FailureKind.UNREACHABLE: "no-stance",
     FailureKind.BLOCKED: "blocked-by",
 }
-_MOST = 3  # items that are thought away together, to see what makes room
-_SEED = 20_000  # of its own stream: packing is a side question, the answer kept
+_MOST = 3  # items removed together to find out what makes room
+_SEED = 20_000  # of packing's own random stream
 
 
 @dataclass
 class FeasibilityCheck:
-    """Judges plans without a search; each question is asked once.
+    """Checks plans without a search; answers are kept.
 
     Attributes:
-        context: scene, robot, settings.
-        names: of the facts. bindings: of the objects. skills: by action.
+        context: scene, robot, settings. task: with the names of the facts.
         start: the State at the start.
     """
 
     context: PlanningContext
-    names: ConstrainedTask
-    bindings: Mapping[str, Binding]
-    skills: Mapping[str, Skill]
+    task: ConstrainedTask
     start: State
     _asked: dict[GroundAction, Failure | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        seed = self.context.settings.seed
-        self._room = Occupancy(
-            self.context.scene, self.start, self.names, self.bindings, self.skills, seed
-        )
+        self._room = Occupancy(self.task, self.start, self.context.settings.seed)
 
-    def lessons(self, plan: Sequence[BoundAction]) -> list[LearnedConstraint] | None:
-        """Why the plan can't work: lessons, perhaps none; None if nothing is known against it."""
+    def constraints(self, plan: Sequence[BoundAction]) -> list[LearnedConstraint] | None:
+        """Why the plan is infeasible: constraints, perhaps none; None if it may be feasible."""
         found: list[LearnedConstraint] = []
         for name in dict.fromkeys(action.name for action in plan):
             if any(self._impossible(a) for a in plan if a.name == name):
                 found += self._all_impossible(name)
-        moved: set[str] = set()  # what stands as found no longer
+        moved: set[str] = set()  # no longer as found
         for action in plan:
-            role = self.skills[action.name].role
+            role = self.task.skills[action.name].role
             if role.takes is not None:
                 thing = action.bindings[role.takes].object
                 found += self._out_of_reach(action) if thing not in moved else []
                 moved.add(thing)
-        return found or self._room.lessons(plan)
+        return found or self._room.constraints(plan)
 
-    def of_goal(self) -> Failure | None:
-        """A proof that what the goal wants together can't stand together, or None."""
-        return self._room.too_much(self.names.problem.goal)
+    def goal_conflict(self) -> Failure | None:
+        """A proof that the goal needs more room than there is, or None."""
+        return self._room.goal_conflict(self.task.problem.goal)
 
     def _impossible(self, action: BoundAction) -> Failure | None:
         ground = GroundAction(action.name, tuple(b.object for b in action.bindings))
         if ground not in self._asked:
-            failed = self.skills[action.name].impossible(self.context, action, self.start)
+            failed = self.task.skills[action.name].impossible(self.context, action, self.start)
             self._asked[ground] = None if failed is None else failed.within(str(action))
         return self._asked[ground]
 
     def _all_impossible(self, name: str) -> list[LearnedConstraint]:
-        """All actions of one name that the scene rules out: the next plan won't have another."""
+        """All ground actions of one name that are impossible, so that the next plan has none."""
         found = []
-        for operator in self.names.task().operators:
+        for operator in self.task.grounded().operators:
             if operator.action.name == name:
-                (action,) = bind_plan((operator.action,), dict(self.bindings))
+                (action,) = bind_plan((operator.action,), self.task.bindings)
                 failed = self._impossible(action)
                 if failed is not None:
                     args = [b.object for b in action.bindings if b.kind != "hand"]
                     args += failed.objects if failed.kind is FailureKind.BLOCKED else ()
-                    takes = self.skills[name].role.takes is not None
+                    takes = self.task.skills[name].role.takes is not None
                     fits = failed.kind is not FailureKind.DOES_NOT_FIT or not takes
-                    known = _NAMES.get(failed.kind, "impossible") if fits else "impossible"
+                    known = _PREDICATE.get(failed.kind, "impossible") if fits else "impossible"
                     fact = Fact(known, tuple(args))
                     found.append(LearnedConstraint(fact, failed, (operator.action,)))
         return found
 
     def _out_of_reach(self, action: BoundAction) -> list[LearnedConstraint]:
-        """An item that can't be reached where it stands as found."""
-        role = self.skills[action.name].role
+        """Constraint for an item that can't be reached where it stands as found."""
+        role = self.task.skills[action.name].role
         if role.takes is None or role.place is None:
             return []
-        failed = out_of_reach_as_found(self.context, self.start, action, self.skills[action.name])
+        failed = out_of_reach_as_found(
+            self.context, self.start, action, self.task.skills[action.name]
+        )
         if failed is None:
             return []
         names = (action.bindings[role.takes].object, action.bindings[role.place].object)
-        return [LearnedConstraint(self.names.fact("no-stance", *names), failed.within(str(action)))]
+        return [LearnedConstraint(self.task.fact("no-stance", *names), failed.within(str(action)))]
 
 
 @dataclass(frozen=True)
-class _Put:
-    """An item that a plan puts somewhere: its PDDL name, index in the scene and the place."""
+class _PlannedPlacement:
+    """An item that a plan places: its PDDL name, index in the scene and the place."""
 
     thing: str
     index: int
@@ -128,37 +124,31 @@ class _Put:
 
 @dataclass
 class Occupancy:
-    """Judges plans by the room that they need.
+    """Checks the room that plans need.
 
     Attributes:
-        scene, start: where things stand as found.
-        task: with the names of the facts.
-        bindings: what the PDDL objects are.
-        skills: with the roles of the actions.
+        task: with the names of the facts. start: where things stand as found.
         seed: of the run.
     """
 
-    scene: Scene
-    start: State
     task: ConstrainedTask
-    bindings: Mapping[str, Binding]
-    skills: Mapping[str, Skill]
+    start: State
     seed: int
     _known: dict[object, bool | None] = field(default_factory=dict)
 
-    def lessons(self, plan: Sequence[BoundAction]) -> list[LearnedConstraint] | None:
-        """Why the plan finds no room for something: lessons, perhaps none; None if it finds it."""
-        put: dict[int, _Put] = {}
+    def constraints(self, plan: Sequence[BoundAction]) -> list[LearnedConstraint] | None:
+        """Why the plan lacks room: constraints, perhaps none; None if there is room."""
+        put: dict[int, _PlannedPlacement] = {}
         moved: set[int] = set()
         for action in plan:
-            role = self.skills[action.name].role
+            role = self.task.skills[action.name].role
             if role.takes is not None:
                 index = self._index(action.bindings[role.takes])
                 moved.add(index)
                 put.pop(index, None)
             if role.puts is not None and role.place is not None:
                 thing, place = action.bindings[role.puts], action.bindings[role.place]
-                new = _Put(thing.object, self._index(thing), place)
+                new = _PlannedPlacement(thing.object, self._index(thing), place)
                 moved.add(new.index)
                 there = [each for each in put.values() if each.place.region == place.region]
                 if place.region is not None and self._room(new, there, moved) is not True:
@@ -167,26 +157,28 @@ class Occupancy:
         return None
 
     def _index(self, thing: Binding) -> int:
-        return self.scene.item_index[thing.target]
+        return self.task.scene.item_index[thing.target]
 
     def _outlines(self, region: Region, gone: set[int]) -> dict[int, Footprint]:
         """Footprints of the items that stand in the region as found, ``gone`` left out."""
         found = {}
-        for index in range(len(self.scene.items)):
+        for index in range(len(self.task.scene.items)):
             if index not in gone:
-                outline = Footprint.from_item(self.scene, self.start, index, region)
+                outline = Footprint.from_item(self.task.scene, self.start, index, region)
                 if outline is not None:
                     found[index] = outline
         return found
 
     def _furniture(self, region: Region, height: float) -> list[Footprint]:
-        """Of the furniture that takes room in a region, whatever is opened or shut meanwhile."""
-        found = furniture_on(self.scene, self.start.scene_q, region, height)
-        if self.scene.carried(region.body):
+        """Footprints of furniture in a region, whatever is opened or shut meanwhile."""
+        found = furniture_on(self.task.scene, self.start.scene_q, region, height)
+        if self.task.scene.carried(region.body):
             return found  # it rides along
-        return [each for each in found if not self.scene.carried(each.name)]
+        return [each for each in found if not self.task.scene.carried(each.name)]
 
-    def _room(self, new: _Put, there: Sequence[_Put], gone: set[int]) -> bool | None:
+    def _room(
+        self, new: _PlannedPlacement, there: Sequence[_PlannedPlacement], gone: set[int]
+    ) -> bool | None:
         """Whether all can stand together: True, False (proven) or None (not found)."""
         everyone = [*there, new]
         who = frozenset((each.index, each.place.object) for each in everyone)
@@ -195,17 +187,19 @@ class Occupancy:
             self._known[key] = self._pack(everyone, new, gone)
         return self._known[key]
 
-    def _pack(self, everyone: Sequence[_Put], new: _Put, gone: set[int]) -> bool | None:
+    def _pack(
+        self, everyone: Sequence[_PlannedPlacement], new: _PlannedPlacement, gone: set[int]
+    ) -> bool | None:
         assert new.place.region is not None
-        region = self.scene.region(new.place.region)
+        region = self.task.scene.region(new.place.region)
         taken = list(self._outlines(region, gone).values())
-        tallest = max(float(self.scene.items[each.index].size[2]) for each in everyone)
+        tallest = max(float(self.task.scene.items[each.index].size[2]) for each in everyone)
         taken += self._furniture(region, tallest)
         question = repr(sorted((p.index, p.place.object) for p in everyone)) + repr(sorted(gone))
         rng = np.random.default_rng((self.seed, _SEED, zlib.crc32(question.encode())))
         loose: list[Item] = []
         for each in everyone:
-            item = self.scene.items[each.index]
+            item = self.task.scene.items[each.index]
             if each.place.spot is None:
                 loose.append(item)
                 continue
@@ -218,15 +212,19 @@ class Occupancy:
         return packable(loose, region, taken, rng) if loose else True
 
     def _why(
-        self, action: BoundAction, new: _Put, there: Sequence[_Put], gone: set[int]
+        self,
+        action: BoundAction,
+        new: _PlannedPlacement,
+        there: Sequence[_PlannedPlacement],
+        gone: set[int],
     ) -> list[LearnedConstraint]:
-        """Lessons: no room at all, a pair that never fits together, or what must go first."""
+        """Constraints: no room at all, a pair that never fits, or what must be moved first."""
         assert new.place.region is not None
-        region, place = self.scene.region(new.place.region), new.place.object
+        region, place = self.task.scene.region(new.place.region), new.place.object
         sure = self._never(action, new, region)
         if sure is not None:
             return [sure]
-        nobody = set(range(len(self.scene.items)))
+        nobody = set(range(len(self.task.scene.items)))
         for other in there:
             if other.place.object == place and self._room(new, [other], nobody) is not True:
                 failure = self._failure(region, [new, other])
@@ -236,9 +234,9 @@ class Occupancy:
                     for p in pairs
                 ]
         if self._room(new, there, nobody) is not True:
-            return []  # three or more: no fact says so, the plan is dropped all the same
-        names = {i: item.name for i, item in enumerate(self.scene.items)}
-        names |= {self._index(b): b.object for b in self.bindings.values() if b.kind == "item"}
+            return []  # three or more: no fact states that, but the plan is dropped
+        names = {i: item.name for i, item in enumerate(self.task.scene.items)}
+        names |= {self._index(b): b.object for b in self.task.bindings.values() if b.kind == "item"}
         standing = list(self._outlines(region, gone))
         for count in range(1, min(len(standing), _MOST) + 1):
             for some in combinations(standing, count):
@@ -246,17 +244,19 @@ class Occupancy:
                     return [self._no_room(new, names[i], region) for i in some]
         return [self._no_room(new, names[i], region) for i in standing]
 
-    def _never(self, action: BoundAction, new: _Put, region: Region) -> LearnedConstraint | None:
-        """That there is no room beside what no plan can move away; None where it isn't proven."""
+    def _never(
+        self, action: BoundAction, new: _PlannedPlacement, region: Region
+    ) -> LearnedConstraint | None:
+        """A proof that there is no room beside what can't be moved, or None."""
         if new.place.spot is not None and region.kind == "surface":
             return self._never_at(action, new, region)
-        item = self.scene.items[new.index]
-        stuck = self._outlines(region, movable(self.scene, self.start, self.bindings) | {new.index})
+        item = self.task.scene.items[new.index]
+        stuck = self._outlines(region, movable_items(self.task, self.start) | {new.index})
         furniture = self._furniture(region, float(item.size[2]))
         certificate = packing_certificate([item], region, [*stuck.values(), *furniture])
         if certificate is None and all(_within(each.outline, region) for each in stuck.values()):
-            # Wherever in the region they stood: more is known of two things than of an outline.
-            things = [item, *(self.scene.items[i] for i in stuck)]
+            # Wherever in the region they stood: this bound is tighter than that of footprints.
+            things = [item, *(self.task.scene.items[i] for i in stuck)]
             certificate = packing_certificate(things, region, furniture)
         if certificate is None:
             return None
@@ -268,18 +268,22 @@ class Occupancy:
         return self._ruled_out(action, new, failure)
 
     @staticmethod
-    def _ruled_out(action: BoundAction, new: _Put, failure: Failure) -> LearnedConstraint:
-        """That an action can never put its item there."""
+    def _ruled_out(
+        action: BoundAction, new: _PlannedPlacement, failure: Failure
+    ) -> LearnedConstraint:
+        """Constraint: the action can never place its item there."""
         args = tuple(binding.object for binding in action.bindings)
         fact = Fact("no-room", (new.thing, new.place.object))
         return LearnedConstraint(fact, failure, (GroundAction(action.name, args),))
 
-    def _never_at(self, action: BoundAction, new: _Put, region: Region) -> LearnedConstraint | None:
-        """The same for an exact place on a surface: something that stays overlaps it there."""
-        spot, item = new.place.spot, self.scene.items[new.index]
+    def _never_at(
+        self, action: BoundAction, new: _PlannedPlacement, region: Region
+    ) -> LearnedConstraint | None:
+        """The same for an exact place on a surface, which something immovable overlaps."""
+        spot, item = new.place.spot, self.task.scene.items[new.index]
         assert spot is not None
         radius = max((r for _, _, r in _cores(item)), default=0.0) - SPOT_RADIUS
-        stuck = self._outlines(region, movable(self.scene, self.start, self.bindings) | {new.index})
+        stuck = self._outlines(region, movable_items(self.task, self.start) | {new.index})
         for each in [*stuck.values(), *self._furniture(region, float(item.size[2]))]:
             if each.layers and radius > 0.0 and _distance(each.outline, spot.xy) < radius:
                 what = f"{new.place.object} has no room for {new.thing}: {each.name} stands there"
@@ -294,49 +298,49 @@ class Occupancy:
                 return self._ruled_out(action, new, failure)
         return None
 
-    def too_much(self, goal: Sequence[Formula]) -> Failure | None:
-        """A proof that what a goal wants in one region can't stand there together, or None."""
-        wanted: dict[str, dict[int, _Put]] = {}
+    def goal_conflict(self, goal: Sequence[Formula]) -> Failure | None:
+        """A proof that items of the goal can't stand in one region together, or None."""
+        wanted: dict[str, dict[int, _PlannedPlacement]] = {}
         for part in goal:
             if not isinstance(part, Literal) or not part.positive:
                 continue
             if part.predicate not in ("on", "in", "inside") or len(part.args) != 2:
                 continue
-            thing, place = (self.bindings[name] for name in part.args)
+            thing, place = (self.task.bindings[name] for name in part.args)
             if thing.kind == "item" and place.kind == "furniture" and place.region is not None:
-                put = _Put(thing.object, self._index(thing), place)
-                outline = self._outlines(self.scene.region(place.region), set()).get(put.index)
-                if outline and not _within(outline.outline, self.scene.region(place.region)):
+                put = _PlannedPlacement(thing.object, self._index(thing), place)
+                outline = self._outlines(self.task.scene.region(place.region), set()).get(put.index)
+                if outline and not _within(outline.outline, self.task.scene.region(place.region)):
                     continue  # as found it sticks out, and may stay so
                 wanted.setdefault(place.region, {})[put.index] = put
         for name, puts in wanted.items():
             if len(puts) > 1:
-                found = self._together(self.scene.region(name), list(puts.values()))
+                found = self._together(self.task.scene.region(name), list(puts.values()))
                 if found is not None:
                     return found
         return None
 
-    def _together(self, region: Region, puts: Sequence[_Put]) -> Failure | None:
-        """That several things can't stand in a region together, if that is proven."""
+    def _together(self, region: Region, puts: Sequence[_PlannedPlacement]) -> Failure | None:
+        """A proof that items can't stand in a region together, or None."""
         if all(each.place.spot is None for each in puts):
-            # An arrangement is found sooner than the proof that there is none is looked for.
-            items = [self.scene.items[each.index] for each in puts]
+            # Finding an arrangement is quicker than searching for a proof.
+            items = [self.task.scene.items[each.index] for each in puts]
             tallest = max(float(item.size[2]) for item in items)
             rng = np.random.default_rng((self.seed, _SEED))
             if packable(items, region, self._furniture(region, tallest), rng) is True:
                 return None
         failure = self._failure(region, puts)
         if failure.certificate is None:
-            heights = [float(self.scene.items[each.index].size[2]) for each in puts]
+            heights = [float(self.task.scene.items[each.index].size[2]) for each in puts]
             furniture = self._furniture(region, min(heights))
             if any(each.place.spot is not None for each in puts) and region.kind == "surface":
                 return None  # exactly placed things may stick out
-            items = [self.scene.items[each.index] for each in puts]
+            items = [self.task.scene.items[each.index] for each in puts]
             certificate = packing_certificate(items, region, furniture) if furniture else None
             failure = replace(failure, certificate=certificate)
         return failure if failure.certificate is not None else None
 
-    def _no_room(self, new: _Put, other: str, region: Region) -> LearnedConstraint:
+    def _no_room(self, new: _PlannedPlacement, other: str, region: Region) -> LearnedConstraint:
         where = region.name if new.place.spot is None else new.place.object
         what = f"no room for {new.thing} on {where} beside {other} where it stands"
         failure = Failure(FailureKind.BLOCKED, what, (other,))
@@ -344,8 +348,8 @@ class Occupancy:
             self.task.fact("no-room", new.thing, new.place.object, other), failure
         )
 
-    def _failure(self, region: Region, puts: Sequence[_Put]) -> Failure:
-        items = [self.scene.items[each.index] for each in puts]
+    def _failure(self, region: Region, puts: Sequence[_PlannedPlacement]) -> Failure:
+        items = [self.task.scene.items[each.index] for each in puts]
         names = tuple(each.thing for each in puts)
         said = ", ".join(names[:-1]) + f" and {names[-1]}"
         certificate = self._one_spot(puts)
@@ -363,14 +367,14 @@ class Occupancy:
             what = f"no way found for {said} to stand together on {' and '.join(where)}"
         return Failure(FailureKind.DOES_NOT_FIT, what, (*names, *where), certificate=certificate)
 
-    def _one_spot(self, puts: Sequence[_Put]) -> dict[str, Any] | None:
-        """That two things overlap on exact spots, however each is turned there, or None."""
+    def _one_spot(self, puts: Sequence[_PlannedPlacement]) -> dict[str, Any] | None:
+        """Certificate: two items overlap on exact spots, however they are turned; or None."""
         for a, b in combinations(puts, 2):
             one, other = a.place.spot, b.place.spot
             if one is None or other is None or a.place.region != b.place.region:
                 continue
             apart = float(np.linalg.norm(one.xy - other.xy)) + 2.0 * SPOT_RADIUS
-            pair = (self.scene.items[a.index], self.scene.items[b.index])
+            pair = (self.task.scene.items[a.index], self.task.scene.items[b.index])
             radii = _inner_radii(*pair)
             if sum(radii) > apart:
                 return {

@@ -11,16 +11,18 @@ import pytest
 from galley.domain.failure import Failure
 from galley.domain.frames import frozen, transform
 from galley.domain.pddl.reader import read_domain, read_problem
-from galley.domain.state import Placement, State, carrier, initial_state
+from galley.domain.state import Placement, State, carrier
 from galley.execution.kinematic import KinematicExecutor, execute_all
-from galley.execution.recovery.replanning import InterruptedPlan, RecoveryPlan, replan
+from galley.execution.recovery.plans import InterruptedPlan, RecoveryPlan
+from galley.execution.recovery.replanning import replan
 from galley.motion.audit import audit
 from galley.motion.effects import after, effects
 from galley.planning import validate_actions
-from galley.skills import SKILLS, PlanningContext, Settings
-from galley.tamp.binding import bind
-from galley.tamp.goal import GoalJudge
-from galley.tamp.search import Search, Solution
+from galley.skills import PlanningContext, Settings
+from galley.tamp.binding import tamp_task
+from galley.tamp.goal import unmet
+from galley.tamp.search import RefinedPlan, Search
+from galley.tamp.task import TampTask
 
 DRAWER = "indigo_drawer_top_joint"
 
@@ -33,15 +35,17 @@ class Task:
         states: before each motion, and after the last. facts: before each action, and at the end.
     """
 
-    scene: Any
-    domain: Any
-    problem: Any
-    bindings: Any
+    tamp: TampTask
     context: PlanningContext
     plan: tuple
     motions: tuple
     states: list
     facts: tuple
+
+    scene = property(lambda self: self.tamp.scene)
+    domain = property(lambda self: self.tamp.domain)
+    problem = property(lambda self: self.tamp.problem)
+    bindings = property(lambda self: self.tamp.bindings)
 
     def find(self, action: str, phase: str) -> int:
         """Index of the first motion of an action (its first words) in a phase (a part of it)."""
@@ -86,8 +90,7 @@ class Task:
         """How it goes on from a State seen after motion ``k``."""
         index = self.motions[k].action_index
         way = InterruptedPlan(self.plan, index, self.facts[index], self.motions[k])
-        task = (self.domain, self.problem, self.bindings)
-        return replan(self.context, *task, SKILLS, way, state, recovery)
+        return replan(self.context, self.tamp, way, state, recovery)
 
     def carried_out(self, found: RecoveryPlan | Failure, executed: bool = False) -> State:
         """Follows the motions, looks at them in Drake and asserts that the goal holds at the end.
@@ -106,10 +109,7 @@ class Task:
             executor = KinematicExecutor(self.context.world, found.start)
             execute_all(executor, found.motions, tuple(m.phase for m in found.motions))
             state = executor.observe()
-        task = (self.scene, self.domain, self.problem, self.bindings)
-        judge = GoalJudge(*task, state, found.facts[-1])
-        wrong = [str(part) for part in self.problem.goal if not judge.verdict(part).holds]
-        assert not wrong
+        assert not unmet(self.tamp, state, found.facts[-1])
         return state
 
 
@@ -117,16 +117,15 @@ def planned(scene: Any, world: Any, folder: Any, domain_file: str, problem_file:
     """A task's plan and motions from the scene's start."""
     domain = read_domain(folder / domain_file)
     problem = read_problem(folder / problem_file, domain)
-    bindings = bind(scene, domain, problem)
+    task = tamp_task(scene, domain, problem)
     context = PlanningContext(scene, world.robot, world, Settings(seed=0))
-    start = initial_state(scene)
-    found = Search(context, domain, problem, bindings, SKILLS, start).solve()
-    assert isinstance(found, Solution), str(found)
-    motions, states = found.refined.motions, [start]
+    found = Search(context, task, task.start).solve()
+    assert isinstance(found, RefinedPlan), str(found)
+    motions, states = found.refined.motions, [task.start]
     for motion in motions:
         states.append(after(scene, context.robot, motion, states[-1]))
     facts = validate_actions(domain, problem, found.plan).states
-    return Task(scene, domain, problem, bindings, context, found.plan, motions, states, facts)
+    return Task(task, context, found.plan, motions, states, facts)
 
 
 @pytest.fixture(scope="session")

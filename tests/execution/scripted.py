@@ -1,4 +1,4 @@
-"""An executor that follows a script, and a course of motions in the small scene for a Loop."""
+"""An executor that follows a script, and an ExecutionMonitor for six motions in a small scene."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from galley.domain.listener import Listener
 from galley.domain.pddl.formula import Fact
 from galley.execution.executor import Observation
-from galley.execution.monitor import ExecutionMonitor, MotionPlan
-from galley.execution.recovery.replanning import RESUMED, RecoveryPlan
+from galley.execution.monitor import ExecutionMonitor
+from galley.execution.recovery.plans import RESUMED, MotionPlan, RecoveryPlan
 from galley.motion.effects import outcome
 from galley.motion.thresholds import THRESHOLDS
 from galley.planning import GroundAction
@@ -69,7 +69,7 @@ class Scripted:
 
 @dataclass
 class Bench:
-    """A course of six motions in the small scene, and a Loop around them.
+    """A plan of six motions in the small scene, and an ExecutionMonitor for them.
 
     Attributes:
         replanned: arguments of every call of ``replan``. answers: what it returns, in turn; the
@@ -84,7 +84,7 @@ class Bench:
     replanned: list = field(default_factory=list)
     answers: list = field(default_factory=list)
     missing: list = field(default_factory=list)
-    finish: object = None
+    answer: object = None
 
     def __post_init__(self):
         self.executor = Scripted(self.scene, self.robot, self.start)
@@ -95,20 +95,21 @@ class Bench:
             self.scene,
             self.robot,
             THRESHOLDS,
-            self._replan,
-            self._finish,
-            lambda state, facts: self.missing.pop(0) if self.missing else (),
+            self,
             self.ears,
         )
 
     def run(self, start=None):
         return self.loop.run(MotionPlan(PLAN, self.motions, start or self.start, FACTS))
 
-    def _finish(self, motions, state):
+    def finish(self, motions, state):
         self.finished.append((motions, state))
-        return motions if self.finish is None else self.finish
+        return motions if self.answer is None else self.answer
 
-    def _replan(self, under_way, state, number):
+    def unmet(self, state, facts):
+        return self.missing.pop(0) if self.missing else ()
+
+    def replan(self, under_way, state, number):
         self.replanned.append((under_way, state, number))
         if self.answers:
             answer = self.answers.pop(0)

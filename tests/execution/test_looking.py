@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 from galley.domain.frames import frozen, inverse, transform
 from galley.domain.scene.model import HAND, WORLD
 from galley.domain.state import Placement, State
-from galley.execution.monitor import LOOKS, average_observations
+from galley.execution.monitor import OBSERVATIONS, average_observations
 
 X_TRUE = transform(Rotation.from_euler("z", 0.4).as_matrix(), (0.3, -0.2, 0.9))
 TRUE = State(
@@ -43,10 +43,10 @@ def noisy(rng, position, angle, yaw=0.0):
 def test_the_mean_of_several_looks_errs_less_than_one(seed):
     """Within 4 sigma / sqrt(n) of the truth in every number, and over many runs by sigma^2 / n."""
     rng, position, angle = np.random.default_rng(seed), 0.003, 0.05
-    eyes = Eyes(noisy(rng, position, angle) for _ in range(LOOKS))
+    eyes = Eyes(noisy(rng, position, angle) for _ in range(OBSERVATIONS))
     seen = average_observations(eyes)
-    assert eyes.looks == LOOKS
-    bound = 4.0 / np.sqrt(LOOKS)
+    assert eyes.looks == OBSERVATIONS
+    bound = 4.0 / np.sqrt(OBSERVATIONS)
     X = seen.items[0].X_PI
     assert np.abs(X[:3, 3] - X_TRUE[:3, 3]).max() < bound * position
     off = Rotation.from_matrix(X[:3, :3] @ X_TRUE[:3, :3].T).as_rotvec()
@@ -61,10 +61,10 @@ def test_over_many_runs_the_spread_is_that_of_a_mean():
     rng, sigma, runs = np.random.default_rng(7), 0.003, 200
     offs = []
     for _ in range(runs):
-        seen = average_observations(Eyes(noisy(rng, sigma, 0.0) for _ in range(LOOKS)))
+        seen = average_observations(Eyes(noisy(rng, sigma, 0.0) for _ in range(OBSERVATIONS)))
         offs.append(seen.items[0].X_PI[:3, 3] - X_TRUE[:3, 3])
     spread = np.std(np.concatenate(offs))
-    assert spread == pytest.approx(sigma / np.sqrt(LOOKS), rel=0.1)
+    assert spread == pytest.approx(sigma / np.sqrt(OBSERVATIONS), rel=0.1)
 
 
 def test_two_looks_that_are_alike_are_enough():
@@ -86,13 +86,13 @@ def test_looks_that_differ_in_a_joint_or_a_parent_are_not_alike():
     ):
         eyes = Eyes([TRUE, other])
         average_observations(eyes)
-        assert eyes.looks == LOOKS
+        assert eyes.looks == OBSERVATIONS
 
 
 @pytest.mark.parametrize("yaw", [np.pi - 0.4, np.pi, -np.pi / 2, 0.0])
 def test_rotations_are_averaged_where_angles_jump(yaw):
     """About half a turn, where one look has +pi and the next -pi."""
-    angles = np.linspace(-0.2, 0.2, LOOKS)
+    angles = np.linspace(-0.2, 0.2, OBSERVATIONS)
     states = []
     for angle in angles:
         R = Rotation.from_euler("z", yaw + angle).as_matrix() @ X_TRUE[:3, :3]
@@ -108,7 +108,7 @@ def test_rotations_are_averaged_where_angles_jump(yaw):
 def test_the_mean_of_rotations_is_the_nearest_to_all_of_them():
     """Against SciPy's mean, which is found by another way (the largest eigenvector)."""
     rng = np.random.default_rng(1)
-    turns = Rotation.from_rotvec(rng.normal(0.0, 0.3, (LOOKS, 3))) * Rotation.random(rng=rng)
+    turns = Rotation.from_rotvec(rng.normal(0.0, 0.3, (OBSERVATIONS, 3))) * Rotation.random(rng=rng)
     states = [TRUE.with_item(0, Placement(WORLD, frozen(transform(R)))) for R in turns.as_matrix()]
     X = average_observations(Eyes(states)).items[0].X_PI
     np.testing.assert_allclose(X[:3, :3], turns.mean().as_matrix(), atol=1e-9)
@@ -116,7 +116,7 @@ def test_the_mean_of_rotations_is_the_nearest_to_all_of_them():
 
 def test_an_item_that_changes_hands_while_it_is_looked_at_is_where_it_was_seen_last():
     inside = Placement(HAND, frozen(transform(None, (0.0, 0.0, 0.12))))
-    eyes = Eyes([TRUE.with_item(0, inside)] * 1 + [TRUE] * (LOOKS - 1))
+    eyes = Eyes([TRUE.with_item(0, inside)] * 1 + [TRUE] * (OBSERVATIONS - 1))
     seen = average_observations(eyes)
     assert seen.held is None
     np.testing.assert_allclose(seen.items[0].X_PI, X_TRUE, atol=1e-12)

@@ -11,7 +11,7 @@ from galley.domain.pddl.formula import Fact
 from galley.domain.scene.model import WORLD
 from galley.domain.state import Placement, initial_state
 from galley.execution.monitor import REST
-from galley.execution.recovery.replanning import NOTHING_LEFT, PLANNED_ANEW, RESUMED, RecoveryPlan
+from galley.execution.recovery.replanning import NOTHING_LEFT, REPLANNED, RESUMED, RecoveryPlan
 from galley.motion.effects import after
 from galley.motion.motion import Attachment, Guard, Motion
 from galley.motion.path import Path
@@ -205,7 +205,7 @@ def test_a_goal_that_is_missing_at_the_end_is_planned_for(context):
             path=path,
             trajectory=rest_to_rest(path, context.robot.group("base")),
         )
-        return RecoveryPlan(PLAN[:1], (home,), state, None, FACTS[:2], PLANNED_ANEW)
+        return RecoveryPlan(PLAN[:1], (home,), state, None, FACTS[:2], REPLANNED)
 
     context.answers = [back]
     assert context.run() is None
@@ -216,7 +216,7 @@ def test_a_goal_that_is_missing_at_the_end_is_planned_for(context):
     (recovery,) = context.loop.recoveries
     assert kinds(recovery) == ["goal"]
     assert "does not hold" in str(recovery.noticed[0])
-    assert recovery.how == PLANNED_ANEW
+    assert recovery.how == REPLANNED
     assert context.loop.facts == FACTS[1], "those of the plan that was carried out last"
     assert context.executor.names[-1] == "recovery 1: (go table) | drive"
 
@@ -270,7 +270,7 @@ def test_where_no_plan_is_found_the_run_ends_with_that_reason(context):
 
 def test_where_no_trajectory_is_found_the_run_ends_with_that_reason(context):
     context.executor.happens[1] = nudged(AWAY)
-    context.finish = Failure(FailureKind.BLOCKED, "no way round the table", ("table",), {})
+    context.answer = Failure(FailureKind.BLOCKED, "no way round the table", ("table",), {})
     failure = context.run()
     assert isinstance(failure, Failure)
     assert failure.kind == FailureKind.BLOCKED

@@ -20,7 +20,7 @@ from galley.robots.panda.mobile import hand_pose
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings, Skill, skill_set
 from galley.skills.own import load_skills
-from galley.tamp.binding import bind, bind_plan, check_init, check_skills
+from galley.tamp.binding import bind_plan, check_init, check_skills, tamp_task
 from galley.tests.refining import refine
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
@@ -152,12 +152,12 @@ def wiped(scene, world):
     """The task planned and refined once: plan, start, and each motion with its State."""
     domain = read_domain(WIPING / "wiping.pddl")
     problem = read_problem(WIPING / "task.pddl", domain)
-    bindings, skills = bind(scene, domain, problem), skill_set(load_skills(WIPING / "wipe.py"))
+    skills = skill_set(load_skills(WIPING / "wipe.py"))
+    task = tamp_task(scene, domain, problem, skills)
     check_skills(domain, skills)
-    state = initial_state(scene)
-    check_init(scene, state, domain, problem, bindings)
-    task = ground(domain, problem)
-    plan = search(task, "bfs", SearchLimits())
+    check_init(task)
+    state, bindings = task.start, task.bindings
+    plan = search(ground(domain, problem), "bfs", SearchLimits())
     assert validate_actions(domain, problem, plan.actions).valid
     assert replay(domain, problem, plan.actions).status == "agrees"
     context = PlanningContext(scene, world.robot, world, Settings(seed=1, optimize="none"))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.listener import Listener
 from galley.domain.pddl.formula import Fact
 from galley.domain.scene.model import Binding
 from galley.skills import BoundAction, Settings
@@ -189,7 +190,12 @@ def test_an_unknown_action_names_the_known_skills():
 def test_progress_is_told():
     context, plan, skills, _ = scripted(a=[], b=[True])
     heard = []
-    refine(context, plan, "", skills, lambda action, event: heard.append((action.name, event)))
+
+    class Ears(Listener):
+        def action(self, index, total, text, event):
+            heard.append((text.split()[0], event))
+
+    refine(context, plan, "", skills, Ears())
     assert heard == [
         ("a", "start"),
         ("a", "done"),
@@ -200,7 +206,7 @@ def test_progress_is_told():
     ]
 
 
-# -- left and taken up again, with an adviser ------------------------------------------------------
+# -- paused and resumed, with an analyzer ----------------------------------------------------------
 
 
 def learned(*names):
@@ -278,7 +284,7 @@ def test_the_adviser_sends_it_back_over_actions_that_went_well():
         asked.append((refinement.at, list(refinement.states), str(failure)))
         return 1
 
-    found = Refinement(context, plan, skills, START, adviser=back_to_b).advance(99)
+    found = Refinement(context, plan, skills, START, analyzer=back_to_b).advance(99)
     assert order(calls) == "abcd" + "bcd"
     assert asked == [(3, ["", "a1", "a1 b1", "a1 b1 c1"], "d thing: no luck")]
     assert [step.text for step in found.motions] == ["a1", "b2", "c2", "d2"]
@@ -287,16 +293,16 @@ def test_the_adviser_sends_it_back_over_actions_that_went_well():
 
 def test_an_adviser_that_always_sends_it_back_can_not_keep_it_for_ever():
     context, plan, skills, calls = scripted(attempts=3, a=[], b=[], c=[True] * 1000)
-    refinement = Refinement(context, plan, skills, START, adviser=lambda refinement, failure: 1)
+    refinement = Refinement(context, plan, skills, START, analyzer=lambda refinement, failure: 1)
     assert refinement.advance(10_000).kind is FailureKind.BUDGET
     # Three tries of b for each of a.
     assert order(calls) == "abcbcbc" * 3
 
 
-def test_lessons_end_the_plan():
+def test_constraints_end_the_plan():
     context, plan, skills, calls = scripted(a=[], b=[True] * 9, c=[])
     lessons = learned("one", "two")
-    found = Refinement(context, plan, skills, START, adviser=lambda r, f: lessons).advance(99)
+    found = Refinement(context, plan, skills, START, analyzer=lambda r, f: lessons).advance(99)
     assert found == Learned(lessons)
     assert order(calls) == "ab"
 

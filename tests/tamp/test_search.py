@@ -9,15 +9,14 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.listener import Listener
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
-from galley.domain.state import initial_state
-from galley.engine import KITCHEN
+from galley.domain.shipped import KITCHEN
 from galley.robots.panda.models import mobile_panda
 from galley.skills import PlanningContext, Settings
 from galley.skills.skill import Role, Skill
 from galley.tamp import search as module
-from galley.tamp.binding import bind
+from galley.tamp.binding import tamp_task
 from galley.tamp.feedback.failure_analysis import Diagnosis
-from galley.tamp.search import TURN, Search, Solution
+from galley.tamp.search import TURN, RefinedPlan, Search
 
 SCENARIOS = KITCHEN.parent / "scenarios"
 TIRED = Failure(FailureKind.BUDGET, "no luck")
@@ -90,10 +89,8 @@ class Ways:
         )
         names = [each.name for each in self.domain.actions]
         skills = {name: Script(self, name, self.roles.get(name, Role(uses=0))) for name in names}
-        bindings = bind(self.scene, self.domain, self.problem)
-        return Search(
-            context, self.domain, self.problem, bindings, skills, initial_state(self.scene)
-        )
+        task = tamp_task(self.scene, self.domain, self.problem, skills)
+        return Search(context, task, task.start)
 
     def asked(self, name):
         return [stream for each, stream in self.calls if each == name]
@@ -117,17 +114,17 @@ def ways_files(tmp_path_factory):
 def ways(ways_files, monkeypatch):
     found = Ways(*ways_files)
 
-    def in_the_way(context, skills, actions, state, rng):
+    def find_blockers(context, skills, actions, state, rng):
         items = found.blocks.get(actions[0].name, frozenset())
         return None if items is None else Diagnosis(actions[0], frozenset(items))
 
-    monkeypatch.setattr("galley.tamp.feedback.failure_analysis.in_the_way", in_the_way)
+    monkeypatch.setattr("galley.tamp.feedback.failure_analysis.find_blockers", find_blockers)
     monkeypatch.setattr("galley.tamp.refusal.proofs.Prover.prove", lambda self, lesson: lesson)
     return found
 
 
 def names(found):
-    assert isinstance(found, Solution), str(found)
+    assert isinstance(found, RefinedPlan), str(found)
     return tuple(action.name for action in found.plan)
 
 
@@ -176,7 +173,7 @@ def test_what_failed_for_good_is_not_refined_anew_when_something_is_learned(ways
     ways.roles = dict.fromkeys(("short", "one", "far", "farther", "farthest"), Role())
     search = ways.search(attempts=2)
     assert names(search.solve()) == ("far", "farther", "farthest")
-    assert [str(each.fact) for each in search.told] == ["(blocked-by gelatin green)"]
+    assert [str(each.fact) for each in search.learned] == ["(blocked-by gelatin green)"]
     assert ways.asked("short") == [0, 1]
 
 
@@ -220,7 +217,7 @@ def test_a_suspicion_that_leaves_no_plan_is_tried_around(ways):
     ways.blocks = {"short": {1}}
     search = ways.search()
     assert names(search.solve()) == ("short",)
-    assert any(not lesson.proven for lesson in search.told)
+    assert any(not lesson.proven for lesson in search.learned)
 
 
 @pytest.mark.parametrize("later", [4, 7, 20])
@@ -232,7 +229,7 @@ def test_hopeless_at_first_is_no_reason_to_repeat_the_same_tries(ways, later):
     )
     ways.blocks = {"short": None}
     found = ways.search().solve()
-    if isinstance(found, Solution):
+    if isinstance(found, RefinedPlan):
         assert names(found) == ("short",)
     asked = ways.asked("short")
     assert len(set(asked)) == len(asked), "no stream twice"
@@ -281,13 +278,13 @@ def test_a_proof_found_after_a_suspicion_was_given_up_still_refuses(ways):
     ways.fails = {"short": 10**6}
     ways.blocks = {"short": {1}}
     search = ways.search()
-    script = search.skills["short"].refine
+    script = search.task.skills["short"].refine
 
     def refine(*args):
         found = script(*args)
         return sure if len(ways.asked("short")) > 2 else found
 
-    search.skills["short"].refine = refine
+    search.task.skills["short"].refine = refine
     found = search.solve()
     assert found.kind is FailureKind.UNREACHABLE
     assert found.certificate is not None

@@ -12,17 +12,17 @@ import pytest
 from galley.domain.failure import FailureKind
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
+from galley.domain.shipped import KITCHEN
 from galley.domain.state import initial_state
-from galley.engine import KITCHEN
 from galley.motion.effects import after
 from galley.planning import GroundAction, validate_actions
 from galley.robots.panda.models import mobile_panda
-from galley.skills import SKILLS, PlanningContext, Settings
-from galley.tamp.binding import bind, bind_plan
+from galley.skills import PlanningContext, Settings
+from galley.tamp.binding import bind_plan, tamp_task
 from galley.tamp.feedback.constraints import constrained_task
 from galley.tamp.goal import GoalJudge
 from galley.tamp.refusal.feasibility import FeasibilityCheck
-from galley.tamp.search import Search, Solution
+from galley.tamp.search import RefinedPlan, Search
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 SCENARIOS = KITCHEN.parent / "scenarios"
@@ -33,12 +33,14 @@ class Real:
     scene: object
     domain: object
     problem: object
-    bindings: dict
     context: PlanningContext
 
+    @property
+    def task(self):
+        return tamp_task(self.scene, self.domain, self.problem)
+
     def solve(self):
-        start = initial_state(self.scene)
-        search = Search(self.context, self.domain, self.problem, self.bindings, SKILLS, start)
+        search = Search(self.context, self.task, self.task.start)
         return search, search.solve()
 
 
@@ -49,7 +51,7 @@ def real(name, seed=0):
     problem = read_problem(SCENARIOS / f"{files.get(name, name)}.pddl", domain)
     world = PyBulletWorld(scene, mobile_panda(scene.robot.base))
     context = PlanningContext(scene, world.robot, world, Settings(seed=seed, optimize="none"))
-    return Real(scene, domain, problem, bind(scene, domain, problem), context)
+    return Real(scene, domain, problem, context)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +67,7 @@ def solved():
 @pytest.mark.parametrize("name", ["hemmed_in", "occupied", "unpack"])
 def test_plan_and_motions_do_what_the_user_asked_for(solved, name):
     task, _, found = solved[name]
-    assert isinstance(found, Solution), str(found)
+    assert isinstance(found, RefinedPlan), str(found)
     assert validate_actions(task.domain, task.problem, found.plan).valid
     state = initial_state(task.scene)
     for motion in found.refined.motions:
@@ -73,7 +75,7 @@ def test_plan_and_motions_do_what_the_user_asked_for(solved, name):
             motion.path.start, state.q[task.context.robot.slice(motion.group)]
         )
         state = after(task.scene, task.context.robot, motion, state)
-    judge = GoalJudge(task.scene, task.domain, task.problem, task.bindings, state, frozenset())
+    judge = GoalJudge(task.task, state, frozenset())
     assert task.problem.goal
     for part in task.problem.goal:
         verdict = judge.verdict(part)
@@ -94,7 +96,7 @@ def test_blockers_are_moved_away_first_and_each_lesson_is_asked_for_once(solved)
     last = steps.index("(pick gelatin countertop h1)")
     for blocker in ("green", "black"):
         assert steps.index(f"(pick {blocker} countertop h1)") < last
-    facts = [str(lesson.fact) for lesson in search.told]
+    facts = [str(lesson.fact) for lesson in search.learned]
     assert sorted(facts) == ["(blocked-by gelatin black)", "(blocked-by gelatin green)"]
 
 
@@ -138,20 +140,19 @@ def test_another_seed_gives_other_motions(solved):
     assert digest(found) != digest(solved["occupied"][2])
 
 
-# -- foresight -------------------------------------------------------------------------------------
+# -- feasibility -----------------------------------------------------------------------------------
 
 
-def foresight(name, *texts):
+def feasibility(name, *texts):
     scene = load_scene(SCENARIOS / f"{name}_scene.yaml")
     domain = read_domain(KITCHEN / "drawers.pddl")
     problem = read_problem(SCENARIOS / f"{name}.pddl", domain)
-    bindings = bind(scene, domain, problem)
     context = PlanningContext(scene, mobile_panda(scene.robot.base), None, Settings())
-    seen = constrained_task(domain, problem, SKILLS, ())
-    judge = FeasibilityCheck(context, seen, bindings, SKILLS, initial_state(scene))
+    task = constrained_task(tamp_task(scene, domain, problem), ())
+    judge = FeasibilityCheck(context, task, task.start)
     words = [text.split() for text in texts]
     plan = tuple(GroundAction(each, tuple(args)) for each, *args in words)
-    return judge.lessons(bind_plan(plan, bindings))
+    return judge.constraints(bind_plan(plan, task.bindings))
 
 
 AWAY = (
@@ -163,12 +164,12 @@ AWAY = (
 
 
 def test_an_item_out_of_reach_where_it_stands_is_known_before_anything_moves():
-    (lesson,) = foresight("two_ends", "navigate center right_end", "pick sugar right_end h1")
+    (lesson,) = feasibility("two_ends", "navigate center right_end", "pick sugar right_end h1")
     assert str(lesson.fact) == "(no-stance sugar right_end)"
     assert lesson.proven
     assert lesson.failure.kind is FailureKind.UNREACHABLE
 
 
 def test_that_does_not_speak_of_it_where_the_plan_has_put_it():
-    assert foresight("two_ends", *AWAY) is None
-    assert foresight("two_ends", *AWAY, "pick sugar right_end h1") is None
+    assert feasibility("two_ends", *AWAY) is None
+    assert feasibility("two_ends", *AWAY, "pick sugar right_end h1") is None

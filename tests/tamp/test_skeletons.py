@@ -6,7 +6,7 @@ import pytest
 
 from galley.domain.failure import FailureKind
 from galley.domain.pddl.reader import read_domain, read_problem
-from galley.engine import KITCHEN
+from galley.domain.shipped import KITCHEN
 from galley.planning import ground, plans, validate_actions
 from galley.tamp.search import Skeletons, shortest
 
@@ -127,6 +127,6 @@ def test_too_few_nodes_prove_nothing(kitchen):
 
 
 def test_where_a_shortest_plan_takes_too_long_any_plan_will_do(kitchen, monkeypatch):
-    monkeypatch.setattr("galley.tamp.search.FEWEST", 3)
+    monkeypatch.setattr("galley.tamp.search.SHORTEST_NODES", 3)
     found = shortest(kitchen)
     assert validate_actions(kitchen.domain, kitchen.problem, found.actions).valid

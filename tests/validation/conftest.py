@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from galley.domain.listener import Listener
 from galley.domain.log import Log
 from galley.domain.pddl.reader import read_task
 from galley.tests.conftest import once_per_session
@@ -15,10 +14,10 @@ from galley.validation import Goal
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory):
     """The default task, run without forces, once for all workers."""
-    from galley.engine import Options, run
+    from galley.results.recorded_run import Options, record_run
 
     def good(folder):
-        outcome = run(Options(execute="kinematic", video=False, out=folder), Listener())
+        outcome = record_run(Options(execute="kinematic", video=False, out=folder))
         assert outcome.report.status == "success", outcome.report.failure
 
     return once_per_session(tmp_path_factory, "kinematic-run", good)

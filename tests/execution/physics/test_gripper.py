@@ -7,7 +7,7 @@ import pytest
 
 from galley.domain.frames import inverse, transform
 from galley.domain.scene.reader import load_scene
-from galley.execution.deviations import apart
+from galley.execution.deviations import pose_difference
 from galley.execution.physics.executor import PhysicsExecutor
 from galley.motion.thresholds import THRESHOLDS
 from galley.robots.panda.mobile import hand_pose
@@ -83,7 +83,7 @@ def test_what_is_held_stays_in_the_hand_against_gravity_when_lifted(scene, robot
     seen = lift(executor, scene, robot)
     assert seen.state.held == 0
     assert height(executor) == pytest.approx(ON_TOP + 0.10, abs=0.001)
-    away, turned = apart(closed.state.items[0].X_PI, seen.state.items[0].X_PI)
+    away, turned = pose_difference(closed.state.items[0].X_PI, seen.state.items[0].X_PI)
     assert away < 0.001
     assert turned < 0.01
     executor.wait(1.0)

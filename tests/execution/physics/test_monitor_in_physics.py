@@ -50,9 +50,16 @@ def test_a_drawer_that_gets_stuck_is_pulled_again(tmp_path, small_text, robot):
 
     asked = []
 
-    def replan(under_way, state, number):
-        asked.append((under_way, state))
-        return RecoveryPlan(pulled, (pull(state.q),), state, None, FACTS[:2], RESUMED)
+    class Puller:
+        def replan(self, under_way, state, number):
+            asked.append((under_way, state))
+            return RecoveryPlan(pulled, (pull(state.q),), state, None, FACTS[:2], RESUMED)
+
+        def finish(self, motions, state):
+            return motions
+
+        def unmet(self, state, facts):
+            return () if abs(state.scene_q[0] - opening) < 0.005 else ("not open",)
 
     closing = close(robot, 0.04, 0.01, 20.0, "knob")
     loop = ExecutionMonitor(
@@ -60,9 +67,7 @@ def test_a_drawer_that_gets_stuck_is_pulled_again(tmp_path, small_text, robot):
         scene,
         robot,
         THRESHOLDS,
-        replan,
-        lambda motions, state: motions,
-        lambda state, facts: () if abs(state.scene_q[0] - opening) < 0.005 else ("not open",),
+        Puller(),
         Listener(),
     )
     failure = loop.run(MotionPlan(pulled, (closing, pull(start.q)), start, FACTS[:2]))

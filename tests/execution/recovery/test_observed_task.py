@@ -13,7 +13,7 @@ from galley.domain.state import Placement, initial_state
 from galley.execution.recovery.observed_task import HandFacts, observed_task
 from galley.planning import ground, search, validate_actions
 from galley.skills import SKILLS
-from galley.tamp.binding import bind, bind_plan
+from galley.tamp.binding import bind_plan, tamp_task
 
 SUGAR = "sugar_box"
 
@@ -70,8 +70,7 @@ COSTS_PROBLEM = """
 
 
 def seen(task, state, facts, prefer=()):
-    parts = (task.context, task.domain, task.problem, task.bindings, SKILLS)
-    return observed_task(*parts, state, facts, prefer)
+    return observed_task(task.context, task.tamp, state, facts, prefer)
 
 
 def read(tmp_path, domain_text, problem_text):
@@ -116,7 +115,7 @@ def test_another_item_in_the_hand_than_the_symbols_have_is_told(task):
 
 def test_a_domains_own_words_for_the_hand_are_put_right(tmp_path, kitchen, task):
     domain, problem = read(tmp_path, OWN, OWN_PROBLEM)
-    hands = HandFacts(domain, problem, bind(kitchen, domain, problem), SKILLS)
+    hands = HandFacts(tamp_task(kitchen, domain, problem))
     start = frozenset(problem.init)
     taken = hands.corrected(start, "sugar")
     assert Fact("carries", ("h1", "sugar")) in taken
@@ -201,9 +200,8 @@ def test_a_new_place_is_as_dear_to_reach_as_the_dearest(tmp_path, kitchen, task,
     state = initial_state(kitchen)
     size = kitchen.item(SUGAR).size
     fallen = task.moved(state, SUGAR, lying(size, 0, 1.0, 0.2, 0.0, 0.5, 0.921))
-    bindings = bind(kitchen, domain, problem)
-    facts = frozenset(problem.init)
-    found = observed_task(task.context, domain, problem, bindings, SKILLS, fallen, facts)
+    priced = tamp_task(kitchen, domain, problem)
+    found = observed_task(task.context, priced, fallen, frozenset(problem.init))
     plan = search(ground(domain, found.problem))
     assert [a.name for a in plan.actions] == ["navigate", "pick", "navigate", "place"]
     assert plan.cost == 4 + 1 + 4 + 1

@@ -8,13 +8,13 @@ import pytest
 
 from galley.domain.failure import Failure
 from galley.domain.scene.reader import load_scene
+from galley.domain.shipped import KITCHEN
 from galley.domain.state import initial_state
-from galley.engine import KITCHEN
 from galley.motion.effects import after
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.solving.context import without
-from galley.tamp.feedback.failure_analysis import Diagnosis, in_the_way
+from galley.tamp.feedback.failure_analysis import Diagnosis, find_blockers
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 SCENARIOS = KITCHEN.parent / "scenarios"
@@ -68,7 +68,7 @@ def test_exactly_what_must_go_is_named(context):
         if can_be_done(context, plan, without(start, some))
     ]
     assert len(items) == 2
-    found = in_the_way(context, SKILLS, plan, start, streams(0))
+    found = find_blockers(context, SKILLS, plan, start, streams(0))
     assert found == Diagnosis(plan[1], frozenset(items)), "the pick is what the drive is for"
     assert enough == [set(items)], "neither alone is enough"
 
@@ -76,7 +76,7 @@ def test_exactly_what_must_go_is_named(context):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_other_streams_name_the_same(context, seed):
     start, plan = initial_state(context.scene), actions(context, *GELATIN)
-    found = in_the_way(context, SKILLS, plan, start, streams(seed))
+    found = find_blockers(context, SKILLS, plan, start, streams(seed))
     names = {context.scene.items[i].name for i in found.items}
     assert names == {"green_tea", "black_tea"}
 
@@ -84,21 +84,21 @@ def test_other_streams_name_the_same(context, seed):
 @pytest.mark.parametrize("gone", ["green_tea", "black_tea"])
 def test_what_has_gone_is_not_named(context, gone):
     start = without(initial_state(context.scene), [context.scene.item_index[gone]])
-    found = in_the_way(context, SKILLS, actions(context, *GELATIN), start, streams(0))
+    found = find_blockers(context, SKILLS, actions(context, *GELATIN), start, streams(0))
     left = {"green_tea", "black_tea"} - {gone}
     assert {context.scene.items[i].name for i in found.items} == left
 
 
 def test_what_is_free_has_nothing_in_its_way(context):
     start = initial_state(context.scene)
-    found = in_the_way(context, SKILLS, actions(context, *BLACK), start, streams(0))
+    found = find_blockers(context, SKILLS, actions(context, *BLACK), start, streams(0))
     assert found.items == frozenset()
 
 
 def test_the_state_asked_about_is_left_as_it_was(context):
     start = initial_state(context.scene)
     before = [(each.parent, each.X_PI.copy()) for each in start.items]
-    in_the_way(context, SKILLS, actions(context, *GELATIN), start, streams(0))
+    find_blockers(context, SKILLS, actions(context, *GELATIN), start, streams(0))
     for (parent, X), now in zip(before, start.items, strict=True):
         assert now.parent == parent
         np.testing.assert_array_equal(now.X_PI, X)
@@ -122,7 +122,7 @@ def test_what_no_item_causes_is_no_items_fault(tmp_path):
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         context = PlanningContext(scene, world.robot, world, settings)
         plan = actions(context, *GELATIN)
-        assert in_the_way(context, SKILLS, plan, initial_state(scene), streams(0)) is None
+        assert find_blockers(context, SKILLS, plan, initial_state(scene), streams(0)) is None
 
 
 def test_a_thing_taken_away_is_out_of_all_others_way(context):

@@ -1,6 +1,6 @@
 """What the prover asks, of which state, and what it may conclude: the bound itself is scripted."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -9,12 +9,11 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
-from galley.domain.state import initial_state
-from galley.engine import KITCHEN
+from galley.domain.shipped import KITCHEN
 from galley.planning import GroundAction
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, PlanningContext, Settings
-from galley.tamp.binding import bind
+from galley.tamp.binding import tamp_task
 from galley.tamp.feedback.constraints import LearnedConstraint
 from galley.tamp.refusal.proofs import Prover
 
@@ -59,18 +58,18 @@ class Bound:
 def hemmed_in():
     scene = load_scene(SCENARIOS / "hemmed_in_scene.yaml")
     domain = read_domain(KITCHEN / "drawers.pddl")
-    bindings = bind(scene, domain, read_problem(SCENARIOS / "hemmed_in.pddl", domain))
-    bindings["drawer"] = scene.binding("drawer")
-    return PlanningContext(scene, mobile_panda(scene.robot.base), None, Settings()), bindings
+    task = tamp_task(scene, domain, read_problem(SCENARIOS / "hemmed_in.pddl", domain))
+    task = replace(task, bindings={**task.bindings, "drawer": scene.binding("drawer")})
+    return PlanningContext(scene, mobile_panda(scene.robot.base), None, Settings()), task
 
 
 @pytest.fixture
 def prover(hemmed_in, monkeypatch):
     """A prover and its bound, which finds the gelatin blocked."""
-    context, bindings = hemmed_in
+    context, task = hemmed_in
     bound = Bound(lambda asked: blocked("hitman"), [])
     monkeypatch.setattr("galley.skills.impossible.covering.covered", bound)
-    return Prover(context, bindings, SKILLS, initial_state(context.scene)), bound
+    return Prover(context, task, task.start), bound
 
 
 def suspected(*fact, actions=()):
@@ -106,10 +105,10 @@ def test_what_is_blocked_must_be_so_from_all_stances(prover):
     prover, bound = prover
     assert prover.prove(suspected("blocked-by", "gelatin", "green")).proven
     (asked,) = bound.asked
-    names = [b.target for b in prover.bindings.values() if b.kind == "furniture"]
+    names = [b.target for b in prover.task.bindings.values() if b.kind == "furniture"]
     assert asked.stances == frozenset(names)
     assert prover.prove(suspected("no-stance", "gelatin", "countertop")).proven
-    assert bound.asked[-1].stances == {prover.bindings["countertop"].target}
+    assert bound.asked[-1].stances == {prover.task.bindings["countertop"].target}
 
 
 def test_a_drawer_is_asked_about_by_its_handle(prover):
@@ -155,7 +154,8 @@ def test_no_stance_is_not_proven_by_what_can_be_moved_away(prover):
 
 def test_what_no_object_names_stays_in_the_way(prover):
     prover, bound = prover
-    prover.bindings = {k: v for k, v in prover.bindings.items() if k != "black"}
+    bindings = {k: v for k, v in prover.task.bindings.items() if k != "black"}
+    prover.task = replace(prover.task, bindings=bindings)
     bound.answer = lambda asked: blocked("black_tea") if "black_tea" in asked.standing else None
     assert prover.prove(suspected("no-stance", "gelatin", "countertop")).proven
 
@@ -173,8 +173,8 @@ def test_that_an_item_can_not_be_taken_there_proves_nothing_of_putting_it_there(
 def test_what_lies_in_a_drawer_is_not_judged_with_the_drawer_shut(monkeypatch):
     scene = load_scene(SCENARIOS / "unpack_scene.yaml")
     domain = read_domain(KITCHEN / "drawers.pddl")
-    bindings = bind(scene, domain, read_problem(SCENARIOS / "unpack.pddl", domain))
-    start = initial_state(scene)
+    task = tamp_task(scene, domain, read_problem(SCENARIOS / "unpack.pddl", domain))
+    bindings, start = task.bindings, task.start
     inside = next(
         name
         for name, binding in bindings.items()
@@ -187,7 +187,7 @@ def test_what_lies_in_a_drawer_is_not_judged_with_the_drawer_shut(monkeypatch):
         lambda context, state, *rest: blocked("hitman") if state.scene_q[joint] < 0.1 else None,
     )
     context = PlanningContext(scene, mobile_panda(scene.robot.base), None, Settings())
-    prover = Prover(context, bindings, SKILLS, start)
+    prover = Prover(context, task, start)
     assert np.allclose(start.scene_q[joint], 0.0)
     assert not prover.prove(suspected("no-stance", inside, "drawer")).proven
 
@@ -203,7 +203,7 @@ def test_an_own_way_to_take_or_open_is_none_that_the_bound_covers(prover):
         pass
 
     for own in ({"pick": Scoop(SKILLS)}, {"open": Kick()}):
-        other = Prover(prover.context, prover.bindings, {**SKILLS, **own}, prover.start)
+        other = Prover(prover.context, replace(prover.task, skills={**SKILLS, **own}), prover.start)
         taking = other.prove(suspected("no-stance", "gelatin", "countertop")).proven
         opening = other.prove(suspected("blocked-by", "drawer", "green")).proven
         assert (taking, opening) == ("pick" not in own, "open" not in own)

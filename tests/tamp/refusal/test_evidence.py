@@ -5,12 +5,11 @@ import pytest
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
-from galley.domain.state import initial_state
-from galley.engine import KITCHEN
+from galley.domain.shipped import KITCHEN
 from galley.robots.panda.models import mobile_panda
-from galley.skills import SKILLS, PlanningContext, Settings
-from galley.tamp.binding import bind
-from galley.tamp.search import Search, Solution
+from galley.skills import PlanningContext, Settings
+from galley.tamp.binding import tamp_task
+from galley.tamp.search import RefinedPlan, Search
 from galley.tests.skills.impossible.scenes import cleft, square, with_more
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
@@ -47,14 +46,14 @@ def solve(tmp_path):
         problem = read_problem(tmp_path / "task.pddl", domain)
         with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
             context = PlanningContext(scene, world.robot, world, Settings(placements=100))
-            bindings = bind(scene, domain, problem)
-            return Search(context, domain, problem, bindings, SKILLS, initial_state(scene)).solve()
+            task = tamp_task(scene, domain, problem)
+            return Search(context, task, task.start).solve()
 
     return run
 
 
 def test_between_two_walls_the_block_is_taken_by_a_leaning_hand(solve):
-    assert isinstance(solve(cleft()), Solution)
+    assert isinstance(solve(cleft()), RefinedPlan)
 
 
 @pytest.mark.slow

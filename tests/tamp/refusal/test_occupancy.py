@@ -9,11 +9,9 @@ import pytest
 from galley.domain.frames import frozen
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
-from galley.domain.state import initial_state
-from galley.engine import KITCHEN
+from galley.domain.shipped import KITCHEN
 from galley.planning import GroundAction
-from galley.skills import SKILLS
-from galley.tamp.binding import bind, bind_plan
+from galley.tamp.binding import bind_plan, tamp_task
 from galley.tamp.feedback.constraints import constrained_task
 from galley.tamp.refusal.feasibility import Occupancy
 
@@ -34,16 +32,15 @@ class Judge:
         changed = replace(region, boxes=frozen(boxes[:1]))
         regions = tuple(changed if each.name == region.name else each for each in scene.regions)
         self.scene = replace(scene, regions=regions)
-        self.bindings = bind(self.scene, domain, read)
-        self.start = initial_state(self.scene)
-        self.seen = constrained_task(domain, read, SKILLS, ())
+        self.seen = constrained_task(tamp_task(self.scene, domain, read), ())
+        self.bindings, self.start = self.seen.bindings, self.seen.start
         self.lower, self.upper = np.array(lower), np.array(upper)
 
-    def lessons(self, *texts, seed=0):
+    def constraints(self, *texts, seed=0):
         words = [text.split() for text in texts]
         plan = tuple(GroundAction(name, (*args, "h1")) for name, *args in words)
-        occupancy = Occupancy(self.scene, self.start, self.seen, self.bindings, SKILLS, seed)
-        return occupancy.lessons(bind_plan(plan, self.bindings))
+        occupancy = Occupancy(self.seen, self.start, seed)
+        return occupancy.constraints(bind_plan(plan, self.bindings))
 
     def as_found(self, name):
         """Rectangle (4, 2) of an item."""
@@ -129,7 +126,7 @@ def centred(w, h):
 def test_two_things_in_one_place(sides):
     judge = Judge("occupied", "mat", *centred(*sides), problem="occupied_goal")
     sizes = [judge.scene.item(name).size for name in ("sugar_box", "potted_meat_can")]
-    gap, told = widest(judge, sizes), judge.lessons(*PAIR)
+    gap, told = widest(judge, sizes), judge.constraints(*PAIR)
     assert not 0.0 < gap < FINGERS, "a case that is clear"
     if gap > 0.0:
         assert told is None
@@ -143,7 +140,7 @@ def test_two_things_in_one_place(sides):
 
 def test_that_two_do_not_fit_together_is_proven_where_it_is_clear():
     judge = Judge("occupied", "mat", *centred(0.10, 0.06), problem="occupied_goal")
-    told = judge.lessons(*PAIR)
+    told = judge.constraints(*PAIR)
     assert told
     for lesson in told:
         assert lesson.proven
@@ -158,18 +155,18 @@ def test_what_stands_there_as_found_must_go_first(sides):
     size = judge.scene.item("sugar_box").size
     gap = widest(judge, [size], [judge.as_found("potted_meat_can")])
     assert not 0.0 < gap < FINGERS, "a case that is clear"
-    told = judge.lessons("pick sugar burner", "place sugar mat")
+    told = judge.constraints("pick sugar burner", "place sugar mat")
     if gap > 0.0:
         assert told is None
     else:
         assert [str(each.fact) for each in told] == ["(no-room sugar mat spam)"]
         assert not told[0].proven, "outlines in the plane; a search came to it"
-    assert judge.lessons(*BOTH) is None, "with the spam gone there is room"
+    assert judge.constraints(*BOTH) is None, "with the spam gone there is room"
 
 
 def test_a_plan_that_takes_the_thing_away_too_late_is_told_so():
     judge = Judge("occupied", "mat", *centred(0.13, 0.13), problem="occupied_goal")
-    told = judge.lessons(
+    told = judge.constraints(
         "pick sugar burner", "place sugar mat", "pick spam mat", "place spam burner"
     )
     assert [str(each.fact) for each in told] == ["(no-room sugar mat spam)"]
@@ -178,10 +175,10 @@ def test_a_plan_that_takes_the_thing_away_too_late_is_told_so():
 def test_what_the_plan_took_away_again_needs_no_room():
     judge = Judge("occupied", "mat", *centred(0.10, 0.08), problem="occupied_goal")
     swap = (*BOTH, "pick sugar mat", "place sugar burner", "pick spam burner", "place spam mat")
-    assert judge.lessons(*PAIR) is not None
-    assert judge.lessons(*swap) is None
+    assert judge.constraints(*PAIR) is not None
+    assert judge.constraints(*swap) is None
     in_hand = (*BOTH, "pick sugar mat", "place spam mat")
-    assert judge.lessons(*in_hand) is None
+    assert judge.constraints(*in_hand) is None
 
 
 @pytest.mark.parametrize(
@@ -200,7 +197,7 @@ def test_no_more_must_go_than_needed(low, high, count):
 
     gaps = {gone: room(gone) for n in range(3) for gone in itertools.combinations(names, n)}
     assert not any(0.0 < gap < FINGERS for gap in gaps.values()), "a case that is clear"
-    told = judge.lessons("pick green countertop", "place green countertop") or ()
+    told = judge.constraints("pick green countertop", "place green countertop") or ()
     gone = tuple(name for name in names if any(name in each.fact.args for each in told))
     assert len(told) == len(gone) == count
     assert gaps[gone] > 0.0
@@ -209,6 +206,6 @@ def test_no_more_must_go_than_needed(low, high, count):
 
 def test_the_answer_is_the_same_each_time_and_whatever_was_asked_before():
     judge = Judge("occupied", "mat", *centred(0.13, 0.11), problem="occupied_goal")
-    once = judge.lessons(*PAIR)
-    assert judge.lessons(*PAIR) == once
-    assert judge.lessons(*PAIR, seed=5) == once
+    once = judge.constraints(*PAIR)
+    assert judge.constraints(*PAIR) == once
+    assert judge.constraints(*PAIR, seed=5) == once

@@ -8,11 +8,13 @@ import pytest
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.reader import read_domain, read_problem
-from galley.engine import KITCHEN
+from galley.domain.scene.reader import load_scene
+from galley.domain.shipped import KITCHEN
 from galley.planning import GroundAction, search
 from galley.skills import SKILLS
+from galley.tamp.binding import tamp_task
 from galley.tamp.feedback.constraints import LearnedConstraint, LearnedConstraints, constrained_task
-from galley.tamp.refusal.proofs import core, refusal
+from galley.tamp.refusal.proofs import minimal_core, refusal
 
 STANDING = [("sugar", "burner"), ("spam", "burner")]
 
@@ -20,12 +22,15 @@ STANDING = [("sugar", "burner"), ("spam", "burner")]
 @pytest.fixture(scope="module")
 def seen():
     domain = read_domain(KITCHEN / "kitchen.pddl")
-    return constrained_task(domain, read_problem(KITCHEN / "task.pddl", domain), SKILLS, STANDING)
+    problem = read_problem(KITCHEN / "task.pddl", domain)
+    return constrained_task(
+        tamp_task(load_scene(KITCHEN / "kitchen.yaml"), domain, problem), STANDING
+    )
 
 
 @pytest.fixture(scope="module")
 def task(seen):
-    return seen.task()
+    return seen.grounded()
 
 
 def failure(kind=FailureKind.BLOCKED, proven=True, what="in the way"):
@@ -73,10 +78,10 @@ CASES = {
 }
 
 
-def hopeless(seen, known, facts):
-    """By a search other than the one that ``core`` uses."""
+def unsolvable(seen, known, facts):
+    """By a search other than the one that ``minimal_core`` uses."""
     found = search(
-        LearnedConstraints({fact: known.all[fact] for fact in facts}).taught(seen), "astar"
+        LearnedConstraints({fact: known.all[fact] for fact in facts}).applied_to(seen), "astar"
     )
     return isinstance(found, Failure)
 
@@ -84,29 +89,31 @@ def hopeless(seen, known, facts):
 @pytest.mark.parametrize("told", CASES.values(), ids=CASES)
 def test_nothing_can_be_left_out_of_the_core(seen, task, told):
     known = lessons(seen, *told)
-    assert hopeless(seen, known, known.all), "a case without a plan"
-    found = {lesson.fact for lesson in core(seen, known)}
+    assert unsolvable(seen, known, known.all), "a case without a plan"
+    found = {lesson.fact for lesson in minimal_core(seen, known)}
     for size in range(len(known.all) + 1):
         for some in itertools.combinations(known.all, size):
             if found >= set(some):
-                assert hopeless(seen, known, some) == (found == set(some)), some
+                assert unsolvable(seen, known, some) == (found == set(some)), some
 
 
 @pytest.mark.parametrize("told", CASES.values(), ids=CASES)
 def test_what_proven_lessons_say_needs_no_suspicion(seen, task, told):
     known = lessons(seen, *told)
     sure = [fact for fact, lesson in known.all.items() if lesson.proven]
-    if hopeless(seen, known, sure):
-        assert all(lesson.proven for lesson in core(seen, known))
+    if unsolvable(seen, known, sure):
+        assert all(lesson.proven for lesson in minimal_core(seen, known))
     else:
-        assert not all(lesson.proven for lesson in core(seen, known))
+        assert not all(lesson.proven for lesson in minimal_core(seen, known))
 
 
 def test_a_search_that_ends_too_soon_keeps_the_lesson(seen, task, monkeypatch):
     known = lessons(seen, "no-stance sugar burner", "blocked-by spam sugar")
-    assert len(core(seen, known)) == 1
+    assert len(minimal_core(seen, known)) == 1
     monkeypatch.setattr("galley.tamp.refusal.proofs._NODES", 1)
-    assert Fact("no-stance", ("sugar", "burner")) in {each.fact for each in core(seen, known)}
+    assert Fact("no-stance", ("sugar", "burner")) in {
+        each.fact for each in minimal_core(seen, known)
+    }
 
 
 def proof(lesson):

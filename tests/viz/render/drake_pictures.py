@@ -45,7 +45,7 @@ def drake_pictures() -> Array:
     from pydrake.systems.sensors import CameraInfo
 
     from galley.domain.scene.reader import load_scene
-    from galley.engine import KITCHEN
+    from galley.domain.shipped import KITCHEN
     from galley.robots import mobile_panda
     from galley.viz.render.renderer import BACKGROUND
     from galley.worlds.engines.drake_world import rigid_transform

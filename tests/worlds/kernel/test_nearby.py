@@ -8,8 +8,8 @@ import pytest
 from galley.domain.frames import transform
 from galley.domain.scene.model import HAND
 from galley.domain.scene.reader import load_scene
+from galley.domain.shipped import KITCHEN
 from galley.domain.state import Placement, initial_state
-from galley.engine import KITCHEN
 from galley.robots.iiwa import iiwa
 from galley.robots.panda.models import mobile_panda, panda_arm
 from galley.tests.worlds.kernel.support import DrakeOracle, random_world, within

@@ -1,4 +1,4 @@
-"""From States made by hand, in the middle of the default task, to its goal; or an honest no."""
+"""Recovery from States made by hand, in the middle of the default task."""
 
 from dataclasses import replace
 
@@ -9,7 +9,8 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import rotation_about, rotation_z, transform
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state, item_pose
-from galley.execution.recovery.replanning import NOTHING_LEFT, PLANNED_ANEW, RESUMED, within_limits
+from galley.execution.recovery.plans import NOTHING_LEFT, REPLANNED, RESUMED
+from galley.execution.recovery.replanning import within_limits
 from galley.planning import validate_actions
 from galley.robots.panda.mobile import hand_pose
 from galley.tests.effort import quick_first
@@ -45,7 +46,7 @@ def test_an_item_that_lies_on_the_stove_is_picked_up_and_put_upright(
     size = task.scene.item(SUGAR).size
     fallen = task.moved(state, SUGAR, lying(size, axis, sign, 0.3, *where, z))
     found = task.replan(k, fallen)
-    assert found.how == PLANNED_ANEW
+    assert found.how == REPLANNED
     end = task.carried_out(found)
     X = item_pose(task.scene, end, task.scene.item_index[SUGAR], np.eye(4))
     assert X[2, 2] > 0.999
@@ -221,5 +222,7 @@ def test_a_base_turned_past_its_range_is_seen_turned_by_the_same_angle(task):
     found = within_limits(task.context, state.with_robot(q))
     assert found.q[2] == pytest.approx(-np.pi + 0.05)
     assert found.q[arm + 1] == task.context.robot.group("arm").upper[1]
-    apart = hand_pose(found.q, task.scene.robot.base) - hand_pose(q, task.scene.robot.base)
-    assert np.abs(apart).max() < 0.003
+    pose_difference = hand_pose(found.q, task.scene.robot.base) - hand_pose(
+        q, task.scene.robot.base
+    )
+    assert np.abs(pose_difference).max() < 0.003

@@ -1,6 +1,6 @@
-"""What is advised where an action is stuck: the real scene and roles, a scripted diagnosis."""
+"""Reactions to failed actions: the real scene and roles, a scripted diagnosis."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -9,14 +9,14 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.model import WORLD
 from galley.domain.scene.reader import load_scene
-from galley.domain.state import Placement, initial_state
-from galley.engine import KITCHEN
+from galley.domain.shipped import KITCHEN
+from galley.domain.state import Placement
 from galley.planning import GroundAction
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.skill import Role
-from galley.tamp.binding import bind, bind_plan
-from galley.tamp.feedback import advice as module
+from galley.tamp.binding import bind_plan, tamp_task
+from galley.tamp.feedback import failure_analysis as module
 from galley.tamp.feedback.constraints import LearnedConstraints, constrained_task
 from galley.tamp.feedback.failure_analysis import Diagnosis, FailureAnalyzer
 from galley.tamp.refine import Refinement
@@ -30,13 +30,12 @@ GELATIN, GREEN, BLACK = range(3)  # the scene's items
 @dataclass
 class Kitchen:
     context: PlanningContext
-    seen: object
-    bindings: dict
+    task: object
     start: object
 
-    def adviser(self, without=()):
-        bindings = {name: b for name, b in self.bindings.items() if name not in without}
-        return FailureAnalyzer(self.context, self.seen, bindings, SKILLS)
+    def analyzer(self, without=()):
+        bindings = {name: b for name, b in self.task.bindings.items() if name not in without}
+        return FailureAnalyzer(self.context, replace(self.task, bindings=bindings))
 
     def stuck(self, *actions, moved=()):
         """A Refinement that is stuck at the action with a ``!``, some items moved before."""
@@ -47,7 +46,7 @@ class Kitchen:
         assert at or not moved
         for index in moved:
             state = state.with_item(index, Placement(WORLD, np.eye(4)))
-        plan = bind_plan(ground, self.bindings)
+        plan = bind_plan(ground, self.task.bindings)
         refinement = Refinement(self.context, plan, SKILLS, self.start)
         refinement.states += [state] * at
         refinement._motions += [()] * at
@@ -61,15 +60,13 @@ def kitchen():
     text = (SCENARIOS / "hemmed_in.pddl").read_text()
     assert "countertop - surface" in text
     problem = read_problem(SCENARIOS / "hemmed_in.pddl", domain)
-    bindings = bind(scene, domain, problem)
-    bindings["drawer"] = scene.binding("drawer")
+    task = tamp_task(scene, domain, problem)
+    task = replace(task, bindings={**task.bindings, "drawer": scene.binding("drawer")})
     names = [item.name for item in scene.items]
     assert [names.index(n) for n in ("gelatin_box", "green_tea", "black_tea")] == [0, 1, 2]
     context = PlanningContext(scene, mobile_panda(scene.robot.base), None, Settings())
-    standing = [(name, "countertop") for name in ("gelatin", "green", "black")]
-    return Kitchen(
-        context, constrained_task(domain, problem, SKILLS, standing), bindings, initial_state(scene)
-    )
+    item_places = [(name, "countertop") for name in ("gelatin", "green", "black")]
+    return Kitchen(context, constrained_task(task, item_places), task.start)
 
 
 @pytest.fixture
@@ -77,14 +74,14 @@ def diagnosis(monkeypatch):
     """What the next diagnoses say: items, or None; and how often one was made."""
     said = {"items": frozenset(), "asked": []}
 
-    def in_the_way(context, skills, actions, state, rng):
+    def find_blockers(context, skills, actions, state, rng):
         said["asked"].append(rng(0).random())
         if said["items"] is None:
             return None
         works = [a for a in actions[:2] if a.name != "navigate"]
         return Diagnosis(works[0], frozenset(said["items"]))
 
-    monkeypatch.setattr(module, "in_the_way", in_the_way)
+    monkeypatch.setattr(module, "find_blockers", find_blockers)
     return said
 
 
@@ -98,7 +95,7 @@ PICK = ("navigate center countertop", "pick gelatin countertop h1!")
 
 def test_what_stands_in_the_way_as_found_becomes_a_fact_each(kitchen, diagnosis):
     diagnosis["items"] = {BLACK, GREEN}
-    told = kitchen.adviser()(kitchen.stuck(*PICK), TIRED)
+    told = kitchen.analyzer()(kitchen.stuck(*PICK), TIRED)
     assert facts(told) == ["(blocked-by gelatin green)", "(blocked-by gelatin black)"]
     assert not any(lesson.proven or lesson.actions for lesson in told)
     assert [lesson.failure.objects for lesson in told] == [("green_tea",), ("black_tea",)]
@@ -106,25 +103,27 @@ def test_what_stands_in_the_way_as_found_becomes_a_fact_each(kitchen, diagnosis)
 
 def test_a_drive_is_stuck_for_the_sake_of_what_comes_after_it(kitchen, diagnosis):
     diagnosis["items"] = {GREEN}
-    told = kitchen.adviser()(kitchen.stuck("navigate center countertop!", PICK[1][:-1]), TIRED)
+    told = kitchen.analyzer()(kitchen.stuck("navigate center countertop!", PICK[1][:-1]), TIRED)
     assert facts(told) == ["(blocked-by gelatin green)"]
 
 
 def test_putting_down_finds_no_room_beside_it(kitchen, diagnosis):
     diagnosis["items"] = {GREEN}
     plan = ("pick gelatin countertop h1", "place gelatin burner h1!")
-    told = kitchen.adviser()(kitchen.stuck(*plan, moved=[GELATIN]), TIRED)
+    told = kitchen.analyzer()(kitchen.stuck(*plan, moved=[GELATIN]), TIRED)
     # The gelatin's grasp is a choice; but what stands in the way stands as found.
     assert facts(told) == ["(no-room gelatin burner green)"]
 
 
 def test_what_no_object_names_blocks_for_good(kitchen, diagnosis):
     diagnosis["items"] = {GREEN}
-    (lesson,) = kitchen.adviser(without=["green"])(kitchen.stuck(*PICK), TIRED)
+    (lesson,) = kitchen.analyzer(without=["green"])(kitchen.stuck(*PICK), TIRED)
     assert str(lesson.fact) == "(blocked-by gelatin green_tea)"
     assert not lesson.actions
-    picks = [o for o in kitchen.seen.task(lesson.fact).operators if o.action.name == "pick"]
-    seen = {o.action.args[0] for o in picks if o.applicable(kitchen.seen.task(lesson.fact).init)}
+    picks = [o for o in kitchen.task.grounded(lesson.fact).operators if o.action.name == "pick"]
+    seen = {
+        o.action.args[0] for o in picks if o.applicable(kitchen.task.grounded(lesson.fact).init)
+    }
     assert "gelatin" not in seen
     assert any(o.action.args[0] == "green" for o in picks), "others may still be taken"
 
@@ -142,7 +141,7 @@ BACK = (
 @pytest.mark.parametrize(("blocks", "target"), [({GREEN}, 1), ({BLACK}, 3), ({GREEN, BLACK}, 3)])
 def test_what_the_plan_itself_put_there_is_put_elsewhere(kitchen, diagnosis, blocks, target):
     diagnosis["items"] = blocks
-    assert kitchen.adviser()(kitchen.stuck(*BACK, moved=[GREEN, BLACK]), TIRED) == target
+    assert kitchen.analyzer()(kitchen.stuck(*BACK, moved=[GREEN, BLACK]), TIRED) == target
 
 
 def test_an_item_that_the_plan_itself_put_is_put_elsewhere(kitchen, diagnosis):
@@ -153,25 +152,25 @@ def test_an_item_that_the_plan_itself_put_is_put_elsewhere(kitchen, diagnosis):
         "navigate countertop burner",
         "pick gelatin burner h1!",
     )
-    assert kitchen.adviser()(kitchen.stuck(*plan, moved=[GELATIN]), TIRED) == 1
+    assert kitchen.analyzer()(kitchen.stuck(*plan, moved=[GELATIN]), TIRED) == 1
 
 
 def test_a_way_that_is_free_of_items_needs_no_advice(kitchen, diagnosis):
-    assert kitchen.adviser()(kitchen.stuck(*PICK), TIRED) is None
+    assert kitchen.analyzer()(kitchen.stuck(*PICK), TIRED) is None
 
 
 def test_diagnoses_end_and_each_has_its_own_stream(kitchen, diagnosis):
-    adviser, stuck = kitchen.adviser(), kitchen.stuck(*PICK)
+    analyzer, stuck = kitchen.analyzer(), kitchen.stuck(*PICK)
     for _ in range(20):
-        assert adviser(stuck, TIRED) is None
+        assert analyzer(stuck, TIRED) is None
     assert 2 <= len(diagnosis["asked"]) <= 10
     assert len(set(diagnosis["asked"])) == len(diagnosis["asked"])
 
 
 def test_no_way_without_the_items_either_drops_the_plan_at_last(kitchen, diagnosis):
     diagnosis["items"] = None
-    adviser, stuck = kitchen.adviser(), kitchen.stuck(*PICK)
-    told = [adviser(stuck, TIRED) for _ in range(4)]
+    analyzer, stuck = kitchen.analyzer(), kitchen.stuck(*PICK)
+    told = [analyzer(stuck, TIRED) for _ in range(4)]
     assert told[:3] == [None] * 3
     assert facts(told[3]) == ["(no-stance gelatin countertop)"]
     assert not told[3][0].proven
@@ -182,8 +181,8 @@ def test_another_grasp_is_asked_for_where_a_held_item_finds_no_way(kitchen, diag
     plan = ("pick gelatin countertop h1", "navigate countertop burner", "place gelatin burner h1!")
     stuck = kitchen.stuck(*plan)
     stuck.states[-1] = kitchen.start.with_item(GELATIN, Placement("hand", np.eye(4)))
-    adviser = kitchen.adviser()
-    told = [adviser(stuck, TIRED) for _ in range(4)]
+    analyzer = kitchen.analyzer()
+    told = [analyzer(stuck, TIRED) for _ in range(4)]
     assert told[0] == 0, "the pick"
     assert told[1] is None, "first another stance"
     (lesson,) = told[3]
@@ -194,28 +193,28 @@ def test_counts_of_one_plan_are_none_of_the_next(kitchen, diagnosis):
     """A plan that is forgotten leaves nothing behind, wherever the next one lies in memory."""
     diagnosis["items"] = None
     for _ in range(40):
-        adviser = kitchen.adviser()
+        analyzer = kitchen.analyzer()
         first = kitchen.stuck(*PICK)
         for _ in range(3):
-            assert adviser(first, TIRED) is None
+            assert analyzer(first, TIRED) is None
         del first
         second = kitchen.stuck(*PICK)
         for _ in range(3):
-            assert adviser(second, TIRED) is None
+            assert analyzer(second, TIRED) is None
 
 
 def test_a_silent_adviser_suspects_nothing(kitchen, diagnosis):
     diagnosis["items"] = {GREEN}
-    adviser = kitchen.adviser()
-    adviser.silent = True
-    assert adviser(kitchen.stuck(*PICK), TIRED) is None
+    analyzer = kitchen.analyzer()
+    analyzer.silent = True
+    assert analyzer(kitchen.stuck(*PICK), TIRED) is None
     assert diagnosis["asked"] == []
-    assert facts(adviser(kitchen.stuck(*PICK), FAR)) == ["(no-stance gelatin countertop)"]
+    assert facts(analyzer(kitchen.stuck(*PICK), FAR)) == ["(no-stance gelatin countertop)"]
 
 
 def test_a_proof_becomes_a_proven_lesson_without_a_diagnosis(kitchen, diagnosis):
     for plan in (PICK, ("navigate center countertop!", PICK[1][:-1])):
-        (lesson,) = kitchen.adviser()(kitchen.stuck(*plan), FAR)
+        (lesson,) = kitchen.analyzer()(kitchen.stuck(*plan), FAR)
         assert str(lesson.fact) == "(no-stance gelatin countertop)"
         assert lesson.proven
     assert diagnosis["asked"] == []
@@ -230,24 +229,24 @@ OPEN = ("navigate center drawer", "open drawer h1!")
 
 
 def test_a_drawer_that_meets_an_item_waits_for_it(kitchen, diagnosis):
-    (lesson,) = kitchen.adviser()(kitchen.stuck(*OPEN), crate())
+    (lesson,) = kitchen.analyzer()(kitchen.stuck(*OPEN), crate())
     assert str(lesson.fact) == "(blocked-by drawer green)"
     assert lesson.proven
     assert not lesson.actions
-    (lesson,) = kitchen.adviser()(kitchen.stuck("stow gelatin drawer h1!"), crate())
+    (lesson,) = kitchen.analyzer()(kitchen.stuck("stow gelatin drawer h1!"), crate())
     assert str(lesson.fact) == "(blocked-by drawer green)"
 
 
 def test_a_drawer_that_meets_what_the_plan_put_there_sends_it_back(kitchen, diagnosis):
     plan = ("pick green countertop h1", "place green countertop h1", *OPEN)
-    assert kitchen.adviser()(kitchen.stuck(*plan, moved=[GREEN]), crate()) == 1
+    assert kitchen.analyzer()(kitchen.stuck(*plan, moved=[GREEN]), crate()) == 1
 
 
 def test_a_proof_in_a_changed_state_is_no_proof_for_the_task(kitchen, diagnosis):
     """The black tea has been moved: the wall that proves it may be the black tea's new place."""
     plan = ("pick black countertop h1", "place black countertop h1", PICK[1])
     for failure in (FAR, crate()):
-        told = kitchen.adviser()(kitchen.stuck(*plan, moved=[BLACK]), failure)
+        told = kitchen.analyzer()(kitchen.stuck(*plan, moved=[BLACK]), failure)
         assert told is None or isinstance(told, int) or not any(each.proven for each in told)
 
 
@@ -258,39 +257,41 @@ def test_a_suspicion_after_the_item_was_moved_says_nothing_of_it_as_found(kitche
         "place gelatin burner h1",
         "pick gelatin burner h1!",
     )
-    adviser, stuck = kitchen.adviser(), kitchen.stuck(*plan, moved=[GELATIN])
+    analyzer, stuck = kitchen.analyzer(), kitchen.stuck(*plan, moved=[GELATIN])
     for _ in range(8):
-        told = adviser(stuck, TIRED)
+        told = analyzer(stuck, TIRED)
         assert not (isinstance(told, tuple) and any(not each.actions for each in told))
 
 
 def test_a_drawer_that_meets_another_drawer_is_not_given_up_for_good(kitchen, diagnosis):
     """What moves can be moved away: the proof holds as long as it stands as found."""
     joint = next(body.name for body in kitchen.context.scene.bodies if body.joint is not None)
-    told = kitchen.adviser()(kitchen.stuck(*OPEN), crate(joint))
+    told = kitchen.analyzer()(kitchen.stuck(*OPEN), crate(joint))
     assert told is None or isinstance(told, int) or not any(each.proven for each in told)
 
 
 def test_an_action_that_names_no_thing_is_not_the_next_ones_fault(kitchen, diagnosis, monkeypatch):
     """An own skill without a role proves that it can't be done itself."""
     monkeypatch.setattr(type(SKILLS["cook"]), "role", Role())
-    told = kitchen.adviser()(kitchen.stuck("cook gelatin burner!", "pick green countertop h1"), FAR)
+    told = kitchen.analyzer()(
+        kitchen.stuck("cook gelatin burner!", "pick green countertop h1"), FAR
+    )
     assert told is None or all("green" not in str(each.fact) for each in told)
 
 
 def on_the_countertop(kitchen, name):
-    arguments = tuple(kitchen.bindings[each] for each in ("gelatin", "countertop"))
-    return BoundAction(0, name, (*arguments, kitchen.bindings["h1"]))
+    arguments = tuple(kitchen.task.bindings[each] for each in ("gelatin", "countertop"))
+    return BoundAction(0, name, (*arguments, kitchen.task.bindings["h1"]))
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_proof_of_taking_is_none_of_putting_there(kitchen, order):
-    adviser, known = kitchen.adviser(), LearnedConstraints()
-    taking = adviser.out_of_reach(on_the_countertop(kitchen, "pick"), FAR)
-    putting = adviser.out_of_reach(on_the_countertop(kitchen, "place"), TIRED)
+    analyzer, known = kitchen.analyzer(), LearnedConstraints()
+    taking = analyzer.out_of_reach(on_the_countertop(kitchen, "pick"), FAR)
+    putting = analyzer.out_of_reach(on_the_countertop(kitchen, "place"), TIRED)
     for lesson in (taking, putting)[::order]:
         assert known.add([lesson])
-    task = known.taught(kitchen.seen)
+    task = known.applied_to(kitchen.task)
     assert taking.fact in task.problem.init
     place = GroundAction("place", ("gelatin", "countertop", "h1"))
     assert task.forbidden == {place}
@@ -299,8 +300,8 @@ def test_a_proof_of_taking_is_none_of_putting_there(kitchen, order):
 
 
 def test_a_proof_of_one_way_to_put_it_there_is_none_of_another(kitchen):
-    adviser, known = kitchen.adviser(), LearnedConstraints()
-    known.add([adviser.out_of_reach(on_the_countertop(kitchen, "put_in"), FAR)])
-    known.add([adviser.out_of_reach(on_the_countertop(kitchen, "place"), TIRED)])
+    analyzer, known = kitchen.analyzer(), LearnedConstraints()
+    known.add([analyzer.out_of_reach(on_the_countertop(kitchen, "put_in"), FAR)])
+    known.add([analyzer.out_of_reach(on_the_countertop(kitchen, "place"), TIRED)])
     proven = {action.name: each.proven for each in known.all.values() for action in each.actions}
     assert proven == {"put_in": True, "place": False}

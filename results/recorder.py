@@ -1,0 +1,67 @@
+"""Collects the stages' results in a Report and, given a folder, writes files as they come."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from galley.domain.files import write_whole
+from galley.domain.listener import Listener
+from galley.motion.trajectory.store import save_trajectories
+from galley.results.report import Report
+from galley.results.stages import Execution, Solution
+from galley.results.stored import STATES
+from galley.tamp.checks import AuditedMotions, PlanCheck
+from galley.tamp.feedback.constraints import SearchRecord
+
+
+class ReportRecorder(Listener):
+    """Keeps what each stage comes to, also where it is interrupted, and passes progress on.
+
+    Args:
+        report: is completed. folder: for the files; None writes none.
+        listener: hears of progress, too.
+    """
+
+    def __init__(
+        self, report: Report, folder: Path | None = None, listener: Listener | None = None
+    ) -> None:
+        self.report, self.folder = report, folder
+        self.listener = Listener() if listener is None else listener
+        for name in ("stage", "fraction", "skeleton", "action", "learned"):
+            setattr(self, name, getattr(self.listener, name))  # progress goes straight on
+
+    def finished(self, result: Any) -> None:
+        """Record a stage's result."""
+        report, folder = self.report, self.folder
+        if isinstance(result, SearchRecord):
+            report.searched(result)
+            if folder is not None and (result.plan or result.solved):
+                write_whole(folder / "plan.txt", "".join(f"{line}\n" for line in report.plan))
+        elif isinstance(result, PlanCheck):
+            report.checked(result)
+        elif isinstance(result, AuditedMotions):
+            name = report.planned(result)
+            if folder is not None:
+                save_trajectories(folder / name, result.motions)
+                report.write(folder)
+        elif isinstance(result, Execution):
+            report.executed(result)
+            if folder is not None:
+                result.log.save(folder / STATES)
+        self.listener.finished(result)
+
+
+def record(result: Solution | Execution, recorder: ReportRecorder) -> None:
+    """Tell a recorder of a result as if its stages had just ended."""
+    solution = result.solution if isinstance(result, Execution) else result
+    recorder.report.timing_s["compile"] = solution.timing_s["compile"]
+    parts: list[object] = [solution.search, solution.check, solution.audited]
+    if isinstance(result, Execution):
+        parts += [*result.replanned, result]
+    for part in parts:
+        recorder.finished(part)
+    if isinstance(result, Execution):
+        recorder.report.judged(result)
+    else:
+        recorder.report.status = "success"

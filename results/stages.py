@@ -1,0 +1,112 @@
+"""The typed results of the pipeline's stages (``galley.engine``). All of them can be pickled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.log import Log
+from galley.execution.monitor import Recovery, Release
+from galley.execution.recovery.plans import Facts, MotionPlan
+from galley.motion.motion import Motion
+from galley.planning import GroundAction
+from galley.skills.solving.context import Settings
+from galley.tamp.checks import AuditedMotions, PlanCheck
+from galley.tamp.feedback.constraints import SearchRecord
+from galley.tamp.task import TampTask
+from galley.validation import Goal, Verdict, validate_run
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A plan with smooth, audited motions.
+
+    Attributes:
+        task: what was solved. settings: how, the seed among them.
+        motion_plan: the plan, its motions, and the facts before each action.
+        search: what the search tried and learned. check: of the plan. audited: the motions.
+        timing_s: seconds by stage: ``compile``, ``task``, ``motion``, ``optimization``.
+        node_limit: of each search of the task planner; None: its own.
+    """
+
+    task: TampTask
+    settings: Settings
+    motion_plan: MotionPlan
+    search: SearchRecord
+    check: PlanCheck
+    audited: AuditedMotions
+    timing_s: Mapping[str, float]
+    node_limit: int | None = None
+
+    @property
+    def plan(self) -> tuple[GroundAction, ...]:
+        """The actions, in order."""
+        return self.motion_plan.plan
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        """The motions, in order; ``action_index`` counts in ``plan``."""
+        return self.motion_plan.motions
+
+
+@dataclass(frozen=True)
+class Execution:
+    """A solution that was executed.
+
+    Attributes:
+        solution: what was to be executed. executor: ``physics``, ``kinematic`` or ``files``.
+        log: every state, with contacts and forces.
+        motions: how many were run, those of recoveries included.
+        recoveries, releases: in order. replanned: motions of the recoveries that found some.
+        facts: that hold at the end, as far as symbols can say.
+        faults: a sentence for each fault that was injected.
+        aborted: why execution gave up, or None.
+        timing_s: seconds by stage: ``motion``, ``optimization``, ``execution``.
+    """
+
+    solution: Solution
+    executor: str
+    log: Log
+    motions: int
+    recoveries: tuple[Recovery, ...]
+    releases: tuple[Release, ...]
+    replanned: tuple[AuditedMotions, ...]
+    facts: Facts
+    faults: tuple[str, ...]
+    aborted: Failure | None
+    timing_s: Mapping[str, float]
+
+    @property
+    def goal(self) -> Goal:
+        """What validation judges the last state by."""
+        task = self.solution.task
+        return Goal(task.domain, task.problem, self.facts)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Validation from log and scene alone; takes seconds the first time (``engine.judge``)."""
+        return validate_run(self.solution.task.scene, self.log, self.goal)
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why the run did not succeed: it was aborted, or validation says so; else None."""
+        if self.aborted is not None:
+            return self.aborted
+        wrong = [f"at {v.time:.2f} s {v.what}" for v in self.verdict.violations]
+        wrong += [
+            f"{f.fact} does not hold: {f.why}" for f in self.verdict.goal_facts if not f.holds
+        ]
+        if not wrong:
+            return None
+        return Failure(
+            FailureKind.CONTRADICTION,
+            f"validation: {wrong[0]}" + (f" (and {len(wrong) - 1} more)" if wrong[1:] else ""),
+            certificate={"kind": "executed-states", "violations": wrong},
+        )
+
+    @property
+    def success(self) -> bool:
+        """Whether the goal was reached and validation found nothing wrong."""
+        return self.failure is None

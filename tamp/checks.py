@@ -1,0 +1,89 @@
+"""Checks of what was found: the plan in PDDLGym, the optimized motions in Drake."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.pddl.formula import Fact
+from galley.domain.state import State
+from galley.motion.audit import audit
+from galley.motion.motion import FREE, Motion
+from galley.planning import GroundAction, replay, validate_actions
+from galley.skills.solving.context import PlanningContext
+from galley.skills.solving.optimize import optimize_trajectories
+from galley.tamp.task import TampTask
+
+
+@dataclass(frozen=True)
+class PlanCheck:
+    """A plan checked against the user's own domain, twice.
+
+    Attributes:
+        own_validator: ``valid``, or why it is not.
+        pddlgym: ``agrees``, ``disagrees``, ``missing``, ... message: what PDDLGym says.
+        steps: that PDDLGym replayed.
+    """
+
+    own_validator: str
+    pddlgym: str
+    message: str
+    steps: int
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why the plan does not hold, or None."""
+        valid = self.own_validator == "valid"
+        if valid and self.pddlgym != "disagrees":
+            return None
+        why = self.message if valid else self.own_validator
+        return Failure(FailureKind.CONTRADICTION, f"the plan does not hold: {why}")
+
+
+def check_plan(
+    task: TampTask, plan: tuple[GroundAction, ...]
+) -> tuple[tuple[frozenset[Fact], ...], PlanCheck]:
+    """The facts before each action and at the end, and what both checks say of the plan."""
+    verdict = validate_actions(task.domain, task.problem, plan)
+    outside = replay(task.domain, task.problem, plan)
+    said = "valid" if verdict.valid else verdict.message
+    return verdict.states, PlanCheck(said, str(outside.status), outside.message, outside.steps)
+
+
+@dataclass(frozen=True)
+class AuditedMotions:
+    """Final trajectories, of the plan or of a recovery, checked in Drake.
+
+    Attributes:
+        motions: each with Drake's verdict in ``record.audit``.
+        optimization_s, audit_s: seconds that it took.
+    """
+
+    motions: tuple[Motion, ...]
+    optimization_s: float
+    audit_s: float
+
+    @property
+    def failure(self) -> Failure | None:
+        """The first motion that Drake finds in collision, or None."""
+        for motion in self.motions:
+            if motion.record.audit != FREE:
+                return Failure(
+                    FailureKind.BLOCKED,
+                    f"Drake disagrees with the plan: {motion.record.audit}",
+                    step=(motion.phase,),
+                    certificate={"kind": "audit", "verdict": motion.record.audit},
+                )
+        return None
+
+
+def optimize_and_audit(
+    context: PlanningContext, motions: tuple[Motion, ...], start: State
+) -> AuditedMotions:
+    """The final trajectories of motions that begin in ``start``."""
+    optimized = optimize_trajectories(context, motions, start)
+    optimization_s = sum(motion.record.optimization_ms for motion in optimized) / 1e3
+    began = time.perf_counter()
+    audited = audit(context.scene, context.robot, optimized, start)
+    return AuditedMotions(audited, optimization_s, time.perf_counter() - began)

@@ -1,0 +1,41 @@
+"""A task-and-motion planning problem as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from galley.domain.pddl.model import Domain, Problem
+from galley.domain.scene.model import Binding, Scene
+from galley.domain.state import State, initial_state
+from galley.skills.guarded import GuardedSkill
+from galley.skills.skill import Skill
+
+
+@dataclass(frozen=True)
+class TampTask:
+    """What is to be achieved, in symbols and in metres.
+
+    Attributes:
+        scene: the geometry. domain, problem: the symbols.
+        bindings: PDDL object to what it is in the scene.
+        skills: PDDL action to what refines it to motions.
+    """
+
+    scene: Scene
+    domain: Domain
+    problem: Problem
+    bindings: Mapping[str, Binding]
+    skills: Mapping[str, Skill]
+
+    @property
+    def start(self) -> State:
+        """The State that the scene describes."""
+        return initial_state(self.scene)
+
+    @property
+    def files(self) -> frozenset[str]:
+        """Every file that the task was read from."""
+        places = {file for file, _ in self.scene.places.values()}
+        own = {skill.file for skill in self.skills.values() if isinstance(skill, GuardedSkill)}
+        return frozenset({self.scene.source, self.domain.file, self.problem.file} | places | own)

@@ -1,0 +1,257 @@
+"""The pipeline from Python, with nothing but ``import galley``, and the page that shows it."""
+
+import io
+import pickle
+import re
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import galley
+from galley.domain.failure import FailureKind
+from galley.domain.log import Log
+from galley.domain.shipped import KITCHEN, SCENARIOS
+
+DOCS = Path(galley.__file__).parent / "docs"
+COLUMNS = ("time", "q", "velocity", "scene_q", "items", "held", "contact_step", "contact_pair")
+
+
+def same_log(a, b):
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in COLUMNS)
+
+
+@pytest.fixture(scope="module")
+def nowhere(tmp_path_factory):
+    """A folder to work in, in which nothing may appear."""
+    folder = tmp_path_factory.mktemp("nowhere")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield folder
+    assert not list(folder.iterdir())
+
+
+@pytest.fixture(scope="module")
+def task(nowhere):
+    return galley.load(problem="sugar_only.pddl")
+
+
+@pytest.fixture(scope="module")
+def solution(task):
+    return galley.solve(task, seed=3, optimize="none")
+
+
+@pytest.fixture(scope="module")
+def run(solution):
+    return galley.execute(solution, executor="kinematic")
+
+
+@pytest.fixture(scope="module")
+def refusal(nowhere):
+    return galley.solve(galley.load(domain="drawers.pddl", problem=SCENARIOS / "too_tall.pddl"))
+
+
+def test_importing_it_loads_nothing_else():
+    code = (
+        "import sys, galley\n"
+        "print(sorted({n.split('.')[0] for n in sys.modules} & {'numpy', 'pybullet', 'yaml'}),"
+        " [n for n in sys.modules if n.startswith('galley.')],"
+        " set(galley.__all__) - set(dir(galley)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[] [] set()\n"
+
+
+def test_every_exported_name_is_there_and_no_other():
+    assert all(getattr(galley, name) is not None for name in galley.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'sovle'"):
+        _ = galley.sovle
+
+
+def test_a_solution_has_the_plan_its_motions_and_what_was_learned(task, solution):
+    assert isinstance(solution, galley.Solution)
+    assert [action.name for action in solution.plan] == ["navigate", "pick", "navigate", "place"]
+    assert {m.action_index for m in solution.motions} <= set(range(len(solution.plan)))
+    assert {motion.record.audit for motion in solution.motions} == {"free"}
+    assert solution.check.own_validator == "valid"
+    assert solution.search.solved
+    assert solution.search.plan == solution.plan
+    assert set(task.problem.goal)
+    assert set(solution.timing_s) == {"compile", "task", "motion", "optimization"}
+
+
+def test_a_run_is_judged_when_it_is_asked(run):
+    assert run.aborted is None
+    assert run.verdict.passed
+    assert run.verdict.goal_reached
+    assert galley.judge(run) is run.verdict
+    assert run.success
+    assert run.motions == len(run.solution.motions)
+
+
+def test_a_run_whose_goal_does_not_hold_says_so(run):
+    from dataclasses import replace
+
+    half = replace(run.solution.motion_plan, motions=run.solution.motions[:3])
+    short = galley.execute(
+        replace(run.solution, motion_plan=half), executor="kinematic", recoveries=0
+    )
+    assert not short.success
+    assert short.failure is short.aborted
+    assert not short.verdict.goal_reached
+    hidden = replace(short, aborted=None)
+    assert hidden.failure.kind is FailureKind.CONTRADICTION
+    assert "(on sugar countertop) does not hold" in str(hidden.failure)
+
+
+@pytest.mark.parametrize("what", ["task", "solution", "run", "refusal"])
+def test_every_result_can_be_pickled(what, request):
+    value = request.getfixturevalue(what)
+    again = pickle.loads(pickle.dumps(value))
+    assert type(again) is type(value)
+    if what == "refusal":
+        assert again == value
+        assert again.as_json() == value.as_json()
+    if what == "run":
+        assert same_log(again.log, value.log)
+        assert again.verdict == value.verdict
+
+
+def test_a_task_that_was_pickled_is_solved_in_the_same_way(task, solution, run):
+    again = galley.solve(pickle.loads(pickle.dumps(task)), seed=3, optimize="none")
+    assert again.plan == solution.plan
+    assert same_log(galley.execute(again, "kinematic").log, run.log)
+
+
+def test_a_solution_that_was_pickled_is_executed_in_the_same_way(solution, run):
+    again = galley.execute(pickle.loads(pickle.dumps(solution)), executor="kinematic")
+    assert same_log(again.log, run.log)
+
+
+def test_a_failure_is_a_value_that_can_be_raised(refusal):
+    assert isinstance(refusal, galley.Failure)
+    assert refusal.certificate
+    with pytest.raises(galley.FailureError) as raised:
+        refusal.raise_()
+    assert raised.value.failure is refusal
+    assert str(raised.value) == str(refusal)
+    assert pickle.loads(pickle.dumps(raised.value)).failure == refusal
+    with pytest.raises(galley.FailureError):
+        galley.execute(refusal)
+
+
+def test_paths_may_be_text(nowhere):
+    files = {"scene": "kitchen.yaml", "domain": "kitchen.pddl", "problem": "task.pddl"}
+    named = galley.load(**files)
+    whole = galley.load(**{name: str(KITCHEN / file) for name, file in files.items()})
+    assert named.problem.objects == whole.problem.objects
+    assert named.scene.source == whole.scene.source == str(KITCHEN / "kitchen.yaml")
+    assert len(named.files) == 3
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda task, solution: galley.load(scene="nowhere.yaml"), "nowhere.yaml: no such file"),
+        (lambda task, solution: galley.load(skills="nowhere.py"), "nowhere.py: no such file"),
+        (
+            lambda task, solution: galley.solve(task, planner="rrt-conect"),
+            "planner: 'rrt-conect' is none of rrt-connect, rrt, anytime; "
+            "did you mean 'rrt-connect'?",
+        ),
+        (
+            lambda task, solution: galley.execute(solution, "robot"),
+            "executor: 'robot' is none of physics, kinematic, files",
+        ),
+        (
+            lambda task, solution: galley.execute(solution, "kinematic", noise="low"),
+            "executor: noise and faults need physics",
+        ),
+        (
+            lambda task, solution: galley.execute(solution, "files"),
+            "executor: files need a folder",
+        ),
+        (
+            lambda task, solution: galley.report(solution, DOCS),
+            f"{DOCS}: holds other files and no run; choose another --out",
+        ),
+    ],
+)
+def test_bad_input_is_told_in_one_line(task, solution, call, says):
+    with pytest.raises(galley.BadInput) as raised:
+        call(task, solution)
+    assert str(raised.value) == says
+
+
+def test_a_report_is_written_where_it_is_asked_for(run, solution, tmp_path):
+    report = galley.report(run)
+    assert report.status == "success"
+    assert report.as_json()["execution"]["motions"] == run.motions
+    assert galley.report(solution).as_json()["validation"] is None
+    galley.report(run, tmp_path / "kept")
+    assert {file.name for file in (tmp_path / "kept").iterdir()} == {
+        "report.json",
+        "plan.txt",
+        "trajectories.npz",
+        "states.npz",
+    }
+    assert same_log(Log.load(tmp_path / "kept" / "states.npz"), run.log)
+
+
+def test_a_listener_hears_of_every_stage(task):
+    stages, results = [], []
+
+    class Ears(galley.Listener):
+        def stage(self, text):
+            stages.append(text)
+
+        def finished(self, result):
+            results.append(type(result).__name__)
+
+    ears = Ears()
+    run = galley.execute(
+        galley.solve(task, optimize="none", listener=ears), "kinematic", listener=ears
+    )
+    galley.judge(run, ears)
+    assert stages == [
+        "task and motion planning",
+        "replaying the plan in PDDLGym",
+        "trajectories (none), audited in Drake",
+        "execution (kinematic)",
+        "validation",
+    ]
+    assert results == ["SearchRecord", "PlanCheck", "AuditedMotions", "Execution"]
+
+
+# -- docs/python.md --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """What the page's blocks leave behind, run from the first to the last: names and output."""
+    folder, names, out = tmp_path_factory.mktemp("page"), {}, io.StringIO()
+    blocks = re.findall(r"^```python\n(.*?)^```", (DOCS / "python.md").read_text(), re.S | re.M)
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out):
+        patch.chdir(folder)
+        for block in blocks:
+            exec(compile(block, "docs/python.md", "exec"), names)
+    return folder, names, out.getvalue().splitlines()
+
+
+def test_the_page_does_what_it_says(page):
+    folder, names, lines = page
+    assert lines[0].startswith("True after ")
+    assert "nowhere.pddl: no such file" in lines
+    assert "now: validation" in lines
+    assert lines[-1] == "True"
+    assert {file.name for file in folder.iterdir()} == {"kitchen.mp4", "mine"}
+    assert names["failure"].kind is FailureKind.DOES_NOT_FIT
+
+
+def test_the_page_has_the_same_result_as_the_command_line(page, physics_run):
+    """The same seed under physics, in this process and in one of ``galley run``."""
+    _, names, _ = page
+    assert same_log(names["run"].log, Log.load(physics_run.folder / "states.npz"))
