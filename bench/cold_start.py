@@ -1,8 +1,8 @@
-"""What a first start costs: each compiled function, everything at once, and loading it later.
+"""Cost of a first start: compiling each function, compiling everything, and loading it later.
 
     python bench/cold_start.py [--functions]
 
-The cache goes to a folder of its own, so nothing that was compiled before counts.
+Uses a cache folder of its own, so nothing is compiled beforehand.
 """
 
 from __future__ import annotations

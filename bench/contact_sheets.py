@@ -1,4 +1,4 @@
-"""Close-up pictures of the hand at given moments, in one sheet: to look at contacts one by one.
+"""Sheets of close-up pictures of the hand, to inspect contacts.
 
     python bench/contact_sheets.py RUN FOLDER [--scene FILE]
 

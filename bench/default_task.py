@@ -1,10 +1,9 @@
-"""The default task over many seeds: success, planning time, validation. No film.
+"""The default task over many seeds: success, planning time, validation; no film.
 
     python bench/default_task.py [--seeds 20] [--problem FILE] [--planner rrt] [--json FILE]
 
-Runs one seed after another in one process; reading the scene, importing and one run that is not
-counted (it loads or compiles the kernel) are warm-up. Prints a line a seed, then medians and 95th
-percentiles.
+Runs the seeds in one process, after a warm-up run that is not counted. Prints one line per seed,
+then medians and 95th percentiles.
 """
 
 from __future__ import annotations

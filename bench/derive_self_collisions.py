@@ -1,14 +1,14 @@
 """Derives the pairs of links that can never touch: ``python bench/derive_self_collisions.py``.
 
-The outcome is the table in ``robots/panda/models.py``. Two links are let off only with a proof,
+The result is the table in ``robots/panda/models.py``. A pair of links is left out only with a proof
 by branch and bound over the joints between them. In a box of joint values with centre c and
 half-widths h,
 
     distance(q) >= distance(c) - sum_j r_j h_j,
 
 where r_j bounds how far from joint j's axis a point of the moving link can be. A box whose
-right-hand side exceeds the margin is done; any other is halved along its largest r_j h_j. A centre
-closer than the margin ends the attempt, and so does the budget: the pair stays checked.
+right-hand side exceeds the margin is proven; any other is halved along its largest r_j h_j. If a
+centre is closer than the margin or the budget ends, the pair stays checked.
 """
 
 from __future__ import annotations

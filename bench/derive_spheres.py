@@ -1,10 +1,10 @@
-"""Makes the covering spheres that the package ships: ``python bench/derive_spheres.py``.
+"""Computes the covering spheres that the package ships: ``python bench/derive_spheres.py``.
 
-Writes robots/spheres/*.json for the Panda and the iiwa (or for those of their links whose names
-contain the word that is given, such as ``hand``), removes files that no link asks for, and prints
-for each link the number of spheres, how far they reach beyond the hull, and how far the worst of
-many random points of the hull is inside the union. ``--trade-off`` prints instead how the number of
-spheres of each Panda link depends on the excess, and writes nothing.
+Writes robots/spheres/*.json for the Panda and the iiwa (or only for links whose names contain a
+given word, such as ``hand``), removes unused files, and prints for each link the number of spheres,
+how far they reach beyond the hull, and how far the worst of many random points of the hull is
+inside the union. ``--trade-off`` only prints how the number of spheres of each Panda link depends
+on the excess.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs under physics: how often they succeed, with what noise and faults, how fast, how exactly.
+"""Runs under physics: success with and without noise and faults, speed, accuracy.
 
     python bench/execution.py [--only abcdef] [--seeds 100] [--jobs 2] [--out FOLDER]
 
@@ -9,8 +9,8 @@ d  seconds of simulation in a second of wall time, of one run alone on the machi
 e  items after transport: how far from where they were planned (of a and b)
 f  filming a run at 720p against the run's own duration
 
-What is in a to c does not depend on the machine's speed; d and f do, and are run alone. Every
-outcome is a line of OUT/outcomes.jsonl; runs that stand there already are not run again.
+Results of a to c do not depend on the machine's speed; d and f do, and run alone. Every outcome is
+a line of OUT/outcomes.jsonl; runs listed there are not repeated.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def tell_success(rows: list[dict], section: str, what: str, target: str) -> None
     right = [row for row in mine if row["status"] == "success"]
     again = sum(bool(row["recoveries"]) for row in right)
     print(f"{section}  {what}: {len(right)} of {len(mine)} succeeded and validated ({target})")
-    print(f"   {again} of them planned anew on the way, {_count(right)} times in all")
+    print(f"   {again} of them recovered on the way, {_count(right)} times in all")
     for row in mine:
         if row["status"] != "success":
             why = row["failure"] or row["violations"]

@@ -1,6 +1,6 @@
-"""Fast Downward as an oracle: the cheapest plan of a task, which is rewritten for it first.
+"""Fast Downward as an oracle: the cheapest plan of a task, rewritten into its dialect of PDDL.
 
-Its dialect of PDDL is narrower than ours:
+Its dialect is narrower than ours:
 
 | PDDL | what Fast Downward 26.6 lacks | instead |
 |---|---|---|

@@ -1,17 +1,16 @@
-"""How long filming a stored run takes, against how long the run lasted.
+"""Time to film a stored run, compared with the run's duration.
 
     python bench/film.py RUN [--height 720] [--fps 20] [--workers 1 2]
     pip install fast-simplification && python bench/film.py RUN --peer
 
 RUN is a run folder with ``states.npz``, of a run in the kitchen unless ``--scene`` names another
-scene file. Each film is made once, after one of a second that is not counted (it compiles what has
-to be). Wall time suffers from whatever else the machine does; processor time, of this process and
-all that it starts, divided by the number of cores, is what filming would take on cores that are
-free. ``of run`` is the share of the run's own duration: under 1, filming takes less than the run.
+scene file. Each film is made once, after an uncounted warm-up film. Besides wall time it prints
+processor time, of this process and its children, divided by the number of cores: the time
+on an idle machine. ``of run`` is the ratio to the run's duration.
 
-``--peer`` draws pictures from all over the run with Drake's VTK engine as well, the fastest of the
-peers that were tried (docs/viz.md): the same bodies, meshes simplified once to a quarter, only the
-window that holds what moved drawn anew; without captions and encoder, in this process alone.
+``--peer`` also draws pictures of the run with Drake's VTK engine, the fastest peer tried
+(docs/viz.md): the same bodies, meshes simplified to a quarter, only the changed window redrawn;
+without captions and encoder, in this process.
 """
 
 from __future__ import annotations

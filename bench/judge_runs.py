@@ -1,14 +1,14 @@
-"""False alarms of the judge: runs under physics that were successful, kept, and judged again.
+"""False alarms of the validation: stored successful physics runs, validated again.
 
     python bench/judge_runs.py FOLDER [--runs N] [--jobs N] [--only-judge]
 
 A third of the runs is undisturbed (the default task and scenarios of the suite), a third has
-moderate noise, in the world and in what is seen of it, and a third recovered from a fault. A run
-that failed is kept and not counted: another seed takes its place. Whoever is stopped goes on where
-they were; a run takes 10 to 30 seconds of one core, its judgement two or three. Whether a run was
-successful the judge of the time said that it was made: change the judge after that.
+moderate noise in the world and its observations, and a third recovered from a fault. A failed run
+is kept and not counted: another seed replaces it. A stopped call resumes. A run takes 10 to 30
+seconds of one core, its validation two or three. Success is what validation said when the run was
+made: change the validation after that.
 
-Exit status 1 if one of the runs is found to violate something now.
+Exit status 1 if any run now has a violation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from galley.results.recorded_run import Options, record_run
 from galley.results.run_folder import REPORT
 from galley.results.stored import read_stored
 from galley.scenarios.scenario import read_scenario
-from galley.sweeps import Lost, sweep
+from galley.sweeps import LostJob, sweep
 from galley.validation import validate_run
 
 _TASKS = ("seed_task", "swap", "cook_and_wash", "put_away", "unpack", "pack_three")
@@ -66,7 +66,7 @@ def made(series: str, folder: Path, count: int) -> list[Path]:
 
 
 def _good(out: Path, series: str) -> bool:
-    """Whether a run was successful; one with a fault, after it planned anew."""
+    """Whether a run was successful; one with a fault, after a recovery."""
     report = json.loads((out / REPORT).read_text())
     recovered = series != "faults" or bool(report["execution"]["recoveries"])
     return report["status"] == "success" and recovered
@@ -98,11 +98,11 @@ def main() -> int:
             runs = made(series, arguments.folder, arguments.runs // 3)
         found = sweep(judged, runs, arguments.jobs)
         wrong = {
-            out.name: [result.why] if isinstance(result, Lost) else result[1]
+            out.name: [result.why] if isinstance(result, LostJob) else result[1]
             for out, result in zip(runs, found, strict=True)
-            if isinstance(result, Lost) or result[1]
+            if isinstance(result, LostJob) or result[1]
         }
-        took = [result[0] for result in found if not isinstance(result, Lost)]
+        took = [result[0] for result in found if not isinstance(result, LostJob)]
         print(
             f"{series}: {len(runs) - len(wrong)} of {len(runs)} pass, {sum(took):.0f} s", flush=True
         )

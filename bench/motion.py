@@ -1,14 +1,14 @@
-"""Motion planning against its peers: pybullet-planning, OMPL and roboplan, on one kitchen.
+"""Motion planning compared with pybullet-planning, OMPL and roboplan in one kitchen.
 
     pip install pybullet-planning==0.6.1 ompl==2.0.1 roboplan==0.7.0 eaik==1.2.2
     python bench/motion.py [--quick] [--json FILE] [--figure [FILE]] [--only abcde]
 
-Ratios say more than seconds: all planners run on one machine in the same minutes and take turns at
-every query. Sections: a, planners on 63 everyday queries and three narrow sets of 20; b, the
+Ratios are more telling than seconds: all planners take turns at every query, on one machine in the
+same minutes. Sections: a, planners on 63 everyday queries and three narrow sets of 20; b, the
 compiled checker by itself; c, inverse kinematics; d, time to plan against the number of obstacles;
 e, another arm, the KUKA iiwa, among boxes.
-What it takes to tell a planner about a scene is not counted, nor is its first plan. Every path is
-looked at in PyBullet and in Drake at 0.02 rad: 2 mm of overlap is a hit.
+Setting up a planner's scene is not counted, nor is its first plan. Every path is checked in
+PyBullet and in Drake at 0.02 rad: 2 mm of overlap is a hit.
 """
 
 from __future__ import annotations

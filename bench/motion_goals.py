@@ -1,4 +1,4 @@
-"""Hand poses in the kitchen, drawn at random: where the queries of the motion benchmark lead."""
+"""Random hand poses in the kitchen: the goals of the motion benchmark."""
 
 from __future__ import annotations
 

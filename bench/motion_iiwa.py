@@ -1,4 +1,4 @@
-"""Another arm, the KUKA LBR iiwa 7, planned for by the same code: among random boxes."""
+"""The same planner for another arm, the KUKA LBR iiwa 7, among random boxes."""
 
 from __future__ import annotations
 

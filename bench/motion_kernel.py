@@ -1,4 +1,4 @@
-"""The compiled collision checker by itself: how fast it is, and how often it is wrong."""
+"""Speed and errors of the compiled collision checker."""
 
 from __future__ import annotations
 

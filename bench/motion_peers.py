@@ -1,10 +1,10 @@
-"""The planners of the motion benchmark: what each must do, and which of them are installed.
+"""The planners of the motion benchmark: their interface, and which are installed.
 
     pip install pybullet-planning==0.6.1 ompl==2.0.1 roboplan==0.7.0
 
-Every planner gets the same scene: the same URDF of the robot with its base where the query has it,
-the same boxes and cylinders, the held item on the hand, the same pairs of links left out. None is
-given a margin. What it takes to tell a planner about a scene is not part of its time.
+Every planner gets the same scene: the robot's URDF with the query's base pose, boxes and cylinders,
+the held item on the hand, the same ignored pairs of links, and no margin. Setting up the scene does
+not count as its time.
 """
 
 from __future__ import annotations

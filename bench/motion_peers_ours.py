@@ -1,4 +1,4 @@
-"""Galley's side of the motion benchmark: the only place here that calls its compiled planner."""
+"""Galley's planner in the motion benchmark; nothing else here calls it."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
-"""The queries of the motion benchmark: a mobile Panda that stands still in the kitchen.
+"""The queries of the motion benchmark: a mobile Panda in the kitchen, its base at rest.
 
     python bench/motion_queries.py [--quick]
 
-63 everyday queries (a third to where the task's grasps and handles are, a third between random
+63 everyday queries (a third to grasps and handles of the task, a third between random
 configurations, a third with an item in the hand) and three narrow sets of 20: the hand deep in the
 open drawer, under the hood, under the wall cabinet. Ends keep the 5 mm margin in PyBullet. The
-straight edge between them is blocked in every query: where it is free nothing has to be planned. A
-query counts only if the RRT-Connect in ``motion/`` has solved it on PyBullet's answers, with four
-times its usual budget: nobody is asked for the impossible. Drawing them takes a while; they are
-kept in the system's folder for temporary files, under a name made of seed, scene and source.
+straight edge between them is blocked in every query. Every query is solvable: RRT-Connect has
+solved it on PyBullet's collision checks, with four times its usual budget. Drawing them takes a
+while; they are kept in the system's temporary folder, under a name made of seed, scene and source.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs planners in turns on the same queries and sums up what came of it."""
+"""Runs planners in turns on the same queries and summarizes the results."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How often the covering spheres say what the meshes say: against PyBullet and against Drake.
+"""Agreement of the covering spheres with PyBullet and Drake.
 
-The spheres cover the meshes, so they should miss nothing; what they add is false alarms. Compared
-without a margin. Both engines take a mesh for its convex hull.
+The spheres cover the meshes, so they should miss no collision, but they add false alarms. Compared
+without a margin. Both engines replace a mesh by its convex hull.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Judges paths, whoever planned them: PyBullet and Drake, at fine steps."""
+"""Checks paths of any planner in PyBullet and Drake, at fine steps."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""Trajectory optimisation against its peers: the seed's QP, Drake, toppra and ruckig.
+"""Trajectory optimization compared with the baseline QP, Drake, toppra and ruckig.
 
     pip install toppra==0.6.10 ruckig==0.19.4
     python bench/optimization.py [--quick] [--json FILE] [--figure [FILE]] [--only abcd]
                                  [--ours] [--seed N]
 
-Ratios say more than milliseconds: all methods run on one machine in the same minutes and take turns
-at every query; all start from the same shortcut path, which the planner has proven free.
+Ratios are more telling than milliseconds: all methods take turns at every query, on one machine in
+the same minutes, and start from the same shortcut path, proven free.
 Sections: a, how many trajectories are free and within all limits; b, duration, length, jerk and
 clearance; c, time to solve; d, motions of the base.
-Ours are timed three times, the median counts; the others once. All have solved two queries before.
-Every trajectory is looked at in the compiled kernel every 0.005 rad, in Drake and in PyBullet every
-0.02 rad (2 mm of overlap is a hit), and held against the limits with a tolerance of 0.1 %.
+Ours are timed three times, and the median counts; the others once. All solve two queries as a
+warm-up. Every trajectory is checked in the compiled kernel every 0.005 rad, in Drake and PyBullet
+every 0.02 rad (2 mm of overlap is a hit), and against the limits with a tolerance of 0.1 %.
 """
 
 from __future__ import annotations

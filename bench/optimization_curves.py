@@ -1,4 +1,4 @@
-"""What other libraries return, as a ``Trajectory``; exact: all of it is piecewise polynomial."""
+"""Converts trajectories of other libraries to ``Trajectory``; exact, as all are polynomials."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Drake's KinematicTrajectoryOptimization with distances at fixed samples: one solve, no repair.
 
-A plant in which only the arm moves is built for every query from the texts that ``DrakeWorld``
-loads: the joints of base, fingers and furniture become fixed, items are welded to the world or to
-the hand. Then distances and their gradients come from Drake's own compiled constraint.
+For every query a plant in which only the arm moves is built from the URDFs that ``DrakeWorld``
+loads: joints of base, fingers and furniture are fixed, items welded to the world or to the hand.
+Distances and gradients come from Drake's own compiled constraint.
 """
 
 from __future__ import annotations

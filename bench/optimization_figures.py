@@ -1,4 +1,4 @@
-"""One figure: how long the trajectories take, and how long it takes to make them."""
+"""The figure of durations and solve times."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The methods of the optimisation benchmark, and which of them are installed.
+"""The methods of the optimization benchmark, and which are installed.
 
     pip install toppra==0.6.10 ruckig==0.19.4
 
-All start from the same proven path and know the same limits. ``prepare`` makes what is known
-before a path is (the world); the rest, building a program or a spline included, is timed.
+All start from the same proven path and get the same limits. ``prepare`` sets up the world, untimed;
+everything else is timed, building a program or a spline included.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from galley.robots.model import JointGroup, RobotModel
 
 PACKAGES = ("drake", "toppra", "ruckig")
 SMOOTH, TIMED = "galley, smooth", "galley, time-optimal"
-SEED = "the seed's QP, rest to rest"
+SEED = "the baseline QP, rest to rest"
 PATH = "shortcut path, rest to rest"
 KTO_12, KTO_25 = "Drake KTO, 12 samples", "Drake KTO, 25 samples"
 TOPPRA, TOPPRA_DENSE = "toppra, through waypoints", "toppra, along the path"

@@ -1,11 +1,11 @@
-"""The queries of the optimisation benchmark: 60 arm motions in the kitchen, 10 motions of the base.
+"""The queries of the optimization benchmark: 60 arm motions in the kitchen, 10 motions of the base.
 
     python bench/optimization_queries.py [--quick]
 
 40 come from the motion benchmark (``motion_queries``): their straight joint-space line is blocked.
-20 are drawn in the same way, but here the planner's proven path *is* the straight line, at least
-0.5 rad long. 20 of the 60 have an item in the hand. Every query comes with a path that the
-planner has shortened and proven once; all methods start from that one.
+20 are drawn in the same way, but the planner's proven path *is* the straight line, at least 0.5 rad
+long. 20 of the 60 have an item in the hand. All methods start from the same shortened and proven
+path of a query.
 """
 
 from __future__ import annotations

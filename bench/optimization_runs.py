@@ -1,4 +1,4 @@
-"""Runs methods in turns on the same queries, judges what they return, and sums it up."""
+"""Runs methods in turns on the same queries, checks their trajectories, summarizes the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sections of the optimisation benchmark: tables of what ``optimization_runs`` gathered."""
+"""The sections of the optimization benchmark: tables of the results of ``optimization_runs``."""
 
 from __future__ import annotations
 

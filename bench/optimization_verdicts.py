@@ -1,8 +1,8 @@
-"""Judges trajectories, whoever made them. Nothing here is shared with an optimiser.
+"""Checks trajectories of any method; shares no code with an optimizer.
 
-Limits are looked at in two ways: by divided differences of positions 1 ms apart, which also catch
-what jumps, and by the exact peaks of every polynomial piece. Collisions in three: the compiled
-kernel's exact distances every 0.005 rad, Drake and PyBullet every 0.02 rad.
+Limits are checked by divided differences of positions 1 ms apart, which also catch jumps, and by
+the exact peaks of every polynomial piece; collisions by the compiled kernel's exact distances every
+0.005 rad, and by Drake and PyBullet every 0.02 rad.
 """
 
 from __future__ import annotations

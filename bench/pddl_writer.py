@@ -1,4 +1,4 @@
-"""From data back to PDDL text: what another planner is to read."""
+"""Writes PDDL for other planners."""
 
 from __future__ import annotations
 

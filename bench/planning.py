@@ -1,14 +1,13 @@
-"""Task planning against its peers: pyperplan, Fast Downward, PDDLGym and K*.
+"""Task planning compared with pyperplan, Fast Downward, PDDLGym and K*.
 
     pip install pyperplan==2.1 kstar-planner==1.6.0 up-fast-downward==1.0.0
     python bench/planning.py [--quick] [--json FILE] [--figure FILE] [--peers PYTHON] [--only abc]
 
-Ratios say more than seconds: all planners run on one machine in the same minutes, each run in a
-process of its own. Times of searches exclude imports (a tiny task is solved first), reading and
-grounding; ours includes all that is prepared after grounding. "Whole" is the process from its
-start. Where a peer is missing its column says so; with ``--peers`` they may live in another
-environment. Pyperplan knows no negative conditions: in its kitchen a drive may end where it began,
-which changes no state.
+Ratios are more telling than seconds: all planners run on one machine in the same minutes, each run
+in its own process. Times of searches exclude imports (a tiny task is solved first), reading and
+grounding; ours includes all preparation after grounding. "Whole" is the process from its start. A
+missing peer is named in its column; with ``--peers`` they may be in another environment. Pyperplan
+has no negative conditions: in its kitchen a drive may end where it began, which changes no state.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Planning tasks that need ADL (quantifiers, disjunctions, conditional effects), and dead ends.
 
-Each family is small and turns on one thing that is easily got wrong.
+Each family is small and tests one thing that planners easily get wrong.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Seconds of search against the number of items, for every search and its peers: a figure."""
+"""The figure of search time against the number of items, for every search and its peers."""
 
 from __future__ import annotations
 

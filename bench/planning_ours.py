@@ -1,4 +1,4 @@
-"""Galley's side of the planning benchmark: the only place here that calls its planner."""
+"""Galley's planner in the planning benchmark; nothing else here calls it."""
 
 from __future__ import annotations
 

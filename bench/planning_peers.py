@@ -1,11 +1,11 @@
-"""Runs one planner on one task in this process and prints what it took, as a line of JSON.
+"""Runs one planner on one task in this process and prints time and memory as a line of JSON.
 
     python bench/planning_peers.py where
     python bench/planning_peers.py pyperplan-bfs DOMAIN PROBLEM [--seconds 20]
 
-A fresh process for every run keeps the peaks of memory apart, and lets the peers live in another
-environment than Galley. Before the clock starts, the same planner solves a small task: imports
-and first calls are not part of a search. Nothing of Galley is imported here except by ``galley-*``.
+A fresh process for every run separates the peaks of memory and allows another environment than
+Galley's. The planner first solves a small task untimed, so imports and first calls don't count.
+Only ``galley-*`` imports Galley.
 """
 
 from __future__ import annotations

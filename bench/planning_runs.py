@@ -1,4 +1,4 @@
-"""Starts each planner in a process of its own and gathers what it took."""
+"""Runs each planner in its own process and collects time and memory."""
 
 from __future__ import annotations
 

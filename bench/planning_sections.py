@@ -1,4 +1,4 @@
-"""The comparisons, one function each: runs, a table, raw figures, and how targets are met."""
+"""The sections of the planning benchmark: runs, tables, raw figures, targets."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def memory(bench: Bench, quick: bool) -> Section:
 
 
 def whole_process(bench: Bench, quick: bool) -> Section:
-    """d. The console script on the seed's task, against Fast Downward's driver."""
+    """d. The console script on the default task, against Fast Downward's driver."""
     import galley
 
     folder = Path(galley.__file__).parent / "domain" / "kitchen"

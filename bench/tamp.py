@@ -1,15 +1,15 @@
-"""Task and motion planning: success, seconds, refusals, growth, and the same result anywhere.
+"""Task and motion planning: success, planning time, refusals, growth, reproducibility.
 
     python bench/tamp.py [--quick] [--json FILE] [--figure [FILE]] [--only abcde] [--seeds N]
                          [--suite-seeds N] [--jobs N] [--growth-jobs N] [--engine process|ray]
 
-Sections: a, the default task; b, the scenario suite; c, three items packed, beside PDDLStream's
-figure; d, growth with items, blockers and scene size, with a figure; e, the same plans and motions
-for any number of workers.
+Sections: a, the default task; b, the scenario suite; c, three items packed, compared with
+PDDLStream; d, growth with items, blockers and scene size, with a figure; e, the same plans and
+motions for any number of workers.
 Success in a and b is that of whole runs: search, trajectories, kinematic execution, validation, no
-film; several at a time. Seconds of planning are measured in one process, one task after the other,
-after two runs that are not counted; they leave out reading files and building the world. In d too,
-unless --growth-jobs says otherwise.
+film; several at a time. Planning time is measured in one process, one task after the other, after
+two warm-up runs; it leaves out reading files and building the world. So it is in d, unless
+--growth-jobs says otherwise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""d. Planning time and success against items, blockers and the size of the scene: a figure."""
+"""Section d: planning time and success against items, blockers and scene size, with a figure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tamp_runs import SOLVED, Job, Row
 from tamp_scenes import Task
 from tamp_sections import Plan, Section
 
-from galley.sweeps import Lost, sweep
+from galley.sweeps import LostJob, sweep
 
 # Series, label, colour, panel, task of a size, sizes, sizes in a quick run.
 _Maker = Callable[[Path, int], Task]
@@ -49,14 +49,14 @@ def growth(how: Plan, figure: Path | None) -> Section:
                 jobs += [Job(series, size, *files, seed) for seed in range(how.growth)]
         note(f"growth: {len(jobs)} times planning only, {how.jobs} at a time")
 
-        def told(index: int, result: Row | Lost) -> None:
+        def told(index: int, result: Row | LostJob) -> None:
             if index % how.growth == how.growth - 1:
                 note(f"{jobs[index].series} {jobs[index].size}")
 
         found = sweep(tamp_runs.plan, jobs, how.jobs, how.engine, told)
     rows = [row for row in found if isinstance(row, Row)]
     for job, row in zip(jobs, found, strict=True):
-        if isinstance(row, Lost):
+        if isinstance(row, LostJob):
             print(f"d. lost: {job.series} {job.size}, seed {job.seed}: {row.why}")
         elif row.status != SOLVED:
             print(f"d. not solved: {job.series} {job.size}, seed {job.seed}: {row.message[:300]}")

@@ -1,4 +1,4 @@
-"""One task planned once: what it took, and what came of it."""
+"""Plans one task: planning time and result."""
 
 from __future__ import annotations
 

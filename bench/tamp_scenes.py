@@ -1,8 +1,8 @@
 """Tasks of growing size, as files in the documented formats: the kitchen, and a table in the room.
 
-Items have the sizes of the YCB object set, as far as the hand can take them, and stand on the
-burners and on the two counters. What is asked for is always that things come to stand on the table,
-at which the robot has to turn its back on the kitchen.
+Items are those of the YCB object set that the hand can grasp, and stand on the burners and the two
+counters. The goal is always to bring things to the table, where the robot turns its back on the
+kitchen.
 """
 
 from __future__ import annotations

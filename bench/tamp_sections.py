@@ -1,4 +1,4 @@
-"""Sections a, b, c and e: runs, a table, and how the targets are met."""
+"""Sections a, b, c and e: runs, tables, targets."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ from planning_sections import Target
 from tamp_runs import SOLVED, Job, Row
 
 from galley import engine
-from galley.scenarios import Scenario, find
-from galley.scenarios.outcome import Job as ScenarioJob
-from galley.scenarios.outcome import ScenarioResult, outcome_of
-from galley.sweeps import Lost, sweep
+from galley.scenarios import Scenario, find_scenarios
+from galley.scenarios.outcome import ScenarioJob, ScenarioResult, run_scenario
+from galley.sweeps import LostJob, sweep
 
 SOLVE_S, SMOOTH_S, FIRST_S, REFUSAL_S = 0.5, 3.0, 1.0, 1.0
 RIGHT = 95.0  # % of the suite's runs
@@ -60,13 +59,15 @@ class Plan:
 
 def default_task(how: Plan) -> Section:
     """a. The default task: success of whole runs, and seconds of planning in one process."""
-    (scenario,) = [each for each in find() if each.name == _DEFAULT]
+    (scenario,) = [each for each in find_scenarios() if each.name == _DEFAULT]
     runs = _run([ScenarioJob(scenario, seed) for seed in range(how.seeds)], how)
     good = [run for run in runs if isinstance(run, ScenarioResult) and run.right]
     rows = _planned([Job(seed=seed, finished=True) for seed in range(how.seeds)])
     for run in runs:
         if run not in good:
-            what = run.why if isinstance(run, Lost) else f"seed {run.seed}: {'; '.join(run.wrong)}"
+            what = (
+                run.why if isinstance(run, LostJob) else f"seed {run.seed}: {'; '.join(run.wrong)}"
+            )
             print(f"a. not as expected: {what}")
     _tell_failed("a", rows)
     figures = {
@@ -93,7 +94,7 @@ def default_task(how: Plan) -> Section:
 
 def suite(how: Plan) -> Section:
     """b. All shipped scenarios, and how long refusals take that need no search."""
-    scenarios = [each for each in find() if not how.quick or each.name in _QUICK]
+    scenarios = [each for each in find_scenarios() if not how.quick or each.name in _QUICK]
     jobs = [ScenarioJob(each, seed) for each in scenarios for seed in range(how.suite)]
     runs = _run(jobs, how)
     right: Counter[str] = Counter()
@@ -101,7 +102,7 @@ def suite(how: Plan) -> Section:
         if isinstance(run, ScenarioResult) and run.right:
             right[job.scenario.name] += 1
         else:
-            why = run.why if isinstance(run, Lost) else f"{'; '.join(run.wrong)} {run.message}"
+            why = run.why if isinstance(run, LostJob) else f"{'; '.join(run.wrong)} {run.message}"
             print(f"b. wrong: {job.scenario.name}, seed {job.seed}: {why}")
     refusals = [each for each in scenarios if each.expect.kind in _NO_SEARCH]
     rows = _planned(
@@ -138,7 +139,7 @@ def suite(how: Plan) -> Section:
 
 def packing(how: Plan) -> Section:
     """c. Three items from three places onto one tray, by the mobile base."""
-    (scenario,) = [each for each in find() if each.name == _PACK]
+    (scenario,) = [each for each in find_scenarios() if each.name == _PACK]
     rows = _planned([_job(scenario, seed) for seed in range(how.packing)])
     _tell_failed("c", rows)
     solved = [row.solve_s for row in rows if row.status == SOLVED]
@@ -166,12 +167,12 @@ def packing(how: Plan) -> Section:
 
 def workers(how: Plan) -> Section:
     """e. The same plans and motions, bit for bit, whatever the number of workers."""
-    chosen = [each for each in find() if each.name in _SAME]
+    chosen = [each for each in find_scenarios() if each.name in _SAME]
     jobs = [_job(each, seed) for each in chosen for seed in range(1 if how.quick else 3)]
     ways = [("1 process", 1, "process"), ("2 processes", 2, "process")]
     if find_spec("ray") is not None and not how.quick:
         ways.append(("Ray, 2 at a time", 2, "ray"))
-    found: dict[str, list[Row | Lost]] = {}
+    found: dict[str, list[Row | LostJob]] = {}
     for name, count, engine_ in ways:
         note(f"the same runs in {name}")
         found[name] = [
@@ -197,10 +198,10 @@ def workers(how: Plan) -> Section:
     return raw, [Target.at_least("e. same results for any number of workers", 100, share, " %")]
 
 
-def _run(jobs: Sequence[ScenarioJob], how: Plan) -> list[ScenarioResult | Lost]:
+def _run(jobs: Sequence[ScenarioJob], how: Plan) -> list[ScenarioResult | LostJob]:
     """Whole runs of the engine, without film, several at a time."""
     note(f"{len(jobs)} whole runs")
-    return sweep(outcome_of, jobs, how.jobs, how.engine, _counter(len(jobs)))
+    return sweep(run_scenario, jobs, how.jobs, how.engine, _counter(len(jobs)))
 
 
 def _planned(jobs: Sequence[Job], what: str = "planning only") -> list[Row]:
@@ -262,5 +263,5 @@ def _top(values: dict[str, float]) -> float | None:
     return max(values.values(), default=None)
 
 
-def _raw(run: ScenarioResult | Lost) -> dict[str, Any]:
+def _raw(run: ScenarioResult | LostJob) -> dict[str, Any]:
     return asdict(run)

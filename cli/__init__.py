@@ -1,10 +1,11 @@
 """The command line: ``galley``, ``python -m galley`` and ``python engine.py``.
 
-A file a command, which holds its options (``add_arguments``, ``EPILOG``) and what it does
-(``command``). Only the one that is called is imported, and what is heavy only when it runs.
+One file per command, with its options (``add_arguments``, ``EPILOG``) and its work (``command``).
+Only the called command is imported, and heavy libraries only when it runs.
 
-- ``arguments``: numbers as types, options that many commands have; ``progress``: the terminal
-- ``study``: what the commands that sweep share
+- ``arguments``: argument types, and options that several commands share
+- ``progress``, ``tables``: the terminal
+- ``study``: the base of commands that run a sweep
 """
 
 from __future__ import annotations
@@ -25,43 +26,39 @@ DONE, NOT_ACHIEVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 _EXIT_CODES = """exit status:
   0    done and validated
-  1    well-formed but not achieved; the reason is on stderr and in the report
-  2    malformed input or usage, as file:line: what for each fault; nothing is written
-  130  interrupted; what was finished is kept"""
+  1    well-formed input, but not achieved; stderr says why
+  2    malformed input or usage; stderr lists every fault as file:line: what
+  130  interrupted; finished results are kept"""
 
 _EXAMPLES = """examples:
   galley                                  the kitchen task, from PDDL to video
   galley run --seed 3 --no-video          another seed, no film
   galley check runs/NAME                  judge a stored run again
-  galley disturb --jobs 2                 how much noise and which faults runs stand
+  galley disturb --jobs 2                 success rates under noise and faults
   galley run --problem my_task.pddl       another task in the same kitchen
   galley plan domain.pddl problem.pddl    task planning only, for any PDDL task
   galley scene my_kitchen.yaml            check a scene and draw it
-  galley compare                          RRT against the optimised trajectories
+  galley compare                          RRT and optimized trajectories on one query
   galley trajectory runs/NAME             a run's motions: limits, torques, export
-  galley scenarios                        the scenario suite: what was expected, what came"""
+  galley scenarios                        the scenario suite: expected and actual outcomes"""
 
 
-# What each module does, in the order of the help.
+# Each command in a sentence, in the order of the help.
 _COMMANDS = {
-    "run": "solve a task end to end: plan, motions, execution, video, report (the default command)",
+    "run": "solve and execute a task: plan, motions, physics, video, report (the default)",
     "plan": "task planning only: print a plan for any PDDL task, or say why there is none",
-    "validate": "check a plan; name the first action that fails, and why",
-    "scene": "check a scene file and write a labelled picture of it",
-    "compare": "RRT, shortcut, shortest (QP), smooth and time-optimal trajectories on the same "
-    "query",
-    "trajectory": "a run's trajectories: a table with limits and torques, export for a real arm, "
-    "a film",
-    "scenarios": "run the scenario suite or your own scenarios, and print what was expected and "
-    "what came",
-    "check": "judge a stored run again, from its executed states and the scene alone",
-    "disturb": "how often the task succeeds under physics when friction, masses, poses or eyes are "
-    "off",
+    "validate": "check a plan; if it fails, name the first wrong action and the reason",
+    "scene": "check a scene file and draw it with labels",
+    "compare": "compare RRT, shortcut, QP, smooth and time-optimal trajectories on one query",
+    "trajectory": "show a run's trajectories with limits and torques; export or film them",
+    "scenarios": "run the scenario suite or your own; print expected and actual outcomes",
+    "check": "validate a stored run again, from its executed states and the scene alone",
+    "disturb": "measure success rates under physics with noise and faults",
 }
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:
-    """The whole command line's parser; with options for ``command`` only, if that is one."""
+    """The parser of the command line; only ``command`` gets its options."""
     top = argparse.ArgumentParser(
         prog="galley",
         description="Task-and-motion planning for a mobile Franka Panda in a kitchen.",
@@ -86,9 +83,9 @@ def parser(command: str = "") -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status."""
+    """Run a command; returns the exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    # ``galley --seed 3`` is ``galley run --seed 3``: the default command takes its options bare.
+    # ``galley --seed 3`` is short for ``galley run --seed 3``.
     if not arguments or (
         arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version")
     ):
@@ -103,13 +100,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BadInput as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
-    except argparse.ArgumentTypeError as error:  # options that don't go together
+    except argparse.ArgumentTypeError as error:  # conflicting options
         print(f"galley {options.command}: error: {error}", file=sys.stderr)
         return BAD_INPUT
-    except BrokenPipeError:  # the reader of our output has left (head, a pager)
+    except BrokenPipeError:  # the reader of our output has closed it (head, a pager)
         _leave_stdout()
         return DONE
-    except OSError as error:  # a full disk, a folder that has gone
+    except OSError as error:  # a full disk, a deleted folder
         place = f"{error.filename}: " if error.filename else ""
         notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
         print(f"can't go on: {place}{error.strerror or error}{notes}", file=sys.stderr)
@@ -126,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _leave_stdout() -> None:
-    """If stdout takes no more, let the end of the process not fail over what is left for it."""
+    """Redirect a closed stdout to null, so that the final flush of the process can't fail."""
     try:
         sys.stdout.flush()
     except OSError:

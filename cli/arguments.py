@@ -1,4 +1,4 @@
-"""Arguments: numbers as types, each with its own sentence for a fault; options that many have."""
+"""Argument types, each with its own error message, and options that several commands share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from galley.domain.shipped import kitchen_file
 
 
 def whole(text: str) -> int:
-    """Any whole number."""
+    """An integer."""
     try:
         return int(text)
     except ValueError:
@@ -21,7 +21,7 @@ def whole(text: str) -> int:
 
 
 def index(text: str, fault: str = "must be 0 or more") -> int:
-    """A whole number from 0; ``fault`` says what is wrong with others."""
+    """An integer from 0; ``fault`` is the message for others."""
     value = whole(text)
     if value < 0:
         raise argparse.ArgumentTypeError(fault)
@@ -29,12 +29,12 @@ def index(text: str, fault: str = "must be 0 or more") -> int:
 
 
 def seed(text: str) -> int:
-    """What random numbers begin with."""
+    """A random seed."""
     return index(text, "a seed is a whole number from 0")
 
 
 def count(text: str) -> int:
-    """A whole number from 1."""
+    """An integer from 1."""
     value = whole(text)
     if value < 1:
         raise argparse.ArgumentTypeError("must be 1 or more")
@@ -42,7 +42,7 @@ def count(text: str) -> int:
 
 
 def height(text: str) -> int:
-    """The height of a film in pixels."""
+    """A film's height in pixels."""
     value = count(text)
     if not 120 <= value <= 2160:
         raise argparse.ArgumentTypeError("a film is 120 to 2160 pixels high")
@@ -50,10 +50,10 @@ def height(text: str) -> int:
 
 
 def frame_rate(text: str) -> int:
-    """A film's pictures a second."""
+    """A film's frame rate, Hz."""
     value = count(text)
     if value > 120:
-        raise argparse.ArgumentTypeError("a film has at most 120 pictures a second")
+        raise argparse.ArgumentTypeError("a film has at most 120 frames per second")
     return value
 
 
@@ -73,12 +73,12 @@ def positive(text: str) -> float:
 
 
 def multiple(text: str) -> float:
-    """Of an amount, from 0."""
+    """A factor from 0."""
     return _number(text, "an amount is a number from 0", lambda value: value >= 0)
 
 
 def sample_rate(text: str) -> float:
-    """Samples a second."""
+    """A sample rate, Hz."""
     value = positive(text)
     if not 0.1 <= value <= 100_000:
         raise argparse.ArgumentTypeError("a rate is 0.1 to 100000 samples a second")
@@ -86,14 +86,27 @@ def sample_rate(text: str) -> float:
 
 
 def task_options(p: argparse.ArgumentParser) -> None:
-    """Which task in which scene."""
-    p.add_argument("--scene", type=Path, help="scene file, YAML (default: Galley's kitchen)")
-    p.add_argument("--domain", type=Path, help="PDDL domain (default: the kitchen's)")
-    p.add_argument("--problem", type=Path, help="PDDL problem (default: sugar and spam)")
+    """Add the options of scene and task."""
+    p.add_argument(
+        "--scene", type=Path, metavar="FILE", help="scene, YAML (default: Galley's kitchen)"
+    )
+    p.add_argument(
+        "--domain", type=Path, metavar="FILE", help="PDDL domain (default: the kitchen's)"
+    )
+    p.add_argument(
+        "--problem", type=Path, metavar="FILE", help="PDDL problem (default: sugar and spam)"
+    )
+
+
+def out_option(p: argparse.ArgumentParser) -> None:
+    """Add the option of the results' folder."""
+    p.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="for the results (default: a new one in runs/)"
+    )
 
 
 def task_files(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What ``task_options`` name; the kitchen's where they don't."""
+    """The files of ``task_options``, the kitchen's by default."""
     return {
         "scene": kitchen_file(arguments.scene, "kitchen.yaml"),
         "domain": kitchen_file(arguments.domain, "kitchen.pddl"),
@@ -102,7 +115,7 @@ def task_files(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def optimize_option(p: argparse.ArgumentParser, about: str) -> None:
-    """How free motions become trajectories; ``about``: what the help says of it."""
+    """Add the option of the trajectory optimizer; ``about``: its description in the help."""
     p.add_argument(
         "--optimize",
         choices=("smooth", "time-optimal", "shortest", "none"),
@@ -112,59 +125,62 @@ def optimize_option(p: argparse.ArgumentParser, about: str) -> None:
 
 
 def given(arguments: argparse.Namespace, kind: type[Any]) -> dict[str, Any]:
-    """Those of a dataclass's fields that were given as options of the same name."""
-    told = vars(arguments)
-    found = {each.name: told.get(each.name) for each in fields(kind)}
-    return {name: value for name, value in found.items() if value is not None}
+    """The options that are fields of the dataclass ``kind``, without those not given."""
+    options = {field.name: getattr(arguments, field.name, None) for field in fields(kind)}
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def motion_options(p: argparse.ArgumentParser) -> None:
-    """Options of every command that makes motions and films them."""
-    p.add_argument("--seed", type=seed, default=0, help="of every random stream (default 0)")
-    p.add_argument("--out", type=Path, help="folder for the results (default: a new one in runs/)")
+    """Add the options of commands that make motions and film them."""
+    p.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default 0)")
+    out_option(p)
     p.add_argument(
         "--video",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="film what was executed (default: yes)",
+        help="film the execution (default: yes)",
     )
     p.add_argument(
         "--height",
         type=height,
         default=720,
-        help="of the film in pixels, 16:9 (default 720)",
+        metavar="PIXELS",
+        help="height of the film, 16:9 (default 720)",
     )
-    p.add_argument("--fps", type=frame_rate, default=20, help="pictures a second (default 20)")
+    p.add_argument(
+        "--fps", type=frame_rate, default=20, metavar="N", help="frames per second (default 20)"
+    )
     p.add_argument(
         "--speed",
         type=positive,
         default=1.0,
-        help="of the film; other than real time is marked in the picture (default 1)",
+        metavar="X",
+        help="speed of the film; any other than real time is shown in it (default 1)",
     )
 
 
 def sweep_options(p: argparse.ArgumentParser, seeds: int) -> None:
-    """Options of every command that runs the same for many seeds; ``seeds``: unless told."""
+    """Add the options of commands that run many seeds; ``seeds``: the default number."""
     p.add_argument(
         "--seeds",
         type=count,
         default=seeds,
         metavar="N",
-        help=f"runs of each, one a seed (default {seeds})",
+        help=f"number of seeds, one run each (default {seeds})",
     )
     p.add_argument(
-        "--seed", type=seed, default=0, metavar="FIRST", help="the first seed (default 0)"
+        "--seed", type=seed, default=0, metavar="FIRST", help="first random seed (default 0)"
     )
-    p.add_argument("--jobs", type=count, metavar="N", help="runs at a time (default: one a core)")
+    p.add_argument("--jobs", type=count, metavar="N", help="runs at a time (default: one per core)")
     p.add_argument(
         "--engine",
         choices=("process", "ray"),
         default="process",
-        help="what runs them: processes of this machine, or Ray (default process)",
+        help="run in local processes or on Ray (default process)",
     )
     optimize_option(p, ", as for galley run")
 
 
 def plural(number: int, noun: str) -> str:
-    """A number of things: ``1 state``, ``2 states``."""
+    """A number with its noun: ``1 state``, ``2 states``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""``galley check``: a stored run, judged again."""
+"""``galley check``: validates a stored run again."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ if TYPE_CHECKING:
     from galley.results.stored import Stored
     from galley.validation import Verdict
 
-_SILENT_S = 2.0  # before anything is said of how far it is
+_SILENT_S = 2.0  # before progress is shown
 _LISTED = 50  # violations printed
 
 EPILOG = """what is checked:
-  Every executed state is put into PyBullet again and judged from states.npz and the scene alone:
-  penetrations and forces outside declared contacts, limits of position, velocity, acceleration and
-  torque, tracking, items that slip or jump, everything at rest at the end, and the goal in the
-  final geometry. docs/validation.md says how, and how much is tolerated. Files of the folder that
-  are not those of its report fail too.
+  Every executed state is loaded into PyBullet and judged from states.npz and the scene alone:
+  penetrations and forces outside declared contacts; limits of position, velocity, acceleration and
+  torque; tracking; items that slip or jump; rest at the end; and the goal in the final geometry.
+  docs/validation.md has the details and tolerances. Files in the folder that were changed since the
+  run fail too.
 
 examples:
   galley check runs/task-20260101-120000
   galley check runs/mine --problem other.pddl           the same run against another goal
   galley check states.npz --scene my_kitchen.yaml       a log alone: no goal is judged
 
-Exit status 1 also where the run passes and its goal is not reached."""
+The exit status is 1 also if the run passes but its goal is not reached."""
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
-    """The options of ``galley check``."""
-    p.add_argument("run", type=Path, metavar="RUN", help="folder of a run, or a states.npz")
+    """Add the options of ``galley check``."""
+    p.add_argument("run", type=Path, metavar="RUN", help="a run's folder, or a states.npz")
     p.add_argument("--scene", type=Path, help="scene file (default: the run's own)")
     p.add_argument("--domain", type=Path, help="PDDL domain (default: the run's own)")
     p.add_argument("--problem", type=Path, help="PDDL problem (default: the run's own)")
-    p.add_argument("--json", action="store_true", help="print everything as JSON")
+    p.add_argument("--json", action="store_true", help="print the verdict as JSON")
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Judge and print; 0 only if nothing is violated and the goal holds, where there is one, and
-    the files are those of the run."""
+    """Validate and print; 0 only without violations, with the goal reached if there is one, and
+    with the files unchanged since the run."""
     from galley.cli.progress import Printer
     from galley.domain.errors import BadInput, InputError
     from galley.results.stored import read_stored
@@ -64,25 +64,25 @@ def command(arguments: argparse.Namespace) -> int:
         verdict = validate_run(stored.scene, stored.log, stored.goal, progress)
     finally:
         printer.close()
-    if not verdict.states_checked:  # nothing can be judged
+    if not verdict.states_checked:  # nothing could be judged
         raise BadInput(
             [InputError(str(stored.file), None, None, v.what) for v in verdict.violations]
         )
     if arguments.json:
         print(json.dumps(_as_json(stored, verdict), indent=1))
     else:
-        _tell(printer, stored, verdict)
-    faults = (_wrong(verdict), stored.mixed)
-    for wrong in filter(None, faults):
-        more = f" (and {len(wrong) - 1} more)" if wrong[1:] else ""
-        print(f"failed: {wrong[0]}{more}", file=sys.stderr)
+        _print(printer, stored, verdict)
+    faults = (_faults(verdict), stored.mixed)
+    for some in filter(None, faults):
+        more = f" (and {len(some) - 1} more)" if some[1:] else ""
+        print(f"failed: {some[0]}{more}", file=sys.stderr)
     return 1 if any(faults) else 0
 
 
-def _wrong(verdict: Verdict) -> list[str]:
-    """A sentence for everything that is not as it must be."""
-    wrong = [f"at {v.time:.2f} s {v.what}" for v in verdict.violations]
-    return wrong + [
+def _faults(verdict: Verdict) -> list[str]:
+    """A sentence for each violation and each goal fact that does not hold."""
+    violations = [f"at {v.time:.2f} s {v.what}" for v in verdict.violations]
+    return violations + [
         f"{fact.fact} does not hold: {fact.why}" for fact in verdict.goal_facts if not fact.holds
     ]
 
@@ -102,7 +102,7 @@ def _as_json(stored: Stored, verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _tell(printer: Printer, stored: Stored, verdict: Verdict) -> None:
+def _print(printer: Printer, stored: Stored, verdict: Verdict) -> None:
     from rich.text import Text
 
     log, say = stored.log, printer.console.print
@@ -120,8 +120,8 @@ def _tell(printer: Printer, stored: Stored, verdict: Verdict) -> None:
     if verdict.states_checked:
         for name, figure in _figures(verdict):
             say(f"  {name:32s} {figure}")
-    for each in verdict.unverified:
-        say(Text.assemble(("taken from the log", "dim"), f"  {each}"))
+    for assumption in verdict.unverified:
+        say(Text.assemble(("taken from the log", "dim"), f"  {assumption}"))
     for fact in verdict.goal_facts:
         mark = ("holds", "green") if fact.holds else ("does not hold", "red")
         say(Text.assemble(f"{fact.fact}  ", mark, f": {fact.why}"))

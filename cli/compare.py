@@ -1,4 +1,4 @@
-"""``galley compare``: several ways to one goal, side by side in figures."""
+"""``galley compare``: runs several planners and optimizers on one query and prints the figures."""
 
 from __future__ import annotations
 
@@ -12,58 +12,71 @@ from rich.table import Table
 
 from galley.cli.arguments import count, given, motion_options, positive
 from galley.cli.progress import Printer
+from galley.cli.tables import plain_table
 
 if TYPE_CHECKING:
-    from galley.comparison.measures import Measured
+    from galley.comparison.measures import Measurements
     from galley.comparison.methods import Attempt
-    from galley.comparison.summary import MethodResult, MethodSummary
+    from galley.comparison.summary import MethodSummary, QueryResult
 
-_STOPS = "RRTs, shortcut and shortest stop at every corner of their paths. Solve times are warm."
+_STOPS = "The RRTs, shortcut and shortest stop at every corner. Solve times are of warm code."
 _COLUMNS = {"rrt": "RRT", "rrt-pybullet": "RRT in\nPyBullet", "time-optimal": "time-\noptimal"}
 _VERDICTS = {None: "no path", True: "free", False: "COLLIDES"}
 
 
-EPILOG = (
-    "queries:\n"
-    "  seed      the arm turns round: the hand --distance further along x (the default)\n"
-    "  random N  N random queries at the scene's furniture, every third with an item held\n"
-    "  FILE      your own, YAML or JSON (docs/comparison.md)\n\n"
-    "results, in --out:\n"
-    "  compare.json                             all figures\n"
-    "  compare.png                              joints, velocities, hand path, clearance\n"
-    "  distributions.png                        of many queries\n"
-    "  trajectory_rrt.npy, _qp.npy, _opt.npy    waypoints (n, 7), rad: the RRT's, the seed's\n"
-    "                                           quadratic program's, the smooth trajectory's\n"
-    "  rrt.mp4, qp.mp4, opt.mp4                 films of them, from one viewpoint\n"
-    "  side_by_side.mp4                         the RRT's and the smooth one on one clock"
-)
+EPILOG = """methods:
+  rrt, rrt-pybullet  the baseline RRT, compiled and inside PyBullet
+  shortcut           the RRT's path, shortened
+  shortest           the baseline quadratic program (QP), which ignores obstacles
+  smooth             a collision-free spline within all limits, as galley run uses
+  time-optimal       the shortened path with round corners, as fast as the limits allow
+
+queries:
+  seed      turn-around: the hand goes --distance along x, past the arm's base (the default)
+  random N  N random queries at the scene's furniture, every third with an item held
+  FILE      your own, YAML or JSON (docs/comparison.md)
+
+examples:
+  galley compare                                 the turn-around
+  galley compare --query random 20 --no-video    medians and success rates of 20 queries
+  galley compare --query my_query.yaml           one of your own
+
+results, in --out:
+  compare.json                             all figures
+  compare.png                              joints, velocities, hand path, clearance
+  distributions.png                        box plots and success rates of many queries
+  trajectory_rrt.npy, _qp.npy, _opt.npy    waypoints (n, 7), rad: rrt, shortest, smooth
+  rrt.mp4, qp.mp4, opt.mp4                 films of these three, from one viewpoint
+  side_by_side.mp4                         rrt and smooth on one clock
+
+The exit status is 1 if the smooth trajectory of any query is missing, collides or exceeds a
+limit; the other methods may fail."""
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
-    """The options of ``galley compare``."""
+    """Add the options of ``galley compare``."""
     p.add_argument(
         "--query",
         nargs="+",
         default=["seed"],
         metavar=("QUERY", "N"),
-        help="what to compare on; see below (default: seed)",
+        help="seed, random N or FILE; see below (default: seed)",
     )
-    p.add_argument("--scene", type=Path, help="scene file, YAML (default: Galley's kitchen)")
+    p.add_argument(
+        "--scene", type=Path, metavar="FILE", help="scene, YAML (default: Galley's kitchen)"
+    )
     p.add_argument(
         "--distance",
         type=positive,
-        help="m along world x from the hand's start to its goal, at least, for the seed's query "
-        "(default 0.6)",
+        metavar="M",
+        help="with --query seed: least distance along world x, in m, from the hand's start "
+        "to its goal (default 0.6)",
     )
     motion_options(p)
 
 
 def _query(words: list[str]) -> tuple[str, int]:
-    """Kind or file of ``--query``, and how many.
-
-    Raises:
-        argparse.ArgumentTypeError: in a sentence.
-    """
+    """Kind or file of ``--query``, and the number of queries."""
     if words[0] == "random":
         if len(words) != 2:
             raise argparse.ArgumentTypeError("random needs a number of queries: --query random 20")
@@ -74,7 +87,7 @@ def _query(words: list[str]) -> tuple[str, int]:
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Solve, print the tables, write figures and films."""
+    """Run the comparison, print the tables, write figures and films."""
     try:
         kind, number = _query(arguments.query)
     except argparse.ArgumentTypeError as error:
@@ -102,12 +115,11 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 class _Listener(Printer):
-    """Also prints the tables of a comparison."""
+    """Prints progress, and the tables of the results."""
 
     def results(
-        self, results: tuple[MethodResult, ...], summaries: tuple[MethodSummary, ...]
+        self, results: tuple[QueryResult, ...], summaries: tuple[MethodSummary, ...]
     ) -> None:
-        """See ``Listener``."""
         self.close()
         if len(results) == 1:
             self.console.print(_one(results[0]))
@@ -116,8 +128,8 @@ class _Listener(Printer):
         elif results:
             self.console.print(_many(summaries))
             self.console.print(
-                f"{len(results)} queries. Figures are medians of the successes, under them their "
-                "95th percentiles (of clearance the 5th)."
+                f"{len(results)} queries. Each figure is a median over the successes; below it "
+                "stands the 95th percentile (of clearance the 5th)."
             )
         self.console.print(_STOPS)
 
@@ -132,20 +144,20 @@ _NAMES = {
     "min_clearance_m": ("clearance, mm", 1e3, 0),
     "solve_ms": ("solve time, ms", 1.0, 1),
 }
-"""For each of FIGURES: what the table calls it, a factor, and digits after the point."""
+"""For each of FIGURES its title in the table, a factor, and decimals."""
 
 
 def _table(methods: Iterable[str]) -> Table:
-    """Figures down, methods across: fits on 80 columns."""
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    """A table with one column per method, at most 80 characters wide."""
+    table = plain_table(gap=1)
     table.add_column("", no_wrap=True)
     for method in methods:
         table.add_column(_COLUMNS.get(method, method), justify="right", no_wrap=True)
     return table
 
 
-def _one(result: MethodResult) -> Table:
-    from galley.comparison.measures import CAP
+def _one(result: QueryResult) -> Table:
+    from galley.comparison.measures import CLEARANCE_CAP
     from galley.comparison.summary import figures
 
     table = _table(attempt.method for attempt, _ in result.rows)
@@ -154,7 +166,7 @@ def _one(result: MethodResult) -> Table:
         values = [None if row is None else scale * row[name] for row in rows]
         cells = [_figure(value, digits) for value in values]
         if name == "min_clearance_m":
-            far = [row is not None and row[name] >= CAP for row in rows]
+            far = [row is not None and row[name] >= CLEARANCE_CAP for row in rows]
             cells = [f">{c}" if beyond else c for c, beyond in zip(cells, far, strict=True)]
         table.add_row(title, *cells)
     verdicts = [None if m is None else m.verdict.free for _, m in result.rows]
@@ -162,8 +174,8 @@ def _one(result: MethodResult) -> Table:
     return table
 
 
-def _remarks(result: MethodResult) -> Iterable[str]:
-    """What does not fit into the table: collisions, stand-ins, reasons."""
+def _remarks(result: QueryResult) -> Iterable[str]:
+    """Remarks below the table: collisions, fallbacks, reasons."""
     from galley.comparison.methods import TITLES
 
     for attempt, measured in result.rows:
@@ -171,25 +183,25 @@ def _remarks(result: MethodResult) -> Iterable[str]:
         if measured is None:
             yield f"{title}: {attempt.reason}"
             continue
-        yield from (f"{title}: {line}" for line in _of(attempt, measured))
+        yield from (f"{title}: {line}" for line in _attempt_remarks(attempt, measured))
 
 
-def _of(attempt: Attempt, measured: Measured) -> Iterable[str]:
+def _attempt_remarks(attempt: Attempt, measured: Measurements) -> Iterable[str]:
     verdict = measured.verdict
     if attempt.by != attempt.method:
         yield f"made by {attempt.by}" + (f": {attempt.note}" if attempt.note else "")
     elif attempt.note:
         yield attempt.note
     for hit in verdict.hits:
-        who = "PyBullet" if hit.engine == "pybullet" else "the kernel"
+        engine = "PyBullet" if hit.engine == "pybullet" else "the kernel"
         yield (
             f"{hit.pair[0]} and {hit.pair[1]} collide after {hit.time:.2f} s, "
-            f"{1e3 * hit.depth:.1f} mm deep, says {who}"
+            f"{1e3 * hit.depth:.1f} mm deep, says {engine}"
         )
     if verdict.free and not verdict.proven:
-        yield "no collision was found, but none proven impossible"
+        yield "no collision found, but not proven free"
     if not measured.within_limits:
-        yield f"exceeds the limits, by a factor of {max(measured.peaks):.4f}"
+        yield f"exceeds the limits by a factor of {max(measured.peaks):.4f}"
 
 
 def _many(summaries: tuple[MethodSummary, ...]) -> Table:
@@ -211,8 +223,8 @@ def _many(summaries: tuple[MethodSummary, ...]) -> Table:
         tails = [None if s is None else scale * s.tail for s in spreads]
         table.add_row(title, *(_figure(value, digits) for value in medians))
         table.add_row(f"{tail_percent(name):>10} %", *(_figure(value, digits) for value in tails))
-    quotients = [s.against_shortcut for s in summaries]
-    table.add_row("time / shortcut's", *(_figure(q, 2) for q in quotients))
+    ratios = [s.against_shortcut for s in summaries]
+    table.add_row("time / shortcut's", *(_figure(ratio, 2) for ratio in ratios))
     return table
 
 

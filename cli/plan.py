@@ -1,4 +1,4 @@
-"""``galley plan``: no geometry, and nothing imported that a small task can do without."""
+"""``galley plan``: task planning without geometry; starts fast, for it imports little."""
 
 from __future__ import annotations
 
@@ -16,37 +16,43 @@ from galley.domain.failure import Failure, FailureKind
 if TYPE_CHECKING:
     from galley.planning import Plan, SearchLimits, Task
 
-_SILENT_S = 2.0  # a search says how far it is once it takes longer
-_SHARE_OF_MEMORY = 0.8  # of what the machine has free, unless a limit is given
+_SILENT_S = 2.0  # before progress is shown
+_SHARE_OF_MEMORY = 0.8  # of the free memory, as the default limit
 
-# Those of galley.planning.search, which is not imported before it is needed.
-_SEARCHES = ("bfs", "astar", "gbfs")
-_GONE = {"fd-optimal": "astar (least cost)", "fd-lama": "gbfs (some plan, quickly)"}
+_SEARCHES = ("bfs", "astar", "gbfs")  # of galley.planning.search, which is imported late
+_REMOVED = {"fd-optimal": "astar (least cost)", "fd-lama": "gbfs (some plan, quickly)"}
 
 EPILOG = (
     "searches:\n"
-    "  bfs         breadth-first: fewest actions (default)\n"
-    "  astar       A*: least cost\n"
-    "  gbfs        greedy best-first with the FF heuristic: some plan, for large tasks\n\n"
-    "Read are STRIPS, types, constants, equality, negation, disjunction, quantifiers,\n"
-    "conditional and universal effects, and action costs."
+    "  bfs      breadth-first search: fewest actions (default)\n"
+    "  astar    A*: least cost\n"
+    "  gbfs     greedy best-first search with the FF heuristic: any plan, for large tasks\n\n"
+    "examples:\n"
+    "  galley plan domain.pddl problem.pddl > task.plan\n"
+    "  galley plan domain.pddl problem.pddl --top-k 5          the five cheapest plans\n"
+    "  galley plan domain.pddl problem.pddl --search gbfs --time-limit 60\n\n"
+    "PDDL: STRIPS, types, constants, equality, negation, disjunction, quantifiers,\n"
+    "conditional and universal effects, action costs."
 )
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
-    """The options of ``galley plan``."""
+    """Add the options of ``galley plan``."""
     p.add_argument("domain", type=Path, help="PDDL domain")
     p.add_argument("problem", type=Path, help="PDDL problem")
     p.add_argument(
-        "--search", type=_search, choices=_SEARCHES, help="how to search; see below (default bfs)"
+        "--search",
+        type=_search,
+        choices=_SEARCHES,
+        help="search algorithm; see below (default bfs)",
     )
     p.add_argument(
         "--top-k",
         type=count,
         metavar="K",
-        help="print the K cheapest plans instead, none of which visits a state twice",
+        help="print the K cheapest plans that visit no state twice",
     )
-    p.add_argument("--json", action="store_true", help="print plan and figures as JSON")
+    p.add_argument("--json", action="store_true", help="print the plan and statistics as JSON")
     p.add_argument("--node-limit", type=count, metavar="N", help="give up after expanding N states")
     p.add_argument(
         "--time-limit", type=positive, metavar="S", help="give up after S seconds of search"
@@ -55,16 +61,16 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         "--memory-limit",
         type=positive,
         metavar="MIB",
-        help="give up when the process holds so much (default: 80%% of what is free)",
+        help="give up when the process uses this much (default: 80%% of the free memory)",
     )
 
 
 def _search(name: str) -> str:
-    """The name of a search; for one that was there once, what to use instead."""
-    if name in _GONE:
+    """The name of a search; for a removed one, exit with its replacement."""
+    if name in _REMOVED:
         print(
-            f"galley plan: there is no --search {name} any more: Fast Downward is a peer of the "
-            f"benchmarks now; use {_GONE[name]}",
+            f"galley plan: --search {name} was removed: Fast Downward is now a peer of the "
+            f"benchmarks; use {_REMOVED[name]}",
             file=sys.stderr,
         )
         raise SystemExit(2)
@@ -72,9 +78,9 @@ def _search(name: str) -> str:
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Print a plan, or the k best, an action a line, then the figures."""
+    """Print a plan or the K cheapest, one action per line, then statistics."""
     if arguments.top_k is not None and arguments.search is not None:
-        print("galley plan: --top-k has a search of its own; leave out --search", file=sys.stderr)
+        print("galley plan: --top-k has its own search; leave out --search", file=sys.stderr)
         return 2
     from galley.domain.pddl.reader import read_task
     from galley.planning import (
@@ -110,25 +116,25 @@ def command(arguments: argparse.Namespace) -> int:
         return _top_k(task, arguments, limits, figures, progress)
     method = arguments.search or "bfs"
     try:
-        found = search(task, method, limits)
+        plan = search(task, method, limits)
     finally:
         progress.end()
-    if isinstance(found, Failure):
-        return _refuse(found, arguments, {"plan": None})
+    if isinstance(plan, Failure):
+        return _refuse(plan, arguments, {"plan": None})
     if arguments.json:
-        data = {"status": "solved", "search": method, **_as_json(found)}
+        data = {"status": "solved", "search": method, **_as_json(plan)}
         data |= {
-            "expanded": found.expanded,
-            "generated": found.generated,
-            "search_s": found.seconds,
+            "expanded": plan.expanded,
+            "generated": plan.generated,
+            "search_s": plan.seconds,
         }
         _print_json(data | figures)
         return 0
-    for action in found.actions:
+    for action in plan.actions:
         print(action)
     print(
-        f"; cost {found.cost:g}, {plural(found.expanded, 'state')} expanded, "
-        f"{found.generated} generated, {1e3 * found.seconds:.1f} ms "
+        f"; cost {plan.cost:g}, {plural(plan.expanded, 'state')} expanded, "
+        f"{plan.generated} generated, {1e3 * plan.seconds:.1f} ms "
         f"({plural(len(task.operators), 'operator')} grounded in "
         f"{1e3 * figures['ground_s']:.1f} ms)"
     )
@@ -142,7 +148,7 @@ def _top_k(
     figures: dict[str, Any],
     progress: _Progress,
 ) -> int:
-    """Print up to ``--top-k`` plans in order of cost, each as soon as it is found."""
+    """Print up to ``--top-k`` plans by increasing cost, each as soon as it is found."""
     from galley.planning import plans
 
     began = time.perf_counter()
@@ -161,18 +167,18 @@ def _top_k(
     if not found and stopped is not None:
         return _refuse(stopped, arguments, {"plans": []})
     limit = stopped is not None and stopped.kind is FailureKind.BUDGET
-    all_there_are = len(found) < arguments.top_k and not limit
+    complete = len(found) < arguments.top_k and not limit
     if arguments.json:
         data = {
             "status": "limit" if limit else "solved",
             "plans": [_as_json(plan) for plan in found],
-            "complete": all_there_are,
+            "complete": complete,
             "failure": stopped.as_json() if stopped is not None and limit else None,
             "search_s": spent,
         }
         _print_json(data | figures)
     else:
-        tail = "; there are no more" if all_there_are else ""
+        tail = "; there are no more" if complete else ""
         print(f"; {plural(len(found), 'plan')} in {1e3 * spent:.1f} ms{tail}")
     if limit:
         print(f"limit: {len(found)} of {arguments.top_k} plans; {stopped}", file=sys.stderr)
@@ -199,7 +205,7 @@ def _as_json(plan: Plan) -> dict[str, Any]:
 
 
 def _memory_mib() -> float | None:
-    """Most of the memory that is free now, so that a search ends before the system ends it."""
+    """The default memory limit: below that at which the system would kill the process."""
     from galley.planning.limits import available_mib, resident_mib
 
     free = available_mib()
@@ -207,7 +213,7 @@ def _memory_mib() -> float | None:
 
 
 class _Progress:
-    """One line on stderr about a search that takes its time; on a terminal only."""
+    """A progress line on stderr during a long search, on terminals only."""
 
     def __init__(self) -> None:
         self._began = time.perf_counter()
@@ -222,7 +228,7 @@ class _Progress:
         print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:
-        """Take the line away again."""
+        """Erase the line."""
         if self._shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
             self._shown = False

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from galley.results.report import Report
 
 _FILE_WIDTH = 140  # columns
-_QUIET_STEP = 0.1  # share of a long step between two lines where there is no terminal
+_QUIET_STEP = 0.1  # share of a long step between two lines, without a terminal
 
 
 class _Console(Console):
@@ -32,7 +32,7 @@ class _Console(Console):
 def _console() -> Console:
     """Prints strings literally, for names may hold brackets or colons; Text is styled."""
     console = _Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
-    if not console.is_terminal:  # a file or a pipe has no width of its own: don't squeeze tables
+    if not console.is_terminal:  # files and pipes have no width: don't squeeze tables
         console.width = _FILE_WIDTH
     return console
 
@@ -51,7 +51,7 @@ class Printer(Listener):
         self._what = ""
 
     def stage(self, text: str) -> None:
-        """A stage begins."""
+        """Print the name of a stage."""
         self._end_bar()
         self.console.print(Text.assemble((self._clock(), "dim"), " ", (text, "bold")))
 
@@ -74,7 +74,7 @@ class Printer(Listener):
         spent = time.perf_counter() - self._action
         how = f"{spent:.2f} s"
         if event != "done":
-            why = event.split(" in ")[0]  # the same reason comes with other counts
+            why = event.split(" in ")[0]  # counts may differ for the same reason
             again = (index, text, why) == self._failed
             self._failed = (index, text, why)
             how += ", failed again" if again else f", failed: {event}"

@@ -1,4 +1,4 @@
-"""``galley run``: solves and executes a task, and prints progress and result."""
+"""``galley run``: solves and executes a task, prints progress and the result."""
 
 from __future__ import annotations
 
@@ -23,79 +23,85 @@ if TYPE_CHECKING:
 
 EPILOG = """results, in --out:
   report.json       what happened and why (docs/report.md)
-  plan.txt          the symbolic plan, an action a line
-  trajectories.npz  every motion's trajectory
+  plan.txt          the symbolic plan, one action per line
+  trajectories.npz  the trajectory of each motion
   states.npz        every executed state, with contacts and forces
   simulation.mp4    the film
   robot/            with --execute files: a file for each motion (docs/disturbances.md)
 
 examples:
-  galley run --noise moderate --seed 4      friction, masses and poses are not as the scene says
+  galley run --seed 3 --no-video            another random seed, no film
+  galley run --problem my_task.pddl         another task in the same kitchen
+  galley run --noise moderate --seed 4      friction, masses and poses differ from the scene file
   galley run --fault topple:spam            the can is knocked over before it is grasped
-  galley run --execute kinematic            no physics: what is planned is what happens"""
+  galley run --execute kinematic            no physics: the motions happen exactly as planned"""
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
-    """The options of ``galley run``."""
+    """Add the options of ``galley run``."""
     task_options(p)
     p.add_argument(
-        "--skills", type=Path, help="Python file with skills of your own for the domain's actions"
+        "--skills",
+        type=Path,
+        metavar="FILE",
+        help="Python file with your own skills for the domain's actions (docs/own_skills.md)",
     )
     p.add_argument(
         "--planner",
         choices=("rrt-connect", "rrt", "anytime"),
-        help="for free arm motions: RRT-Connect, the baseline RRT, or RRT-Connect that goes on "
-        "searching for shorter paths (default rrt-connect; with --checker pybullet rrt, for the "
-        "base too)",
+        help="of free arm motions: RRT-Connect, the baseline RRT, or RRT-Connect that goes on "
+        "searching for shorter paths (default rrt-connect; with --checker pybullet it is rrt, also "
+        "for the base)",
     )
     p.add_argument(
         "--checker",
         choices=("kernel", "pybullet"),
         default="kernel",
-        help="collision checker of the planners: the compiled kernel, or PyBullet, many times "
-        "slower, with the baseline RRT in Python (default kernel)",
+        help="collision checker for planning: the compiled kernel, or PyBullet with the baseline "
+        "RRT in Python, which is many times slower (default kernel)",
     )
     p.add_argument(
         "--arrival",
         choices=("box", "l1"),
         default="box",
-        help="how the baseline RRT tests for arrival: a box, or the L1 norm (default box)",
+        help="goal test of the baseline RRT: a box, or the L1 norm (default box)",
     )
     optimize_option(
         p,
-        ": splines within all limits, proven to keep their distance; the planned path, corners "
-        "rounded, as fast as possible; the baseline QP on the arm's paths; or the path with a stop "
-        "at each corner",
+        ": smooth, splines proven free at all times; time-optimal, the planned path with rounded "
+        "corners, as fast as possible; shortest, the baseline QP on the arm's paths; none, the "
+        "path with a stop at each corner",
     )
     p.add_argument(
         "--execute",
         choices=("physics", "kinematic", "files", "none"),
         default="physics",
-        help="under PyBullet's dynamics, observing after each motion and replanning where the "
-        "world is not as planned; or joint states set over time, quick and without forces; or "
-        "that and files for a real arm, in OUT/robot; or stop after planning (default physics)",
+        help="physics: PyBullet's dynamics with monitoring and recovery; kinematic: joint states "
+        "set over time, fast and without forces; files: kinematic, and files for a real arm in "
+        "OUT/robot; none: stop after planning (default physics)",
     )
     p.add_argument(
         "--noise",
         metavar="HOW",
-        help="perturb the simulated world and its observation, from the seed: low, "
-        "moderate, high, or some of friction=SHARE,mass=SHARE,position=M,turn=RAD,observation=M,"
-        "observation_turn=RAD (default: none)",
+        help="random errors of the simulated world and of observations: low, moderate, high, or "
+        "KEY=NUMBER,... with the keys friction and mass (shares), position and observation (m), "
+        "turn and observation_turn (rad) (default: none)",
     )
     p.add_argument(
         "--fault",
         metavar="FAULT",
-        help="let something go wrong on purpose: nudge:ITEM, topple:ITEM, slippery:ITEM, "
-        "stuck:DRAWER, stuck-for-good:DRAWER or push-base; several with commas between "
-        "(docs/disturbances.md)",
+        help="inject faults: nudge:ITEM, topple:ITEM, slippery:ITEM, stuck:DRAWER, "
+        "stuck-for-good:DRAWER, push-base; several are separated by commas (docs/disturbances.md)",
     )
     p.add_argument(
         "--recoveries",
         type=index,
         metavar="N",
-        help="how often a run may replan before it gives up (default 8)",
+        help="most recoveries before the run gives up (default 8)",
     )
-    p.add_argument("--node-limit", type=count, help="states the task planner may expand")
+    p.add_argument(
+        "--node-limit", type=count, metavar="N", help="most states that the task planner expands"
+    )
     motion_options(p)
 
 
@@ -142,7 +148,7 @@ def _print_result(printer: Printer, run: RecordedRun) -> int:
     for fault in report.injected:
         console.print(f"fault: {fault}")
     if report.recoveries:
-        console.print(f"replanned {len(report.recoveries)} times")
+        console.print(f"recovered {len(report.recoveries)} times")
     timing = report.as_json()["timing_s"]
     spent = ", ".join(f"{stage} {s:.1f} s" for stage, s in timing.items())
     console.print(f"time: {spent}")

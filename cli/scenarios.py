@@ -1,4 +1,4 @@
-"""``galley scenarios``: runs scenarios over seeds, prints expected and got."""
+"""``galley scenarios``: runs scenarios over seeds, prints expected and actual outcomes."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.table import Table
 from rich.text import Text
 
-from galley.cli.arguments import sweep_options
-from galley.cli.study import Study, results_folder
+from galley.cli.arguments import plural, sweep_options
+from galley.cli.study import NamedJob, Study, results_folder
+from galley.cli.tables import plain_table
 from galley.domain.errors import BadInput, InputError, did_you_mean
-from galley.sweeps import Lost, digest
+from galley.sweeps import LostJob, digest
 
 if TYPE_CHECKING:
     from galley.scenarios import Scenario
-    from galley.scenarios.outcome import Job, ScenarioResult
+    from galley.scenarios.outcome import ScenarioJob, ScenarioResult
 
 SUMMARY, LINES = "scenarios.json", "scenarios.jsonl"
 SCHEMA_VERSION = 2
 
 EPILOG = """what is run:
-  Without PATH the suite that comes with Galley. A PATH is a scenario file, or a folder with some.
-  A scenario is a YAML file that names a scene, a domain, a problem, and what outcome is right:
+  Each PATH is a scenario file, or a folder of them; without PATH, the suite that comes with Galley.
+  A scenario is a YAML file that names a scene, a domain, a problem and the expected outcome:
 
     galley_scenario: 1
     name: crate_in_the_way
-    says: The drawer can't be opened, for a crate stands in front of it.
+    says: The drawer can't be opened because a crate stands in front of it.
     scene: blocked.yaml          # beside this file, or one of the kitchen's
     domain: drawers.pddl
     problem: blocked.pddl
@@ -39,60 +40,61 @@ EPILOG = """what is run:
   docs/scenarios.md has all keys and the suite as a table.
 
 examples:
-  galley scenarios --list                        what there is, and what is expected
+  galley scenarios --list                        the scenarios and their expected outcomes
   galley scenarios --only swap --seeds 10        one scenario, seeds 0 to 9
-  galley scenarios my_folder --out results       your own; keep every run's folder
+  galley scenarios my_folder --out results       your own; keep each run's folder
   galley scenarios --pictures                    with a picture of each final state
   galley scenarios --seeds 10 --jobs 8           eight runs at a time
   galley scenarios --seeds 10 --engine ray       on Ray (pip install 'galley-tamp[ray]')
 
 results, in --out:
-  scenarios.json        all outcomes; rewritten after every run, so none is lost
-  scenarios.jsonl       a line a run, as they end: what a suite that was killed goes on from
+  scenarios.json        all outcomes, rewritten after every run
+  scenarios.jsonl       one line per finished run, from which a stopped suite resumes
   NAME-SEED/            each run's folder (docs/report.md)
   NAME-SEED.png         its final state, with --pictures
 
-Outcomes do not depend on --jobs or --engine; seconds do."""
+Outcomes do not depend on --jobs and --engine; times do. The exit status is 0 only if every outcome
+is the expected one."""
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
-    """The options of ``galley scenarios``."""
+    """Add the options of ``galley scenarios``."""
     p.add_argument("path", type=Path, nargs="*", metavar="PATH", help="scenario file or folder")
     p.add_argument(
         "--only",
         nargs="+",
         action="extend",
         metavar="NAME",
-        help="only the scenarios of these names",
+        help="run only these scenarios",
     )
-    p.add_argument("--list", action="store_true", help="say what there is, and run nothing")
+    p.add_argument("--list", action="store_true", help="list the scenarios, run nothing")
     sweep_options(p, seeds=1)
     p.add_argument(
         "--execute",
         choices=("kinematic", "physics"),
         default="kinematic",
-        help="set joint states over time, which is quick, or run under physics, as galley run does "
-        "(default kinematic)",
+        help="kinematic: joint states set over time, fast; physics: as galley run does (default "
+        "kinematic)",
     )
     p.add_argument(
-        "--out", type=Path, metavar="FOLDER", help="keep the runs' folders, and scenarios.json"
+        "--out", type=Path, metavar="FOLDER", help="keep the runs' folders and scenarios.json"
     )
     p.add_argument(
         "--pictures",
         action="store_true",
-        help="draw each final state (a refusal: the start), into --out or a new folder in runs/",
+        help="draw each final state (of a refusal, the start) into --out or a new folder in runs/",
     )
-    p.add_argument("--json", type=Path, metavar="FILE", help="also write all outcomes here")
+    p.add_argument("--json", type=Path, metavar="FILE", help="also write all outcomes to FILE")
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Run them; exit status 0 only if every outcome is the expected one."""
+    """Run the scenarios; exit status 0 only if every outcome is the expected one."""
     from galley.cli.progress import Printer
     from galley.domain.files import check_writable
-    from galley.scenarios import check, find
-    from galley.scenarios.outcome import Job, ScenarioResult, outcome_of
+    from galley.scenarios import check_scenario, find_scenarios
+    from galley.scenarios.outcome import ScenarioJob, ScenarioResult, run_scenario
 
-    scenarios = _chosen(find(arguments.path), arguments.only)
+    scenarios = _chosen(find_scenarios(arguments.path), arguments.only)
     printer = Printer()
     if arguments.list:
         printer.console.print(_listed(scenarios))
@@ -102,7 +104,7 @@ def command(arguments: argparse.Namespace) -> int:
     settings = {}
     for scenario in scenarios:
         try:
-            settings[scenario.name] = digest(check(scenario), options)
+            settings[scenario.name] = digest(check_scenario(scenario), options)
         except BadInput as error:
             faults += [fault for fault in error.errors if fault not in faults]
     if faults:
@@ -113,21 +115,18 @@ def command(arguments: argparse.Namespace) -> int:
         folder, kept = _folder(arguments, stack)
         seeds = range(arguments.seed, arguments.seed + arguments.seeds)
         jobs = [
-            Job(scenario, seed, folder / f"{scenario.name}-{seed}", options)
+            ScenarioJob(scenario, seed, folder / f"{scenario.name}-{seed}", options)
             for scenario in scenarios
             for seed in seeds
         ]
-        return _Suite(
-            command="scenarios",
+        return _ScenarioSuite(
             printer=printer,
-            function=outcome_of,
-            outcome=ScenarioResult,
-            jobs=jobs,
-            names=[_name(job) for job in jobs],
-            settings=[settings[job.scenario.name] for job in jobs],
+            function=run_scenario,
+            result_type=ScenarioResult,
+            jobs=[NamedJob(job, _name(job), settings[job.scenario.name]) for job in jobs],
             folder=folder,
             summaries=[arguments.json] * (arguments.json is not None) + [folder / SUMMARY] * kept,
-            jobs_at_a_time=arguments.jobs,
+            workers=arguments.jobs,
             engine=arguments.engine,
             kept=kept,
             pictures=arguments.pictures,
@@ -149,8 +148,7 @@ def _chosen(scenarios: tuple[Scenario, ...], only: list[str] | None) -> tuple[Sc
 
 
 def _folder(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Path, bool]:
-    """Where the runs go, and whether that stays: --out, a new folder in runs/ for pictures, or one
-    that is thrown away."""
+    """The folder for the runs, and whether it is kept or temporary."""
     if arguments.out is None and not arguments.pictures:
         name = stack.enter_context(tempfile.TemporaryDirectory(prefix="galley-scenarios-"))
         return Path(name), False
@@ -158,41 +156,41 @@ def _folder(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Path, bool
 
 
 @dataclass
-class _Suite(Study["Job", "ScenarioResult"]):
+class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
     """The runs of one command.
 
     Attributes:
-        kept: whether the runs' folders stay. pictures: whether each final state is drawn.
+        kept: whether to keep the runs' folders. pictures: whether to draw each final state.
     """
 
+    COMMAND: ClassVar[str] = "scenarios"
     JOURNAL: ClassVar[str] = LINES
 
     kept: bool = False
     pictures: bool = False
 
-    def lost(self, job: Job, result: Lost) -> dict[str, Any]:
-        """See ``cli.study``."""
-        known = {"scenario": job.scenario.name, "seed": job.seed}
-        return known | {"lost": result.why, "trace": result.trace}
+    def lost_record(self, job: ScenarioJob, lost: LostJob) -> dict[str, Any]:
+        identity = {"scenario": job.scenario.name, "seed": job.seed}
+        return identity | {"lost": lost.why, "trace": lost.trace}
 
-    def about(self, runs: int, workers: int) -> str:
-        """See ``cli.study``."""
+    def announcement(self, runs: int, workers: int) -> str:
         where = "Ray" if self.engine == "ray" else "processes"
-        how = f" by {workers} at a time ({where})" if workers > 1 else ""
-        return f"{runs} run{'s' if runs != 1 else ''}{how}"
+        parallel = f", {workers} at a time ({where})" if workers > 1 else ""
+        return f"{plural(runs, 'run')}{parallel}"
 
-    def line(self, job: Job, result: ScenarioResult | Lost) -> Text:
-        """See ``cli.study``."""
-        if isinstance(result, Lost):
+    def result_line(self, job: ScenarioJob, result: ScenarioResult | LostJob) -> Text:
+        if isinstance(result, LostJob):
             return Text(f"{_name(job)}: lost: {result.why}")
         return Text.assemble(f"{_name(job)}: ", _verdict(result.right), f", {_got(result)}")
 
-    def ended(self, job: Job, result: ScenarioResult | Lost, anew: bool = True) -> None:
+    def on_result(
+        self, job: ScenarioJob, result: ScenarioResult | LostJob, resumed: bool = False
+    ) -> None:
         """Draw the final state."""
-        if not self.pictures or isinstance(result, Lost) or result.status == "bad-input":
+        if not self.pictures or isinstance(result, LostJob) or result.status == "bad-input":
             return
         path = self.folder / f"{job.scenario.name}-{job.seed}.png"
-        if job.folder is not None and (anew or not path.exists()):
+        if job.folder is not None and not (resumed and path.exists()):
             from galley.domain.scene.reader import load_scene
             from galley.results.stored import STATES
             from galley.robots.panda.models import mobile_panda
@@ -202,7 +200,7 @@ class _Suite(Study["Job", "ScenarioResult"]):
             draw_end(scene, mobile_panda(scene.robot.base), job.folder / STATES, path)
 
     def conclude(self) -> None:
-        """Print the reasons and the count."""
+        """Print the reasons and the number of expected outcomes."""
         console = self.printer.console
         for line in _reasons(self.results()):
             console.print(line)
@@ -215,22 +213,22 @@ class _Suite(Study["Job", "ScenarioResult"]):
         return sum(_is_right(result) for _, result in self.results())
 
     def status(self) -> int:
-        """2 for bad input found late, 1 for anything not as expected, else 0."""
+        """2 if a run found bad input, 1 for an unexpected outcome, else 0."""
         results = [result for _, result in self.results()]
-        if any(not isinstance(r, Lost) and r.status == "bad-input" for r in results):
+        if any(not isinstance(r, LostJob) and r.status == "bad-input" for r in results):
             return 2
         return 0 if self.finished and all(map(_is_right, results)) else 1
 
     def table(self) -> Table:
-        """Expected and got, a row a run."""
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        """One row per run: expected and actual outcome."""
+        table = plain_table()
         for name in ("scenario", "seed", "expected", "got", ""):
             table.add_column(name, no_wrap=name != "expected")
         for name in ("planning s", "plans", "actions", "motion s"):
             table.add_column(name, justify="right", no_wrap=True)
         for job, result in self.results():
             row: list[str | Text] = [job.scenario.name, str(job.seed), str(job.scenario.expect)]
-            if isinstance(result, Lost):
+            if isinstance(result, LostJob):
                 table.add_row(*row, "lost", _verdict(False), "", "", "", "")
                 continue
             late = " late" if result.late else ""
@@ -241,22 +239,22 @@ class _Suite(Study["Job", "ScenarioResult"]):
         return table
 
     def as_json(self) -> dict[str, Any]:
-        """The summary: figures of all, then each outcome in order."""
+        """Counts, then each outcome in order."""
         return {
             "schema_version": SCHEMA_VERSION,
             "finished": self.finished,
             "runs": len(self.jobs),
             "right": self._right,
-            "outcomes": [self.plain(job, result) for job, result in self.results()],
+            "outcomes": [self.record(job, result) for job, result in self.results()],
         }
 
 
-def _name(job: Job) -> str:
+def _name(job: ScenarioJob) -> str:
     return f"{job.scenario.name}, seed {job.seed}"
 
 
-def _is_right(result: ScenarioResult | Lost) -> bool:
-    return not isinstance(result, Lost) and result.right
+def _is_right(result: ScenarioResult | LostJob) -> bool:
+    return not isinstance(result, LostJob) and result.right
 
 
 def _verdict(right: bool) -> Text:
@@ -267,37 +265,37 @@ def _got(outcome: ScenarioResult) -> str:
     return f"{outcome.status} {outcome.kind}" if outcome.status == "refused" else outcome.status
 
 
-def _reasons(results: list[tuple[Job, ScenarioResult | Lost]]) -> list[Text]:
-    """Why runs are not as expected, and the sentences of failures; the same for all seeds once."""
+def _reasons(results: list[tuple[ScenarioJob, ScenarioResult | LostJob]]) -> list[Text]:
+    """Reasons of unexpected outcomes, and failures' messages; equal ones of several seeds once."""
     seeds: dict[tuple[str, str, str], list[int]] = {}
     for job, result in results:
         for text, style in _sentences(result):
             seeds.setdefault((job.scenario.name, text, style), []).append(job.seed)
     lines = []
-    for (name, text, style), each in seeds.items():
-        which = f"seed{'s' if len(each) > 1 else ''} {', '.join(map(str, each))}"
+    for (name, text, style), numbers in seeds.items():
+        which = f"seed{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
         lines.append(Text.assemble((f"{name}, {which}: ", "bold"), (text, style)))
     return lines
 
 
-def _sentences(result: ScenarioResult | Lost) -> list[tuple[str, str]]:
-    if isinstance(result, Lost):
+def _sentences(result: ScenarioResult | LostJob) -> list[tuple[str, str]]:
+    if isinstance(result, LostJob):
         return [(text, "red") for text in (result.why, *_where(result))]
-    said = [(result.message, "")] if result.message else []
-    return [(why, "red") for why in result.wrong] + said
+    message = [(result.message, "")] if result.message else []
+    return [(why, "red") for why in result.wrong] + message
 
 
-def _where(lost: Lost) -> list[str]:
-    """The innermost line of ours at which a job raised."""
+def _where(lost: LostJob) -> list[str]:
+    """The innermost frame of a lost job's traceback."""
     frames = [line.strip() for line in lost.trace.splitlines() if line.startswith("  File ")]
     return frames[-1:]
 
 
 def _listed(scenarios: tuple[Scenario, ...]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = plain_table()
     table.add_column("scenario", no_wrap=True)
     table.add_column("expected", overflow="fold")
-    table.add_column("says", overflow="fold")
+    table.add_column("description", overflow="fold")
     for scenario in scenarios:
         table.add_row(scenario.name, str(scenario.expect), scenario.says)
     return table

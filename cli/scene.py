@@ -1,4 +1,4 @@
-"""``galley scene``: checks a scene, says what is in it, draws it with labels."""
+"""``galley scene``: checks a scene, lists its objects, draws it with labels."""
 
 from __future__ import annotations
 
@@ -9,25 +9,39 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from galley.cli.tables import plain_table
 from galley.domain.errors import BadInput
 
 if TYPE_CHECKING:
     from galley.domain.scene.model import Binding, Scene
 
-EPILOG = ""
+EPILOG = """examples:
+  galley scene my_kitchen.yaml                              check it, draw my_kitchen.png
+  galley scene my_kitchen.yaml domain.pddl problem.pddl     check a task's objects too
+
+A scene passes if it is well-formed, and nothing collides at the start."""
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
-    """The options of ``galley scene``."""
+    """Add the options of ``galley scene``."""
     p.add_argument("file", type=Path, help="scene file, YAML (docs/scene.md)")
-    p.add_argument("domain", type=Path, nargs="?", help="also check that a task's objects ...")
-    p.add_argument("problem", type=Path, nargs="?", help="... map to something in the scene")
-    p.add_argument("--out", type=Path, help="picture to write (default: FILE's name with .png)")
-    p.add_argument("--picture", action=argparse.BooleanOptionalAction, default=True, help="draw it")
+    p.add_argument(
+        "domain", type=Path, nargs="?", help="PDDL domain of a task whose objects to check"
+    )
+    p.add_argument("problem", type=Path, nargs="?", help="PDDL problem of the task")
+    p.add_argument(
+        "--out", type=Path, metavar="PNG", help="the picture (default: the scene's name with .png)"
+    )
+    p.add_argument(
+        "--picture",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="draw the scene (default: yes)",
+    )
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Check the file (and a task's objects against it), print its contents, write the picture."""
+    """Check the scene and the task's objects, print the objects, write the picture."""
     from galley.cli.progress import Printer
     from galley.domain.files import check_writable
     from galley.domain.pddl.reader import read_domain, read_problem
@@ -70,7 +84,7 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _objects(scene: Scene) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = plain_table()
     for name in ("PDDL object", "is a", "in the scene"):
         table.add_column(name, no_wrap=True)
     table.add_column("details", overflow="fold")

@@ -1,4 +1,4 @@
-"""What commands that sweep share: each run told and kept as it ends, a stopped sweep goes on."""
+"""Commands that run a sweep: prints and stores each result as it comes, resumes a stopped sweep."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from rich.text import Text
 
 from galley.cli.progress import Printer
 from galley.domain.files import write_whole
-from galley.sweeps import Journal, Lost, MissingRay, cores, sweep
+from galley.sweeps import Journal, LostJob, MissingRay, available_cores, sweep
 
-_LOST = "to_repeat"  # key of a line in the journal: it is no result
+_LOST = "to_repeat"  # key of a journal line: the job has no result and runs again
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
 
 
 @contextmanager
 def results_folder(path: Path | None, stem: str, marker: str) -> Iterator[Path]:
-    """A folder for a sweep's results; an earlier sweep may have left its own there.
+    """A folder for a sweep's results; it may hold those of an earlier sweep.
 
     Raises:
         BadInput: it can't be made, holds something else (no file ``marker``), or another sweep
@@ -39,157 +39,175 @@ def results_folder(path: Path | None, stem: str, marker: str) -> Iterator[Path]:
         yield folder
 
 
-@dataclass
-class Study(ABC, Generic[_Job, _Result]):
-    """The runs of one command, and what is known of them so far.
-
-    What it prints at the end and its summary don't depend on workers and engine.
+@dataclass(frozen=True)
+class NamedJob(Generic[_Job]):
+    """A job of a study.
 
     Attributes:
-        command: its name, for messages. printer: tells.
-        function: a job's result, an ``outcome``, which is a dataclass of plain data.
-        jobs: all of them.
-        names: of each job, unique. settings: of each, a digest of what its result depends on.
-        folder: of the journal. summaries: files that get the summary.
-        jobs_at_a_time: None for one a core. engine: ``process`` or ``ray``.
-        found: results by the job's index; it grows as they end.
+        job: what the study's function takes. name: unique in the study.
+        settings: a digest of everything that the result depends on.
     """
 
+    job: _Job
+    name: str
+    settings: str
+
+
+@dataclass
+class Study(ABC, Generic[_Job, _Result]):
+    """The runs of one command, and their results so far.
+
+    What it prints at the end and its summary do not depend on ``workers`` and ``engine``.
+
+    Attributes:
+        printer: prints progress and results.
+        function: maps a job to a result, a ``result_type``: a dataclass of plain data.
+        jobs: all jobs.
+        folder: holds the journal. summaries: files that get the summary.
+        workers: jobs at a time; None for one per core. engine: ``process`` or ``ray``.
+    """
+
+    COMMAND: ClassVar[str]
+    """Name of the command, for messages."""
+
     JOURNAL: ClassVar[str]
-    """Name of the file with a line a run."""
+    """Name of the file with one line per run."""
 
     LIVE: ClassVar[bool] = False
-    """Whether a terminal shows the table while it grows."""
+    """Whether a terminal shows the growing table."""
 
-    command: str
     printer: Printer
     function: Callable[[_Job], _Result]
-    outcome: Callable[..., _Result]
-    jobs: Sequence[_Job]
-    names: Sequence[str]
-    settings: Sequence[str]
+    result_type: Callable[..., _Result]
+    jobs: Sequence[NamedJob[_Job]]
     folder: Path
     summaries: Sequence[Path]
-    jobs_at_a_time: int | None
+    workers: int | None
     engine: str
-    found: dict[int, _Result | Lost] = field(default_factory=dict)
-    live: Live | None = None
+    _by_index: dict[int, _Result | LostJob] = field(default_factory=dict, init=False)
+    _live: Live | None = field(default=None, init=False)
 
-    # -- what a command says of its runs ---------------------------------------------------------
-
-    @abstractmethod
-    def lost(self, job: _Job, result: Lost) -> dict[str, Any]:
-        """What summary and journal have of a job without a result."""
+    # -- what each command defines -----------------------------------------------------------------
 
     @abstractmethod
-    def about(self, runs: int, workers: int) -> str:
-        """A sentence on what is about to be run."""
+    def lost_record(self, job: _Job, lost: LostJob) -> dict[str, Any]:
+        """The entry of summary and journal for a job without a result."""
 
     @abstractmethod
-    def line(self, job: _Job, result: _Result | Lost) -> Text:
-        """How a run ended."""
+    def announcement(self, runs: int, workers: int) -> str:
+        """What is about to run, in a sentence."""
+
+    @abstractmethod
+    def result_line(self, job: _Job, result: _Result | LostJob) -> Text:
+        """The line printed when a run has ended."""
 
     @abstractmethod
     def table(self) -> Table:
-        """All that have ended."""
+        """The table of all results so far."""
 
     @abstractmethod
     def as_json(self) -> Mapping[str, Any]:
-        """The summary."""
+        """The summary as plain data."""
 
     @abstractmethod
     def status(self) -> int:
         """The command's exit status."""
 
-    def ended(self, job: _Job, result: _Result | Lost, anew: bool = True) -> None:
-        """More to be done when a run has ended; not ``anew``: in an earlier call."""
+    def on_result(self, job: _Job, result: _Result | LostJob, resumed: bool = False) -> None:
+        """Called for each result; ``resumed``: it comes from an earlier call."""
 
     def conclude(self) -> None:
-        """More to be told and written below the table."""
+        """Called after the table is printed."""
 
-    # -- what is the same for all ----------------------------------------------------------------
+    # -- what all share ----------------------------------------------------------------------------
 
     @property
     def finished(self) -> bool:
         """Whether every job has ended."""
-        return len(self.found) == len(self.jobs)
+        return len(self._by_index) == len(self.jobs)
 
-    def plain(self, job: _Job, result: _Result | Lost) -> dict[str, Any]:
-        """What summary and journal have of a job."""
-        return self.lost(job, result) if isinstance(result, Lost) else asdict(cast(Any, result))
+    def record(self, job: _Job, result: _Result | LostJob) -> dict[str, Any]:
+        """The entry of summary and journal for a job."""
+        if isinstance(result, LostJob):
+            return self.lost_record(job, result)
+        return asdict(cast(Any, result))
 
-    def results(self) -> list[tuple[_Job, _Result | Lost]]:
-        """Those that have ended, in the order of the jobs."""
-        return [(self.jobs[index], self.found[index]) for index in sorted(self.found)]
+    def results(self) -> list[tuple[_Job, _Result | LostJob]]:
+        """The jobs that have ended with their results, in the order of the jobs."""
+        return [(self.jobs[index].job, self._by_index[index]) for index in sorted(self._by_index)]
 
     def run(self) -> int:
-        """Run what has not ended in an earlier call, tell and keep it; the exit status."""
-        self.journal = Journal(self.folder / self.JOURNAL)
+        """Run the jobs that have not ended in an earlier call; returns the exit status."""
+        self._journal = Journal(self.folder / self.JOURNAL)
         self._resume()
         try:
             self._sweep()
         except MissingRay as error:
-            print(f"galley {self.command}: error: {error}", file=sys.stderr)
+            print(f"galley {self.COMMAND}: error: {error}", file=sys.stderr)
             return 2
         finally:
-            self._tell()
+            self._finish()
         return self.status()
 
     def _resume(self) -> None:
-        """Take over what an earlier call with the same settings left unfinished."""
-        known = self.journal.read(dict(zip(self.names, self.settings, strict=True)))
-        for index, name in enumerate(self.names):
-            if name in known and not known[name].pop(_LOST):
-                self.found[index] = self.outcome(**known[name])
-        say = self.printer.console.print
-        if self.found and not self.finished:
-            say(f"going on: {len(self.found)} of {len(self.jobs)} runs had ended in {self.folder}")
+        """Load the results of an unfinished earlier call with the same settings."""
+        stored = self._journal.read({each.name: each.settings for each in self.jobs})
+        for index, each in enumerate(self.jobs):
+            if each.name in stored and not stored[each.name].pop(_LOST):
+                self._by_index[index] = self.result_type(**stored[each.name])
+        say, ended = self.printer.console.print, len(self._by_index)
+        if ended and not self.finished:
+            say(f"resuming: {ended} of {len(self.jobs)} runs had ended in {self.folder}")
             for job, result in self.results():
-                self.ended(job, result, anew=False)
+                self.on_result(job, result, resumed=True)
             return
-        if not self.found and not self.journal.empty:
-            say(f"the runs in {self.folder} had other settings: starting anew")
-        self.found.clear()
-        self.journal.clear()
+        if not ended and not self._journal.empty:
+            say(f"the runs in {self.folder} had other settings: starting over")
+        self._by_index.clear()
+        self._journal.clear()
 
-    def _sweep(self) -> None:
+    def _compile(self) -> None:
+        """Compile once, instead of in each worker's first run."""
         from galley.compiled.build import ensure
         from galley.engine import COMPILED
 
-        todo = [index for index in range(len(self.jobs)) if index not in self.found]
-        workers = min(self.jobs_at_a_time or cores(), max(1, len(todo)))
-        ensure(*COMPILED, say=self.printer.stage)  # once, and not in each worker's first run
-        self.printer.stage(self.about(len(todo), workers))
-        self._save()
-        jobs = [self.jobs[index] for index in todo]
+        ensure(*COMPILED, say=self.printer.stage)
 
-        def heard(index: int, result: _Result | Lost) -> None:
-            self._heard(todo[index], result)
+    def _sweep(self) -> None:
+        indices = [index for index in range(len(self.jobs)) if index not in self._by_index]
+        workers = min(self.workers or available_cores(), max(1, len(indices)))
+        self._compile()
+        self.printer.stage(self.announcement(len(indices), workers))
+        self._save()
+        jobs = [self.jobs[index].job for index in indices]
+
+        def add(k: int, result: _Result | LostJob) -> None:
+            self._add(indices[k], result)
 
         console = self.printer.console
         if not (self.LIVE and console.is_terminal):
-            sweep(self.function, jobs, workers, self.engine, heard)
+            sweep(self.function, jobs, workers, self.engine, add)
             return
-        with Live(self.table(), console=console, transient=True) as self.live:
-            sweep(self.function, jobs, workers, self.engine, heard)
+        with Live(self.table(), console=console, transient=True) as self._live:
+            sweep(self.function, jobs, workers, self.engine, add)
 
-    def _heard(self, index: int, result: _Result | Lost) -> None:
-        """One more run has ended: keep it first of all, then tell."""
-        self.found[index] = result
-        job = self.jobs[index]
-        line = {_LOST: isinstance(result, Lost), **self.plain(job, result)}
-        self.journal.add(self.names[index], self.settings[index], line)
-        count = f"{len(self.found):4d}/{len(self.jobs)}  "
-        self.printer.console.print(Text(count).append_text(self.line(job, result)))
-        self.ended(job, result)
+    def _add(self, index: int, result: _Result | LostJob) -> None:
+        """Store a result first, then print it."""
+        self._by_index[index] = result
+        each = self.jobs[index]
+        line = {_LOST: isinstance(result, LostJob), **self.record(each.job, result)}
+        self._journal.add(each.name, each.settings, line)
+        count = f"{len(self._by_index):4d}/{len(self.jobs)}  "
+        self.printer.console.print(Text(count).append_text(self.result_line(each.job, result)))
+        self.on_result(each.job, result)
         self._save()
-        if self.live is not None:
-            self.live.update(self.table())
+        if self._live is not None:
+            self._live.update(self.table())
 
-    def _tell(self) -> None:
-        """Print the table, write the summary: of what there is, if interrupted."""
+    def _finish(self) -> None:
+        """Print the table and write the summary, also of an interrupted sweep."""
         self.printer.close()
-        if not self.found:
+        if not self._by_index:
             return
         self.printer.console.print(self.table())
         self._save()

@@ -1,4 +1,4 @@
-"""``galley trajectory``: what a run's trajectories ask of the robot; export, and a film of them."""
+"""``galley trajectory``: a run's trajectories against the robot's limits; export and film."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from galley.cli.arguments import index, sample_rate
+from galley.cli.tables import plain_table
 from galley.domain.errors import BadInput
 from galley.domain.files import check_writable
 from galley.results.run_folder import REPORT
@@ -20,33 +21,51 @@ if TYPE_CHECKING:
     from galley.optimization.torques import TorqueCheck
     from galley.results.stored import Recorded
 
-_SLACK = 1e-3  # share of a limit: what rounding may add
+_SLACK = 1e-3  # share of a limit allowed for rounding
 _MOST = 5e6  # samples of one motion: 80 minutes at 1 kHz
-INERTIALS = "identified"  # whose masses the torques are computed with by default
+INERTIALS = "identified"  # the default masses for torques
 _OUTPUTS = (("csv", ".csv"), ("ros", ".json"), ("replay", ".mp4"))
 
-EPILOG = "Exit status 1 also where a trajectory exceeds a limit of the robot."
+EPILOG = """examples:
+  galley trajectory runs/NAME                                       a table of all motions
+  galley trajectory runs/NAME --motion 5 --csv m.csv --ros m.json   export one for a real arm
+  galley trajectory runs/NAME --motion 4 --replay lift.mp4          film it
+  galley trajectory reach.npz                                       a file of Trajectory.save
+
+The exit status is 1 also if a trajectory exceeds a limit of the robot."""
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
-    """The options of ``galley trajectory``."""
-    p.add_argument("run", type=Path, help="folder of a run, or a trajectory's .npz")
-    p.add_argument("--motion", type=index, metavar="K", help="only this one, numbered from 0")
-    p.add_argument("--scene", type=Path, help="scene file (default: the run's own, or the kitchen)")
-    p.add_argument("--csv", type=Path, metavar="FILE", help="write the motion as CSV, 1 kHz")
-    p.add_argument("--ros", type=Path, metavar="FILE", help="... as a ROS JointTrajectory, JSON")
-    p.add_argument("--rate", type=sample_rate, metavar="HZ", help="of both (default 1000; 100)")
-    p.add_argument("--replay", type=Path, metavar="FILE", help="film the motions, .mp4")
-    p.add_argument("--torques", action=argparse.BooleanOptionalAction, default=True)
+    """Add the options of ``galley trajectory``."""
+    p.add_argument("run", type=Path, help="a run's folder, or a trajectory's .npz")
+    p.add_argument("--motion", type=index, metavar="K", help="only motion K, counted from 0")
+    p.add_argument(
+        "--scene", type=Path, metavar="FILE", help="scene (default: the run's own, or the kitchen)"
+    )
+    p.add_argument("--csv", type=Path, metavar="FILE", help="write one motion as CSV")
+    p.add_argument(
+        "--ros", type=Path, metavar="FILE", help="write it as a ROS JointTrajectory in JSON"
+    )
+    p.add_argument(
+        "--rate", type=sample_rate, metavar="HZ", help="of both (default: CSV 1000, ROS 100)"
+    )
+    p.add_argument("--replay", type=Path, metavar="FILE", help="film the motions as .mp4")
+    p.add_argument(
+        "--torques",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="compute joint torques with Drake (default: yes)",
+    )
     p.add_argument(
         "--inertials",
         choices=("identified", "urdf"),
-        help="the arm's masses: published identified figures, or the URDF's (default identified)",
+        help="masses and inertias of the arm: published identified ones, or the URDF's (default "
+        "identified)",
     )
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Print the table, write what was asked for; 1 if a motion exceeds a limit."""
+    """Print the table, write the outputs; 1 if a motion exceeds a limit."""
     from galley.cli.progress import Printer
     from galley.motion.trajectory.export import CSV_RATE
     from galley.results.stored import read_recorded
@@ -87,7 +106,7 @@ def command(arguments: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class Row:
-    """Figures of one motion; ``faults`` are sentences, one for each limit that is exceeded."""
+    """Figures of one motion; ``faults`` has a sentence for each limit that it exceeds."""
 
     duration: float
     length: float
@@ -97,7 +116,7 @@ class Row:
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
-    """Refuse what can't be written before anything is."""
+    """Refuse outputs that can't be written, before writing any."""
     for option, suffix in _OUTPUTS:
         path: Path | None = getattr(arguments, option)
         if path is None:
@@ -135,7 +154,7 @@ def _row(recorded: Recorded, k: int, inertials: str | None) -> Row:
         faults.append(f"{group.joints[j]} goes {beyond[j]:.2g} {group.units[j]} beyond its limit")
     ratios = limit_ratios(trajectory, group)
     for name, ratio in zip(("velocity", "acceleration", "jerk"), ratios, strict=True):
-        if not ratio <= 1.0 + _SLACK:  # also where it is no number
+        if not ratio <= 1.0 + _SLACK:  # also if it is NaN
             faults.append(f"uses {100 * ratio:.1f} % of the {name} limit")
     torque = None
     if inertials is not None:
@@ -150,7 +169,7 @@ def _row(recorded: Recorded, k: int, inertials: str | None) -> Row:
 
 
 def _table(recorded: Recorded, rows: dict[int, Row]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = plain_table()
     table.add_column("motion", justify="right")
     for name in ("action", "phase", "group"):
         table.add_column(name, no_wrap=True)
@@ -177,11 +196,15 @@ def _table(recorded: Recorded, rows: dict[int, Row]) -> Table:
 
 
 def _about_torques(recorded: Recorded, rows: dict[int, Row]) -> str:
-    """Where torques are highest, and what they are made from."""
+    """The highest torque, and the source of the masses."""
     checks = {k: row.torque for k, row in rows.items() if row.torque is not None}
     k = max(checks, key=lambda k: float(checks[k].ratio.max()))
     source = "published identified" if checks[k].inertials == "identified" else "the URDF's"
-    load = "" if recorded.complete else "; the file does not say what the hand holds: nothing"
+    load = (
+        ""
+        if recorded.complete
+        else "; assumes an empty hand, as the file does not say what the hand holds"
+    )
     where = f"motion {k}: " if len(rows) > 1 else ""
     return f"torques: {where}{checks[k]}; {source} masses and inertias, no friction{load}"
 
@@ -200,7 +223,7 @@ def _export(arguments: argparse.Namespace, recorded: Recorded, k: int, printer: 
 
 
 def _replay(recorded: Recorded, chosen: tuple[int, ...], path: Path, printer: Printer) -> int:
-    """Film the chosen motions from where the first of them begins, joints set over time."""
+    """Film the chosen motions, executed kinematically from the start of the first."""
     from galley.execution.kinematic import KinematicExecutor, execute_all
     from galley.viz.film.video import FilmOptions, film
     from galley.worlds.engines.pybullet_world import PyBulletWorld

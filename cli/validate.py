@@ -1,4 +1,4 @@
-"""``galley validate``: whether a plan holds."""
+"""``galley validate``: checks a plan against its domain and problem."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from pathlib import Path
 
 from galley.cli.arguments import plural
 
-EPILOG = ""
+EPILOG = """examples:
+  galley plan domain.pddl problem.pddl > task.plan
+  galley validate domain.pddl problem.pddl task.plan
+
+The checker shares no code with the search."""
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
-    """The options of ``galley validate``."""
+    """Add the options of ``galley validate``."""
     p.add_argument("domain", type=Path, help="PDDL domain")
     p.add_argument("problem", type=Path, help="PDDL problem")
-    p.add_argument("plan", type=Path, help="plan file, one action a line, ; for comments")
-    p.add_argument("--pddlgym", action="store_true", help="also replay it in PDDLGym, step by step")
+    p.add_argument("plan", type=Path, help="plan file: one action per line, ; for comments")
+    p.add_argument("--pddlgym", action="store_true", help="also replay the plan in PDDLGym")
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Say whether a plan holds; if not, which action fails first and why."""
+    """Print whether the plan is valid; if not, the first action that fails and the reason."""
     from galley.domain.pddl.reader import read_task
     from galley.planning import read_plan, replay, validate_actions
 
@@ -33,8 +37,8 @@ def command(arguments: argparse.Namespace) -> int:
     cost = f", cost {verdict.cost:g}" if problem.metric else ""
     print(f"valid: {plural(len(actions), 'action')}{cost}")
     if arguments.pddlgym:
-        outside = replay(domain, problem, actions)
-        print(f"PDDLGym {outside.status}: {outside.message}")
-        if outside.status == "disagrees":
+        second = replay(domain, problem, actions)
+        print(f"PDDLGym {second.status}: {second.message}")
+        if second.status == "disagrees":
             return 1
     return 0

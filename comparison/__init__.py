@@ -1,8 +1,8 @@
-"""One question, several ways to answer it: what ``galley compare`` runs and measures.
+"""``galley compare``: several motion planners and trajectory optimizers on the same query.
 
-- ``queries``: from where to where, in which world: the seed's, drawn ones, a person's own
-- ``methods``: RRT, the same in PyBullet, shortcut, shortest, smooth, time-optimal on one query
-- ``measures``: lengths, peaks, clearance; does it collide, by two engines
-- ``summary``: medians and success rates over many queries; ``compare.json``
-- ``pictures``: figures and films; ``runner``: all of it into one folder
+- ``queries``: start, goal and world: the turn-around, random ones; ``query_file``: the user's own
+- ``methods``: the six methods on one query, RRT to time-optimal
+- ``measures``: lengths, peaks, clearance, and collisions by two engines
+- ``summary``: medians and success rates over many queries, ``compare.json``
+- ``pictures``: figures and films; ``runner``: runs all of it into one folder
 """

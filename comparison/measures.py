@@ -1,8 +1,7 @@
-"""What is measured of a trajectory: lengths, duration, peaks, clearance, and whether it collides.
+"""Measures a trajectory: lengths, duration, peaks, clearance and collisions.
 
-Collisions are asked of the compiled kernel, and of PyBullet, another engine. The kernel is asked
-for a proof of the whole curve first. Where there is none, and by PyBullet always, configurations
-along the curve are looked at one by one.
+Two engines check for collisions, the compiled kernel and PyBullet. The kernel first tries to prove
+the whole curve free; if it can't, it checks sampled configurations. PyBullet always does.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from galley.worlds.checker import held_pairs
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_kernel import SceneKernel
 
-TIME_STEP = 1e-3  # s, what a real arm is commanded at
-CAP = 0.3  # m, clearances are measured up to here
-WITHIN = 1.001  # of a limit still counts as kept
-STEP = 0.01  # rad, the most a joint moves between two configurations that are looked at
-TOUCHING = 0.002  # m of penetration that counts as touching: Bullet's margin round meshes
+TIME_STEP = 1e-3  # s, the control period of a real arm
+CLEARANCE_CAP = 0.3  # m, largest clearance that is measured
+LIMIT_TOLERANCE = 1.001  # share of a limit that still counts as within it
+STEP = 0.01  # rad, the most a joint moves between two checked configurations
+TOUCHING = 0.002  # m of penetration that counts as a collision: Bullet's margin around meshes
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Hit:
     """A collision.
 
     Attributes:
-        time: s into the trajectory. pair: what collides. depth: m.
+        time: s into the trajectory. pair: the two bodies. depth: of penetration, m.
         engine: ``kernel`` or ``pybullet``.
     """
 
@@ -44,13 +43,13 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Collisions:
-    """What both engines say.
+class CollisionVerdict:
+    """The verdicts of both engines.
 
     Attributes:
-        proven: whether the kernel has proven that the whole curve touches nothing.
-        hits: the first collision that each engine found; none if free.
-        states: how many configurations PyBullet looked at.
+        proven: whether the kernel proved the whole curve free.
+        hits: the first collision that each engine found; empty if free.
+        states: number of configurations that PyBullet checked.
     """
 
     proven: bool
@@ -59,7 +58,7 @@ class Collisions:
 
     @property
     def free(self) -> bool:
-        """Whether nobody found a collision."""
+        """Whether neither engine found a collision."""
         return not self.hits
 
     @property
@@ -74,7 +73,7 @@ class Curve:
 
     Attributes:
         time: s (n,). position, velocity: (n, 7) rad, rad/s. hand: p_WH (n, 3), m.
-        clearance_time: s (m,). clearance: m (m,), at most CAP.
+        clearance_time: s (m,). clearance: m (m,), at most CLEARANCE_CAP.
     """
 
     time: Array
@@ -86,14 +85,14 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What was measured of one attempt that has a trajectory.
+class Measurements:
+    """The figures of an attempt that has a trajectory.
 
     Attributes:
         joint_length: rad. hand_length: m. duration: s.
-        velocity, acceleration, jerk: greatest ratio to the limits, of all joints, every 1 ms.
-        peaks: the same three between the milliseconds too, exact.
-        clearance: m, least distance to what stands still, at most CAP.
+        velocity, acceleration, jerk: largest ratio to the limits of any joint, sampled every 1 ms.
+        peaks: the same three ratios, exact between the samples too.
+        clearance: m, least distance to anything that does not move, at most CLEARANCE_CAP.
     """
 
     joint_length: float
@@ -104,19 +103,19 @@ class Measured:
     jerk: float
     peaks: tuple[float, float, float]
     clearance: float
-    verdict: Collisions
+    verdict: CollisionVerdict
     curve: Curve
 
     @property
     def within_limits(self) -> bool:
-        """Whether velocity, acceleration and jerk keep the limits, to 0.1 %."""
-        return max(self.peaks) <= WITHIN
+        """Whether velocity, acceleration and jerk are within the limits, to 0.1 %."""
+        return max(self.peaks) <= LIMIT_TOLERANCE
 
 
 def measure(
     kernel: SceneKernel, world: PyBulletWorld, query: ArmQuery, attempt: Attempt
-) -> Measured | None:
-    """Figures of an attempt; None if it has no trajectory."""
+) -> Measurements | None:
+    """Measure an attempt; None if it has no trajectory."""
     trajectory = attempt.trajectory
     if trajectory is None:
         return None
@@ -124,20 +123,20 @@ def measure(
     times = sample_times(trajectory.duration)
     Q = trajectory(times)
     hand = hand_poses(kernel.scene.robot.base, query.state.q[:3], Q)[:, :3, 3]
-    seen = spread(Q, STEP)
-    clearance = arm_view(kernel, query.state).clearances(Q[seen], CAP)
-    velocity, acceleration, jerk = ratios(trajectory, group, times)
-    return Measured(
-        joint_length=length(Q),
-        hand_length=length(hand),
+    rows = spaced_rows(Q, STEP)
+    clearance = arm_view(kernel, query.state).clearances(Q[rows], CLEARANCE_CAP)
+    velocity, acceleration, jerk = peak_ratios(trajectory, group, times)
+    return Measurements(
+        joint_length=polygon_length(Q),
+        hand_length=polygon_length(hand),
         duration=trajectory.duration,
         velocity=velocity,
         acceleration=acceleration,
         jerk=jerk,
         peaks=limit_ratios(trajectory, group),
         clearance=float(clearance.min()),
-        verdict=look_for_collisions(kernel, world, query, trajectory, times, Q),
-        curve=Curve(times, Q, trajectory(times, 1), hand, times[seen], clearance),
+        verdict=find_collisions(kernel, world, query, trajectory, times, Q),
+        curve=Curve(times, Q, trajectory(times, 1), hand, times[rows], clearance),
     )
 
 
@@ -146,13 +145,15 @@ def sample_times(duration: float) -> Array:
     return np.append(np.arange(0.0, duration - 1e-9, TIME_STEP), duration)
 
 
-def length(points: Array) -> float:
+def polygon_length(points: Array) -> float:
     """Length of the polygon through points (n, k)."""
     return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
 
 
-def ratios(trajectory: Trajectory, group: JointGroup, times: Array) -> tuple[float, float, float]:
-    """Greatest velocity, acceleration and jerk at ``times`` (n,), as shares of the limits."""
+def peak_ratios(
+    trajectory: Trajectory, group: JointGroup, times: Array
+) -> tuple[float, float, float]:
+    """Largest velocity, acceleration and jerk at ``times`` (n,), as ratios to the limits."""
     limits = (group.velocity, group.acceleration, group.jerk)
     v, a, j = (
         float((np.abs(trajectory(times, k + 1)) / limit).max()) for k, limit in enumerate(limits)
@@ -160,33 +161,34 @@ def ratios(trajectory: Trajectory, group: JointGroup, times: Array) -> tuple[flo
     return v, a, j
 
 
-def look_for_collisions(
+def find_collisions(
     kernel: SceneKernel,
     world: PyBulletWorld,
     query: ArmQuery,
     trajectory: Trajectory,
     times: Array,
     Q: Array,
-) -> Collisions:
-    """Look for collisions along a trajectory.
+) -> CollisionVerdict:
+    """Check a trajectory for collisions with both engines.
 
     Args:
-        world: any PyBullet world of the same scene; left in another state.
-        times, Q: a dense sampling (n,) in s, (n, 7) in rad; see ``spread``.
+        world: any PyBullet world of the same scene; its state is changed.
+        times, Q: a dense sampling (n,) in s, (n, 7) in rad; see ``spaced_rows``.
     """
-    seen = spread(Q, STEP)
+    rows = spaced_rows(Q, STEP)
     view = arm_view(kernel, query.state, 0.0)
     proven = view.curve_unproven(trajectory.breaks, trajectory.coefficients, 0.0) is None
-    own = None if proven else _kernel_hit(kernel, query, times[seen], Q[seen])
-    other = _bullet_hit(world, query, times[seen], Q[seen])
-    hits = tuple(hit for hit in (own, other) if hit is not None)
-    return Collisions(proven, hits, len(seen))
+    hits = (
+        None if proven else _kernel_hit(kernel, query, times[rows], Q[rows]),
+        _bullet_hit(world, query, times[rows], Q[rows]),
+    )
+    return CollisionVerdict(proven, tuple(hit for hit in hits if hit is not None), len(rows))
 
 
-def spread(Q: Array, step: float) -> NDArray[np.int64]:
-    """Rows of a densely sampled curve (n, k), both ends too, about ``step`` apart.
+def spaced_rows(Q: Array, step: float) -> NDArray[np.int64]:
+    """Indices of samples about ``step`` apart on a densely sampled curve (n, k), with both ends.
 
-    No value changes by more than ``step`` and one sample's change from one to the next.
+    Between two of them no coordinate changes by more than ``step`` plus one sample's change.
     """
     if len(Q) == 1:
         return np.zeros(1, dtype=np.int64)
@@ -200,7 +202,7 @@ def _kernel_hit(kernel: SceneKernel, query: ArmQuery, times: Array, Q: Array) ->
     view = arm_view(kernel, query.state, 0.0)
     for k in np.nonzero(~view.free_many(Q))[0]:
         deep = [c for c in view.contacts(Q[k], within=0.0) if c.distance < 0.0]
-        if deep:  # else nearer to itself than is kept, but apart
+        if deep:  # else the robot is within its margin to itself, without a collision
             return Hit(float(times[k]), (deep[0].a, deep[0].b), -deep[0].distance, "kernel")
     return None
 

@@ -1,9 +1,9 @@
-"""The six methods, each on the same query from the same seed.
+"""The six methods of a comparison, run on the same query with the same random seed.
 
-``rrt`` is the seed's, compiled, and ``rrt-pybullet`` the same in Python on PyBullet's collision
-checks; ``shortcut`` shortens the first's path; ``shortest``, the seed's QP, ``smooth`` and
-``time-optimal`` start from one of these two. The polygons of all but the last two are timed by
-``rest_to_rest``: they stop at every corner. All may use the whole of the robot's limits.
+``rrt`` is the baseline RRT, compiled, and ``rrt-pybullet`` the same in Python on PyBullet's
+collision checks. ``shortcut`` shortens the path of ``rrt``. ``shortest`` is the baseline QP, from
+the RRT's path; ``smooth`` and ``time-optimal`` start from the shortened one. All but these two are
+polygons timed by ``rest_to_rest``: they stop at every corner. All may use the robot's full limits.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -31,9 +31,6 @@ from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_kernel import SceneKernel
 from galley.worlds.view import View
 
-if TYPE_CHECKING:  # pydrake loads late
-    from galley.optimization.time_optimal import Optimized
-
 METHODS = ("rrt", "rrt-pybullet", "shortcut", "shortest", "smooth", "time-optimal")
 TITLES = {
     "rrt": "RRT",
@@ -44,25 +41,25 @@ TITLES = {
     "time-optimal": "time-optimal",
 }
 DEFAULT = "smooth"
-ITERATIONS, IN_PYBULLET = 20_000, 4000  # of one RRT, and of the one in PyBullet
-_RADIUS = 0.3  # rad, longest edge of an RRT
-_REQUIRED = 0.5 * MARGIN  # m, proven along every planned path
-_ROUNDS = 4  # searches, each after one whose path could not be proven
-_STREAM = 2  # of a seed's random numbers
+ITERATIONS, PYBULLET_ITERATIONS = 20_000, 4000  # budgets of the two RRTs
+_RADIUS = 0.3  # rad, longest edge of the RRTs
+_REQUIRED = 0.5 * MARGIN  # m, clearance proven along every planned path
+_ROUNDS = 4  # searches, until a path is proven free
+_STREAM = 2  # random stream of the methods; queries have others
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """What one method made of a query.
+    """One method's answer to a query.
 
     Attributes:
-        method: which of METHODS.
-        trajectory: None if there is none.
-        waypoints: (n, 7) rad, of the polygon where it is one, else None.
-        by: the method that really made it, where one stands in for another.
-        note: what a reader should know. reason: why there is no trajectory.
-        seconds: it took, what it started from not counted.
+        method: one of METHODS.
+        trajectory: None if the method failed.
+        waypoints: (n, 7) rad, of a polygon, else None.
+        by: the method that made the trajectory; differs from ``method`` after a fallback.
+        note: a remark for the reader. reason: why there is no trajectory.
+        seconds: solve time, without that of the path it started from.
     """
 
     method: str
@@ -74,97 +71,88 @@ class Attempt:
     seconds: float = 0.0
 
 
-def solve(
+def run_methods(
     kernel: SceneKernel,
     world: PyBulletWorld,
     query: ArmQuery,
     seed: int = 0,
     iterations: int = ITERATIONS,
-    in_pybullet: int = IN_PYBULLET,
+    in_pybullet: int = PYBULLET_ITERATIONS,
 ) -> tuple[Attempt, ...]:
-    """All methods on one query, in the order of METHODS.
+    """Run all methods on one query, in the order of METHODS.
 
     Args:
-        world: any PyBullet world of the same scene; left in another state.
-        iterations: budget of one compiled RRT. in_pybullet: of the RRT in PyBullet.
+        world: any PyBullet world of the same scene; its state is changed.
+        iterations: budget of the compiled RRT. in_pybullet: of the RRT in PyBullet.
     """
     view, group = arm_view(kernel, query.state), kernel.robot.group("arm")
     numbers = np.random.SeedSequence((seed, _STREAM)).generate_state(4)
     start = query.start(kernel.robot)
     options = SearchOptions(radius=_RADIUS, iterations=iterations, required=_REQUIRED)
 
-    raw, spent = _clocked(lambda: _rrt(view, query, start, int(numbers[0]), options))
-    attempts = [_timed("rrt", raw, group, spent)]
+    raw, seconds = _timed_call(lambda: _rrt(view, query, start, int(numbers[0]), options))
+    attempts = [_polygon_attempt("rrt", raw, group, seconds)]
     rng = np.random.default_rng(numbers[3])
-    found, spent = _clocked(lambda: _rrt_in_pybullet(world, query, start, rng, in_pybullet))
-    attempts.append(_timed("rrt-pybullet", found, group, spent))
+    found, seconds = _timed_call(lambda: _rrt_in_pybullet(world, query, start, rng, in_pybullet))
+    attempts.append(_polygon_attempt("rrt-pybullet", found, group, seconds))
     note = ""
     if isinstance(raw, Failure):
         attempts.append(Attempt("shortcut", reason="there is no RRT path to shorten"))
-        # What comes next can do with any proven path.
+        # The optimizers can start from any proven path.
         goals, other = query.goals, int(numbers[2])
         path = search(view, start, goals, other, "rrt-connect", SearchOptions(required=_REQUIRED))
         raw, note = path, "from RRT-Connect's path"
     else:
-        path, spent = _clocked(lambda: shorten(raw, view, int(numbers[1]), options))
-        attempts.append(_timed("shortcut", path, group, spent))
-    makers = (_shortest, _smooth, _time_optimal)
-    for method, make in zip(METHODS[-len(makers) :], makers, strict=True):
+        path, seconds = _timed_call(lambda: shorten(raw, view, int(numbers[1]), options))
+        attempts.append(_polygon_attempt("shortcut", path, group, seconds))
+    for method in METHODS[3:]:
         if isinstance(path, Failure) or isinstance(raw, Failure):
             attempts.append(Attempt(method, reason=f"there is no path to start from: {path}"))
             continue
-        made, spent = _clocked(partial(make, view, raw, path, group))
-        said = "; ".join(part for part in (made.note, note) if part) if made.by else ""
-        attempts.append(replace(made, note=said, seconds=spent))
+        made, seconds = _timed_call(partial(_optimize, method, view, raw, path, group))
+        notes = "; ".join(part for part in (made.note, note) if part) if made.by else ""
+        attempts.append(replace(made, note=notes, seconds=seconds))
     return tuple(attempts)
 
 
-def _timed(method: str, path: Path | Failure, group: JointGroup, seconds: float = 0.0) -> Attempt:
-    """A polygon, with a stop at every corner."""
+def _polygon_attempt(
+    method: str, path: Path | Failure, group: JointGroup, seconds: float = 0.0
+) -> Attempt:
+    """An attempt along a polygon, with a stop at every corner."""
     if isinstance(path, Failure):
         return Attempt(method, reason=str(path), seconds=seconds)
     trajectory = rest_to_rest(path, group)
     return Attempt(method, trajectory, path.waypoints, method, seconds=seconds)
 
 
-def _shortest(view: View, raw: Path, short: Path, group: JointGroup) -> Attempt:
-    """The seed's quadratic program, from the raw path as in the seed."""
-    from galley.optimization.shortest import shortest
+def _optimize(method: str, view: View, raw: Path, short: Path, group: JointGroup) -> Attempt:
+    """Optimize the shortened path; the baseline QP starts from the RRT's own, like the original."""
+    if method == "shortest":
+        from galley.optimization.shortest import shortest
 
-    return _timed("shortest", shortest(raw), group)
-
-
-def _smooth(view: View, raw: Path, short: Path, group: JointGroup) -> Attempt:
+        return _polygon_attempt(method, shortest(raw), group)
     from galley.optimization.smooth import smooth
-
-    return _optimized("smooth", smooth(view, short, group))
-
-
-def _time_optimal(view: View, raw: Path, short: Path, group: JointGroup) -> Attempt:
     from galley.optimization.time_optimal import time_optimal
 
-    return _optimized("time-optimal", time_optimal(view, short, group))
-
-
-def _optimized(method: str, found: Optimized | Failure) -> Attempt:
-    if isinstance(found, Failure):
-        return Attempt(method, reason=str(found))
-    return Attempt(method, found.trajectory, None, found.method, found.note)
+    result = (smooth if method == "smooth" else time_optimal)(view, short, group)
+    if isinstance(result, Failure):
+        return Attempt(method, reason=str(result))
+    return Attempt(method, result.trajectory, None, result.method, result.note)
 
 
 def _rrt(
     view: View, query: ArmQuery, start: Array, seed: int, options: SearchOptions
 ) -> Path | Failure:
-    """The seed's RRT, proven; begun anew, on a finer grid, where its path can't be proven."""
+    """The baseline RRT, proven free; searched again on finer checks if the proof fails."""
     found: Path | Failure
     unproven = 0
     for turn in range(_ROUNDS):
-        asked = view if turn == 0 else view.fine
+        checks = view if turn == 0 else view.fine
         goals, region = query.goals, query.region
-        found = plan_rrt(asked, start, goals, region, seed + turn, options)
+        found = plan_rrt(checks, start, goals, region, seed + turn, options)
         if isinstance(found, Failure):
             continue
-        if asked.unproven(found.waypoints, _REQUIRED) is None:
+        if checks.unproven(found.waypoints, _REQUIRED) is None:
             return found
         unproven += 1
     if unproven == 0:
@@ -180,7 +168,7 @@ def _rrt(
 def _rrt_in_pybullet(
     world: PyBulletWorld, query: ArmQuery, start: Array, rng: np.random.Generator, iterations: int
 ) -> Path | Failure:
-    """The seed's RRT in Python, on PyBullet's collision checks at sampled states alone."""
+    """The baseline RRT in Python; PyBullet checks sampled states only, nothing is proven."""
     checker = world.checker(query.state, held_pairs(world.scene, world.robot, query.state))
     where, q = world.robot.slice("arm"), query.state.q.copy()
 
@@ -192,7 +180,7 @@ def _rrt_in_pybullet(
     return rrt.plan(space, free, start, query.region, query.goals, rng)
 
 
-def _clocked(make: Callable[[], _T]) -> tuple[_T, float]:
+def _timed_call(make: Callable[[], _T]) -> tuple[_T, float]:
     began = time.perf_counter()
     found = make()
     return found, time.perf_counter() - began

@@ -1,7 +1,7 @@
 """Figures and films of a comparison.
 
-Of one query: joints over time, velocities, the hand's path, clearance; two methods' films, and both
-side by side. Of many: a box and its points for each method and figure of merit.
+One query: joint positions and velocities, the hand's path, clearance; films of two methods, alone
+and side by side. Many queries: a box plot for each figure of merit.
 """
 
 from __future__ import annotations
@@ -13,9 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from galley.comparison.measures import Measured
+from galley.comparison.measures import Measurements
 from galley.comparison.methods import TITLES, Attempt
-from galley.comparison.summary import MethodResult, MethodSummary, figures, is_good, summarize
+from galley.comparison.summary import (
+    MethodSummary,
+    QueryResult,
+    figures,
+    is_success,
+    summarize,
+)
 from galley.domain.frames import Array, inverse
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
@@ -30,7 +36,7 @@ from galley.viz.film.video import FilmOptions, film, viewpoint
 from galley.viz.render.view import Occluders, furniture_boxes
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
+# Okabe and Ito's palette for colour-blind readers.
 COLORS = {
     "rrt": "#D55E00",
     "rrt-pybullet": "#56B4E9",
@@ -39,7 +45,7 @@ COLORS = {
     "smooth": "#0072B2",
     "time-optimal": "#009E73",
 }
-# How broad lines are, in points: where they coincide all can be seen.
+# Line widths in points differ, so that coinciding lines all show.
 _WIDTHS = {
     "rrt": 1.2,
     "rrt-pybullet": 1.2,
@@ -50,13 +56,13 @@ _WIDTHS = {
 }
 _VIEWS = (("from above", 0, 1, 2), ("from the side", 0, 2, 1), ("from the front", 1, 2, 0))
 _AXES = "xyz"
-_ROOM = 0.15  # m shown round the hands' paths
-_SHOWN = 0.3  # m, clearances are drawn up to here
+_ROOM = 0.15  # m shown around the hands' paths
+_SHOWN = 0.3  # m, largest clearance drawn
 _GREY = "#777777"
 
 
 class _Panel(NamedTuple):
-    """One of FIGURES: a title with the unit, and its scale."""
+    """A panel for one of FIGURES."""
 
     figure: str
     title: str
@@ -75,14 +81,14 @@ _PANELS = (
     _Panel("solve_ms", "solve time, ms", logarithmic=True),
 )
 
-_Row = tuple[Attempt, Measured]
+_Row = tuple[Attempt, Measurements]
 
 
 # -- one query -------------------------------------------------------------------------------------
 
 
-def draw_query(path: Path, result: MethodResult, scene: Scene, robot: RobotModel) -> None:
-    """The figure of one query, of every method that has a trajectory, as a PNG file.
+def draw_query(path: Path, result: QueryResult, scene: Scene, robot: RobotModel) -> None:
+    """Draw one query, with every method that has a trajectory, as a PNG file.
 
     Raises:
         BadInput: ``path`` can't be written.
@@ -128,21 +134,23 @@ def draw_query(path: Path, result: MethodResult, scene: Scene, robot: RobotModel
         )
 
 
-def _label(attempt: Attempt, measured: Measured) -> str:
+def _label(attempt: Attempt, measured: Measurements) -> str:
     hit = measured.verdict.first
     verdict = "free" if hit is None else f"COLLIDES ({hit.pair[0]}, {hit.pair[1]})"
-    told = f"{measured.duration:.2f} s, {measured.joint_length:.2f} rad"
-    return f"{title_of(attempt)}: {told}, {verdict}"
+    return (
+        f"{method_title(attempt)}: {measured.duration:.2f} s, "
+        f"{measured.joint_length:.2f} rad, {verdict}"
+    )
 
 
 def _style(attempt: Attempt) -> dict[str, Any]:
-    """How matplotlib draws a method's lines: broad ones under narrow ones."""
+    """Style of a method's lines; wide lines are drawn under narrow ones."""
     width = _WIDTHS[attempt.method]
     return {"color": COLORS[attempt.method], "linewidth": width, "zorder": 3.0 - 0.01 * width}
 
 
 def _cross(axes: Any, attempt: Attempt, x: float, y: float) -> None:
-    """Mark where a trajectory first collides."""
+    """Mark the first collision of a trajectory."""
     axes.plot(x, y, "X", color=COLORS[attempt.method], markersize=13, mec="black", zorder=4)
 
 
@@ -178,7 +186,7 @@ def _hands(axes: Any, rows: Sequence[_Row], furniture: Occluders, foot: Array) -
     low, high = shown.min(axis=0) - _ROOM, shown.max(axis=0) + _ROOM
     for bottom, top in outlines(furniture, a, b):
         if (bottom < low).all() and (top > high).all():
-            continue  # a floor or wall behind all of it
+            continue  # a floor or wall behind everything
         axes.add_patch(_rectangle(bottom, top - bottom))
     for attempt, measured in rows:
         curve, hit = measured.curve, measured.verdict.first
@@ -190,7 +198,7 @@ def _hands(axes: Any, rows: Sequence[_Row], furniture: Occluders, foot: Array) -
         axes.annotate(name_of, (p[a], p[b]), xytext=(8, 6), textcoords="offset points")
     axes.plot(foot[a], foot[b], "P", color=_GREY, markersize=10)
     axes.annotate(
-        "the arm's foot",
+        "the arm's base",
         (foot[a], foot[b]),
         xytext=(0, 10),
         ha="center",
@@ -200,7 +208,7 @@ def _hands(axes: Any, rows: Sequence[_Row], furniture: Occluders, foot: Array) -
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])
     axes.set_aspect("equal", adjustable="box")
-    axes.set_title(f"the hand's path, {name}; a cross where it collides", fontsize=12)
+    axes.set_title(f"the hand's path, {name}; a cross marks a collision", fontsize=12)
     axes.set_xlabel(f"{_AXES[a]}, m")
     axes.set_ylabel(f"{_AXES[b]}, m")
     axes.grid(alpha=0.25)
@@ -216,7 +224,9 @@ def _clearance(axes: Any, rows: Sequence[_Row]) -> None:
             _cross(axes, attempt, hit.time, shown[k])
     axes.axhline(0.0, color="black", linewidth=1.0)
     axes.set_ylim(min(-5.0, axes.get_ylim()[0]), None)
-    axes.set_title(f"clearance to what stands still, up to {1e3 * _SHOWN:.0f} mm", fontsize=12)
+    axes.set_title(
+        f"clearance to everything that does not move, up to {1e3 * _SHOWN:.0f} mm", fontsize=12
+    )
     axes.set_xlabel("time, s")
     axes.set_ylabel("mm")
     axes.grid(alpha=0.25)
@@ -224,13 +234,13 @@ def _clearance(axes: Any, rows: Sequence[_Row]) -> None:
 
 
 def best_view(points: Array) -> tuple[str, int, int, int]:
-    """From where points (n, 3) spread most: a name, the axes to the right, up and away."""
+    """The view in which points (n, 3) spread most: its name, the axes right, up and away."""
     size = np.ptp(points, axis=0)
     return max(_VIEWS, key=lambda view: size[view[1]] * size[view[2]])
 
 
 def outlines(boxes: Occluders, a: int, b: int) -> list[tuple[Array, Array]]:
-    """Lower and upper corners (2,) of each box, seen along the third axis."""
+    """Lower and upper corners (2,) of each box, projected along the third axis."""
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
     found = []
     for X_BW, half in zip(boxes.X_BW, boxes.halves, strict=True):
@@ -259,9 +269,9 @@ def _rectangle(corner: Array, size: Array) -> Any:
 # -- many queries ----------------------------------------------------------------------------------
 
 
-def draw_distributions(path: Path, results: Sequence[MethodResult]) -> None:
-    """The figure of many queries, as a PNG file: a panel for each figure of merit, over those
-    queries for which a method is good, and the success rates.
+def draw_distributions(path: Path, results: Sequence[QueryResult]) -> None:
+    """Draw many queries as a PNG file: the success rates, and a panel for each figure of merit over
+    the queries in which a method succeeds.
 
     Raises:
         BadInput: ``path`` can't be written.
@@ -270,7 +280,7 @@ def draw_distributions(path: Path, results: Sequence[MethodResult]) -> None:
     good = {}
     for method in (summary.method for summary in summaries):
         rows = [result.row(method) for result in results]
-        good[method] = [figures(a, m) for a, m in rows if m is not None and is_good(m)]
+        good[method] = [figures(a, m) for a, m in rows if m is not None and is_success(m)]
     columns = 4
     lines = -(-(len(_PANELS) + 1) // columns)
     with figure_file(path, (16.0, 4.4 * lines)) as figure:
@@ -299,7 +309,7 @@ def _success(axes: Any, summaries: Sequence[MethodSummary]) -> None:
 
 
 def _panel(axes: Any, panel: _Panel, each: Mapping[str, Array]) -> None:
-    rng = np.random.default_rng(0)  # only to spread points sideways
+    rng = np.random.default_rng(0)  # spreads the points sideways
     for k, (method, values) in enumerate(each.items()):
         if not len(values):
             continue
@@ -342,21 +352,20 @@ def _name(axes: Any, methods: Sequence[str]) -> None:
 def film_query(
     folder: Path,
     world: PyBulletWorld,
-    result: MethodResult,
+    result: QueryResult,
     pair: tuple[Attempt, Attempt],
-    qp: Attempt | None,
     *,
     fps: float,
     height: int,
     speed: float,
     progress: Callable[[int, int], None],
 ) -> None:
-    """Films from one place: ``rrt``, ``opt`` and ``side_by_side`` of a pair, and ``qp.mp4``."""
-    scene, robot = world.scene, world.robot
+    """Film from one viewpoint: a pair as ``rrt``, ``opt`` and ``side_by_side``, and ``qp.mp4``."""
+    scene, robot, qp = world.scene, world.robot, result.solution("shortest")
     takes = []
     for attempt, name in zip(pair, ("rrt", "opt"), strict=True):
-        title, note, warning = _words(result, attempt)
-        color, log = _rgb(COLORS[attempt.method]), record(world, result, attempt)
+        title, note, warning = _captions(result, attempt)
+        color, log = _rgb(COLORS[attempt.method]), executed_log(world, result, attempt)
         takes.append(Take(log, folder / f"{name}.mp4", title, note, color, warning))
     camera = viewpoint(takes[0].log, scene, robot)
     height = height // 2 * 2
@@ -378,9 +387,9 @@ def film_query(
         progress,
     )
     if qp is not None:
-        title, note, warning = _words(result, qp)
+        title, note, warning = _captions(result, qp)
         film(
-            record(world, result, qp),
+            executed_log(world, result, qp),
             scene,
             robot,
             folder / "qp.mp4",
@@ -389,16 +398,16 @@ def film_query(
         )
 
 
-def _words(result: MethodResult, attempt: Attempt) -> tuple[str, str, str]:
-    """What a film says of an attempt: title, note and warning."""
+def _captions(result: QueryResult, attempt: Attempt) -> tuple[str, str, str]:
+    """Title, note and warning in the film of an attempt."""
     _, measured = result.row(attempt.method)
     assert measured is not None
     warning = "" if measured.verdict.free else "COLLIDES"
-    return title_of(attempt), f"path {measured.joint_length:.2f} rad", warning
+    return method_title(attempt), f"path {measured.joint_length:.2f} rad", warning
 
 
-def record(world: PyBulletWorld, result: MethodResult, attempt: Attempt) -> Log:
-    """Run a trajectory kinematically and keep the log, for its film."""
+def executed_log(world: PyBulletWorld, result: QueryResult, attempt: Attempt) -> Log:
+    """The log of a kinematic execution, to film."""
     trajectory, state = attempt.trajectory, result.query.state
     assert trajectory is not None
     held = state.held
@@ -410,8 +419,8 @@ def record(world: PyBulletWorld, result: MethodResult, attempt: Attempt) -> Log:
     return executor.log()
 
 
-def title_of(attempt: Attempt) -> str:
-    """The method's name, and who stood in for it."""
+def method_title(attempt: Attempt) -> str:
+    """The method's title, with the fallback method if there was one."""
     title = TITLES[attempt.method]
     if attempt.by in ("", attempt.method):
         return title
@@ -419,5 +428,5 @@ def title_of(attempt: Attempt) -> str:
 
 
 def _rgb(color: str) -> tuple[int, int, int]:
-    """Red, green and blue of ``#rrggbb``."""
+    """``#rrggbb`` as red, green and blue."""
     return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)

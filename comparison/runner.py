@@ -1,4 +1,4 @@
-"""``galley compare`` without its printing: queries, methods, figures and films into one folder."""
+"""Runs a comparison: queries, methods, figures and films into one folder; prints nothing."""
 
 from __future__ import annotations
 
@@ -12,26 +12,23 @@ from typing import Any
 import numpy as np
 
 from galley.comparison.measures import measure
-from galley.comparison.methods import Attempt, solve
+from galley.comparison.methods import Attempt, run_methods
 from galley.comparison.queries import (
     DISTANCE,
     ArmQuery,
     random_queries,
-    read_query,
-    resolve,
-    seed_query,
+    turnaround_query,
 )
+from galley.comparison.query_file import read_query, resolve_query
 from galley.comparison.summary import (
     SCHEMA_VERSION,
-    MethodResult,
-    best,
-    fault,
-    qp,
-    raw,
+    QueryResult,
+    best_attempt,
+    default_method_fault,
     result_record,
+    result_to_show,
     summarize,
     summary_record,
-    to_show,
 )
 from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, TIMING, ensure
 from galley.domain.failure import Failure
@@ -54,11 +51,11 @@ SEED, RANDOM = "seed", "random"
 
 @dataclass(frozen=True)
 class ComparisonOptions:
-    """What ``galley compare`` is asked to do.
+    """The options of ``galley compare``.
 
     Attributes:
-        query: ``seed``, ``random``, or a query file's name. count: of random queries.
-        distance: m, of the seed's query.
+        query: ``seed`` (the turn-around), ``random``, or a query file. count: of random queries.
+        distance: m, of the turn-around query.
     """
 
     query: str = SEED
@@ -75,28 +72,29 @@ class ComparisonOptions:
 
 @dataclass
 class ComparisonResult:
-    """What came of it.
+    """Everything that a comparison found.
 
     Attributes:
-        folder: of its files, as soon as there is one.
-        faults: where the default method is not free or not within the limits, a sentence each.
+        folder: holds the files, once it exists.
+        faults: a sentence for each query that could not be made, or in which the default method
+            collides, exceeds the limits or has no trajectory.
     """
 
     folder: Path = Path()
-    results: list[MethodResult] = field(default_factory=list)
+    results: list[QueryResult] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
 
 def run(options: ComparisonOptions, listener: Listener) -> ComparisonResult | Failure:
-    """All methods on all queries.
+    """Run all methods on all queries.
 
     Returns:
-        The outcome; a Failure where there is not one query, and then no folder either. Queries
-        that could not be made before the first that could are faults, as those after it.
+        The result; a Failure, and no folder, if not a single query could be made. Other queries
+        that could not be made are in its ``faults``.
 
     Raises:
         BadInput: a malformed scene or query file, or a scene that starts in collision.
-        KeyboardInterrupt: what was finished is in the folder.
+        KeyboardInterrupt: the folder keeps what was finished.
     """
     check_destination(options.out, "compare", MARKER)
     file = read_query(Path(options.query)) if options.query not in (SEED, RANDOM) else None
@@ -108,11 +106,11 @@ def run(options: ComparisonOptions, listener: Listener) -> ComparisonResult | Fa
         ensure(KERNEL, PLANNERS, REACH, KINEMATICS, TIMING, say=listener.stage)
         kernel = SceneKernel(scene, world.robot)
         if file is not None:
-            queries: Iterator[ArmQuery | Failure] = iter((resolve(file, kernel),))
+            queries: Iterator[ArmQuery | Failure] = iter((resolve_query(file, kernel),))
         elif options.query == RANDOM:
             queries = random_queries(kernel, options.count, options.seed)
         else:
-            queries = iter((seed_query(kernel, options.distance, options.seed),))
+            queries = iter((turnaround_query(kernel, options.distance, options.seed),))
         outcome = ComparisonResult()
         for first in queries:
             if not isinstance(first, Failure):
@@ -122,13 +120,13 @@ def run(options: ComparisonOptions, listener: Listener) -> ComparisonResult | Fa
             return first
         with run_folder(options.out, "compare", MARKER) as outcome.folder:
             work = _Comparison(options, scene, kernel, world, outcome.folder, listener, outcome)
-            work.go(first, queries)
+            work.run(first, queries)
         return outcome
 
 
 @dataclass
 class _Comparison:
-    """One comparison's parts; each method is a stage and leaves its results in the folder."""
+    """A comparison in progress: each stage writes its results into the folder."""
 
     options: ComparisonOptions
     scene: Scene
@@ -138,8 +136,8 @@ class _Comparison:
     listener: Listener
     outcome: ComparisonResult
 
-    def go(self, first: ArmQuery, others: Iterator[ArmQuery | Failure]) -> None:
-        """All stages in order; what is done is written before the next begins."""
+    def run(self, first: ArmQuery, others: Iterator[ArmQuery | Failure]) -> None:
+        """Run all stages; each writes its files before the next begins."""
         results = self.outcome.results
         try:
             self._solve(first, others)
@@ -147,7 +145,7 @@ class _Comparison:
             if results:
                 self._write()
         self.listener.results(tuple(results), summarize(results))
-        shown = to_show(results)
+        shown = result_to_show(results)
         self._save_waypoints(shown)
         self._figure(shown)
         if self.options.video:
@@ -156,48 +154,52 @@ class _Comparison:
     def _solve(self, first: ArmQuery, others: Iterator[ArmQuery | Failure]) -> None:
         options, results = self.options, self.outcome.results
         self.listener.stage(f"solving: {first.about}")
-        # Compiled code is loaded now, so that times are warm.
-        solve(self.kernel, self.world, first, options.seed, in_pybullet=0)
-        before = len(self.outcome.faults)  # queries that could not be made, before the first
-        for tried, query in enumerate(chain((first,), others), before + 1):
+        # An untimed run loads the compiled code.
+        run_methods(self.kernel, self.world, first, options.seed, in_pybullet=0)
+        skipped = len(self.outcome.faults)  # queries before the first that could be made
+        for tried, query in enumerate(chain((first,), others), skipped + 1):
             if isinstance(query, Failure):
                 self.outcome.faults.append(str(query))
             else:
-                attempts = solve(self.kernel, self.world, query, options.seed)
+                attempts = run_methods(self.kernel, self.world, query, options.seed)
                 rows = tuple((a, measure(self.kernel, self.world, query, a)) for a in attempts)
-                results.append(MethodResult(query, rows))
-                found = fault(results[-1])
-                if found:
-                    self.outcome.faults.append(found)
+                results.append(QueryResult(query, rows))
+                fault = default_method_fault(results[-1])
+                if fault:
+                    self.outcome.faults.append(fault)
             if options.count > 1:
                 self.listener.fraction("comparing", tried / options.count)
 
     def _write(self) -> None:
         options, results = self.options, self.outcome.results
-        told: dict[str, Any] = {
+        record: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
             "scene": self.scene.source,
             "seed": options.seed,
             "query": options.query,
             "queries_asked": options.count if options.query == RANDOM else 1,
             "queries_done": len(results),
-            "shown": to_show(results).query.name,
+            "shown": result_to_show(results).query.name,
             "not_as_expected": self.outcome.faults,
             "summary": summary_record(summarize(results)),
             "queries": [result_record(r, self.scene, self.world.robot) for r in results],
             "versions": versions(),
         }
         if options.query == SEED:
-            told["distance_m"] = options.distance
-        write_whole(self.folder / MARKER, json.dumps(told, indent=1) + "\n")
+            record["distance_m"] = options.distance
+        write_whole(self.folder / MARKER, json.dumps(record, indent=1) + "\n")
 
-    def _save_waypoints(self, result: MethodResult) -> None:
+    def _save_waypoints(self, result: QueryResult) -> None:
         """``trajectory_rrt.npy``, ``_qp`` and ``_opt``: waypoints (n, 7), rad."""
-        for name, attempt in (("rrt", raw(result)), ("qp", qp(result)), ("opt", best(result))):
+        for name, attempt in (
+            ("rrt", result.solution("rrt")),
+            ("qp", result.solution("shortest")),
+            ("opt", best_attempt(result)),
+        ):
             if attempt is not None:
                 save_waypoints(self.folder / f"trajectory_{name}.npy", attempt)
 
-    def _figure(self, shown: MethodResult) -> None:
+    def _figure(self, shown: QueryResult) -> None:
         from galley.comparison.pictures import draw_distributions, draw_query
 
         self.listener.stage("drawing compare.png")
@@ -206,12 +208,12 @@ class _Comparison:
         if len(results) > 1:
             draw_distributions(self.folder / "distributions.png", results)
 
-    def _film(self, result: MethodResult) -> None:
+    def _film(self, result: QueryResult) -> None:
         from galley.comparison.pictures import film_query
 
-        one, other = raw(result), best(result)
-        if one is None or other is None:
-            self.listener.stage("no film: there is no RRT path to set beside the other")
+        rrt, best = result.solution("rrt"), best_attempt(result)
+        if rrt is None or best is None:
+            self.listener.stage("no film: the RRT has no path to compare with")
             return
         self.listener.stage(
             f"filming {result.query.name}: rrt.mp4, opt.mp4, side_by_side.mp4 and qp.mp4"
@@ -220,8 +222,7 @@ class _Comparison:
             self.folder,
             self.world,
             result,
-            (one, other),
-            qp(result),
+            (rrt, best),
             fps=self.options.fps,
             height=self.options.height,
             speed=self.options.speed,

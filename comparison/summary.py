@@ -1,6 +1,6 @@
-"""Results: which are shown, what is expected, medians over many, and all as plain data.
+"""Results of a comparison: the ones to show, faults, statistics, and ``compare.json``.
 
-The plain data is what ``compare.json`` holds (schema in docs/comparison.md).
+The schema of ``compare.json`` is in docs/comparison.md.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from galley.comparison.measures import Collisions, Measured
+from galley.comparison.measures import CollisionVerdict, Measurements
 from galley.comparison.methods import DEFAULT, METHODS, Attempt
 from galley.comparison.queries import ArmQuery
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 
 SCHEMA_VERSION = 2
-_DIGITS = 7  # significant; more would be noise
-_SUBSTITUTES = ("time-optimal", "shortcut")  # where the default method has nothing
+_DIGITS = 7  # significant digits in the file
+_SUBSTITUTES = ("time-optimal", "shortcut")  # shown if the default method fails
 FIGURES = (
     "joint_length_rad",
     "hand_length_m",
@@ -33,27 +33,32 @@ FIGURES = (
 
 
 @dataclass(frozen=True)
-class MethodResult:
-    """One query, all methods.
+class QueryResult:
+    """The results of all methods on one query.
 
     Attributes:
-        rows: for each method its attempt and what was measured of it, None without a trajectory.
+        rows: each method's attempt and its measurements, None without a trajectory.
     """
 
     query: ArmQuery
-    rows: tuple[tuple[Attempt, Measured | None], ...]
+    rows: tuple[tuple[Attempt, Measurements | None], ...]
 
-    def row(self, method: str) -> tuple[Attempt, Measured | None]:
-        """A method's attempt, and what was measured of it."""
+    def row(self, method: str) -> tuple[Attempt, Measurements | None]:
+        """A method's attempt and measurements."""
         return next(row for row in self.rows if row[0].method == method)
+
+    def solution(self, method: str) -> Attempt | None:
+        """A method's attempt if it has a trajectory."""
+        attempt, measured = self.row(method)
+        return None if measured is None else attempt
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Some numbers in two.
+    """Median and tail of a sample.
 
     Attributes:
-        median: of them. tail: 95th percentile; the 5th of clearances, where less is worse.
+        tail: the 95th percentile; of clearances the 5th, since less is worse.
     """
 
     median: float
@@ -62,15 +67,15 @@ class Spread:
 
 @dataclass(frozen=True)
 class MethodSummary:
-    """One method over all queries.
+    """Statistics of one method over all queries.
 
     Attributes:
-        queries: how many it was asked. found: for how many it has a trajectory.
-        free: of those, how many collide nowhere. within: how many keep the limits.
-        good: free and within. itself: good, and made by this method, not by one that stood in.
-        spreads: for each of FIGURES, over the good ones; empty without any.
-        against_shortcut: median of duration over that of the shortcut path's, over queries for
-            which both are good; None without any.
+        queries: number of queries. found: of those with a trajectory.
+        free: trajectories without a collision. within: trajectories within the limits.
+        good: successes: free and within. itself: successes without a fallback method.
+        spreads: for each of FIGURES, over the successes; empty without any.
+        against_shortcut: median ratio of the duration to the shortcut path's, over queries in
+            which both succeed; None without any.
     """
 
     method: str
@@ -84,8 +89,8 @@ class MethodSummary:
     against_shortcut: float | None
 
 
-def figures(attempt: Attempt, measured: Measured) -> dict[str, float]:
-    """The numbers of FIGURES for one attempt."""
+def figures(attempt: Attempt, measured: Measurements) -> dict[str, float]:
+    """The values of FIGURES for one attempt."""
     values = (
         measured.joint_length,
         measured.hand_length,
@@ -99,28 +104,28 @@ def figures(attempt: Attempt, measured: Measured) -> dict[str, float]:
     return dict(zip(FIGURES, values, strict=True))
 
 
-def is_good(measured: Measured | None) -> bool:
-    """Whether there is a trajectory that collides nowhere and keeps the limits."""
+def is_success(measured: Measurements | None) -> bool:
+    """Whether there is a collision-free trajectory within the limits."""
     return measured is not None and measured.verdict.free and measured.within_limits
 
 
-def summarize(results: Sequence[MethodResult]) -> tuple[MethodSummary, ...]:
-    """For each of METHODS."""
+def summarize(results: Sequence[QueryResult]) -> tuple[MethodSummary, ...]:
+    """Statistics of each of METHODS."""
     return tuple(_summary(method, results) for method in METHODS)
 
 
-def _summary(method: str, results: Sequence[MethodResult]) -> MethodSummary:
+def _summary(method: str, results: Sequence[QueryResult]) -> MethodSummary:
     rows = [result.row(method) for result in results]
     found = [(a, m) for a, m in rows if m is not None]
-    good = [(a, m) for a, m in found if is_good(m)]
+    good = [(a, m) for a, m in found if is_success(m)]
     table = [figures(a, m) for a, m in good]
     spreads = {name: spread_of(name, [row[name] for row in table]) for name in FIGURES if table}
-    quotients = []
+    ratios = []
     for result in results:
         _, own = result.row(method)
         _, other = result.row("shortcut")
-        if own is not None and other is not None and is_good(own) and is_good(other):
-            quotients.append(own.duration / other.duration)
+        if own is not None and other is not None and is_success(own) and is_success(other):
+            ratios.append(own.duration / other.duration)
     return MethodSummary(
         method=method,
         queries=len(rows),
@@ -130,51 +135,36 @@ def _summary(method: str, results: Sequence[MethodResult]) -> MethodSummary:
         good=len(good),
         itself=sum(a.by == method for a, _ in good),
         spreads=spreads,
-        against_shortcut=float(np.median(quotients)) if quotients else None,
+        against_shortcut=float(np.median(ratios)) if ratios else None,
     )
 
 
 def spread_of(name: str, values: Sequence[float]) -> Spread:
-    """Median and tail of some numbers of one of FIGURES."""
+    """Median and tail of values of the figure ``name``."""
     return Spread(float(np.median(values)), float(np.percentile(values, tail_percent(name))))
 
 
 def tail_percent(name: str) -> int:
-    """Which percentile is the bad end of one of FIGURES."""
+    """The percentile at the bad end of the figure ``name``."""
     return 5 if name == "min_clearance_m" else 95
 
 
-def raw(result: MethodResult) -> Attempt | None:
-    """The RRT's attempt, if it has a trajectory."""
-    attempt, measured = result.row("rrt")
-    return None if measured is None else attempt
+def best_attempt(result: QueryResult) -> Attempt | None:
+    """The default method's attempt, or a substitute's if it has no trajectory."""
+    attempts = (result.solution(method) for method in (DEFAULT, *_SUBSTITUTES))
+    return next((attempt for attempt in attempts if attempt is not None), None)
 
 
-def qp(result: MethodResult) -> Attempt | None:
-    """The attempt of the seed's quadratic program, if it has a trajectory."""
-    attempt, measured = result.row("shortest")
-    return None if measured is None else attempt
-
-
-def best(result: MethodResult) -> Attempt | None:
-    """The default method's attempt, or that of the next best method that has one."""
-    for method in (DEFAULT, *_SUBSTITUTES):
-        attempt, measured = result.row(method)
-        if measured is not None:
-            return attempt
-    return None
-
-
-def to_show(results: Sequence[MethodResult]) -> MethodResult:
-    """The result that is drawn and filmed: the first that has both, or else the first."""
-    both = (r for r in results if raw(r) is not None and best(r) is not None)
+def result_to_show(results: Sequence[QueryResult]) -> QueryResult:
+    """The result to draw and film: the first with an RRT path and another, else the first."""
+    both = (r for r in results if r.solution("rrt") is not None and best_attempt(r) is not None)
     return next(both, results[0])
 
 
-def fault(result: MethodResult) -> str:
-    """What is not as expected: the default method must be free and within the limits."""
+def default_method_fault(result: QueryResult) -> str:
+    """Why the default method did not succeed on a query; empty if it did."""
     attempt, measured = result.row(DEFAULT)
-    if is_good(measured):
+    if is_success(measured):
         return ""
     what = f"{result.query.name}: {DEFAULT}"
     if measured is None:
@@ -185,8 +175,8 @@ def fault(result: MethodResult) -> str:
     return f"{what} exceeds the limits, by a factor of {max(measured.peaks):.4f}"
 
 
-def result_record(result: MethodResult, scene: Scene, robot: RobotModel) -> dict[str, Any]:
-    """One query with all its rows."""
+def result_record(result: QueryResult, scene: Scene, robot: RobotModel) -> dict[str, Any]:
+    """A query and its results as plain data."""
     state = result.query.state
     return {
         "query": result.query.name,
@@ -200,7 +190,7 @@ def result_record(result: MethodResult, scene: Scene, robot: RobotModel) -> dict
 
 
 def summary_record(summaries: Sequence[MethodSummary]) -> list[dict[str, Any]]:
-    """Medians, 95th percentiles and counts for each method."""
+    """The statistics of each method as plain data."""
     return [
         {
             "method": s.method,
@@ -224,20 +214,20 @@ def summary_record(summaries: Sequence[MethodSummary]) -> list[dict[str, Any]]:
     ]
 
 
-def _row(attempt: Attempt, measured: Measured | None) -> dict[str, Any]:
-    told: dict[str, Any] = {"method": attempt.method, "found": measured is not None}
+def _row(attempt: Attempt, measured: Measurements | None) -> dict[str, Any]:
+    record: dict[str, Any] = {"method": attempt.method, "found": measured is not None}
     if measured is None:
-        return told | {"reason": attempt.reason, "solve_ms": _short(1e3 * attempt.seconds)}
-    told |= {"made_by": attempt.by, "note": attempt.note or None}
-    told |= {name: _short(value) for name, value in figures(attempt, measured).items()}
+        return record | {"reason": attempt.reason, "solve_ms": _short(1e3 * attempt.seconds)}
+    record |= {"made_by": attempt.by, "note": attempt.note or None}
+    record |= {name: _short(value) for name, value in figures(attempt, measured).items()}
     if attempt.waypoints is not None:
-        told["waypoints"] = len(attempt.waypoints)
-    told["exact_peaks"] = [_short(peak) for peak in measured.peaks]
-    told["within_limits"] = measured.within_limits
-    return told | _verdict(measured.verdict) | {"good": is_good(measured)}
+        record["waypoints"] = len(attempt.waypoints)
+    record["exact_peaks"] = [_short(peak) for peak in measured.peaks]
+    record["within_limits"] = measured.within_limits
+    return record | _verdict(measured.verdict) | {"good": is_success(measured)}
 
 
-def _verdict(verdict: Collisions) -> dict[str, Any]:
+def _verdict(verdict: CollisionVerdict) -> dict[str, Any]:
     return {
         "free": verdict.free,
         "proven": verdict.proven,

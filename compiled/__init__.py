@@ -1,7 +1,10 @@
-"""Compiling: Numba's functions, kept on disk, so that only the first start on a machine compiles.
+"""Compilation with Numba; machine code is cached on disk, so only the first start compiles.
 
-- ``jit``: the decorator that every compiled function of Galley wears, and where the results lie
+- ``jit``: the decorators of compiled functions, and the cache folder
+- ``build``: compiles ahead of time, in child processes
+- ``lanes``: a vector type; ``native``: addresses of arrays and functions, for compiled functions
+- ``whole``: optimizes each entry once, with all that it calls; ``cache_locator``: file names
 
-Functions to be compiled stand in modules called ``*_kernel.py`` or in folders called ``kernel``;
-those modules import Numba, so they are imported late.
+Compiled functions are in modules called ``*_kernel.py`` or folders called ``kernel``. Those import
+Numba, so they are imported late.
 """

@@ -1,9 +1,9 @@
-"""Compiling before it is needed: once per installation, in processes of their own, told about.
+"""Compiles ahead of time: once per installation, in child processes, with progress messages.
 
-``ensure`` stands before every use of compiled code. What no earlier process has compiled is
-compiled in children, and the process that works always loads from the cache: so a first run gives
-the same numbers, bit for bit, as a later one. A lock lets one process compile at a time; the
-children inherit it, so that it ends with the last of them, however that one ends.
+Every use of compiled code calls ``ensure`` first. Child processes compile what is missing, and the
+calling process always loads it from the cache, so the first run gives the same numbers, bit for
+bit, as later ones. A lock lets one process compile at a time. The children inherit it, so it is
+held until the last of them ends, however that happens.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 KERNEL, PLANNERS, REACH = "collision checks", "motion planners", "the arm's reach"
 KINEMATICS, TIMING, RENDERER = "kinematics", "path timing", "the film's renderer"
 LANDMARKS, COVERING = "landmark cuts", "covering spheres"
-PARTS = {  # what takes longest comes first
+PARTS = {  # the longest first
     KERNEL: (
         "worlds.kernel.examine",
         "worlds.kernel.contacts",
@@ -50,24 +50,24 @@ PARTS = {  # what takes longest comes first
     LANDMARKS: ("planning.searches.landmark_cut_kernel",),
     TIMING: ("optimization.kernel.path_timing",),
 }
-"""What is compiled together, because it is used together: modules of the package."""
+"""Modules that are compiled together because they are used together."""
 
 _CHILD = "import sys; sys.path[:] = {path!r}; from galley.compiled.build import work; work()"
-_POLL = 0.2  # s between looks at a lock that another process holds
-_ready: set[str] = set()  # parts that are compiled, as far as this process knows
+_POLL = 0.2  # s between tries to get a lock
+_ready: set[str] = set()  # parts that this process knows to be compiled
 _one_at_a_time = threading.Lock()
 
 
 def ensure(*parts: str, say: Callable[[str], None] = _log.warning) -> float:
-    """Have these parts compiled, unless they are; costs next to nothing then.
+    """Compile these parts unless they are compiled already, which is fast to check.
 
     Args:
         parts: some of ``PARTS``.
-        say: told what is being compiled and how far it is. By default that is logged as a warning,
-            which Python writes to stderr where nobody has set up logging.
+        say: called with progress messages. By default they are logged as warnings, which Python
+            writes to stderr unless logging is set up.
 
     Returns:
-        Seconds that it took.
+        Seconds spent.
     """
     if _ready.issuperset(parts):
         return 0.0
@@ -89,7 +89,7 @@ def ensure(*parts: str, say: Callable[[str], None] = _log.warning) -> float:
 
 
 def missing(*parts: str) -> list[str]:
-    """Which of these parts no process has compiled yet."""
+    """The parts that are not in the cache."""
     folder = cache_folder()
     return [part for part in parts if folder is None or not _stamp(folder, part).exists()]
 
@@ -99,16 +99,16 @@ def _stamp(folder: Path, part: str) -> Path:
 
 
 def steps(part: str) -> list[tuple[str, Any]]:
-    """The functions of a part that are called from outside, with their names."""
+    """The entries of a part, with their names."""
     return [step for module in PARTS[part] for step in _steps(module)]
 
 
 def _steps(module: str) -> list[tuple[str, Any]]:
-    found = importlib.import_module(f"galley.{module}")
+    imported = importlib.import_module(f"galley.{module}")
     return [
-        (f"{module}.{name}", each)
-        for name, each in vars(found).items()
-        if is_entry(each) and each.py_func.__module__ == found.__name__
+        (f"{module}.{name}", function)
+        for name, function in vars(imported).items()
+        if is_entry(function) and function.py_func.__module__ == imported.__name__
     ]
 
 
@@ -120,7 +120,7 @@ def _build_here(parts: list[str], say: Callable[[str], None]) -> None:
 
 
 def _build(parts: list[str], say: Callable[[str], None]) -> None:
-    """Compile what is missing, in children, while no other process does."""
+    """Compile the missing parts in child processes, under the lock."""
     folder = cache_folder()
     if folder is None or not missing(*parts):
         return
@@ -129,8 +129,8 @@ def _build(parts: list[str], say: Callable[[str], None]) -> None:
         left = missing(*parts)
         if not left:
             return
-        for torn in folder.rglob("*.tmp.*"):  # Numba renames its files once they are whole
-            torn.unlink(missing_ok=True)
+        for partial in folder.rglob("*.tmp.*"):  # Numba renames complete files
+            partial.unlink(missing_ok=True)
 
         def tell(text: str) -> None:
             say(text)
@@ -145,37 +145,37 @@ def _build(parts: list[str], say: Callable[[str], None]) -> None:
 
 
 def _lock(lock: IO[str], say: Callable[[str], None]) -> None:
-    """Lock a file until it is closed; says what the process does that holds it."""
-    heard = ""
+    """Lock a file until it is closed; while waiting, repeat the holder's messages."""
+    shown = ""
     while True:
         try:
             return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             lock.seek(0)
-            told = lock.read() or "compiling"
-            if told != heard:
-                say(f"waiting for another process: {told}")
-                heard = told
+            message = lock.read() or "compiling"
+            if message != shown:
+                say(f"waiting for another process: {message}")
+                shown = message
             time.sleep(_POLL)
 
 
 def _run_children(modules: list[str], lock: IO[str], tell: Callable[[str], None]) -> None:
-    """Two processes on two cores; each takes the next module when it is done with one.
+    """Compile modules in two child processes, each taking the next one when it is done.
 
     Raises:
-        subprocess.SubprocessError: one failed.
+        subprocess.SubprocessError: a child failed.
     """
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     for module in modules:
         waiting.put(module)
-    heard: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+    messages: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
     total = count = 0
     running = min(2, os.cpu_count() or 1, len(modules))
     with contextlib.ExitStack() as stack:
         for _ in range(running):
-            stack.enter_context(_child(modules, lock, waiting, heard))
+            stack.enter_context(_child(modules, lock, waiting, messages))
         while running:
-            kind, what = heard.get()
+            kind, what = messages.get()
             if kind == "total":
                 total = what
             elif kind == "begin":
@@ -192,11 +192,11 @@ def _child(
     modules: list[str],
     lock: IO[str],
     waiting: queue.SimpleQueue[str],
-    heard: queue.SimpleQueue[tuple[str, Any]],
+    messages: queue.SimpleQueue[tuple[str, Any]],
 ) -> Iterator[None]:
-    """A process that ``work``s, and a thread that looks after it; ended where its parent gives up.
+    """A child process that runs ``work``, with a thread that serves it; killed on exit.
 
-    It ends by itself, at the next function, where its parent is killed: nobody reads what it says.
+    If the parent is killed, the child ends at its next message, which has no reader.
     """
     with (
         tempfile.TemporaryFile("w+") as errors,
@@ -209,7 +209,7 @@ def _child(
             text=True,
         ) as child,
     ):
-        server = threading.Thread(target=_serve, args=(child, errors, waiting, heard))
+        server = threading.Thread(target=_serve, args=(child, errors, waiting, messages))
         server.start()
         try:
             yield
@@ -222,14 +222,14 @@ def _serve(
     child: subprocess.Popen[str],
     errors: IO[str],
     waiting: queue.SimpleQueue[str],
-    heard: queue.SimpleQueue[tuple[str, Any]],
+    messages: queue.SimpleQueue[tuple[str, Any]],
 ) -> None:
-    """Hand a child one module after the other, and on what it says."""
+    """Give a child its modules one by one, and forward its messages."""
     assert child.stdin is not None
     assert child.stdout is not None
     for line in child.stdout:
         kind, what = json.loads(line)
-        heard.put((kind, what))
+        messages.put((kind, what))
         if kind in ("total", "done"):
             with contextlib.suppress(queue.Empty, OSError):
                 child.stdin.write(waiting.get_nowait() + "\n")
@@ -237,15 +237,15 @@ def _serve(
                 continue
             child.stdin.close()
     if child.wait() == 0:
-        heard.put(("ended", None))
+        messages.put(("ended", None))
     else:
         errors.seek(0)
         why = errors.read().strip().splitlines()[-1:] or [f"exit status {child.returncode}"]
-        heard.put(("failed", why[0]))
+        messages.put(("failed", why[0]))
 
 
 def work() -> None:
-    """What a child does: compile the functions of the modules that it is told to, one by one."""
+    """The main function of a child: compile the modules named on stdin, one by one."""
 
     def tell(kind: str, what: Any) -> None:
         print(json.dumps((kind, what)), flush=True)

@@ -1,8 +1,8 @@
-"""Where Numba keeps a function of ours: by what the package holds, not by where it lies.
+"""Names Numba's cache files by module instead of by file path.
 
-Numba names a folder of its cache after the path of a function's file. The cache folder is already
-named after a digest of all compiled sources, so the path within the package is enough, and every
-copy of the same sources (another checkout, an installed wheel) loads what one of them compiled.
+Numba names a folder of its cache after the path of a function's file. Our cache folder is already
+named after a digest of all compiled sources, so the path in the package is enough, and all copies
+of the same sources (another checkout, an installed wheel) share compiled code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 class PackageCacheLocator(UserProvidedCacheLocator):  # type: ignore[misc]
-    """A subfolder of ``config.CACHE_DIR`` for each module of the package; no other file's."""
+    """A subfolder of ``config.CACHE_DIR`` for each module of the package."""
 
     def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
         super().__init__(py_func, py_file)
@@ -28,7 +28,7 @@ class PackageCacheLocator(UserProvidedCacheLocator):  # type: ignore[misc]
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> Any:
-        """None for a file outside the package: Numba then asks its next locator."""
+        """None for a file outside the package: Numba then tries its next locator."""
         if not Path(py_file).resolve().is_relative_to(_PACKAGE):
             return None
         return super().from_function(py_func, py_file)

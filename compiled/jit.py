@@ -1,4 +1,4 @@
-"""The decorator of compiled functions, and the folder that keeps them from run to run."""
+"""The decorators of compiled functions, and the folder that caches machine code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PACKAGES = (
     "planning",
     "viz",
 )
-# What compiled code depends on besides kernels: the decorators' flags, vectors, the arm's figures.
+# What compiled code depends on besides kernels: flags of the decorators, vectors, arm constants.
 _FROZEN = (
     "compiled/cache_locator.py",
     "compiled/jit.py",
@@ -32,38 +32,38 @@ _FROZEN = (
 )
 _LOCATORS = "galley.compiled.cache_locator.PackageCacheLocator,UserProvidedCacheLocator"
 _FAST = {"reassoc", "nsz", "contract", "nnan", "ninf", "arcp"}
-_KEPT = 5  # versions of the compiled code that stay on disk, the latest used
-_given_up: list[bool] = []  # not empty: the disk is of no use
+_KEPT = 5  # versions of the compiled code kept on disk, the last used
+_given_up: list[bool] = []  # not empty: no cache on disk
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def kernel(function: _Function) -> _Function:
-    """Compile a function with Numba at its first call; its machine code is kept on disk.
+    """Compile a function with Numba at its first call, with its machine code cached on disk.
 
-    No bounds are checked, division by zero gives infinities, the interpreter's lock is let go.
+    Checks no bounds; division by zero gives infinity; releases the interpreter's lock.
     """
     return _compiled(function, fastmath=False)
 
 
 def fast_kernel(function: _Function) -> _Function:
-    """Like ``kernel``, but sums may be reordered and NaN is taken never to occur: vector code."""
+    """Like ``kernel``, but sums may be reordered and NaN must not occur: gives vector code."""
     return _compiled(function, fastmath=_FAST)
 
 
 def bare_kernel(function: _Function) -> _Function:
-    """Like ``fast_kernel``, without memory management: nothing may be allocated inside.
+    """Like ``fast_kernel``, without memory management: it must not allocate.
 
-    Numba counts references to arrays whenever a tuple of them is handed on; in the innermost
-    functions that would cost more than the work.
+    Numba counts references to arrays whenever a tuple of them is passed on, which would dominate
+    the innermost functions.
     """
     return _compiled(function, fastmath=_FAST, _nrt=False)
 
 
 class Native:
-    """A function of ``count`` addresses or whole numbers (int64) that is called by its address.
+    """A function of ``count`` int64 (addresses or integers) that is called by its address.
 
-    What calls it by ``compiled.native.call`` doesn't contain it: a large function is compiled once
-    instead of once within each of its callers.
+    Callers use ``compiled.native.call`` and don't contain it: a large function is compiled once
+    instead of once in each caller.
     """
 
     def __init__(self, function: Callable[..., Any], count: int) -> None:
@@ -88,21 +88,21 @@ class Native:
 
     @property
     def address(self) -> int:
-        """Where it is; compiled, or fetched from disk, when this is first asked for."""
+        """Its address; compiles or loads it at the first access."""
         return int(self._compiled.address)
 
 
 def native(count: int) -> Callable[[Callable[..., Any]], Native]:
-    """Make a function of ``count`` int64 a ``Native``."""
+    """Decorator: make a function of ``count`` int64 a ``Native``."""
     return lambda function: Native(function, count)
 
 
 def entry(*types: Any) -> Callable[[_Function], _Function]:
-    """Stands above a kernel that Python calls: for which types, so that ``build`` can compile it.
+    """Decorator above a kernel that Python calls: its types, so that ``build`` can compile it.
 
     Args:
-        types: of the arguments: words such as ``i8`` for a number and ``f8:2`` for an array of two
-            dimensions, C-contiguous, several in a text; or types of Numba's.
+        types: of the arguments: texts of words such as ``i8`` for a number and ``f8:2`` for a
+            C-contiguous array of two dimensions; or Numba types.
     """
 
     def decorate(function: _Function) -> _Function:
@@ -113,12 +113,12 @@ def entry(*types: Any) -> Callable[[_Function], _Function]:
 
 
 def is_entry(found: Any) -> bool:
-    """Whether something is compiled code that Python calls, or a ``Native``."""
+    """Whether something is a kernel with an ``entry``, or a ``Native``."""
     return isinstance(found, Native) or isinstance(getattr(found, "entry_types", None), tuple)
 
 
 def compile_now(found: Any) -> None:
-    """Compile an entry, or fetch it from disk."""
+    """Compile an entry, or load it from disk."""
     if isinstance(found, Native):
         _ = found.address
         return
@@ -152,11 +152,11 @@ def _compiled(function: _Function, **options: Any) -> _Function:
 
 @contextlib.contextmanager
 def _cached_in_folder() -> Iterator[bool]:
-    """Numba's cache goes to our folder meanwhile; whether there is one."""
+    """Directs Numba's cache to our folder; yields whether there is one."""
     import numba
 
     folder = cache_folder()
-    # The folder is read when a function is made ready for caching; other users keep theirs.
+    # Numba reads the folder when it decorates a function; other users of Numba keep theirs.
     config: Any = numba.config
     before = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
     if folder is not None:
@@ -169,11 +169,10 @@ def _cached_in_folder() -> Iterator[bool]:
 
 @cache
 def cache_folder() -> Path | None:
-    """Where compiled code lies: a folder of the user's, one for each version of the sources.
+    """The folder of compiled code, one for each version of the sources; None if not writable.
 
-    Numba compares only a function's own file with what it has kept, not the files of what the
-    function calls. So the folder's name is a digest of all sources that are compiled. None where
-    nothing can be written.
+    Numba checks only a function's own file for changes, not those of the functions it calls. So the
+    folder's name is a digest of all compiled sources.
     """
     above = folder_above()
     if above is None or _given_up:
@@ -191,15 +190,15 @@ def cache_folder() -> Path | None:
 
 
 def keep_nothing() -> None:
-    """From now on this process neither reads nor writes compiled code on disk."""
+    """Stop using the cache on disk in this process."""
     _given_up.append(True)
     cache_folder.cache_clear()
 
 
 def folder_above() -> Path | None:
-    """Where the folders of all versions lie; Numba's own setting NUMBA_CACHE_DIR comes first.
+    """The parent of the folders of all versions: NUMBA_CACHE_DIR, else in the user's cache.
 
-    None without any setting and without a home.
+    None without a setting and without a home.
     """
     chosen, base = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
     if chosen:
@@ -211,11 +210,11 @@ def folder_above() -> Path | None:
 
 
 def sources() -> list[Path]:
-    """Every file that compiled code is made from, constants that it freezes included.
+    """All files that compiled code depends on, also for constants that it freezes.
 
     Raises:
-        FileNotFoundError: one of the files listed by name is missing: it moved, and code compiled
-            from its old contents would be taken for current.
+        FileNotFoundError: a file listed by name is missing. It has moved, and code compiled from
+            its old contents would be used.
     """
     found = [_ROOT / name for name in _FROZEN]
     for package in _PACKAGES:
@@ -231,7 +230,7 @@ def sources() -> list[Path]:
 
 @cache
 def digest() -> str:
-    """A digest of all sources that Numba compiles, by their contents and places in the package."""
+    """A digest of the contents and paths (in the package) of all compiled sources."""
     found = hashlib.sha256()
     for path in sources():
         found.update(path.relative_to(_ROOT).as_posix().encode())
@@ -240,7 +239,7 @@ def digest() -> str:
 
 
 def _drop_old(above: Path) -> None:
-    """Remove compiled code of versions that have not been used for longest."""
+    """Remove the versions of compiled code that were used least recently."""
     with contextlib.suppress(OSError):
         folders = sorted(above.glob("galley-*"), key=lambda f: f.stat().st_mtime, reverse=True)
         for folder in folders[_KEPT:]:

@@ -1,9 +1,9 @@
-"""Sixteen numbers at once: a vector type for Numba's compiled functions.
+"""A vector type of 16 float32 for compiled functions (SIMD).
 
-LLVM turns loops into vector code only if it can prove that no array overlaps another, and says
-nothing where it can't. Kernels that live from vector code therefore say what they mean: a value of
-type ``lanes`` holds 16 float32 numbers; ``+ - *`` and the functions here work on all of them. On a
-processor with 512-bit registers that is one register, else LLVM splits it.
+LLVM vectorizes a loop only if it can prove that no arrays overlap, and is silent if it can't. So
+kernels that need vector code use vectors: a value of type ``lanes`` holds 16 float32 numbers, and
+``+ - *`` and the functions here work on all of them. With 512-bit registers that is one register;
+otherwise LLVM splits it.
 
 Inside compiled functions only::
 
@@ -29,7 +29,7 @@ _VECTOR = ir.VectorType(ir.FloatType(), LANES)
 
 
 class LanesType(types.Type):  # type: ignore[misc]
-    """Numba's name for 16 float32 numbers."""
+    """The Numba type of 16 float32 numbers."""
 
     def __init__(self) -> None:
         super().__init__(name="lanes16")
@@ -76,7 +76,7 @@ def store(typing: Any, array: Any, at: Any, value: Any) -> Any:
 
 @intrinsic
 def splat(typing: Any, value: Any) -> Any:
-    """The same number 16 times."""
+    """A vector with the same number in all lanes."""
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         first = builder.insert_element(
@@ -111,19 +111,19 @@ def root(typing: Any, x: Any) -> Any:
 
 @intrinsic
 def whole(typing: Any, x: Any) -> Any:
-    """The nearest whole number."""
+    """The nearest integer, as a float."""
     return lanes(lanes), _intrinsic_call("rint", 1)
 
 
 @intrinsic
 def larger(typing: Any, x: Any, y: Any) -> Any:
-    """The larger of two, lane by lane."""
+    """The maximum of two, lane by lane."""
     return lanes(lanes, lanes), _chosen(">")
 
 
 @intrinsic
 def smaller(typing: Any, x: Any, y: Any) -> Any:
-    """The smaller of two, lane by lane."""
+    """The minimum of two, lane by lane."""
     return lanes(lanes, lanes), _chosen("<")
 
 
@@ -152,13 +152,13 @@ def _folded(comparison: str) -> Callable[..., Any]:
 
 @intrinsic
 def least(typing: Any, x: Any) -> Any:
-    """The least of the 16, a float32."""
+    """The minimum of the 16 lanes, a float32."""
     return types.float32(lanes), _folded("<")
 
 
 @intrinsic
 def greatest(typing: Any, x: Any) -> Any:
-    """The greatest of the 16, a float32."""
+    """The maximum of the 16 lanes, a float32."""
     return types.float32(lanes), _folded(">")
 
 
@@ -174,7 +174,7 @@ def ramp(typing: Any) -> Any:
 
 @intrinsic
 def negative(typing: Any, x: Any) -> Any:
-    """Which of the 16 are below zero: bit k of a whole number for lane k."""
+    """A bit mask of the lanes below zero: bit k for lane k."""
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         below = builder.fcmp_ordered("<", args[0], ir.Constant(_VECTOR, [0.0] * LANES))
@@ -185,7 +185,7 @@ def negative(typing: Any, x: Any) -> Any:
 
 @intrinsic
 def lowest_bit(typing: Any, bits: Any) -> Any:
-    """Position of the lowest bit that is set in a number that isn't zero."""
+    """Index of the lowest set bit of a nonzero number."""
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))

@@ -1,6 +1,6 @@
-"""Addresses inside compiled functions: of arrays, of functions, and how to call those.
+"""Addresses of arrays and functions, and calls by address, inside compiled functions only.
 
-See ``compiled.jit.native`` for what this is good for. Inside compiled functions only.
+``compiled.jit.native`` says what they are for.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 
 @intrinsic
 def address(typing: Any, array: Any) -> Any:
-    """Where an array's numbers begin; the array must live longer than the address is used."""
+    """The address of an array's data; the array must outlive its use."""
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         data = context.make_array(sig.args[0])(context, builder, args[0]).data
@@ -27,7 +27,7 @@ def address(typing: Any, array: Any) -> Any:
 
 @intrinsic
 def call(typing: Any, function: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    """Calls the function of four int64 at the address ``function``."""
+    """Call the function of four int64 at the address ``function``."""
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         word = ir.IntType(64)
@@ -38,11 +38,11 @@ def call(typing: Any, function: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
 
 
 def reader(dtype: Any, dimensions: int) -> Any:
-    """A compiled function (address, rows, columns) -> the array that lies there, C-contiguous.
+    """A compiled function (address, rows, columns) -> the C-contiguous array at the address.
 
     Args:
-        dtype: Numba's type of its numbers.
-        dimensions: 1 or 2; with 1 the columns are not looked at.
+        dtype: Numba type of the elements.
+        dimensions: 1 or 2; with 1, columns is ignored.
     """
     kind = types.Array(dtype, dimensions, "C")
 
@@ -57,7 +57,7 @@ def reader(dtype: Any, dimensions: int) -> Any:
 
 
 def array_in_row(context: Any, builder: Any, kind: Any, table: Any, row: int) -> Any:
-    """Code for the array whose (address, rows, columns) stand in a row of a table of int64."""
+    """Code for the array whose (address, rows, columns) are in a row of an int64 table."""
     word = context.get_value_type(types.intp)
     place, *shape = (
         builder.load(builder.gep(table, [ir.Constant(word, 3 * row + k)])) for k in range(3)
@@ -66,9 +66,9 @@ def array_in_row(context: Any, builder: Any, kind: Any, table: Any, row: int) ->
 
 
 def _array(context: Any, builder: Any, kind: Any, place: Any, shape: Any) -> Any:
-    """An array that owns nothing, so that no reference to it is counted.
+    """An array that owns no memory, so that no references to it are counted.
 
-    Without a place in memory in between: this may stand before code that is there already.
+    Uses no stack slot, so this can be inserted before existing code.
     """
     model = context.data_model_manager[kind]
     value_type, pointer = model.get_value_type(), context.get_data_type(kind.dtype).as_pointer()
@@ -85,7 +85,7 @@ def _array(context: Any, builder: Any, kind: Any, place: Any, shape: Any) -> Any
         "shape": cgutils.pack_array(builder, list(shape)),
         "strides": cgutils.pack_array(builder, strides),
     }
-    found = ir.Constant(value_type, ir.Undefined)
+    array = ir.Constant(value_type, ir.Undefined)
     for name, value in fields.items():
-        found = builder.insert_value(found, value, model.get_field_position(name))
-    return found
+        array = builder.insert_value(array, value, model.get_field_position(name))
+    return array

@@ -1,10 +1,10 @@
-"""How Numba makes machine code of kernels: each entry whole, once, and nothing of what is in it.
+"""Changes how Numba compiles kernels: each entry is optimized once, with everything it calls.
 
-Numba by itself optimises a function, makes machine code of it, and does both again within each of
-its callers, level by level. Here a function that compiled code calls is only translated (``Part``),
-and what Python calls (``Whole``) takes all that it contains, is optimised once and keeps it to
-itself: another entry's copy is never called instead, so numbers don't depend on what else a
-process has loaded.
+Numba by itself optimizes a function and makes machine code of it, and does both again in each of
+its callers, level by level. Here a function called by compiled code is only translated to LLVM
+(``Part``). A function called by Python (``Whole``) links in everything it calls, is optimized once,
+and keeps its own copies: it never calls another entry's copy, so numbers don't depend on what else
+a process has loaded.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from numba.core.types.functions import BaseFunction
 
 
 class _NoEnvironment:
-    """The code generator to Numba's last step, which has nothing to set for a ``Part``."""
+    """The code generator of a ``Part``, without the environment that Numba's last step sets."""
 
     def __init__(self, codegen: Any) -> None:
         self._codegen = codegen
 
     def set_env(self, name: str, environment: Any) -> None:
-        """Nothing to set."""
+        """Do nothing."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._codegen, name)
@@ -50,7 +50,7 @@ def _callers_first(library: Any) -> list[Any]:
 
 
 class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """A function's code as it was translated, for others to take in."""
+    """A function's unoptimized LLVM code, for others to link."""
 
     @property
     def codegen(self) -> Any:
@@ -67,7 +67,7 @@ class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 
 class _WholeLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """An entry's code, with that of all that it calls."""
+    """An entry's code with everything it calls."""
 
     def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout
@@ -86,15 +86,15 @@ class _WholeLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 _BUILTIN = ("_operator", "builtins", "math")
 _PLAIN = (types.Number, types.Boolean, types.Array)
-_known: dict[Any, Any] = {}  # result types of operators and functions of numbers and arrays
+_known: dict[Any, Any] = {}  # signatures of operators and functions of numbers and arrays
 _Function: Any = BaseFunction
 _resolve = _Function.get_call_type
 
 
 def _remembered(function: Any, context: Any, args: Any, kws: Any) -> Any:
-    """The type of a call. To find out that of ``a + b`` Numba tries dozens of rules each time."""
+    """The signature of a call, memoized: for each ``a + b`` Numba tries dozens of rules."""
     module = getattr(function.typing_key, "__module__", None)
-    if kws or module not in _BUILTIN or not all(isinstance(each, _PLAIN) for each in args):
+    if kws or module not in _BUILTIN or not all(isinstance(kind, _PLAIN) for kind in args):
         return _resolve(function, context, args, kws)
     key = function, tuple(args)
     if key not in _known:
@@ -120,26 +120,26 @@ class _Pipeline(Compiler):  # type: ignore[misc]
 
 
 class PartPipeline(_Pipeline):
-    """Compiles a function for compiled code that calls it."""
+    """Compiles a function that compiled code calls."""
 
     kind = _PartLibrary
 
 
 class WholePipeline(_Pipeline):
-    """Compiles a function for Python, or for calls by its address."""
+    """Compiles a function that Python calls, or that is called by its address."""
 
     kind = _WholeLibrary
 
 
 def seen_as(entry: Any, part: Any) -> None:
-    """Have compiled code that calls ``entry`` take in ``part``, the same function.
+    """Make compiled code that calls ``entry`` link ``part``, the same function.
 
-    For plain integers: by itself Numba would compile it anew for each that is written out in a
-    call, as in ``f(x, 0)``.
+    Literal integers in a call, as in ``f(x, 0)``, count as int64: Numba would compile a version for
+    each of them.
     """
 
     def call_template(args: Any, kws: Any) -> Any:
-        plain = {name: types.unliteral(each) for name, each in kws.items()}
+        plain = {name: types.unliteral(kind) for name, kind in kws.items()}
         return part.get_call_template(tuple(map(types.unliteral, args)), plain)
 
     entry.get_call_template = call_template

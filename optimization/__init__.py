@@ -1,10 +1,10 @@
-"""How to get there well: from a proven path to a trajectory within all limits.
+"""Trajectory optimization: from a proven path to a trajectory within all limits.
 
-- ``smooth``: the default; short, fast splines that keep their distance at all times
+- ``smooth``: the default: short, fast splines, proven free at all times
   (``spline``: the curves)
-- ``time_optimal``: the path with round corners, as fast as the limits allow
+- ``time_optimal``: the path with rounded corners, as fast as the limits allow
   (``rounding``: the corners; ``path_timing``, ``kernel/``: the time law)
-- ``shortest``: the seed's quadratic program, the straight line
-- ``verdict``: the check that everything passes
-- ``torques``: could the arm's motors do it?
+- ``shortest``: the baseline quadratic program, which ignores obstacles
+- ``verdict``: the check that every trajectory must pass
+- ``torques``: joint torques against the motors' limits
 """

@@ -19,11 +19,11 @@ _INTERVALS = 240  # on all parabolas together, and at least 2 on each
 
 @dataclass(frozen=True)
 class TimeLaw:
-    """How fast to go along a path: ds/dt at grid points, d2s/dt2 constant between them.
+    """A time law s(t) along a path: ds/dt at grid points, d2s/dt2 constant between them.
 
     Attributes:
-        grid: (m + 1,) values of s; every break of the path is one.
-        piece: (m,) the path's piece that the interval lies on.
+        grid: (m + 1,) values of s, all breaks of the path included.
+        piece: (m,) index of the path's piece for each interval.
         squares: (m + 1,) (ds/dt)^2, 0 at both ends.
     """
 
@@ -43,25 +43,25 @@ class TimeLaw:
 
     @property
     def times(self) -> Array:
-        """Seconds (m + 1,) at which the grid points are passed."""
+        """Times (m + 1,) of the grid points, s."""
         rate = self.rates
         steps = 2.0 * np.diff(self.grid) / (rate[:-1] + rate[1:])
         return np.concatenate([[0.0], np.cumsum(steps)])
 
 
-def fastest(
+def fastest_time_law(
     path: RoundedPath, group: JointGroup, scale: float = 1.0, plateau: float = 0.0
 ) -> TimeLaw:
-    """The fastest time law, from rest to rest; jerk is not looked at.
+    """The fastest time law from rest to rest, without jerk limits.
 
-    Optimal up to the grid. The limits hold everywhere, not only at grid points: see the kernel.
+    Optimal up to the grid. The limits hold between grid points too: see the kernel.
 
     Args:
         path: without stops (``RoundedPath.parts``).
-        group: whose velocity and acceleration limits hold.
+        group: gives the limits of velocity and acceleration.
         scale: share of the limits to use, in (0, 1].
-        plateau: seconds at least, where there is room for it, between speeding up and slowing down
-            on a straight piece. 0 is the fastest; more makes shorter averages suffice.
+        plateau: least time (s) of constant speed on a straight piece, where there is room. 0 is the
+            fastest; with more, a shorter moving average bounds the jerk.
     """
     from galley.optimization.kernel.path_timing import rates
 
@@ -77,19 +77,21 @@ def fastest(
     slopes = path.coefficients[piece, 1] + local[:, None] * bends
     squares = np.empty(len(grid))
     ensure(TIMING)
-    moves = rates(
+    feasible = rates(
         slopes, slopes + spans[:, None] * bends, bends, spans, velocity, acceleration, squares
     )
-    if not moves:
+    if not feasible:
         raise ValueError("the path stands still somewhere: a segment of no length")
     straight = path.corner[piece] < 0
     sizes = np.maximum(np.abs(slopes), 1e-100)
-    fast, hard = (velocity / sizes).min(axis=1) ** 2, (acceleration / sizes).min(axis=1)
-    return _merged(path, *_with_peaks(grid, piece, squares, straight, fast, hard, plateau))
+    top_square = (velocity / sizes).min(axis=1) ** 2
+    steepest = (acceleration / sizes).min(axis=1)
+    bounds = top_square, steepest
+    return _merged(path, *_with_peaks(grid, piece, squares, straight, bounds, plateau))
 
 
-def along(path: RoundedPath, law: TimeLaw) -> Trajectory:
-    """q(s(t)), exactly: of degree 2 on straight pieces and 4 on parabolas."""
+def timed_trajectory(path: RoundedPath, law: TimeLaw) -> Trajectory:
+    """The trajectory q(s(t)), exact: of degree 2 on straight pieces and 4 on parabolas."""
     piece, rate = law.piece, law.rates[:-1, None]
     spans = np.diff(law.grid)
     u = (0.5 * np.diff(law.squares) / spans)[:, None]
@@ -103,9 +105,9 @@ def along(path: RoundedPath, law: TimeLaw) -> Trajectory:
 
 
 def _grid(path: RoundedPath, group: JointGroup) -> tuple[Array, NDArray[np.int64]]:
-    """Grid points (m + 1,) and the piece (m,) of each interval: straight pieces are one."""
+    """Grid points (m + 1,) and the piece (m,) of each interval; straight pieces are one each."""
     bends = np.abs(path.coefficients[:, 2]) * (2.0 * np.diff(path.breaks)[:, None])
-    turn = 0.5 * (bends / group.velocity).max(axis=1)  # 1: from full speed to as much backwards
+    turn = 0.5 * (bends / group.velocity).max(axis=1)  # 1: from full speed to full speed backwards
     share = np.sqrt(turn) * _FINEST
     share *= min(1.0, _INTERVALS / max(float(share.sum()), 1.0))
     counts = np.where(path.corner < 0, 1, np.maximum(np.ceil(share), 2)).astype(np.int64)
@@ -121,20 +123,23 @@ def _with_peaks(
     piece: NDArray[np.int64],
     squares: Array,
     straight: NDArray[np.bool_],
-    fast: Array,
-    hard: Array,
+    bounds: tuple[Array, Array],
     plateau: float,
 ) -> tuple[Array, NDArray[np.int64], Array]:
-    """Adds, on straight intervals, the points at which the acceleration changes: up, on, down."""
+    """Adds to straight intervals the ends of acceleration and of constant speed.
+
+    ``bounds``: for each interval the greatest (ds/dt)^2 and |d2s/dt2| on a straight piece.
+    """
+    fast, hard = bounds
     spans = np.diff(grid)
     begin, end = squares[:-1], squares[1:]
-    # Up to a rate r, on for the plateau's seconds, and down again: r^2 / hard + plateau r = room.
+    # Up to a rate r, constant for the plateau, and down again: r^2 / hard + plateau r = room.
     room = spans + 0.5 * (begin + end) / hard
     rate = 0.5 * hard * (np.sqrt(plateau**2 + 4.0 * room / hard) - plateau)
     peak = np.minimum(fast, np.maximum(rate**2, np.maximum(begin, end)))
     rise, fall = (peak - begin) / (2.0 * hard), (peak - end) / (2.0 * hard)
     at_rise, at_fall = grid[:-1] + rise, grid[1:] - fall
-    tiny = 1e-7 * spans  # left out, the acceleration only gets smaller
+    tiny = 1e-7 * spans  # leaving these out only lowers the acceleration
     up = straight & (rise > tiny) & (at_rise < grid[1:] - tiny)
     down = straight & (fall > tiny) & (at_fall > at_rise + tiny) & (at_fall > grid[:-1] + tiny)
     s = np.concatenate([grid, at_rise[up], at_fall[down]])
@@ -145,7 +150,7 @@ def _with_peaks(
 
 
 def _merged(path: RoundedPath, s: Array, piece: NDArray[np.int64], x: Array) -> TimeLaw:
-    """Without the grid points at which nothing changes."""
+    """The time law without grid points at which the acceleration does not change."""
     u = np.diff(x) / np.diff(s)
     change = np.abs(np.diff(u)) > 1e-7 * np.abs(u).max()
     keep = np.concatenate([[True], change | (piece[1:] != piece[:-1]), [True]])

@@ -1,13 +1,11 @@
-"""Corners of a polygonal path replaced by parabolas, so that it can be driven without a stop.
+"""Rounds the corners of a polygonal path, so that it can be followed without stops.
 
-A corner is cut from a point before it to a point behind it; between them runs the parabola that
-leaves along the one segment and arrives along the other. Each is as large as is useful, and no
-larger than can be proven free.
+A parabola cuts each corner: it starts on one segment and ends on the next, tangent to both. It is
+as large as is useful and can be proven free.
 
-Each segment has its own scale: its parameter s grows by 1 while the joint that takes longest goes
-as far as its velocity limit lets it in 1 s. So at ds/dt = 1 a joint is at its limit on each
-straight piece, and on a parabola no joint above it: slopes there are averages of the two. Metres
-and radians need no exchange rate. It is only a parameter: the time law is ``path_timing``'s.
+The path parameter s is scaled per segment: at ds/dt = 1 the slowest joint moves at its velocity
+limit. On a parabola no joint then exceeds its limit, as slopes there are averages of the two
+segments'. So metres and radians need no conversion. The time law comes from ``path_timing``.
 """
 
 from __future__ import annotations
@@ -24,23 +22,23 @@ from galley.motion.trajectory.timing import corners
 from galley.robots.model import JointGroup
 from galley.worlds.view import View
 
-DEVIATION = 0.01  # m or rad from a corner, of any joint, where nothing can be proven
-_HALVINGS = 7  # of a corner's cut until it is left as it is
-_SHORTEST = 1e-9  # of s: what is nearer is one waypoint
-_SLIVER = 1e-12  # of all of s: shorter pieces are rounding
+DEVIATION = 0.01  # m or rad, largest deviation of a joint at a corner without a proof
+_HALVINGS = 7  # of a cut, before the corner is left sharp
+_SHORTEST = 1e-9  # of s: nearer waypoints are merged
+_SLIVER = 1e-12  # share of the range of s; shorter pieces are rounding errors
 
 
 @dataclass(frozen=True)
 class RoundedPath:
-    """A curve over a parameter s, piecewise of degree 1 or 2, with a continuous derivative.
+    """A curve over a parameter s of linear and quadratic pieces, with a continuous derivative.
 
     Attributes:
         group: name of the joint group.
         breaks: (n + 1,) values of s, increasing from 0.
         coefficients: (n, 3, k): on piece i, q is the sum over p of
             ``coefficients[i, p] * (s - breaks[i]) ** p``.
-        corner: (n,) which corner of the polygon the piece rounds, from 0; -1 on straight pieces.
-        stops: breaks (their indices) at which the path turns on the spot: its derivative jumps.
+        corner: (n,) index of the corner that the piece rounds; -1 for straight pieces.
+        stops: indices of the breaks at which the derivative jumps.
     """
 
     group: str
@@ -55,7 +53,7 @@ class RoundedPath:
         object.__setattr__(self, "corner", frozen_indices(self.corner))
 
     def parts(self) -> tuple[RoundedPath, ...]:
-        """The stretches between stops, each with its own s from 0."""
+        """The parts between stops, each with s from 0."""
         cuts = (0, *self.stops, len(self.coefficients))
         return tuple(
             RoundedPath(
@@ -69,48 +67,48 @@ class RoundedPath:
 
 
 def frozen_indices(values: ArrayLike) -> NDArray[np.int64]:
-    """A read-only copy."""
+    """A read-only copy as int64."""
     array = np.array(values, dtype=np.int64)
     array.setflags(write=False)
     return array
 
 
-def polygon(path: Path, group: JointGroup) -> Array:
-    """The waypoints (m, k) at which a path turns, both ends included; one if it goes nowhere.
+def polygon_corners(path: Path, group: JointGroup) -> Array:
+    """The corners (m, k) of a path with both ends; a single one if it does not move.
 
     Steps of less than a nanosecond at full speed are left out.
     """
     points = corners(path.waypoints)
-    far = [points[0]]
+    kept = [points[0]]
     for q in points[1:-1]:
-        if (np.abs(q - far[-1]) / group.velocity).max() > _SHORTEST:
-            far.append(q)
-    while len(far) > 1 and (np.abs(points[-1] - far[-1]) / group.velocity).max() <= _SHORTEST:
-        far.pop()
-    far.append(points[-1])
-    if len(far) == 2 and (np.abs(far[1] - far[0]) / group.velocity).max() <= _SHORTEST:
+        if (np.abs(q - kept[-1]) / group.velocity).max() > _SHORTEST:
+            kept.append(q)
+    while len(kept) > 1 and (np.abs(points[-1] - kept[-1]) / group.velocity).max() <= _SHORTEST:
+        kept.pop()
+    kept.append(points[-1])
+    if len(kept) == 2 and (np.abs(kept[1] - kept[0]) / group.velocity).max() <= _SHORTEST:
         return points[:1]
-    return corners(np.array(far))
+    return corners(np.array(kept))
 
 
 def useful_cuts(points: Array, group: JointGroup) -> Array:
-    """How much of s (m - 2,) to cut at most on either side of each corner of a polygon (m, k).
+    """Largest useful cut in s (m - 2,) on either side of each corner of a polygon (m, k).
 
-    Twice the parabola that can be passed at ds/dt = 1: larger ones gain next to nothing. Where two
-    corners want more than the segment between them has, each gets at least half of it.
+    Twice the parabola that can be passed at ds/dt = 1: larger ones gain next to nothing. Two
+    corners that compete for a segment get at least half of it each.
     """
     slopes, spans = _segments(points, group)
-    wanted = (np.abs(np.diff(slopes, axis=0)) / group.acceleration).max(axis=1, initial=0.0)
-    # What the corners at the other ends of the two segments leave; the path's ends want nothing.
-    before = np.concatenate([[0.0], wanted])[: len(wanted)]
-    behind = np.concatenate([wanted, [0.0]])[1:]
+    ideal = (np.abs(np.diff(slopes, axis=0)) / group.acceleration).max(axis=1, initial=0.0)
+    # What the neighbouring corners leave of the two segments; the path's ends take nothing.
+    before = np.concatenate([[0.0], ideal])[: len(ideal)]
+    behind = np.concatenate([ideal, [0.0]])[1:]
     left = np.maximum(0.5 * spans[:-1], spans[:-1] - before)
     right = np.maximum(0.5 * spans[1:], spans[1:] - behind)
-    return np.asarray(np.minimum(wanted, np.minimum(left, right)))
+    return np.asarray(np.minimum(ideal, np.minimum(left, right)))
 
 
-def within(points: Array, group: JointGroup, cuts: Array, deviation: float) -> Array:
-    """Those cuts (m - 2,), reduced so that no joint passes a corner by more than ``deviation``."""
+def limited_cuts(points: Array, group: JointGroup, cuts: Array, deviation: float) -> Array:
+    """Cuts (m - 2,) reduced so that no joint deviates by more than ``deviation`` at a corner."""
     slopes, _ = _segments(points, group)
     # Its middle is a quarter of (slope behind - slope before) * cut away from the corner.
     turn = np.abs(np.diff(slopes, axis=0)).max(axis=1, initial=0.0)
@@ -120,7 +118,7 @@ def within(points: Array, group: JointGroup, cuts: Array, deviation: float) -> A
 def proven_cuts(
     view: View, points: Array, group: JointGroup, cuts: Array, required: float | None
 ) -> Array:
-    """Those cuts (m - 2,), each halved until its parabola is proven free; 0 where none is."""
+    """Cuts (m - 2,), each halved until its parabola is proven free; 0 if none is."""
     slopes, _ = _segments(points, group)
 
     def free(i: int, size: float) -> bool:
@@ -132,17 +130,17 @@ def proven_cuts(
         size = float(cuts[i])
         for halvings in range(_HALVINGS):
             if free(i, size):
-                # Somewhat more than half may do, if all did not.
+                # The whole failed, but more than half of it may pass.
                 more = (1.5 * size, 1.25 * size) if halvings else ()
-                return next((each for each in more if free(i, each)), size)
+                return next((larger for larger in more if free(i, larger)), size)
             size *= 0.5
         return 0.0
 
     return np.array([largest(i) for i in range(len(cuts))])
 
 
-def cut(name: str, points: Array, cuts: Array, group: JointGroup) -> RoundedPath:
-    """The polygon (m, k) with corner i rounded from ``cuts[i]`` before it to as much behind it."""
+def round_corners(name: str, points: Array, cuts: Array, group: JointGroup) -> RoundedPath:
+    """The polygon (m, k) with corner i rounded from ``cuts[i]`` before to ``cuts[i]`` after it."""
     slopes, spans = _segments(points, group)
     around = np.concatenate([[0.0], cuts, [0.0]])
     sliver = _SLIVER * float(spans.sum())

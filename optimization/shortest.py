@@ -1,10 +1,9 @@
-"""The seed's quadratic program: the shortest sequence of configurations with bounded steps.
+"""shortest: the baseline quadratic program, a shortest sequence of waypoints with bounded steps.
 
 minimise    sum_i |x_i - x_{i-1}|^2
 subject to  x_0 and x_{N-1} fixed,  |x_i - x_{i-1}|_j <= epsilon for every joint j
 
-It knows no obstacle: its optimum is the straight joint-space line, so the caller checks what comes
-out. Nothing here claims more.
+It ignores obstacles: its optimum is the straight joint-space line, which the caller must check.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.motion.path import Path
 
-EPSILON = 0.3  # rad, the seed's bound on a step
+EPSILON = 0.3  # rad, bound on a step, as in the original project
 
 
 def shortest(path: Path, epsilon: float = EPSILON) -> Path | Failure:
     """The QP's solution for a path's ends and (resampled) number of waypoints.
 
     Args:
-        path: resampled first so that its own steps keep the bound: then the problem is feasible.
+        path: resampled first, so that its own steps keep the bound and the program is feasible.
         epsilon: largest step of a joint between two waypoints, in the group's units.
 
     Returns:
-        A path with exactly the same first and last waypoint; a Failure if the solver gives up.
+        A path with exactly the same ends; a Failure if the solver gives up.
     """
     start = path.resampled(epsilon).waypoints
     if len(start) < 3:
         return Path(path.group, start)
-    program, x = build(start, epsilon)
+    program, x = build_program(start, epsilon)
     solver = ClarabelSolver()
     result = solver.Solve(program, None, None)
     if not result.is_success():
@@ -46,12 +45,12 @@ def shortest(path: Path, epsilon: float = EPSILON) -> Path | Failure:
     return Path(path.group, points)
 
 
-def build(start: Array, epsilon: float) -> tuple[MathematicalProgram, Any]:
+def build_program(start: Array, epsilon: float) -> tuple[MathematicalProgram, Any]:
     """The program and its variables: the inner waypoints (n - 2, k) of ``start`` (n, k)."""
     n, k = start.shape
     program = MathematicalProgram()
     x = program.NewContinuousVariables(n - 2, k, "x")
-    # Steps s = D x + e, with D (n - 1, n - 2) and e from the fixed ends; each joint by itself.
+    # Steps s = D x + e, with D (n - 1, n - 2) and e from the fixed ends; joints are independent.
     D: Any = np.eye(n - 1, n - 2) - np.eye(n - 1, n - 2, -1)
     e: Any = np.zeros((n - 1, k))
     e[0], e[-1] = -start[0], e[-1] + start[-1]

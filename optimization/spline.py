@@ -1,9 +1,8 @@
-"""Cubic B-splines of a parameter u in [0, 1] that rest at both ends.
+"""Cubic B-splines of a parameter u in [0, 1], at rest at both ends.
 
-Cubic is the natural degree for bounded jerk: the jerk is constant between knots, the acceleration
-a straight line, so that bounds on their control points are bounds on them and cost nothing. Three
-equal control points at each end make velocity and acceleration zero there. The first and last spans
-are shorter than the others, so that a motion gets under way quickly.
+Cubic suits bounded jerk: jerk is constant between knots and acceleration linear, so bounds on their
+control points are exact bounds on them. Three equal control points at each end make velocity and
+acceleration zero there. The first and last spans are shorter, so that a motion starts quickly.
 
 C. de Boor, "A Practical Guide to Splines" (1978), for the basis and its derivatives.
 """
@@ -20,21 +19,21 @@ from galley.domain.frames import Array, frozen
 from galley.motion.trajectory.trajectory import Trajectory
 
 DEGREE = 3
-FIXED = 3  # control points at each end that the ends decide
+FIXED = 3  # control points at each end, equal to the end
 _END = 0.12  # length of the first and last span, as a share of the others'
 
 
 @dataclass(frozen=True, eq=False)
 class SplineSpace:
-    """All such splines with the same knots.
+    """The splines with given knots.
 
     Attributes:
-        breaks: (n + 1,) where the pieces begin and end, from 0 to 1.
-        knots: (n + 7,) the same with each end four times.
+        breaks: (n + 1,) ends of the pieces, from 0 to 1.
+        knots: (n + 7,) the breaks with each end four times.
         derivatives: for order 0 to 3 the matrix from control points to the derivative's control
-            points, which are bounds on it.
-        powers: for order 0 to 3 (n, n + 3): from control points to the derivative at the beginning
-            of each piece, divided by the order's factorial.
+            points, which bound it.
+        powers: for order 0 to 3 the matrix (n, n + 3) from control points to each piece's power
+            coefficient of that order.
     """
 
     breaks: Array
@@ -49,30 +48,30 @@ class SplineSpace:
 
     @property
     def abscissae(self) -> Array:
-        """Where each control point stands (Greville): a straight line's are on the line there."""
+        """Greville abscissae: a line's control points lie on it at these parameters."""
         size = self.size
         return np.array([self.knots[i + 1 : i + 1 + DEGREE].mean() for i in range(size)])
 
     def basis(self, u: Array) -> Array:
-        """From control points to values at u (m,): (m, n + 3)."""
+        """The matrix (m, n + 3) from control points to values at u (m,)."""
         inside = np.clip(u, 0.0, 1.0)
         return np.asarray(BSpline.design_matrix(inside, self.knots, DEGREE).toarray())
 
-    def samples(self, each: int) -> Array:
-        """Parameters (m,): ``each`` in every piece, and the end."""
-        inner = np.arange(each) / each
+    def samples(self, per_piece: int) -> Array:
+        """Parameters (m,): ``per_piece`` in every piece, and the end."""
+        inner = np.arange(per_piece) / per_piece
         u = self.breaks[:-1, None] + np.diff(self.breaks)[:, None] * inner
         return np.append(u.ravel(), 1.0)
 
     def trajectory(self, group: str, points: Array, duration: float) -> Trajectory:
-        """The spline with these control points (n + 3, k), run through in ``duration`` seconds."""
+        """The spline of control points (n + 3, k) as a trajectory of ``duration`` seconds."""
         pieces = [power @ points / duration**order for order, power in enumerate(self.powers)]
         return Trajectory(group, self.breaks * duration, np.stack(pieces, axis=1))
 
 
 @lru_cache(maxsize=32)
 def spline_space(pieces: int) -> SplineSpace:
-    """The space of splines of so many pieces."""
+    """The splines of so many pieces."""
     lengths = np.ones(pieces)
     lengths[0] = lengths[-1] = _END
     breaks = np.concatenate([[0.0], np.cumsum(lengths)]) / lengths.sum()
@@ -94,7 +93,7 @@ def spline_space(pieces: int) -> SplineSpace:
 
 
 def _difference(knots: Array, degree: int) -> Array:
-    """From a spline's control points to those of its derivative, with the knots' ends left out."""
+    """The matrix from a spline's control points to those of its derivative (over inner knots)."""
     rows = len(knots) - degree - 2
     scale = degree / (knots[degree + 1 : degree + 1 + rows] - knots[1 : 1 + rows])
     D = np.zeros((rows, rows + 1))

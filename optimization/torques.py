@@ -1,7 +1,7 @@
-"""Joint torques along a trajectory against the arm's limits, by Drake's inverse dynamics.
+"""Joint torques along a trajectory against their limits, by Drake's inverse dynamics.
 
-Known are gravity, inertia and Coriolis forces of the robot and of what it holds. Not known: joint
-friction, the motors' own inertia, and forces of contact (a drawer that is pulled, a grip).
+Includes gravity, inertia and Coriolis forces of the robot and of what it holds. Leaves out joint
+friction, the motors' own inertia, and contact forces (a drawer that is pulled, a grip).
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ class Held:
 
 @dataclass(frozen=True)
 class TorqueCheck:
-    """What a trajectory asks of the joints that have a finite effort limit.
+    """Torques that a trajectory needs, for the joints with a finite effort limit.
 
     Attributes:
-        joints: their names (k,), of the whole robot: a base that accelerates loads the arm too.
+        joints: names (k,), of the whole robot: a base that accelerates loads the arm too.
         units: ``N m`` or ``N`` (k,).
         torque: largest magnitude (k,) at any sample.
         limit: effort limits (k,).
         ratio: torque / limit (k,).
-        time: seconds, of the largest ratio.
+        time: s, of the largest ratio.
         share: of the limits that may be used.
-        inertials: whose masses and inertias: one of ``INERTIALS``.
+        inertials: source of masses and inertias, one of ``INERTIALS``.
     """
 
     joints: tuple[str, ...]
@@ -80,11 +80,11 @@ class TorqueCheck:
 
 
 class TorqueModel:
-    """A robot's rigid-body dynamics, without shapes: built in milliseconds.
+    """A robot's rigid-body dynamics without shapes, built in milliseconds.
 
     Args:
-        robot: its URDF says masses, inertias and effort limits.
-        held: what is in the hand; part of the hand then, its mass spread over its shapes.
+        robot: its URDF gives masses, inertias and effort limits.
+        held: an item fixed to the hand, its mass spread over its shapes.
         inertials: ``identified``: published figures for a Panda's links (``panda_urdf``), the
             URDF's for all others; ``urdf``: the URDF's for all.
 
@@ -99,7 +99,7 @@ class TorqueModel:
             raise ValueError(f"no inertials '{inertials}', there are {list(INERTIALS)}")
         self.robot = robot
         root = ET.fromstring(robot.urdf)
-        efforts = _take_efforts(root)
+        efforts = _remove_effort_limits(root)
         self.effort = frozen([efforts.get(name, np.inf) for name in robot.joints])
         """Effort limits (n,) in the order of q; infinite where the URDF has none."""
         self._limited = np.nonzero(np.isfinite(self.effort))[0]
@@ -124,16 +124,16 @@ class TorqueModel:
         self._at_v = np.array([joint.velocity_start() for joint in joints])
 
     def torques(self, q: Array, velocity: Array, acceleration: Array) -> Array:
-        """Joint torques, N m (forces, N, of sliding joints) (m, n), that bring about a motion.
+        """Joint torques (m, n) for a motion: N m, or N for sliding joints.
 
         Args:
             q: robot configurations (m, n). velocity, acceleration: of the same shape.
         """
         plant, context = self._plant, self._context
-        positions: Any = np.array(self._default)  # the stubs' types fit nothing
+        positions: Any = np.array(self._default)  # the type stubs are inexact
         rates: Any = np.zeros(plant.num_velocities())
         second = rates.copy()
-        found = np.empty(np.shape(q))
+        result = np.empty(np.shape(q))
         for k in range(len(q)):
             positions[self._at_q] = q[k]
             rates[self._at_v] = velocity[k]
@@ -141,13 +141,13 @@ class TorqueModel:
             plant.SetPositions(context, positions)
             plant.SetVelocities(context, rates)
             plant.CalcForceElementsContribution(context, self._forces)  # gravity
-            found[k] = plant.CalcInverseDynamics(context, second, self._forces)[self._at_v]
-        return found
+            result[k] = plant.CalcInverseDynamics(context, second, self._forces)[self._at_v]
+        return result
 
     def check(
         self, trajectory: Trajectory, q: Array, share: float = 1.0, rate: float = RATE
     ) -> TorqueCheck:
-        """The torques that ``trajectory`` asks for, at ``rate`` samples a second and its end.
+        """The torques that ``trajectory`` needs, at ``rate`` samples per second and at its end.
 
         Args:
             trajectory: over one of the robot's groups (``base+arm`` for two).
@@ -171,14 +171,14 @@ class TorqueModel:
     def slowdown(
         self, trajectory: Trajectory, q: Array, share: float = 1.0, rate: float = RATE
     ) -> float | Failure:
-        """How many times as long (at least 1) the trajectory must take for torques to hold.
+        """The factor (at least 1) by which to stretch a trajectory to keep the torque limits.
 
-        No search is needed: taking f times as long divides velocities by f, accelerations and
-        Coriolis terms by f^2, so torques are g(q) + d / f^2 with d the torque less its gravity
-        part. ``slowed(trajectory, factor)`` then passes ``check``.
+        Needs no search: stretching by f divides accelerations and Coriolis terms by f^2, so torques
+        are g(q) + d / f^2 with d the torque without gravity. ``slowed(trajectory, factor)`` then
+        passes ``check``.
 
         Returns:
-            The factor; or a Failure where gravity alone takes the whole share.
+            The factor; or a Failure if gravity alone needs the whole share.
         """
         times, torques = self._along(trajectory, q, rate)
         gravity = self._along(trajectory, q, rate, still=True)[1]
@@ -190,7 +190,7 @@ class TorqueModel:
                 room = np.where(motion > 0.0, limit - gravity, limit + gravity) / np.abs(motion)
             factor: float = max(1.0, float(room.min()) ** -0.5)
             for extra in (0.0, *(5e-4 * 2.0**k for k in range(16))):
-                # The slower one's samples see peaks that lay between these.
+                # The slower trajectory is sampled at other states, which may have higher peaks.
                 slower = factor * (1.0 + extra)
                 if self.check(slowed(trajectory, slower), q, share, rate).passed:
                     return slower
@@ -209,7 +209,7 @@ class TorqueModel:
     ) -> tuple[Array, Array]:
         """Sample times (m,) and the torques (m, k) of the joints that have a limit.
 
-        With ``still`` those that hold each position at rest.
+        With ``still``, those that hold each position at rest.
         """
         samples = trajectory.sampled(1.0 / rate)
         at = self.robot.slice(trajectory.group)
@@ -221,18 +221,18 @@ class TorqueModel:
         return samples.times, self.torques(whole, rates, second)[:, self._limited]
 
 
-def _take_efforts(root: ET.Element) -> dict[str, float]:
-    """The finite, positive effort limits of a URDF's joints, taken out of it.
+def _remove_effort_limits(root: ET.Element) -> dict[str, float]:
+    """The finite, positive effort limits of a URDF's joints, removed from it.
 
-    0 stands for "not known" in many files, and Drake refuses to read "inf".
+    0 stands for "unknown" in many files, and Drake refuses to read "inf".
     """
-    found = {}
+    efforts = {}
     for joint in root.iter("joint"):
         limit = joint.find("limit")
         effort = float(limit.attrib.pop("effort", "inf")) if limit is not None else np.inf
         if np.isfinite(effort) and effort > 0.0:
-            found[joint.get("name", "")] = effort
-    return found
+            efforts[joint.get("name", "")] = effort
+    return efforts
 
 
 def _held_elements(held: Held, palm: str) -> list[ET.Element]:

@@ -1,4 +1,4 @@
-"""The check that everything passes before it is returned: limits, rest, and the proof."""
+"""The check that every optimized trajectory must pass: limits, rest, continuity, clearance."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from galley.motion.path import Path
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios
 from galley.robots.model import JointGroup
 from galley.worlds.view import View
 
-_EXCESS = 1e-6  # share by which a limit may be passed: rounding
-_POSITION = 1e-9  # m or rad beyond a position limit: rounding
-_JUMP = 1e-6  # m or rad, or share of a limit, between two pieces
+_EXCESS = 1e-6  # share of a limit allowed for rounding
+_POSITION = 1e-9  # m or rad beyond a position limit, for rounding
+_JUMP = 1e-6  # m or rad, or share of a limit, allowed between two pieces
 _REST = 1e-6  # share of the limits of velocity and acceleration that counts as rest
 
 
 @dataclass(frozen=True)
 class TrajectoryVerdict:
-    """What is known of a trajectory.
+    """Whether a trajectory passed the check.
 
     Attributes:
-        reason: what speaks against it, in one sentence; empty if nothing does.
-        unproven: seconds after which a state could not be proven to keep its distance, or None.
+        reason: for rejection, in a sentence; empty if it passed.
+        unproven: time (s) of a state whose clearance could not be proven, or None.
     """
 
     reason: str
@@ -30,38 +31,48 @@ class TrajectoryVerdict:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing speaks against it."""
+        """Whether there is no reason for rejection."""
         return not self.reason
 
 
+def check_arguments(path: Path, group: JointGroup, scale: float) -> None:
+    """Raises ValueError if the path is not over the group, or the scale not in (0, 1]."""
+    if path.waypoints.shape[1] != group.size:
+        raise ValueError(
+            f"the path has {path.waypoints.shape[1]} joints, group '{group.name}' {group.size}"
+        )
+    if not 0.0 < scale <= 1.0:
+        raise ValueError(f"scale must lie in (0, 1], got {scale}")
+
+
 def planned_clearance(view: View) -> float:
-    """Metres that the planners' proofs keep everywhere: half the margin of checked states."""
+    """Clearance in metres that the planners prove: half the margin of checked states."""
     return 0.5 * float(view.arrays.checks.margins[0])
 
 
-def judge(
+def check_trajectory(
     view: View | None,
     trajectory: Trajectory,
     group: JointGroup,
     scale: float = 1.0,
     required: float | None = None,
 ) -> TrajectoryVerdict:
-    """Everything that is asked of a trajectory: exact bounds, and a proof between samples too.
+    """Check a trajectory: exact peaks, rest, continuity, and a proof of its clearance at all times.
 
     Args:
-        view: of the trajectory's group, in its world; None leaves the proof out.
-        group: whose position, velocity, acceleration and jerk limits hold.
+        view: collision view of the group; with None clearance is not checked.
+        group: gives the limits of position, velocity, acceleration and jerk.
         scale: share of the limits of velocity, acceleration and jerk that may be used.
-        required: metres to keep to everything; ``planned_clearance`` where omitted.
+        required: metres of clearance; ``planned_clearance`` by default.
     """
     ratios = [each / scale for each in limit_ratios(trajectory, group)]
     reason = _out_of_limits(trajectory, group, ratios) or _not_smooth(trajectory, group)
     unproven = None
     if view is not None and not reason:
-        wanted = planned_clearance(view) if required is None else required
-        unproven = view.curve_unproven(trajectory.breaks, trajectory.coefficients, wanted)
+        clearance = planned_clearance(view) if required is None else required
+        unproven = view.curve_unproven(trajectory.breaks, trajectory.coefficients, clearance)
         if unproven is not None:
-            reason = f"after {unproven:.3f} s it can't be proven to keep {1e3 * wanted:.1f} mm"
+            reason = f"after {unproven:.3f} s it can't be proven to keep {1e3 * clearance:.1f} mm"
     return TrajectoryVerdict(reason, unproven)
 
 
@@ -78,7 +89,7 @@ def _out_of_limits(trajectory: Trajectory, group: JointGroup, ratios: list[float
 
 
 def _not_smooth(trajectory: Trajectory, group: JointGroup) -> str:
-    """Jumps between pieces, or motion at the ends: what peaks inside of pieces don't show."""
+    """Why it is not at rest at the ends or jumps between pieces; empty if neither."""
     ends = np.array([0.0, trajectory.duration])
     for order, limit in ((1, group.velocity), (2, group.acceleration)):
         if (np.abs(trajectory(ends, order)) / limit).max() > _REST:

@@ -1,8 +1,8 @@
-"""What a run leaves behind: its folder, its report, and how both are read again.
+"""A run's folder and its report: writes both and reads them again.
 
 ```
-run_folder   one run's files                  -> its folder, locked until the run has ended
-report       what happened and why            -> report.json
-stored       a run's folder                   -> Stored (executed), Recorded (planned)
+run_folder   a run's files            -> its folder, locked until the run ends
+report       what happened and why    -> report.json
+stored       a run's folder           -> Stored (executed), Recorded (planned)
 ```
 """

@@ -20,14 +20,14 @@ from galley.motion.motion import FREE, Motion
 from galley.results.run_folder import REPORT, digests, folder_digests
 from galley.validation.verdict import Verdict
 
-if TYPE_CHECKING:  # it needs the planners, and whoever only reads reports does not
+if TYPE_CHECKING:  # these load the planners, which reading a report does not need
     from galley.results.stages import Execution
     from galley.tamp.checks import AuditedMotions, PlanCheck
     from galley.tamp.feedback.constraints import SearchRecord
     from galley.tamp.task import TampTask
 
 SCHEMA_VERSION = 2
-_OURS = ("audit", "executed-states")  # certificates that speak against Galley, not the task
+_OURS = ("audit", "executed-states")  # certificates of faults of Galley, not of the task
 _PACKAGES = ("numpy", "pybullet", "drake", "pddlgym", "imageio", "imageio-ffmpeg")
 _FORK = {"pybullet": "pybullet-arm64"}  # installed in its place where it has no wheel
 
@@ -103,7 +103,7 @@ class Report:
         return f"trajectories_recovery_{len(self.later)}.npz"
 
     def executed(self, run: Execution) -> None:
-        """Record how execution went."""
+        """Record the result of the execution."""
         planned = iter(self.later)
         self.recoveries = []
         for each in run.recoveries:
@@ -177,7 +177,7 @@ class Report:
         return {"motions": len(verdicts), "disagreements": sum(v != FREE for v in verdicts)}
 
     def write(self, folder: Path) -> None:
-        """Write report.json into ``folder``, whole or not at all, with digests of its files."""
+        """Write report.json into ``folder`` atomically, with digests of the folder's files."""
         report = self.as_json() | {"files": folder_digests(folder)}
         text = json.dumps(report, indent=1, default=_plain) + "\n"
         write_whole(folder / REPORT, text)

@@ -1,4 +1,4 @@
-"""One run of a scenario, and its result."""
+"""Runs a scenario through the engine and judges the outcome."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from galley.domain.scene.model import Binding, Scene
 from galley.domain.scene.reader import load_scene
 from galley.results.recorded_run import Options, record_run
 from galley.results.stored import STATES
-from galley.scenarios.scenario import Scenario, judge
+from galley.scenarios.scenario import Scenario, judge_report
 
 
 @dataclass(frozen=True)
-class Job:
-    """A scenario to be run.
+class ScenarioJob:
+    """A run of a scenario.
 
     Attributes:
-        scenario: which. seed: of every random stream.
-        folder: where the run's folder is kept, or None: it is thrown away.
-        options: more of ``results.recorded_run.Options`` by name, such as ``optimize``; execution
-            is kinematic unless they say otherwise.
+        seed: of every random stream.
+        folder: for the run's files; None for a temporary one.
+        options: further ``results.recorded_run.Options`` by name, such as ``optimize``; kinematic
+            execution by default.
     """
 
     scenario: Scenario
@@ -39,22 +39,22 @@ class Job:
 
 @dataclass(frozen=True)
 class ScenarioResult:
-    """The result of a scenario run, as plain data: can be pickled and written as JSON.
+    """The outcome of a run. Plain data: can be pickled and written as JSON.
 
     Attributes:
-        scenario, seed: what was run. expected: in words.
+        scenario, seed: of the run. expected: the expectation in words.
         status: the report's, or ``bad-input``.
         kind, message, objects: of the failure; empty on success.
         plan: the actions, in order.
-        right: whether this is the expected outcome. wrong: why not.
-        goal_facts: each fact of the goal, whether it holds in the geometry, and why.
-        skeletons: symbolic plans that were tried. refinements: of single actions.
-        lessons: constraints that the search learned, in order.
-        motion_s: duration of all motions together, as the robot would need.
-        fingerprint: digest of every executed state; empty if nothing was executed.
-        planning_s: seconds for task plan and motions. optimization_s: for their trajectories.
-        wall_s: for the whole run, reading included.
-        late: a failure that took longer than the scenario's ``within_s``.
+        right: whether this is the expected outcome. wrong: the reasons why not.
+        goal_facts: each goal fact, whether it holds in the geometry, and why.
+        skeletons: number of symbolic plans tried. refinements: of single actions.
+        lessons: constraints learned from geometry, in order.
+        motion_s: total duration of the motions.
+        fingerprint: digest of all executed states; empty if nothing was executed.
+        planning_s: seconds for task plan and motions. optimization_s: for trajectories.
+        wall_s: seconds for the whole run.
+        late: a failure took longer than the scenario's ``within_s``.
     """
 
     scenario: str
@@ -79,8 +79,8 @@ class ScenarioResult:
     late: bool = False
 
 
-class _SearchListener(Listener):
-    """Records what a search tried and learned."""
+class _SearchRecorder(Listener):
+    """Counts the plans of a search and keeps the learned constraints."""
 
     def __init__(self) -> None:
         self.skeletons = 0
@@ -93,22 +93,26 @@ class _SearchListener(Listener):
         self.lessons.append(text)
 
 
-def outcome_of(job: Job) -> ScenarioResult:
-    """Run one scenario and judge its result.
+def run_scenario(job: ScenarioJob) -> ScenarioResult:
+    """Run a scenario through the engine and judge the outcome.
 
-    Bad input is a result, too, with the faults as its message, so that a sweep goes on.
+    Bad input is an outcome too, with the faults as its message, so that a sweep goes on.
     """
     scenario, expect = job.scenario, job.scenario.expect
-    known: dict[str, Any] = {"scenario": scenario.name, "seed": job.seed, "expected": str(expect)}
-    began, listener = time.perf_counter(), _SearchListener()
-    with tempfile.TemporaryDirectory(prefix="galley-scenario-") as above:
-        folder = job.folder or Path(above) / "run"
+    identity: dict[str, Any] = {
+        "scenario": scenario.name,
+        "seed": job.seed,
+        "expected": str(expect),
+    }
+    began, recorder = time.perf_counter(), _SearchRecorder()
+    with tempfile.TemporaryDirectory(prefix="galley-scenario-") as parent:
+        folder = job.folder or Path(parent) / "run"
         try:
-            report = record_run(_options(job, folder), listener).report
+            report = record_run(_options(job, folder), recorder).report
             scene = load_scene(scenario.scene)
         except BadInput as error:
             return ScenarioResult(
-                **known,
+                **identity,
                 status="bad-input",
                 kind="bad-input",
                 message=str(error),
@@ -116,35 +120,35 @@ def outcome_of(job: Job) -> ScenarioResult:
                 wall_s=time.perf_counter() - began,
             )
         fingerprint = _fingerprint(folder / STATES)
-    written = report.as_json()
-    failure, timing = written["failure"] or {}, written["timing_s"]
-    wrong = judge(expect, written, _aliases(scene))
+    data = report.as_json()
+    failure, timing = data["failure"] or {}, data["timing_s"]
+    wrong = judge_report(expect, data, _aliases(scene))
     planning_s = float(timing["task"] + timing["motion"])
-    judged = report.validation.goal_facts if report.validation is not None else ()
+    facts = report.validation.goal_facts if report.validation is not None else ()
     limit = expect.within_s
     return ScenarioResult(
-        **known,
-        status=written["status"],
+        **identity,
+        status=data["status"],
         kind=failure.get("kind", ""),
         message=failure.get("message", ""),
         objects=tuple(failure.get("objects", ())),
-        plan=tuple(written["plan"]),
+        plan=tuple(data["plan"]),
         right=not wrong,
         wrong=wrong,
-        goal_facts=tuple((f.fact, f.holds, f.why) for f in judged),
-        skeletons=listener.skeletons,
-        refinements=int(written["refinements"]),
-        lessons=tuple(listener.lessons),
-        motion_s=float(sum(motion["duration_s"] for motion in written["motions"])),
+        goal_facts=tuple((f.fact, f.holds, f.why) for f in facts),
+        skeletons=recorder.skeletons,
+        refinements=int(data["refinements"]),
+        lessons=tuple(recorder.lessons),
+        motion_s=float(sum(motion["duration_s"] for motion in data["motions"])),
         fingerprint=fingerprint,
         planning_s=planning_s,
         optimization_s=float(timing["optimization"]),
         wall_s=time.perf_counter() - began,
-        late=limit is not None and written["status"] != "success" and planning_s > limit,
+        late=limit is not None and data["status"] != "success" and planning_s > limit,
     )
 
 
-def _options(job: Job, folder: Path) -> Options:
+def _options(job: ScenarioJob, folder: Path) -> Options:
     scenario = job.scenario
     more: dict[str, Any] = {"execute": "kinematic"} | dict(job.options)
     if scenario.skills is not None:
@@ -161,13 +165,13 @@ def _options(job: Job, folder: Path) -> Options:
 
 
 def _aliases(scene: Scene) -> Mapping[str, frozenset[str]]:
-    """All names of a thing: in PDDL, in the scene, of its drawer's parts."""
-    found: dict[str, frozenset[str]] = {}
+    """For each name of an object its other names: in PDDL, in the scene, of its region or body."""
+    aliases: dict[str, frozenset[str]] = {}
     for binding in scene.bindings:
         names = _names(scene, binding)
         for name in names:
-            found[name] = found.get(name, frozenset()) | names
-    return found
+            aliases[name] = aliases.get(name, frozenset()) | names
+    return aliases
 
 
 def _names(scene: Scene, binding: Binding) -> frozenset[str]:
@@ -184,7 +188,7 @@ def _fingerprint(path: Path) -> str:
     if not path.is_file():
         return ""
     log = Log.load(path)
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for rows in (log.time, log.q, log.scene_q, log.items, log.held):
-        found.update(rows.tobytes())
-    return found.hexdigest()[:16]
+        digest.update(rows.tobytes())
+    return digest.hexdigest()[:16]

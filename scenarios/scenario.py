@@ -1,4 +1,4 @@
-"""A scenario: a scene, a task in it, and the outcome that is right; one YAML file each."""
+"""A scenario: a scene, a task and the expected outcome, in a YAML file (docs/scenarios.md)."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 @dataclass(frozen=True)
 class Expectation:
-    """The outcome that is right.
+    """The expected outcome.
 
     Attributes:
         status: ``success``, ``refused`` or ``budget``.
         kind: of the failure (``blocked``, ...); None for any.
         names: objects that the failure must name.
-        within_s: seconds in which a refusal should be found. Reported, never a reason to be wrong:
-            it depends on the machine.
+        within_s: seconds in which a failure should be found. Only reported: it depends on the
+            machine.
         plan_has: patterns of actions that the plan must contain, see ``matches``.
         plan_lacks: patterns of actions that it must not contain.
-        plan_at_most: actions that the plan may have; None for any number.
+        plan_at_most: most actions in the plan; None for any number.
     """
 
     status: str
@@ -57,16 +57,16 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A task with its right outcome.
+    """A task with its expected outcome.
 
     Attributes:
         name: a word, unique in a suite.
-        says: what it is about, one sentence.
+        says: a description, one sentence.
         scene, domain, problem: the files of the task.
-        expect: the outcome that is right.
-        skills: a Python file with skills of its own, or None.
-        file: where it was read from.
-        lines: line in it of each dotted key (``expect.names[0]``), for messages.
+        expect: the expected outcome.
+        skills: a Python file with further skills, or None.
+        file: the scenario file.
+        lines: its line for each dotted key (``expect.names[0]``), for messages.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Scenario:
 
 
 def read_scenario(path: str | Path) -> Scenario:
-    """Read one file (docs/scenarios.md).
+    """Read a scenario file.
 
     Raises:
         BadInput: with every fault of the file.
@@ -120,15 +120,15 @@ def read_scenario(path: str | Path) -> Scenario:
 
 
 def _file(entry: Entry) -> Path:
-    """The file that an entry names: beside the scenario, or else the kitchen's."""
+    """The file that an entry names: beside the scenario, else one of the kitchen's."""
     text = entry.text()
     beside = entry.file.parent / text
-    found = beside
+    path = beside
     if not beside.is_file() and Path(text).name == text and (KITCHEN / text).is_file():
-        found = KITCHEN / text
-    if not text or not found.is_file():
+        path = KITCHEN / text
+    if not text or not path.is_file():
         entry.fault(f"no such file: {beside}" if text else "expected a file name, got nothing")
-    return found
+    return path
 
 
 def _expectation(entry: Entry) -> Expectation:
@@ -160,21 +160,21 @@ def _expectation(entry: Entry) -> Expectation:
 def _texts(entry: Entry | None) -> tuple[str, ...]:
     if entry is None:
         return ()
-    found = []
-    for each in entry.elements():
-        found.append(each.text())
-        if not words(found[-1]):
-            each.fault("is empty")
-    return tuple(found)
+    texts = []
+    for element in entry.elements():
+        texts.append(element.text())
+        if not action_words(texts[-1]):
+            element.fault("is empty")
+    return tuple(texts)
 
 
-def find(paths: Sequence[str | Path] = ()) -> tuple[Scenario, ...]:
-    """The scenarios of files and folders, in order of their names; the shipped suite without any.
+def find_scenarios(paths: Sequence[str | Path] = ()) -> tuple[Scenario, ...]:
+    """The scenarios in files and folders, sorted by name; without paths, the shipped suite.
 
-    Of a folder, all ``*.yaml`` and ``*.yml`` that have the key ``galley_scenario``.
+    In a folder these are all ``*.yaml`` and ``*.yml`` with the key ``galley_scenario``.
 
     Raises:
-        BadInput: a fault in any of the files, no scenario in a folder, a name used twice.
+        BadInput: a fault in any file, a folder without scenarios, a name used twice.
     """
     found: dict[str, Scenario] = {}
     faults: list[InputError] = []
@@ -194,7 +194,7 @@ def find(paths: Sequence[str | Path] = ()) -> tuple[Scenario, ...]:
 
 
 def _files(paths: Iterable[str | Path], faults: list[InputError]) -> list[Path]:
-    files: dict[Path, Path] = {}  # by what they are, so that one named twice is run once
+    files: dict[Path, Path] = {}  # by resolved path, so that a file named twice runs once
     for path in map(Path, paths):
         if not path.is_dir():
             files.setdefault(path.resolve(), path)
@@ -204,30 +204,30 @@ def _files(paths: Iterable[str | Path], faults: list[InputError]) -> list[Path]:
         if not scenarios:
             what = "holds no scenario: no .yaml with the key 'galley_scenario'"
             faults.append(InputError(str(path), None, None, what))
-        for each in scenarios:
-            files.setdefault(each.resolve(), each)
+        for file in scenarios:
+            files.setdefault(file.resolve(), file)
     return list(files.values())
 
 
 def _is_scenario(path: Path) -> bool:
-    """Whether the file says so, or is too broken to say."""
+    """Whether a file has the key ``galley_scenario``, or can't be parsed."""
     try:
         data = yaml.compose(read_text(path, LARGEST_SCENE), Loader=yaml.SafeLoader)
     except (BadInput, yaml.YAMLError, RecursionError):
-        return True  # the reader says what is wrong
+        return True  # the reader will report the fault
     if not isinstance(data, yaml.MappingNode):
         return False
     return any(key.value == "galley_scenario" for key, _ in data.value)
 
 
-def check(scenario: Scenario) -> frozenset[str]:
-    """Read a scenario's scene and task too; what it expects must be of this world.
+def check_scenario(scenario: Scenario) -> frozenset[str]:
+    """Read a scenario's scene and task, and check that the names it expects exist there.
 
     Returns:
-        All files that were read, the scenario's own and its skills among them.
+        All files that the outcome depends on.
 
     Raises:
-        BadInput: with the faults of the first file that has any.
+        BadInput: the faults of the first faulty file.
     """
     scene = load_scene(scenario.scene)
     domain = read_domain(scenario.domain)
@@ -262,33 +262,31 @@ def _unknown_actions(scenario: Scenario, domain: Domain) -> list[InputError]:
     expect, found = scenario.expect, []
     for key, patterns in (("plan_has", expect.plan_has), ("plan_lacks", expect.plan_lacks)):
         for k, pattern in enumerate(patterns):
-            name = words(pattern)[0]
+            name = action_words(pattern)[0]
             if not set(name) & set("*?[") and name not in known:
                 hint = did_you_mean(name, known)
                 found.append(scenario.fault(f"expect.{key}[{k}]", f"no action '{name}'{hint}"))
     return found
 
 
-# -- whether a run's outcome is the expected one ---------------------------------------------------
+# -- comparing a run's outcome with the expected one ----------------------------------------------
 
 
-def words(action: str) -> list[str]:
-    """The words of ``(pick sugar burner h1)``; the brackets may be missing."""
+def action_words(action: str) -> list[str]:
+    """The words of ``(pick sugar burner h1)``, with or without parentheses."""
     return action.strip().removeprefix("(").removesuffix(")").lower().split()
 
 
 def matches(pattern: str, action: str) -> bool:
-    """Whether an action begins with the pattern's words; ``*`` and ``?`` in them are wildcards.
+    """Whether an action starts with the pattern's words, in which ``*`` and ``?`` are wildcards.
 
     ``pick sugar`` matches ``(pick sugar burner h1)``, and so does ``(pick * burner)``.
     """
-    wanted, got = words(pattern), words(action)
-    return len(wanted) <= len(got) and all(
-        fnmatchcase(there, each) for there, each in zip(got, wanted, strict=False)
-    )
+    globs, words = action_words(pattern), action_words(action)
+    return len(globs) <= len(words) and all(map(fnmatchcase, words, globs))
 
 
-def judge(
+def judge_report(
     expected: Expectation,
     report: Mapping[str, Any],
     aliases: Mapping[str, Set[str]] | None = None,
@@ -296,9 +294,9 @@ def judge(
     """Why a run's outcome is not the expected one; empty if it is.
 
     Args:
-        expected: what is right.
+        expected: the expected outcome.
         report: the run's ``report.json``.
-        aliases: other names under which a failure may speak of an object.
+        aliases: other names that a failure may use for an object.
     """
     wrong = []
     status, failure = report["status"], report["failure"] or {}
@@ -315,8 +313,8 @@ def judge(
 
 
 def _named(names: Set[str], failure: Mapping[str, Any]) -> bool:
-    said = set(failure.get("objects", ())) | set(re.split(r"[^\w-]+", failure.get("message", "")))
-    return not names.isdisjoint(said)
+    words = re.split(r"[^\w-]+", failure.get("message", ""))
+    return not names.isdisjoint([*failure.get("objects", ()), *words])
 
 
 def _about_plan(expected: Expectation, plan: Sequence[str]) -> list[str]:

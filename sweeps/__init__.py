@@ -1,12 +1,20 @@
-"""Sweeps: one function over many jobs, in parallel, and what is kept of a sweep that is stopped.
+"""Sweeps: a function over many jobs in parallel, with a journal from which a stopped one resumes.
 
 ```
-engines   function, jobs              -> results in job order      processes, or Ray
-journal   job, digest, result         -> a line of a JSONL file    read again by the next call
+engines   function, jobs         -> results in job order      by processes or Ray
+journal   job, digest, result    -> a line of a JSONL file    read by the next call
 ```
 """
 
-from galley.sweeps.engines import ENGINES, Lost, MissingRay, cores, sweep
+from galley.sweeps.engines import ENGINES, LostJob, MissingRay, available_cores, sweep
 from galley.sweeps.journal import Journal, digest
 
-__all__ = ["ENGINES", "Journal", "Lost", "MissingRay", "cores", "digest", "sweep"]
+__all__ = [
+    "ENGINES",
+    "Journal",
+    "LostJob",
+    "MissingRay",
+    "available_cores",
+    "digest",
+    "sweep",
+]

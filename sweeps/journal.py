@@ -1,4 +1,4 @@
-"""What a sweep has finished, line by line on disk, so that one that was killed can go on."""
+"""The journal of a sweep: finished jobs in a file, from which a killed sweep resumes."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ import galley
 from galley.domain.errors import BadInput
 from galley.domain.files import read_bytes, write_fault
 
-_JOB, _SETTINGS = "job", "settings"  # keys of a line, beside those of the result
+_JOB, _SETTINGS = "job", "settings"  # keys of a line besides the result's
 
 
 class Journal:
-    """A file to which a line is added for each job that ends: JSON, in the order of ending.
+    """A file with one line of JSON per finished job, in order of finishing.
 
-    A line has the job's name, the digest of all settings on which its result depends, and the
-    result's own keys. A line that was half written when the process was killed does not count; of
-    several for one job and digest the last does.
+    A line has the job's name, a digest of all settings that its result depends on, and the result's
+    keys. Lines cut short by a kill are ignored; of several lines for a job and digest the last
+    counts.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def read(self, jobs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-        """The results, by name, of those jobs that ended under the same settings; lists as tuples.
+        """Results by job name, of jobs that ended under the same settings; lists become tuples.
 
         Args:
-            jobs: name of each job, and the digest of its settings.
+            jobs: digest of the settings by job name.
 
         Raises:
-            BadInput: the file is there and can't be read.
+            BadInput: the file exists and can't be read.
         """
-        found = {}
+        results = {}
         for line in self._lines():
             name = line.pop(_JOB, None)
             if name in jobs and line.pop(_SETTINGS, None) == jobs[name]:
-                found[name] = {key: _tuples(value) for key, value in line.items()}
-        return found
+                results[name] = {key: _tuples(value) for key, value in line.items()}
+        return results
 
     @property
     def empty(self) -> bool:
-        """Whether no job has ended."""
+        """Whether the journal has no result."""
         return not self._lines()
 
     def add(self, name: str, settings: str, result: Mapping[str, Any]) -> None:
-        """Keep the result of a job; after a line that was half written, on a new one.
+        """Append the result of a job, on a new line even after one that was cut short.
 
         Raises:
             BadInput, OSError: it can't be written (``domain.files.write_fault``).
@@ -66,7 +66,7 @@ class Journal:
             raise write_fault(self.path, error) from None
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Delete all results."""
         self.path.unlink(missing_ok=True)
 
     def _lines(self) -> list[dict[str, Any]]:
@@ -76,15 +76,15 @@ class Journal:
             return []
         except OSError as error:
             raise BadInput.one(self.path, f"can't be read: {error.strerror}") from None
-        found = []
+        lines = []
         for line in text.splitlines():
             try:
                 value = json.loads(line)
             except ValueError:
-                continue  # half written
+                continue  # cut short
             if isinstance(value, dict) and isinstance(value.get(_JOB), str):
-                found.append(value)
-        return found
+                lines.append(value)
+        return lines
 
 
 def _tuples(value: object) -> object:
@@ -97,18 +97,18 @@ def digest(files: Iterable[str | Path], *settings: object) -> str:
     Raises:
         BadInput: a file can't be read.
     """
-    found = hashlib.sha256(_code())
+    total = hashlib.sha256(_code())
     for file in sorted(map(str, files)):
-        found.update(hashlib.sha256(read_bytes(file)).digest())
-    found.update(repr(settings).encode())
-    return found.hexdigest()[:16]
+        total.update(hashlib.sha256(read_bytes(file)).digest())
+    total.update(repr(settings).encode())
+    return total.hexdigest()[:16]
 
 
 @cache
 def _code() -> bytes:
-    """A digest of every module of the package: results of other code are other results."""
-    home, found = Path(galley.__file__).parent, hashlib.sha256()
+    """A digest of all modules of the package: results depend on the code."""
+    home, total = Path(galley.__file__).parent, hashlib.sha256()
     inside = (folder for folder in home.iterdir() if (folder / "__init__.py").is_file())
     for file in sorted([*home.glob("*.py"), *(f for top in inside for f in top.rglob("*.py"))]):
-        found.update(str(file.relative_to(home)).encode() + b"\0" + file.read_bytes())
-    return found.digest()
+        total.update(str(file.relative_to(home)).encode() + b"\0" + file.read_bytes())
+    return total.digest()

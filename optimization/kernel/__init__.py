@@ -1,1 +1,1 @@
-"""Compiled with Numba at first use; kept on disk."""
+"""Compiled functions."""

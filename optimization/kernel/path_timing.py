@@ -1,14 +1,13 @@
-"""The two passes of the time-optimal parametrisation, over a path of straight and parabolic pieces.
+"""The two passes of time-optimal path parametrisation (TOPP-RA), on lines and parabolas.
 
-The state is x, the square of the path's rate ds/dt, and the control is u = d2s/dt2, constant on an
-interval of the grid: x grows by 2 u per unit of s. On an interval of length D with slopes
-p = q'(s_i) and e = q'(s_i+1) and the constant bend c = q'', limits hold at *every* s in it if they
-hold for these values, all linear in (u, x):
+The state is x = (ds/dt)^2. The control u = d2s/dt2 is constant on an interval of the grid, where x
+grows by 2 u per unit of s. On an interval of length D with slopes p = q'(s_i), e = q'(s_i+1) and
+constant q'' = c, limits hold at *every* s if they hold for these values, all linear in (u, x):
 
 - acceleration: p u + c x and e u + c (x + 2 D u), because q' u + c x is linear in s;
 - velocity: the Bernstein coefficients of the cubic q'^2 x(s), which bound it.
 
-On a straight piece the rate goes up and down again within the one interval that it is.
+A straight piece is one interval, within which the rate rises and falls again.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 from galley.compiled.jit import entry, kernel
 from galley.domain.frames import Array
 
-_FLAT = 1e-12  # a coefficient of u below this doesn't limit u
+_FLAT = 1e-12  # coefficients of u below this do not limit u
 _STEPS = 60
 
 
@@ -33,7 +32,7 @@ def rates(
     acceleration: Array,
     x: Array,
 ) -> bool:
-    """The greatest x (n + 1,) at the grid points, at rest at both ends; whether there is one.
+    """The largest x (n + 1,) at the grid points, at rest at both ends; returns whether it exists.
 
     H. Pham and Q.-C. Pham, "A new approach to time-optimal path parameterization based on
     reachability analysis" (2018). Without dynamics the controllable sets begin at 0, so only their
@@ -44,7 +43,7 @@ def rates(
             interval is a straight piece.
         spans: lengths of the intervals (n,).
         velocity, acceleration: limits (k,).
-        x: filled.
+        x: written.
     """
     n, k = slopes.shape
     rows = np.empty((8 * k + 2, 3))
@@ -59,7 +58,7 @@ def rates(
                 slopes[i], ends[i], bends[i], spans[i], velocity, acceleration, top[i + 1], rows
             )
             top[i] = _greatest_x(rows)
-    x[0] = 0.0  # forward pass: the greatest u that leads into the next set
+    x[0] = 0.0  # forward pass: the largest u that leads into the next set
     for i in range(n):
         if _straight(bends[i]):
             _, hardest = _straight_limits(slopes[i], velocity, acceleration)
@@ -71,7 +70,7 @@ def rates(
             _, u, _, _ = _range_of_u(rows, x[i])
             x[i + 1] = min(max(x[i] + 2.0 * spans[i] * u, 0.0), top[i + 1])
             if x[i] <= 0.0 and x[i + 1] <= 0.0:
-                return False  # it would stand still for ever
+                return False  # it would never leave rest
     return True
 
 
@@ -82,7 +81,7 @@ def _straight(bend: Array) -> bool:
 
 @kernel
 def _straight_limits(slope: Array, velocity: Array, acceleration: Array) -> tuple[float, float]:
-    """The greatest x and the greatest |u| on a straight piece."""
+    """The largest x and the largest |u| on a straight piece."""
     fastest, hardest = 1e300, 1e300
     for j in range(len(slope)):
         size = abs(slope[j])
@@ -103,7 +102,7 @@ def _limits(
     top: float,
     rows: Array,
 ) -> None:
-    """Fills rows (8 k + 2, 3): a u + b x <= c, the last with the next controllable set."""
+    """Write rows (a, b, c): a u + b x <= c; the last two lead to the next controllable set."""
     m = 0
     for j in range(len(slope)):
         p, e, c = slope[j], end[j], bend[j]
@@ -126,7 +125,7 @@ def _limits(
 
 @kernel
 def _range_of_u(rows: Array, x: float) -> tuple[float, float, int, int]:
-    """Least and greatest u at x, and the rows that say so."""
+    """Smallest and largest u at x, and the rows that bound it."""
     low, high, at_low, at_high = -1e300, 1e300, -1, -1
     for m in range(len(rows)):
         a = rows[m, 0]
@@ -143,10 +142,10 @@ def _range_of_u(rows: Array, x: float) -> tuple[float, float, int, int]:
 
 @kernel
 def _greatest_x(rows: Array) -> float:
-    """The linear program: the greatest x for which there is a u. x = u = 0 keeps all rows.
+    """The linear program: the largest x with a feasible u. x = u = 0 is feasible.
 
     The width of the range of u is concave and piecewise linear in x. Newton's method from the right
-    never passes its root, and meets it after finitely many steps: each drops one of its lines.
+    never passes its root, and reaches it in finitely many steps: each drops a line.
     """
     x = 1e12
     for m in range(len(rows)):

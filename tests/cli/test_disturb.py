@@ -10,21 +10,20 @@ from PIL import Image
 from scipy.stats import binomtest
 
 from galley.cli import disturb
-from galley.cli.disturb import (
-    FAULTS,
-    KINDS,
-    Count,
-    TrialResult,
-    counted,
-    noise_of,
-    trials,
-    wilson,
-)
 from galley.execution.disturbance.fault import IN_VAIN, parse_specs
 from galley.execution.disturbance.fault import KINDS as FAULT_KINDS
 from galley.execution.disturbance.noise import MODERATE, NONE
 from galley.results.recorded_run import Options
-from galley.sweeps import Lost
+from galley.scenarios.trials import (
+    FAULTS,
+    KINDS,
+    SuccessCount,
+    TrialResult,
+    count_successes,
+    make_trials,
+    scaled_noise,
+)
+from galley.sweeps import LostJob
 
 OUTSIDE = ("--domain", "kitchen.pddl", "--jobs", "1")
 
@@ -40,7 +39,7 @@ def pretended(monkeypatch):
     """``pretended(how)``: runs end as ``how(trial)`` says, at once."""
 
     def set_up(how):
-        monkeypatch.setattr(disturb, "carry_out", how)
+        monkeypatch.setattr(disturb, "run_trial", how)
 
     return set_up
 
@@ -57,7 +56,7 @@ def lines(folder):
 
 
 def test_each_kind_is_tried_alone_and_no_noise_once_for_all():
-    found = trials(Options(), ["friction", "all"], [0.0, 1.0, 0.5], ["topple"], range(3, 5))
+    found = make_trials(Options(), ["friction", "all"], [0.0, 1.0, 0.5], ["topple"], range(3, 5))
     assert [(t.series, t.amount, t.seed) for t in found] == [
         *itertools.product(["none"], [0.0], [3, 4]),
         *itertools.product(["friction"], [0.5], [3, 4]),
@@ -75,7 +74,7 @@ def test_each_kind_is_tried_alone_and_no_noise_once_for_all():
 
 
 def test_all_kinds_together_are_all_of_moderate_and_nothing_is_left_out():
-    assert noise_of("all", 1.0) == MODERATE
+    assert scaled_noise("all", 1.0) == MODERATE
     alone = [name for kind, names in KINDS.items() if kind != "all" for name in names]
     assert sorted(alone) == sorted(KINDS["all"])
 
@@ -91,15 +90,17 @@ def test_the_faults_that_are_run_by_default_are_one_of_each_kind_that_can_be_ove
 @pytest.mark.parametrize(("k", "n"), [(0, 5), (3, 7), (10, 10), (90, 100)])
 def test_intervals_are_wilsons(k, n):
     expected = binomtest(k, n).proportion_ci(0.95, method="wilson")
-    np.testing.assert_allclose(wilson(Count(n, k)), expected, atol=1e-4)
+    np.testing.assert_allclose(SuccessCount(n, k).interval(), expected, atol=1e-4)
 
 
 def test_only_what_succeeded_counts_as_recovered():
     runs = [("success", 0), ("success", 2), ("failed", 3)]
     results = [TrialResult("all", 1.0, k, how, again) for k, (how, again) in enumerate(runs)]
-    assert counted(results) == Count(3, 2, 1)
+    assert count_successes(results) == SuccessCount(3, 2, 1)
     idle = TrialResult("topple", 0.0, 3, "success", faults=(f"topple {IN_VAIN}",))
-    assert counted([*results, Lost("its worker ended"), idle]) == Count(4, 2, 1, 1)
+    assert count_successes([*results, LostJob("its worker ended"), idle]) == SuccessCount(
+        4, 2, 1, 1
+    )
 
 
 def test_two_of_three_are_told_as_such_in_table_json_and_exit_status(cli, here, pretended):
@@ -139,7 +140,7 @@ def test_runs_in_which_a_fault_had_no_occasion_are_told_and_not_counted(cli, her
         *("--faults", "topple", "--out", here / "out"),
     )
     row = next(line for line in done.out.splitlines() if line.startswith("fault topple"))
-    assert row.split(None, 2)[2] == "1/1, 1 of them by planning anew, 2 without an occasion"
+    assert row.split(None, 2)[2] == "1/1, 1 of them by recovering, 2 without an occasion"
     (fault,) = json.loads((here / "out" / "disturb.json").read_text())["faults"]
     assert (fault["runs"], fault["success"], fault["not_struck"]) == (1, 1, 2)
 
@@ -207,7 +208,7 @@ def test_it_begins_anew_where_anything_that_counts_has_changed(cli, here, preten
     for changed in (("--optimize", "none"), ()):
         near.write_text(near.read_text() + ("" if changed else "; another word\n"))
         done = cli(*sweep, *changed)
-        assert "had other settings: starting anew" in done.out
+        assert "had other settings: starting over" in done.out
         assert len(lines(here / "out")) == 1
 
 

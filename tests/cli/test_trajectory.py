@@ -130,7 +130,7 @@ def test_a_trajectory_saved_alone_is_read_too(recorded, cli, here):
     done = cli("trajectory", here / "one.npz", "--csv", "one.csv")
     assert done.status == 0, done.err
     assert list(rows(done.out)) == [0]
-    assert "nothing" in done.out  # held, as far as the file says
+    assert "assumes an empty hand" in done.out  # held, as far as the file says
     assert (here / "one.csv").is_file()
 
 

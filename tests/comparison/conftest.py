@@ -3,9 +3,9 @@
 import pytest
 
 from galley.comparison.measures import measure
-from galley.comparison.methods import solve
-from galley.comparison.queries import seed_query
-from galley.comparison.summary import MethodResult
+from galley.comparison.methods import run_methods
+from galley.comparison.queries import turnaround_query
+from galley.comparison.summary import QueryResult
 from galley.worlds.scene_kernel import SceneKernel
 
 
@@ -16,13 +16,11 @@ def kernel(kitchen, robot):
 
 @pytest.fixture(scope="session")
 def query(kernel):
-    return seed_query(kernel)
+    return turnaround_query(kernel)
 
 
 @pytest.fixture(scope="session")
 def solved(kernel, shared_world, query):
     """The seed's query, all methods."""
-    attempts = solve(kernel, shared_world, query)
-    return MethodResult(
-        query, tuple((a, measure(kernel, shared_world, query, a)) for a in attempts)
-    )
+    attempts = run_methods(kernel, shared_world, query)
+    return QueryResult(query, tuple((a, measure(kernel, shared_world, query, a)) for a in attempts))

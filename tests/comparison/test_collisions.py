@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from galley.comparison.measures import STEP, look_for_collisions, sample_times, spread
+from galley.comparison.measures import STEP, find_collisions, sample_times, spaced_rows
 from galley.comparison.queries import ArmQuery
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
@@ -22,7 +22,7 @@ def judged(kernel, world, query, points):
     trajectory = rest_to_rest(Path("arm", np.array(points)), kernel.robot.group("arm"))
     times = sample_times(trajectory.duration)
     Q = trajectory(times)
-    return look_for_collisions(kernel, world, query, trajectory, times, Q), trajectory
+    return find_collisions(kernel, world, query, trajectory, times, Q), trajectory
 
 
 def test_both_engines_find_a_collision_at_the_same_time(kernel, shared_world, at_the_range):
@@ -65,11 +65,11 @@ def test_what_is_held_collides_as_well(kernel, shared_world, at_the_range):
 def test_spread_leaves_no_gap_wider_than_a_step_and_a_sample():
     rng = np.random.default_rng(0)
     Q = np.cumsum(rng.uniform(-0.003, 0.003, (500, 7)), axis=0)
-    rows = spread(Q, STEP)
+    rows = spaced_rows(Q, STEP)
     assert rows[0] == 0
     assert rows[-1] == 499
     gaps = np.abs(np.diff(Q[rows], axis=0)).max()
     assert gaps <= STEP + 0.003
     assert len(rows) < 250
-    assert list(spread(np.zeros((5, 7)), STEP)) == [0, 4]
-    assert list(spread(np.zeros((1, 7)), STEP)) == [0]
+    assert list(spaced_rows(np.zeros((5, 7)), STEP)) == [0, 4]
+    assert list(spaced_rows(np.zeros((1, 7)), STEP)) == [0]

@@ -146,7 +146,9 @@ def test_a_fault_in_the_file_has_its_line(run, tmp_path):
 
 @pytest.mark.slow
 def test_not_as_expected_is_exit_status_1(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(galley.comparison.runner, "fault", lambda result: "seed: smooth collides")
+    monkeypatch.setattr(
+        galley.comparison.runner, "default_method_fault", lambda result: "seed: smooth collides"
+    )
     status, _, err = run("--no-video", "--out", "out")
     assert status == 1
     assert err == "not as expected: seed: smooth collides\n"
@@ -180,7 +182,7 @@ def test_without_any_query_there_is_no_comparison(run, tmp_path, monkeypatch):
 
 
 def test_names_with_brackets_are_printed_as_they_are(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(galley.comparison.runner, "solve", _no_solutions)
+    monkeypatch.setattr(galley.comparison.runner, "run_methods", _no_solutions)
     file = tmp_path / "[bold].yaml"
     file.write_text("galley_query: 1\ngoal: {arm: [1.0, -0.57, 0.0, -2.5, 0.0, 3.0, 0.7]}\n")
     status, out, err = run("--query", file, "--no-video", "--out", f"{tmp_path}/[/x]")
@@ -203,7 +205,7 @@ def test_an_interrupt_keeps_what_is_finished(run, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return real(*arguments, **options)
 
-    monkeypatch.setattr(galley.comparison.runner, "solve", solve)
+    monkeypatch.setattr(galley.comparison.runner, "run_methods", solve)
     status, _, err = run("--query", "random", 5, "--no-video", "--out", "out")
     assert status == 130
     assert err == "interrupted; what was finished is kept\n"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from galley.comparison.measures import TIME_STEP, length, measure, ratios, sample_times
+from galley.comparison.measures import TIME_STEP, measure, peak_ratios, polygon_length, sample_times
 from galley.comparison.methods import Attempt
 from galley.comparison.queries import hand_poses
 from galley.motion.path import Path
@@ -36,7 +36,7 @@ def test_ratios_of_a_quintic_are_those_of_its_formula(robot):
     T, d = 2.0, 0.8  # rest to rest: peaks 15/8 d/T, 10/sqrt(3) d/T^2, 60 d/T^3
     c = np.zeros((1, 6, 7))
     c[0, 3:, 2] = d * np.array([10 / T**3, -15 / T**4, 6 / T**5])
-    found = ratios(Trajectory("arm", np.array([0.0, T]), c), group, sample_times(T))
+    found = peak_ratios(Trajectory("arm", np.array([0.0, T]), c), group, sample_times(T))
     expected = (
         1.875 * d / T / group.velocity[2],
         10 / np.sqrt(3) * d / T**2 / group.acceleration[2],
@@ -70,11 +70,11 @@ def test_a_trajectory_that_is_too_fast_is_not_within_the_limits(kernel, shared_w
 
 
 def ratios_of(trajectory, group):
-    return ratios(trajectory, group, sample_times(trajectory.duration))
+    return peak_ratios(trajectory, group, sample_times(trajectory.duration))
 
 
 def test_length_of_a_polygon():
-    assert length(np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0], [3.0, 5.0]])) == 6.0
+    assert polygon_length(np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0], [3.0, 5.0]])) == 6.0
 
 
 def test_clearance_is_that_of_the_nearest_state(kernel, shared_world, query):

@@ -5,10 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from galley.comparison.methods import METHODS, Attempt, solve
+from galley.comparison.methods import METHODS, Attempt, run_methods
 from galley.comparison.queries import ArmQuery, hand_poses, random_queries
 from galley.comparison.runner import save_waypoints
-from galley.comparison.summary import MethodResult, best, fault, is_good, raw, summarize
+from galley.comparison.summary import (
+    QueryResult,
+    best_attempt,
+    default_method_fault,
+    is_success,
+    summarize,
+)
 
 
 def test_all_methods_go_from_the_same_start_to_the_same_goal(kernel, query, solved):
@@ -36,14 +42,14 @@ def test_the_qp_is_the_straight_line_and_no_path_is_shorter(solved):
     assert all(length >= straight - 1e-6 for length in lengths.values())
     assert lengths["shortcut"] <= lengths["rrt"] + 1e-9
     steps = np.abs(np.diff(attempt.waypoints, axis=0)).max()
-    assert steps <= 0.3 + 1e-6  # the seed's epsilon
+    assert steps <= 0.3 + 1e-6  # the QP's epsilon
 
 
 def test_same_seed_same_trajectories(kernel, shared_world, query, solved):
-    again = solve(kernel, shared_world, query)
+    again = run_methods(kernel, shared_world, query)
     for attempt, (other, _) in zip(again, solved.rows, strict=True):
         assert np.array_equal(attempt.trajectory.coefficients, other.trajectory.coefficients)
-    raw_path = solve(kernel, shared_world, query, seed=1, in_pybullet=0)[0].waypoints
+    raw_path = run_methods(kernel, shared_world, query, seed=1, in_pybullet=0)[0].waypoints
     assert raw_path.shape != solved.rows[0][0].waypoints.shape or not np.array_equal(
         raw_path, solved.rows[0][0].waypoints
     )
@@ -51,7 +57,7 @@ def test_same_seed_same_trajectories(kernel, shared_world, query, solved):
 
 def test_without_an_rrt_path_the_others_start_from_rrt_connects(kernel, shared_world):
     hard = next(random_queries(kernel, 1, seed=0))
-    attempts = solve(kernel, shared_world, hard, iterations=1, in_pybullet=1)
+    attempts = run_methods(kernel, shared_world, hard, iterations=1, in_pybullet=1)
     by = {a.method: a for a in attempts}
     assert by["rrt"].trajectory is None
     assert "RRT found no path in 1 iterations" in by["rrt"].reason
@@ -64,25 +70,27 @@ def test_without_an_rrt_path_the_others_start_from_rrt_connects(kernel, shared_w
 def test_a_goal_that_is_cut_off_is_a_row_of_reasons(kernel, shared_world, query):
     state = query.state.with_robot([0.75, 0.3, np.pi, 0, -0.3, 0, -2.2, 0, 2.0, 0.7, 0.04, 0.04])
     inside = ArmQuery("sunk", state, np.array([[0.0, 0.9, 0.0, -1.6, 0.0, 2.2, 0.7]]))
-    attempts = solve(kernel, shared_world, inside, iterations=50, in_pybullet=50)
+    attempts = run_methods(kernel, shared_world, inside, iterations=50, in_pybullet=50)
     assert all(a.trajectory is None for a in attempts)
     assert all(a.reason for a in attempts)
 
 
 def test_the_default_method_is_as_expected(solved):
-    assert fault(solved) == ""
-    assert best(solved).method == "smooth"
-    assert raw(solved).method == "rrt"
+    assert default_method_fault(solved) == ""
+    assert best_attempt(solved).method == "smooth"
+    assert solved.solution("rrt").method == "rrt"
 
 
 def test_a_default_method_that_collides_or_is_missing_is_a_fault(solved):
     smooth, measured = solved.row("smooth")
     others = tuple(row for row in solved.rows if row[0].method != "smooth")
-    gone = MethodResult(solved.query, (*others, (Attempt("smooth", reason="no luck"), None)))
-    assert fault(gone) == "seed: smooth has no trajectory: no luck"
-    assert best(gone).method == "time-optimal"
+    gone = QueryResult(solved.query, (*others, (Attempt("smooth", reason="no luck"), None)))
+    assert default_method_fault(gone) == "seed: smooth has no trajectory: no luck"
+    assert best_attempt(gone).method == "time-optimal"
     fast = replace(measured, peaks=(1.0, 1.2, 0.5))
-    assert "factor of 1.2000" in fault(MethodResult(solved.query, (*others, (smooth, fast))))
+    assert "factor of 1.2000" in default_method_fault(
+        QueryResult(solved.query, (*others, (smooth, fast)))
+    )
 
 
 def test_a_summary_counts_only_what_is_free_and_within_limits(solved):
@@ -91,16 +99,16 @@ def test_a_summary_counts_only_what_is_free_and_within_limits(solved):
     fast = replace(measured, peaks=(1.5, 1.0, 1.0), duration=0.1)
     none = (Attempt("rrt", reason="none"), None)
     rest = tuple(row for row in solved.rows if row[0].method != "rrt")
-    results = [MethodResult(solved.query, ((rrt, m), *rest)) for m in (measured, slow, fast)]
-    results.append(MethodResult(solved.query, (none, *rest)))
+    results = [QueryResult(solved.query, ((rrt, m), *rest)) for m in (measured, slow, fast)]
+    results.append(QueryResult(solved.query, (none, *rest)))
     summary = summarize(results)[0]
     assert (summary.queries, summary.found, summary.within, summary.good) == (4, 3, 2, 2)
     assert summary.spreads["duration_s"].median == pytest.approx(1.5 * measured.duration)
     assert summary.spreads["duration_s"].tail == pytest.approx(1.95 * measured.duration)
     shortcut = solved.row("shortcut")[1]
     assert summary.against_shortcut == pytest.approx(1.5 * measured.duration / shortcut.duration)
-    assert not is_good(fast)
-    assert not is_good(None)
+    assert not is_success(fast)
+    assert not is_success(None)
 
 
 def test_waypoints_are_a_polygons_own_or_every_ten_milliseconds(solved, tmp_path):

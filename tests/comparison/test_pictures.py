@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from galley.comparison.measures import Collisions, Hit
+from galley.comparison.measures import CollisionVerdict, Hit
 from galley.comparison.methods import Attempt
 from galley.comparison.pictures import COLORS, best_view, draw_distributions, draw_query, outlines
-from galley.comparison.summary import MethodResult
+from galley.comparison.summary import QueryResult
 from galley.domain.frames import rotation_z, transform
 from galley.viz.render.view import Occluders
 
@@ -46,7 +46,7 @@ def shown(path, method):
 def test_every_method_is_in_the_figure(tmp_path, kitchen, robot, solved, collides):
     path = tmp_path / "compare.png"
     if collides:
-        verdict = Collisions(False, (Hit(0.5, ("hand", "stove"), 0.01, "kernel"),), 9)
+        verdict = CollisionVerdict(False, (Hit(0.5, ("hand", "stove"), 0.01, "kernel"),), 9)
         rows = tuple((a, m and replace(m, verdict=verdict)) for a, m in solved.rows)
         solved = replace(solved, rows=rows)
     draw_query(path, solved, kitchen, robot)
@@ -61,6 +61,6 @@ def test_methods_without_a_success_leave_room_in_the_distributions(tmp_path, sol
         (Attempt("smooth", reason="none"), None) if a.method == "smooth" else (a, m)
         for a, m in solved.rows
     )
-    draw_distributions(tmp_path / "d.png", [MethodResult(solved.query, rows)] * 3)
+    draw_distributions(tmp_path / "d.png", [QueryResult(solved.query, rows)] * 3)
     assert Image.open(tmp_path / "d.png").size[0] == 1760
     assert shown(tmp_path / "d.png", "smooth") == 0 < shown(tmp_path / "d.png", "shortcut")

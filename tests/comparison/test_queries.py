@@ -5,7 +5,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from galley.comparison.queries import ArmQuery, hand_poses, random_queries, seed_query
+from galley.comparison.queries import ArmQuery, hand_poses, random_queries, turnaround_query
 from galley.domain.failure import Failure, FailureKind
 from galley.worlds.checker import held_pairs
 from galley.worlds.scene_kernel import SceneKernel
@@ -27,7 +27,7 @@ def test_the_seeds_goals_lie_beyond_the_base_and_are_free_in_pybullet(kernel, qu
 
 
 def test_no_goal_in_reach_is_an_honest_budget(kernel):
-    found = seed_query(kernel, distance=1.45)
+    found = turnaround_query(kernel, distance=1.45)
     assert isinstance(found, Failure)
     assert found.kind is FailureKind.BUDGET
     assert found.numbers["tries"] > 0

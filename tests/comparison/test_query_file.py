@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from galley.comparison.queries import hand_poses, read_query, resolve
+from galley.comparison.queries import hand_poses
+from galley.comparison.query_file import read_query, resolve_query
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure, FailureKind
 
@@ -26,7 +27,7 @@ def asked(tmp_path, kernel):
     def ask(text, name="query.yaml"):
         path = tmp_path / name
         path.write_text(text)
-        return resolve(read_query(path), kernel)
+        return resolve_query(read_query(path), kernel)
 
     return ask
 

@@ -3,21 +3,23 @@
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.optimization.rounding import (
     DEVIATION,
-    cut,
-    polygon,
+    limited_cuts,
+    polygon_corners,
     proven_cuts,
+    round_corners,
     useful_cuts,
-    within,
 )
 
 
 def rounded(path, group, view=None, deviation=DEVIATION):
     """A path with its corners rounded: as far as a view proves, or within a deviation."""
-    points = polygon(path, group)
+    points = polygon_corners(path, group)
     cuts = useful_cuts(points, group)
     if view is None:
-        return cut(path.group, points, within(points, group, cuts, deviation), group)
-    return cut(path.group, points, proven_cuts(view, points, group, cuts, None), group)
+        return round_corners(
+            path.group, points, limited_cuts(points, group, cuts, deviation), group
+        )
+    return round_corners(path.group, points, proven_cuts(view, points, group, cuts, None), group)
 
 
 def curve(path):

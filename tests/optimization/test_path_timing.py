@@ -12,8 +12,8 @@ from galley.domain.frames import frozen
 from galley.motion.path import Path
 from galley.motion.trajectory.trajectory import limit_ratios
 from galley.optimization.kernel.path_timing import _greatest_x
-from galley.optimization.path_timing import along, fastest
-from galley.optimization.rounding import cut, useful_cuts
+from galley.optimization.path_timing import fastest_time_law, timed_trajectory
+from galley.optimization.rounding import round_corners, useful_cuts
 from galley.robots.model import JointGroup
 from galley.tests.optimization.curves import curve, rounded
 
@@ -36,7 +36,7 @@ def arm(robot):
 
 def wide(points, group):
     """The polygon with its corners cut as far as is useful."""
-    return cut("arm", points, useful_cuts(points, group), group)
+    return round_corners("arm", points, useful_cuts(points, group), group)
 
 
 def polygon(seed, n, size=1.0, k=7):
@@ -58,7 +58,7 @@ def test_a_straight_segment_is_a_trapezoid_or_a_triangle(seed):
     v, a = (group.velocity / d).min(), (group.acceleration / d).min()
     expected = 1 / v + v / a if v * v / a < 1 else 2 / np.sqrt(a)
     path = rounded(Path("arm", points), group)
-    assert fastest(path, group).times[-1] == pytest.approx(expected, rel=1e-9)
+    assert fastest_time_law(path, group).times[-1] == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("scale", [0.1, 0.5, 1.0])
@@ -68,20 +68,20 @@ def test_a_scale_is_a_share_of_both_limits(arm, scale):
     v, a = (scale * arm.velocity / d).min(), (scale * arm.acceleration / d).min()
     path = rounded(Path("arm", points), arm)
     expected = 1 / v + v / a if v * v / a < 1 else 2 / np.sqrt(a)
-    assert fastest(path, arm, scale).times[-1] == pytest.approx(expected, rel=1e-9)
+    assert fastest_time_law(path, arm, scale).times[-1] == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_corner_passed_at_full_speed_costs_what_the_straight_way_does():
     """Two joints take turns; the parabola's acceleration is just the limit."""
     group = joints([1.0, 1.0], [2.0, 2.0])
     points = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 3.0]])
-    path = cut("arm", points, np.array([0.25]), group)  # 1 / s change of speed in 0.5 s
-    assert fastest(path, group).times[-1] == pytest.approx(6.0 / 1.0 + 1.0 / 2.0, rel=1e-6)
+    path = round_corners("arm", points, np.array([0.25]), group)  # 1 / s change of speed in 0.5 s
+    assert fastest_time_law(path, group).times[-1] == pytest.approx(6.0 / 1.0 + 1.0 / 2.0, rel=1e-6)
 
 
 def test_the_way_back_is_as_fast(arm):
     points = polygon(4, 5, 0.4)
-    ways = [fastest(wide(each, arm), arm).times[-1] for each in (points, points[::-1])]
+    ways = [fastest_time_law(wide(each, arm), arm).times[-1] for each in (points, points[::-1])]
     assert ways[0] == pytest.approx(ways[1], rel=2e-3)
 
 
@@ -93,7 +93,7 @@ def test_the_way_back_is_as_fast(arm):
 def test_limits_hold_everywhere_and_one_is_used(arm, seed, n, size, narrow):
     points = polygon(seed, n, size)
     path = rounded(Path("arm", points), arm) if narrow else wide(points, arm)
-    trajectory = along(path, fastest(path, arm, 0.7))
+    trajectory = timed_trajectory(path, fastest_time_law(path, arm, 0.7))
     velocity, acceleration, _ = limit_ratios(trajectory, arm)
     assert max(velocity, acceleration) == pytest.approx(0.7, rel=1e-6)
     # From positions alone, so that derivatives can't hide anything.
@@ -110,8 +110,8 @@ def test_limits_hold_everywhere_and_one_is_used(arm, seed, n, size, narrow):
 @given(seeds, st.integers(2, 8))
 def test_the_trajectory_is_the_path_in_time(arm, seed, n):
     path = wide(polygon(seed, n, 0.5), arm)
-    law = fastest(path, arm)
-    trajectory = along(path, law)
+    law = fastest_time_law(path, arm)
+    trajectory = timed_trajectory(path, law)
     np.testing.assert_allclose(trajectory(law.times), curve(path)(law.grid), atol=1e-9)
     for t in (0.0, trajectory.duration):
         np.testing.assert_allclose(trajectory(t, 1), 0.0, atol=1e-7)
@@ -125,16 +125,16 @@ def test_the_trajectory_is_the_path_in_time(arm, seed, n):
 
 def test_waypoints_on_a_straight_line_cost_nothing(arm):
     line = Path("arm", polygon(5, 2))
-    times = [fastest(rounded(p, arm), arm).times[-1] for p in (line, line.resampled(0.03))]
+    times = [fastest_time_law(rounded(p, arm), arm).times[-1] for p in (line, line.resampled(0.03))]
     assert times[0] == pytest.approx(times[1], rel=1e-9)
 
 
 def test_turning_back_is_possible_without_a_stop():
     group = joints([1.0], [4.0])
     points = np.array([[0.0], [1.0], [0.2]])
-    law = fastest(wide(points, group), group)
+    law = fastest_time_law(wide(points, group), group)
     assert (law.squares[1:-1] > 0).all()
-    trajectory = along(wide(points, group), law)
+    trajectory = timed_trajectory(wide(points, group), law)
     assert trajectory.peaks(2)[0] == pytest.approx(4.0, rel=1e-6)
 
 
@@ -168,7 +168,7 @@ def test_toppra_is_no_more_than_a_hundredth_faster(arm, seed, n, size):
         limits, Curve(), gridpoints=grid, parametrizer="ParametrizeConstAccel"
     )
     theirs = problem.compute_trajectory(0, 0).duration
-    assert 0.998 * theirs <= fastest(path, arm).times[-1] <= 1.01 * theirs
+    assert 0.998 * theirs <= fastest_time_law(path, arm).times[-1] <= 1.01 * theirs
 
 
 @few
@@ -192,7 +192,7 @@ def test_the_linear_program_is_solved_as_scipy_solves_it(seed, k):
 def test_a_plateau_lasts_where_there_is_room(plateau):
     group = joints([5.0], [4.0])
     path = rounded(Path("arm", np.array([[0.0], [1.0]])), group)
-    trajectory = along(path, fastest(path, group, plateau=plateau))
+    trajectory = timed_trajectory(path, fastest_time_law(path, group, plateau=plateau))
     spans = np.diff(trajectory.breaks)
     flat = np.abs(2 * trajectory.coefficients[:, 2, 0]) < 1e-9
     assert spans[flat].sum() == pytest.approx(plateau, rel=1e-6)
@@ -204,7 +204,7 @@ def test_what_cant_be_timed_is_an_error(arm):
     path = rounded(Path("arm", polygon(0, 3)), arm, deviation=0.0)
     assert path.stops
     with pytest.raises(ValueError, match="part by part"):
-        fastest(path, arm)
+        fastest_time_law(path, arm)
     for scale in (0.0, 1.1):
         with pytest.raises(ValueError, match="scale"):
-            fastest(path.parts()[0], arm, scale)
+            fastest_time_law(path.parts()[0], arm, scale)

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from galley.motion.path import Path
-from galley.optimization.smooth import Weights, build, first_guess, shortest_time, solve
+from galley.optimization.smooth import (
+    Iterate,
+    Weights,
+    build_program,
+    initial_control_points,
+    minimum_duration,
+    solve_program,
+)
 from galley.optimization.spline import FIXED, spline_space
 from galley.robots.panda.models import arm_group
 from galley.worlds.view import Nearby
@@ -32,17 +39,17 @@ NOTHING = pairs([], [], [])
 def one_round(points, near=NOTHING, trust=2.0, scale=1.0, weights=None, group=GROUP, duration=None):
     space = spline_space(len(points) - 3)
     basis = space.basis(space.samples(3))
-    duration = duration or shortest_time(space, points, group, scale)
-    program, x = build(
-        space, points, duration, group, scale, basis, near, trust, weights or Weights()
+    duration = duration or minimum_duration(space, points, group, scale)
+    program, x = build_program(
+        space, Iterate(points, duration, trust), group, scale, basis, near, weights or Weights()
     )
-    found = solve(program, x, points)
+    found = solve_program(program, x, points)
     assert found is not None
     return space, basis, found, duration
 
 
 def guess(*waypoints, pieces=12):
-    return first_guess(spline_space(pieces), np.array(waypoints), GROUP)
+    return initial_control_points(spline_space(pieces), np.array(waypoints), GROUP)
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.5])
@@ -51,9 +58,9 @@ def test_however_far_the_duration_goes_the_limits_hold_in_it(scale, slow):
     """The linearised powers of the duration are bounds from below: nothing has to be repaired."""
     points = guess(START, VIA, GOAL)
     space = spline_space(12)
-    at = slow * shortest_time(space, points, GROUP, scale)
+    at = slow * minimum_duration(space, points, GROUP, scale)
     space, _, found, _ = one_round(points, scale=scale, duration=at)
-    after = shortest_time(space, found, GROUP, scale)
+    after = minimum_duration(space, found, GROUP, scale)
     assert after < at
     trajectory = space.trajectory("arm", found, after)
     t = np.arange(0.0, after, 1e-3)
@@ -71,7 +78,7 @@ def test_nearly_the_best_possible_duration_for_one_joint_alone():
         space, _, points, _ = one_round(points)
     v, a = GROUP.velocity[1], GROUP.acceleration[1]
     best = 1.2 / v + v / a
-    assert best < shortest_time(space, points, GROUP, 1.0) < 1.06 * best
+    assert best < minimum_duration(space, points, GROUP, 1.0) < 1.06 * best
 
 
 def test_a_pair_that_is_too_near_is_moved_apart_by_just_as_much_as_is_wanted():
@@ -115,7 +122,7 @@ def test_more_weight_on_length_gives_a_shorter_way_and_none_a_faster_one():
         for _ in range(4):
             space, basis, points, _ = one_round(points, trust=0.2, weights=Weights(length=weight))
         length = np.linalg.norm(np.diff(basis @ points, axis=0), axis=1).sum()
-        results[weight] = (length, shortest_time(space, points, GROUP, 1.0))
+        results[weight] = (length, minimum_duration(space, points, GROUP, 1.0))
     straight = Path("arm", np.array([START, GOAL])).length
     assert straight <= results[5.0][0] < results[0.001][0]
     assert results[0.001][1] <= results[5.0][1]
@@ -124,12 +131,12 @@ def test_more_weight_on_length_gives_a_shorter_way_and_none_a_faster_one():
 def test_the_jerk_is_minded_where_it_binds():
     """A group with a weak jerk limit: as with a heavy base. Without its rows it would be broken."""
     weak = SimpleNamespace(**{**GROUP.__dict__, "jerk": 3.0 * np.ones(7)})
-    points = first_guess(spline_space(12), np.array([START, GOAL]), GROUP)
+    points = initial_control_points(spline_space(12), np.array([START, GOAL]), GROUP)
     space = spline_space(12)
-    first = shortest_time(space, points, weak, 1.0)
+    first = minimum_duration(space, points, weak, 1.0)
     for _ in range(3):
         space, _, points, _ = one_round(points, group=weak)
-    best = shortest_time(space, points, weak, 1.0)
+    best = minimum_duration(space, points, weak, 1.0)
     # Rest to rest by jerk alone takes (32 D / j)^(1/3): W. Meier's four equal phases.
     bound = np.cbrt(32.0 * np.abs(GOAL - START).max() / 3.0)
     assert bound <= best < 1.05 * bound

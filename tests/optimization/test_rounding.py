@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from galley.domain.frames import frozen
 from galley.motion.path import Path
-from galley.optimization.rounding import cut, proven_cuts, useful_cuts
+from galley.optimization.rounding import proven_cuts, round_corners, useful_cuts
 from galley.robots.model import JointGroup
 from galley.tests.optimization.curves import curve, rounded
 
@@ -98,7 +98,7 @@ def test_parabolas_of_neighbours_never_overlap_nor_leave_the_box_of_the_waypoint
     spans = (np.abs(np.diff(points, axis=0)) / PLANE.velocity).max(axis=1)
     around = np.concatenate([[0.0], cuts, [0.0]])
     assert (around[:-1] + around[1:] <= spans * (1 + 1e-12)).all()
-    path = cut("plane", points, cuts, PLANE)
+    path = round_corners("plane", points, cuts, PLANE)
     q = curve(path)(np.linspace(0, path.breaks[-1], 500))
     assert (q >= points.min(axis=0) - 1e-12).all()
     assert (q <= points.max(axis=0) + 1e-12).all()
@@ -136,11 +136,11 @@ def test_a_corner_is_cut_as_far_as_the_free_space_goes(radius):
     disc = Disc([0.875, 0.25], radius)  # in the middle of the largest parabola
     useful = useful_cuts(BEND, PLANE)
     found = proven_cuts(disc, BEND, PLANE, useful, None)[0]
-    path = cut("plane", BEND, np.array([found]), PLANE)
+    path = round_corners("plane", BEND, np.array([found]), PLANE)
     assert disc.curve_unproven(path.breaks, path.coefficients) is None
     largest = 0.0
     for size in np.linspace(0.01, 1.0, 60) * useful[0]:
-        trial = cut("plane", BEND, np.array([size]), PLANE)
+        trial = round_corners("plane", BEND, np.array([size]), PLANE)
         if disc.curve_unproven(trial.breaks, trial.coefficients) is not None:
             break
         largest = size

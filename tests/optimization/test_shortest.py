@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from galley.motion.path import Path
-from galley.optimization.shortest import build, shortest
+from galley.optimization.shortest import build_program, shortest
 
 
 def random_path(seed, n=6, k=7):
@@ -58,7 +58,7 @@ def test_a_small_case_agrees_with_scipy():
     """The same problem, with a bound that binds, solved by another optimiser."""
     start = np.array([[0.0, 0.0], [0.3, 0.1], [0.6, -0.1], [0.6, 0.4], [0.9, 0.3]])
     epsilon = 0.25  # mean step along the first joint: 0.225
-    program, x = build(start, epsilon)
+    program, x = build_program(start, epsilon)
     from pydrake.solvers import ClarabelSolver
 
     ours = ClarabelSolver().Solve(program, None, None).GetSolution(x)
@@ -83,7 +83,7 @@ def test_a_small_case_agrees_with_scipy():
 def test_the_program_is_the_seeds():
     """Cost and constraints evaluated at a point of our choice, by hand."""
     start = np.array([[0.0, 0.0], [0.1, 0.2], [0.3, 0.3]])
-    program, x = build(start, 0.3)
+    program, x = build_program(start, 0.3)
     assert x.shape == (1, 2)
     point = np.array([0.05, 0.25])
     cost = sum(program.EvalBinding(b, point)[0] for b in program.GetAllCosts())

@@ -12,8 +12,8 @@ from galley.domain.failure import Failure
 from galley.motion.path import Path
 from galley.motion.planners.planning import plan
 from galley.optimization.smooth import SmoothOptions, smooth
-from galley.optimization.time_optimal import Optimized
-from galley.optimization.verdict import judge
+from galley.optimization.time_optimal import OptimizedTrajectory
+from galley.optimization.verdict import check_trajectory
 from galley.robots.iiwa import iiwa
 from galley.robots.panda.models import mobile_panda, panda_arm
 from galley.tests.worlds.kernel.support import SLACK, DrakeOracle, random_world, within
@@ -138,7 +138,7 @@ def test_in_clutter_for_any_joint_group_and_any_arm(make, group):
         if isinstance(path, Failure):
             continue
         found = smooth(view, path, own)
-        assert isinstance(found, Optimized), found
+        assert isinstance(found, OptimizedTrajectory), found
         by_spline += found.method == "smooth"
         assert_runs(found.trajectory, own, 1.0, a, b)
         if done < 4:
@@ -187,7 +187,7 @@ def test_where_no_round_may_be_had_the_planned_path_is_driven_and_the_note_says_
     assert found.method == "time-optimal"
     assert "no spline passed" in found.note
     assert_runs(found.trajectory, group, 1.0, START, GOAL)
-    assert judge(post.view("arm"), found.trajectory, group).passed
+    assert check_trajectory(post.view("arm"), found.trajectory, group).passed
 
 
 def test_a_path_through_something_is_refused_whatever_is_tried(post):

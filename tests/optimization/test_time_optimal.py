@@ -13,8 +13,8 @@ from galley.motion.planners.planning import plan
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import limit_ratios
 from galley.optimization import time_optimal as module
-from galley.optimization.time_optimal import Optimized, time_optimal
-from galley.optimization.verdict import judge
+from galley.optimization.time_optimal import OptimizedTrajectory, time_optimal
+from galley.optimization.verdict import check_trajectory
 from galley.robots.model import join_groups
 from galley.robots.panda.models import arm_group, panda_arm
 from galley.worlds.collision_world import CollisionWorld
@@ -80,7 +80,7 @@ def keeps(trajectory, path, group, scale):
 def test_limits_hold_and_resting_at_the_corners_is_slower(arm, seed, n, size, scale):
     path = polygon(seed, n, arm, size)
     result = time_optimal(None, path, arm, scale)
-    assert isinstance(result, Optimized)
+    assert isinstance(result, OptimizedTrajectory)
     assert result.method == "time-optimal"
     keeps(result.trajectory, path, arm, scale)
     assert result.trajectory.duration < rest_to_rest(path, arm, scale).duration
@@ -165,9 +165,9 @@ def test_bad_input_is_an_error(arm):
 def test_what_is_returned_is_proven_and_near_the_planned_path(world, around, arm, scale):
     view = world.view("arm")
     result = time_optimal(view, around, arm, scale)
-    assert isinstance(result, Optimized), str(result)
+    assert isinstance(result, OptimizedTrajectory), str(result)
     keeps(result.trajectory, around, arm, scale)
-    assert judge(view, result.trajectory, arm, scale).passed
+    assert check_trajectory(view, result.trajectory, arm, scale).passed
     q = result.trajectory(np.linspace(0, result.trajectory.duration, 3000))
     assert view.clearances(q).min() >= 0.0025 - 1e-4
     assert np.linalg.norm(np.diff(q, axis=0), axis=1).sum() <= around.length * (1 + 1e-9)
@@ -204,7 +204,7 @@ class Refusal:
         self.asked += 1
         t = np.append(np.linspace(0, trajectory.duration, 4000), trajectory.breaks)
         distance = np.linalg.norm(trajectory(t) - self.corner, axis=1)
-        verdict = judge(None, trajectory, group, scale)
+        verdict = check_trajectory(None, trajectory, group, scale)
         if verdict.passed and distance.min() > self.least:
             at = float(t[distance.argmin()])
             return type(verdict)("refused", at)
@@ -214,10 +214,10 @@ class Refusal:
 @pytest.mark.parametrize("least", [0.05, 1e-9])
 def test_a_corner_found_unproven_afterwards_is_cut_less_and_only_that_one(arm, monkeypatch, least):
     path = polygon(8, 5, arm)
-    monkeypatch.setattr(module, "within", lambda points, group, cuts, deviation: cuts)
+    monkeypatch.setattr(module, "limited_cuts", lambda points, group, cuts, deviation: cuts)
     plain = time_optimal(None, path, arm)
     refusal = Refusal(path.waypoints[2], least)
-    monkeypatch.setattr(module, "judge", refusal)
+    monkeypatch.setattr(module, "check_trajectory", refusal)
     result = time_optimal(None, path, arm)
     assert result.rounds == refusal.asked > 1
     assert ("stops at 1 of 3" in result.note) == (least < 1e-6)
@@ -254,7 +254,7 @@ def test_steps_that_are_next_to_nothing_are_no_trouble(step):
         path = Path("arm", np.array(waypoints))
         found = time_optimal(None, path, group)
         np.testing.assert_allclose(found.trajectory.end, path.end, atol=1e-8)
-        assert judge(None, found.trajectory, group).passed
+        assert check_trajectory(None, found.trajectory, group).passed
 
 
 @pytest.mark.parametrize("scale", [1e-2, 1.1e-3, 1e-3, 1e-4, 1e-6])
@@ -263,7 +263,7 @@ def test_at_a_crawl_the_duration_is_the_distance_over_the_speed(scale):
     group = arm_group()
     goal = start + np.array([0.5, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0])
     found = time_optimal(None, Path("arm", np.array([start, goal])), group, scale)
-    assert judge(None, found.trajectory, group, scale).passed
+    assert check_trajectory(None, found.trajectory, group, scale).passed
     # Closed form: D / v + v / a, with both limits scaled, and the average's milliseconds.
     crawl = 0.5 / (scale * group.velocity[0]) + group.velocity[0] / group.acceleration[0]
     assert found.trajectory.duration == pytest.approx(crawl, rel=1e-2)

@@ -10,7 +10,7 @@ from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
 from galley.optimization.smooth import SmoothOptions, smooth
-from galley.optimization.verdict import judge, planned_clearance
+from galley.optimization.verdict import check_trajectory, planned_clearance
 from galley.robots.panda.models import arm_group, panda_arm
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.solids import cylinder
@@ -61,7 +61,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_wrong_is_refused_and_named(name):
     trajectory, reason = BAD[name]
-    verdict = judge(None, trajectory, GROUP)
+    verdict = check_trajectory(None, trajectory, GROUP)
     assert not verdict.passed
     assert re.search(reason, verdict.reason), verdict.reason
 
@@ -69,17 +69,17 @@ def test_what_is_wrong_is_refused_and_named(name):
 @pytest.mark.parametrize(("order", "name"), [(1, "velocity"), (2, "acceleration"), (3, "jerk")])
 def test_each_limit_holds_to_rounding_and_no_further(order, name):
     tight = replace(GROUP, **{name: GOOD.peaks(order) + 1e-9 * getattr(GROUP, name)})
-    assert judge(None, GOOD, tight).passed
+    assert check_trajectory(None, GOOD, tight).passed
     assert limit_ratios(GOOD, tight)[order - 1] == pytest.approx(1.0, abs=1e-6)
     tighter = replace(GROUP, **{name: 0.999 * GOOD.peaks(order)})
-    assert f"the {name} is 1.00" in judge(None, GOOD, tighter).reason
-    assert judge(None, GOOD, GROUP, 0.5).reason, "half of all limits"
+    assert f"the {name} is 1.00" in check_trajectory(None, GOOD, tighter).reason
+    assert check_trajectory(None, GOOD, GROUP, 0.5).reason, "half of all limits"
 
 
 def test_a_joint_out_of_its_range_between_two_waypoints_is_seen():
     upper = np.array(GROUP.upper)
     upper[0] = START[0] + 0.2 - 1e-6  # where it turns round
-    verdict = judge(None, GOOD, replace(GROUP, upper=upper))
+    verdict = check_trajectory(None, GOOD, replace(GROUP, upper=upper))
     assert "panda_joint1 is 1e-06 rad out of its range" in verdict.reason
 
 
@@ -87,12 +87,12 @@ def test_what_is_required_is_proven_and_by_default_what_the_planners_prove():
     post = CollisionWorld(panda_arm(), {"post": cylinder(0.05, 0.6, at=(0.5, 0.0, 0.4))})
     view = post.view("arm")
     through = rest_to_rest(Path("arm", np.array([START, GOAL])), GROUP)
-    verdict = judge(view, through, GROUP)
+    verdict = check_trajectory(view, through, GROUP)
     assert verdict.unproven is not None
     assert f"{1e3 * planned_clearance(view):.1f} mm" in verdict.reason
     assert not view.free(through(verdict.unproven))
-    assert judge(view, GOOD, GROUP).passed
-    far = judge(view, GOOD, GROUP, required=2.0)
+    assert check_trajectory(view, GOOD, GROUP).passed
+    far = check_trajectory(view, GOOD, GROUP, required=2.0)
     assert "2000.0 mm" in far.reason
 
 
@@ -107,7 +107,7 @@ def test_nothing_is_proven_for_a_distance_that_makes_no_sense(required):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"pieces": 3}, {"samples": 0}, {"rounds": -1}, {"trust": 0.0}, {"within": np.nan}]
+    "wrong", [{"pieces": 3}, {"samples": 0}, {"rounds": -1}, {"trust": 0.0}, {"near": np.nan}]
 )
 def test_options_that_make_no_sense_are_refused_by_name(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from galley.scenarios.scenario import Expectation, judge, matches
+from galley.scenarios.scenario import Expectation, judge_report, matches
 
 PLAN = ["(navigate center burner)", "(pick sugar burner h1)", "(place sugar countertop h1)"]
 SUCCESS = {"status": "success", "failure": None, "plan": PLAN}
@@ -63,15 +63,15 @@ def test_a_pattern_is_the_beginning_of_an_action(pattern, action, fits):
     ],
 )
 def test_an_outcome_is_judged(expected, report, wrong):
-    assert list(judge(expected, report)) == wrong
+    assert list(judge_report(expected, report)) == wrong
 
 
 def test_a_budget_is_not_a_refusal():
     budget = REFUSED | {"status": "budget", "failure": {"kind": "budget", "message": "tried"}}
-    assert judge(Expectation("refused"), budget) == ("budget instead of refused",)
-    assert judge(Expectation("budget"), budget) == ()
+    assert judge_report(Expectation("refused"), budget) == ("budget instead of refused",)
+    assert judge_report(Expectation("budget"), budget) == ()
 
 
 def test_an_object_may_be_named_as_the_scene_names_it():
     expected = Expectation("refused", names=("box",))
-    assert judge(expected, REFUSED, {"box": frozenset({"box", "crate"})}) == ()
+    assert judge_report(expected, REFUSED, {"box": frozenset({"box", "crate"})}) == ()

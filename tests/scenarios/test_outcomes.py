@@ -14,8 +14,8 @@ from galley.cli import main
 from galley.domain.frames import to_pose7
 from galley.domain.log import Log
 from galley.domain.shipped import KITCHEN
-from galley.scenarios.outcome import Job, outcome_of
-from galley.scenarios.scenario import find
+from galley.scenarios.outcome import ScenarioJob, run_scenario
+from galley.scenarios.scenario import find_scenarios
 from galley.sweeps import sweep
 from galley.viz.render.scene_picture import draw_end
 
@@ -38,7 +38,7 @@ PROBLEM = """\
 
 @pytest.fixture(scope="module")
 def quick():
-    return [scenario for scenario in find() if scenario.name in QUICK]
+    return [scenario for scenario in find_scenarios() if scenario.name in QUICK]
 
 
 @pytest.fixture
@@ -81,9 +81,9 @@ def untimed(outcome):
 
 @pytest.mark.slow
 def test_outcomes_are_the_same_for_any_number_of_workers(quick):
-    jobs = [Job(scenario, seed=k) for k, scenario in enumerate(quick)]
-    here = [untimed(outcome) for outcome in sweep(outcome_of, jobs, 1)]
-    there = [untimed(outcome) for outcome in sweep(outcome_of, jobs, 2)]
+    jobs = [ScenarioJob(scenario, seed=k) for k, scenario in enumerate(quick)]
+    here = [untimed(outcome) for outcome in sweep(run_scenario, jobs, 1)]
+    there = [untimed(outcome) for outcome in sweep(run_scenario, jobs, 2)]
     assert here == there
     assert [(o.scenario, o.seed) for o in here] == [(j.scenario.name, j.seed) for j in jobs]
     assert all(outcome.right and outcome.message for outcome in here)
@@ -91,13 +91,13 @@ def test_outcomes_are_the_same_for_any_number_of_workers(quick):
 
 def test_outcomes_are_the_same_on_ray(quick):
     pytest.importorskip("ray.exceptions")
-    jobs = [Job(scenario) for scenario in quick]
-    here = [untimed(outcome) for outcome in sweep(outcome_of, jobs, 1)]
-    assert [untimed(outcome) for outcome in sweep(outcome_of, jobs, 2, engine="ray")] == here
+    jobs = [ScenarioJob(scenario) for scenario in quick]
+    here = [untimed(outcome) for outcome in sweep(run_scenario, jobs, 1)]
+    assert [untimed(outcome) for outcome in sweep(run_scenario, jobs, 2, engine="ray")] == here
 
 
 def test_an_outcome_can_be_sent_and_written(quick):
-    outcome = outcome_of(Job(quick[0]))
+    outcome = run_scenario(ScenarioJob(quick[0]))
     assert pickle.loads(pickle.dumps(outcome)) == outcome
     assert json.loads(json.dumps(asdict(outcome)))["status"] == "refused"
 
@@ -139,9 +139,9 @@ def test_the_picture_shows_where_the_log_ends(kitchen, robot, tmp_path):
 
 
 def test_bad_input_of_one_run_is_an_outcome(folder):
-    (scenario, _) = find([folder])
+    (scenario, _) = find_scenarios([folder])
     (folder / "low.pddl").write_text(PROBLEM.replace("in sugar", "in suggar"))
-    outcome = outcome_of(Job(scenario))
+    outcome = run_scenario(ScenarioJob(scenario))
     assert (outcome.status, outcome.right) == ("bad-input", False)
     assert "low.pddl:5:" in outcome.message
 
@@ -216,7 +216,7 @@ def test_an_interrupt_keeps_what_was_finished(cli, folder, monkeypatch):
 
     status, out, _ = cli(folder, "--jobs", 2, "--json", "all.json", "--out", "kept")
     assert status == 1
-    assert "going on: 1 of 2 runs had ended in kept" in out
+    assert "resuming: 1 of 2 runs had ended in kept" in out
     assert "right, seed 0: right" not in out, "it is not run again"
     told = json.loads((folder.parent / "all.json").read_text())
     assert told["outcomes"][0] == first
@@ -231,6 +231,6 @@ def test_the_list_runs_nothing(cli):
 
 @pytest.mark.slow
 def test_the_shipped_suite_comes_out_as_expected():
-    jobs = [Job(scenario, options=(("optimize", "none"),)) for scenario in find()]
-    outcomes = sweep(outcome_of, jobs)
+    jobs = [ScenarioJob(scenario, options=(("optimize", "none"),)) for scenario in find_scenarios()]
+    outcomes = sweep(run_scenario, jobs)
     assert [(o.scenario, o.wrong, o.message) for o in outcomes if not o.right] == []

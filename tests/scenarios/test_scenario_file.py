@@ -6,7 +6,7 @@ import pytest
 
 from galley.domain.errors import BadInput
 from galley.domain.shipped import KITCHEN
-from galley.scenarios.scenario import check, find, read_scenario
+from galley.scenarios.scenario import check_scenario, find_scenarios, read_scenario
 
 GOOD = """\
 galley_scenario: 1
@@ -51,7 +51,7 @@ def test_a_scenario_is_read(written):
     assert scenario.expect.status == "success"
     assert scenario.expect.plan_has == ("pick sugar", "place * countertop")
     assert scenario.skills is None
-    check(scenario)
+    check_scenario(scenario)
 
 
 def test_a_file_beside_the_scenario_comes_before_the_kitchens(written, tmp_path):
@@ -114,7 +114,7 @@ def test_expected_names_and_actions_must_exist(written):
         ("  status: success", "  status: refused\n  names: [suger, indigo, drawer]"),
         ('"pick sugar"', '"pik sugar"'),
     )
-    told = faults(check, read_scenario(file))
+    told = faults(check_scenario, read_scenario(file))
     assert told == [
         f"{file}:10: expect.names[0]: nothing is called 'suger'; did you mean 'sugar'?",
         f"{file}:11: expect.plan_has[0]: no action 'pik'; did you mean 'pick'?",
@@ -125,29 +125,31 @@ def test_a_folder_gives_its_scenarios_and_nothing_else(written, tmp_path):
     written()
     written(("name: errand", "name: a_second"), name="z.yml")
     shutil.copy(KITCHEN / "kitchen.yaml", tmp_path)
-    assert [scenario.name for scenario in find([tmp_path])] == ["a_second", "errand"]
-    assert len(find([tmp_path, tmp_path / "errand.yaml"])) == 2, "named twice, run once"
+    assert [scenario.name for scenario in find_scenarios([tmp_path])] == ["a_second", "errand"]
+    assert len(find_scenarios([tmp_path, tmp_path / "errand.yaml"])) == 2, "named twice, run once"
 
 
 def test_two_scenarios_of_one_name(written, tmp_path):
     written()
     twin = written(name="twin.yaml")
-    (told,) = faults(find, [tmp_path])
+    (told,) = faults(find_scenarios, [tmp_path])
     assert told == f"{twin}:2: name: 'errand' is also the name of {tmp_path / 'errand.yaml'}"
 
 
 def test_a_folder_without_scenarios_and_a_missing_one(tmp_path):
-    assert faults(find, [tmp_path]) == [
+    assert faults(find_scenarios, [tmp_path]) == [
         f"{tmp_path}: holds no scenario: no .yaml with the key 'galley_scenario'"
     ]
-    assert faults(find, [tmp_path / "nowhere"]) == [f"{tmp_path / 'nowhere'}: no such file"]
+    assert faults(find_scenarios, [tmp_path / "nowhere"]) == [
+        f"{tmp_path / 'nowhere'}: no such file"
+    ]
 
 
 def test_the_shipped_suite_is_well_formed():
-    suite = find()
+    suite = find_scenarios()
     assert len(suite) >= 12
     for scenario in suite:
-        check(scenario)
+        check_scenario(scenario)
         assert scenario.says.endswith("."), scenario.name
     assert {scenario.expect.kind for scenario in suite} >= {
         "contradiction",
@@ -159,6 +161,6 @@ def test_the_shipped_suite_is_well_formed():
 
 def test_the_documentation_lists_the_suite():
     text = (KITCHEN.parent.parent / "docs" / "scenarios.md").read_text()
-    for scenario in find():
+    for scenario in find_scenarios():
         row = f"| `{scenario.name}` | {scenario.says.removesuffix('.')} | {scenario.expect} |"
         assert row in text, row

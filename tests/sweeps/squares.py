@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from galley.cli.progress import Printer
-from galley.cli.study import Study
+from galley.cli.study import NamedJob, Study
 
 
 @dataclass(frozen=True)
@@ -42,25 +42,26 @@ def square(job):
 
 
 class Squares(Study):
+    COMMAND = "squares"
     JOURNAL = "squares.jsonl"
 
-    def lost(self, job, result):
-        return {"lost": result.why}
+    def lost_record(self, job, lost):
+        return {"lost": lost.why}
 
-    def about(self, runs, workers):
+    def announcement(self, runs, workers):
         return f"{runs} squares"
 
-    def line(self, job, result):
-        return Text(f"{job.number}: {self.plain(job, result)}")
+    def result_line(self, job, result):
+        return Text(f"{job.number}: {self.record(job, result)}")
 
     def table(self):
         table = Table("number", "square")
         for job, result in self.results():
-            table.add_row(str(job.number), str(self.plain(job, result)))
+            table.add_row(str(job.number), str(self.record(job, result)))
         return table
 
     def as_json(self):
-        told = {job.number: self.plain(job, result) for job, result in self.results()}
+        told = {job.number: self.record(job, result) for job, result in self.results()}
         return {"finished": self.finished, "squares": told}
 
     def status(self):
@@ -72,16 +73,13 @@ def squares(folder, jobs, workers=1, settings="of old", out=sys.stdout):
     console = Console(file=out, width=300)
     folder.mkdir(exist_ok=True)
     return Squares(
-        command="squares",
         printer=Printer(console),
         function=square,
-        outcome=Square,
-        jobs=jobs,
-        names=[str(job.number) for job in jobs],
-        settings=[settings] * len(jobs),
+        result_type=Square,
+        jobs=[NamedJob(job, str(job.number), settings) for job in jobs],
         folder=folder,
         summaries=[folder / "squares.json"],
-        jobs_at_a_time=workers,
+        workers=workers,
         engine="process",
     )
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from galley.sweeps import Lost, MissingRay, sweep
+from galley.sweeps import LostJob, MissingRay, sweep
 
 # A job is a call of something in the standard library: any worker can import it.
 FIRST_IS_SLOW = [
@@ -33,7 +33,7 @@ def test_a_job_that_raises_does_not_stop_the_others(workers):
     jobs = [partial(int, "7"), partial(int, "seven"), partial(int, "8")]
     first, lost, last = sweep(operator.call, jobs, workers)
     assert (first, last) == (7, 8)
-    assert isinstance(lost, Lost)
+    assert isinstance(lost, LostJob)
     assert lost.why == "ValueError: invalid literal for int() with base 10: 'seven'"
     assert "Traceback" in lost.trace
 
@@ -42,7 +42,7 @@ def test_a_worker_that_dies_takes_only_its_own_job_along():
     jobs = [partial(int, "1"), partial(eval, "__import__('os')._exit(7)"), partial(int, "2")]
     first, lost, last = sweep(operator.call, jobs, 2)
     assert (first, last) == (1, 2)
-    assert lost == Lost("its worker ended with exit status 7")
+    assert lost == LostJob("its worker ended with exit status 7")
     assert multiprocessing.active_children() == []
 
 
@@ -99,4 +99,4 @@ def test_ray_gives_the_same_and_survives_the_same():
     there = sweep(operator.call, jobs, 2, engine="ray")
     assert there[:5] == here[:5] == [10, 11, 12, 13, 14]
     assert there[5].why == here[5].why
-    assert isinstance(there[6], Lost)
+    assert isinstance(there[6], LostJob)
