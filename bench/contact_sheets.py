@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image as PilImage
 
-from galley.domain.files import written_whole
+from galley.domain.files import atomic_file
 from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
@@ -25,11 +25,11 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.robots.model import RobotModel
 from galley.robots.panda.models import mobile_panda
-from galley.viz.film.camera import TreeLinks
-from galley.viz.film.captions import draw_caption, film_captions, recovery
+from galley.viz.film.camera import LinkPoses
+from galley.viz.film.captions import draw_caption, film_captions, split_recovery
 from galley.viz.film.frames import resample, split_line
 from galley.viz.render.renderer import Renderer
-from galley.viz.render.view import Camera, furniture_boxes, sight
+from galley.viz.render.view import Camera, furniture_boxes, visible_from
 
 CONTACTS = ("fingers", "lower", "lift", "pull", "push")
 """Phases in which something is grasped, moved while held, or let go."""
@@ -66,7 +66,7 @@ def contact_sheets(
     files = []
     drawer: Renderer | None = None
     for k, line in enumerate(log.motions):
-        phase = split_line(recovery(str(line))[1])[1]
+        phase = split_line(split_recovery(str(line))[1])[1]
         samples = np.flatnonzero(log.motion == k)
         if not len(samples) or not any(word in phase for word in phases):
             continue
@@ -137,7 +137,7 @@ def stills(
     for k, picture in enumerate(pictures):
         top, left = k // columns * picture.shape[0], k % columns * picture.shape[1]
         sheet[top : top + picture.shape[0], left : left + picture.shape[1]] = picture
-    with written_whole(path, ".png") as partial:
+    with atomic_file(path, ".png") as partial:
         PilImage.fromarray(sheet).save(partial)
     return cameras
 
@@ -155,7 +155,7 @@ def close_cameras(
         scene, robot: what may be in the way.
         distance: from each camera to the grasp centre, m.
     """
-    links = TreeLinks(robot)
+    links = LinkPoses(robot)
     azimuth, elevation = (g.ravel() for g in np.meshgrid(_AZIMUTHS, _ELEVATIONS))
     flat = np.cos(elevation)
     directions = np.stack(
@@ -173,7 +173,7 @@ def close_cameras(
         eyes = hand + distance * directions
         room = furniture_boxes(scene, furniture)
         origins = np.array([links.link_pose(link)[:3, 3] for link in robot.links])
-        merit += 2.0 * sight(eyes, hand, room, origins)
+        merit += 2.0 * visible_from(eyes, hand, room, origins)
         merit -= 3.0 * (room.distance(eyes) < _ROOM)
         # From the side of the fingertips: on the other one is the hand itself.
         merit -= 1.0 * np.abs(directions @ closing)

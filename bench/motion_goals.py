@@ -10,7 +10,11 @@ import numpy as np
 from galley.domain.frames import Array, rotation_about, rotation_z, transform
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, State
-from galley.skills.manipulation.contacts import operations, picks, places
+from galley.skills.manipulation.contacts import (
+    handle_manipulations,
+    pick_manipulations,
+    place_manipulations,
+)
 from galley.skills.manipulation.grasps import grasps_of, item_in_hand
 from galley.skills.manipulation.manipulation import shifted
 from galley.skills.solving.context import PlanningContext
@@ -27,14 +31,14 @@ def burners(bench: PlanningContext, state: State, rng: np.random.Generator) -> G
     """In front of a grasp of an item on the stove, withdrawn by the length of the approach."""
     while True:
         index = int(rng.integers(len(bench.scene.items)))
-        yield next(picks(bench, state, index, rng)).steps[0].poses[0], state
+        yield next(pick_manipulations(bench, state, index, rng)).steps[0].poses[0], state
 
 
 def handle(bench: PlanningContext, state: State, rng: np.random.Generator) -> Goals:
     """In front of the drawer's handle."""
     bar = bench.scene.handle("indigo_drawer_handle_top")
     while True:
-        yield next(operations(bench, state, bar, OPENING, rng)).steps[0].poses[0], state
+        yield next(handle_manipulations(bench, state, bar, OPENING, rng)).steps[0].poses[0], state
 
 
 def counters(bench: PlanningContext, state: State, rng: np.random.Generator) -> Goals:
@@ -50,7 +54,10 @@ def carries(bench: PlanningContext, state: State, rng: np.random.Generator) -> G
     while True:
         held = _holding(bench, state, int(rng.integers(len(bench.scene.items))), rng)
         name = str(rng.choice(["hitman_top", "indigo_top", "burners"]))
-        yield next(places(bench, held, bench.scene.region(name), rng)).steps[0].poses[0], held
+        yield (
+            next(place_manipulations(bench, held, bench.scene.region(name), rng)).steps[0].poses[0],
+            held,
+        )
 
 
 def drawer(bench: PlanningContext, state: State, rng: np.random.Generator) -> Goals:
@@ -66,7 +73,7 @@ def drawer(bench: PlanningContext, state: State, rng: np.random.Generator) -> Go
         p = rng.uniform(box[0] + [0.30, 0.04, 0.025], box[1] - [0.04, 0.04, 0.055])
         yield _pointing_down(bench, p, rng, np.pi / 9), opened
         held = _holding(bench, opened, can, rng)
-        X_WH = next(places(bench, held, inside, rng)).contact
+        X_WH = next(place_manipulations(bench, held, inside, rng)).contact
         yield shifted(X_WH, np.array([0.0, 0.0, _ABOVE_FLOOR])), held
 
 

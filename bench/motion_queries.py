@@ -147,14 +147,14 @@ def _draw(
                 continue
             # In an order of their own, whatever the solver's is.
             options = rng.permutation(options[np.lexsort(options.round(6).T)])[:8]
-        q = np.concatenate([base, bench.tucked, state.q[10:]])
+        q = np.concatenate([base, bench.folded_arm, state.q[10:]])
         state = state.with_robot(q)
         space, free = (
             joint_space(bench.robot, "arm"),
             bench.free(state, "arm", holding_contact_pairs(bench, state)),
         )
-        tucked = free(bench.tucked)
-        if not tucked and state.held is None:
+        folded_arm = free(bench.folded_arm)
+        if not folded_arm and state.held is None:
             continue  # no room for the base
         if options is None:
             options = [space.sample(rng) for _ in range(20)]
@@ -162,8 +162,8 @@ def _draw(
         if goal is None:
             continue
         outside = set_ != KITCHEN_SET and number % 2 == 1
-        start = bench.tucked
-        if options is None or poses is None or outside or not tucked:
+        start = bench.folded_arm
+        if options is None or poses is None or outside or not folded_arm:
             start = _sampled(bench, state, free, rng, outside)
         if start is None or np.linalg.norm(goal - start) < _FAR:
             continue

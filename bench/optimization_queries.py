@@ -159,7 +159,7 @@ def _straight(bench: PlanningContext, kind: str, k: int, number: int, seed: int)
             # In an order of their own, whatever the solver's is.
             ends = rng.permutation(ends[np.lexsort(ends.round(6).T)])[:8]
         # From the folded arm or from anywhere, in turns.
-        start = bench.tucked if number % 2 == 0 else joint_space(bench.robot, "arm").sample(rng)
+        start = bench.folded_arm if number % 2 == 0 else joint_space(bench.robot, "arm").sample(rng)
         q = np.concatenate([base, start, state.q[10:]])
         for end in _ends(bench, state.with_robot(q), start, ends):
             name = f"straight-{kind}-{number}"
@@ -188,7 +188,7 @@ def _across(bench: PlanningContext, number: int, rng: np.random.Generator) -> Ca
     a, b = (rng.uniform(group.lower, group.upper) for _ in range(2))
     if np.linalg.norm(b[:2] - a[:2]) < _FAR_BASE:
         return None
-    state = state.with_robot(np.concatenate([a, bench.tucked, state.q[10:]]))
+    state = state.with_robot(np.concatenate([a, bench.folded_arm, state.q[10:]]))
     view = bench.kernel.view(state, "base")
     if not (view.free(a) and view.free(b)):
         return None

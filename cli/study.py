@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from galley.cli.progress import Printer
-from galley.domain.files import write_whole
+from galley.domain.files import write_atomically
 from galley.sweeps import Journal, LostJob, MissingRay, available_cores, sweep
 
 _LOST = "to_repeat"  # key of a journal line: the job has no result and runs again
@@ -216,4 +216,4 @@ class Study(ABC, Generic[_Job, _Result]):
     def _save(self) -> None:
         text = json.dumps(self.as_json(), indent=1) + "\n"
         for path in self.summaries:
-            write_whole(path, text)
+            write_atomically(path, text)

@@ -158,10 +158,12 @@ def _row(recorded: Recorded, k: int, inertials: str | None) -> Row:
             faults.append(f"uses {100 * ratio:.1f} % of the {name} limit")
     torque = None
     if inertials is not None:
-        from galley.optimization.torques import Held, TorqueModel
+        from galley.optimization.torques import HeldItem, TorqueModel
 
         item = state.held
-        held = None if item is None else Held(recorded.scene.items[item], state.items[item].X_PI)
+        held = (
+            None if item is None else HeldItem(recorded.scene.items[item], state.items[item].X_PI)
+        )
         torque = TorqueModel(robot, held, inertials).check(trajectory, state.q)
         if not torque.passed:
             faults.append(str(torque))

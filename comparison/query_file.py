@@ -17,7 +17,7 @@ from galley.domain.scene.model import Item
 from galley.domain.scene.shapes import read_pose
 from galley.domain.scene.yaml_reader import Entry, Reader
 from galley.domain.state import State, initial_state
-from galley.motion.planners.planning import in_collision, reaching
+from galley.motion.planners.planning import goal_configurations, in_collision
 from galley.robots.model import JointGroup, RobotModel
 from galley.skills.manipulation.grasps import grasps_of
 from galley.worlds.scene_kernel import SceneKernel
@@ -91,7 +91,9 @@ def resolve_query(file: QueryFile, kernel: SceneKernel) -> ArmQuery | Failure:
     goals = given["goal"]
     if goals is None:
         view = arm_view(kernel, chosen)
-        found = reaching(kernel.world(chosen), view, _pose(fields["goal"].named()["hand"]))
+        found = goal_configurations(
+            kernel.world(chosen), view, _pose(fields["goal"].named()["hand"])
+        )
         if isinstance(found, Failure):
             return found.within("goal")
         goals = found
@@ -121,7 +123,7 @@ def _free_start(
         arms = state.q[None, where] if given is None and "start" not in file.fields else given
         if arms is None:
             pose = _pose(file.fields["start"].named()["hand"])
-            found = reaching(kernel.world(state), view, pose)
+            found = goal_configurations(kernel.world(state), view, pose)
             if isinstance(found, Failure):
                 blocked = blocked or str(found)
                 continue

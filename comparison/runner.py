@@ -32,7 +32,7 @@ from galley.comparison.summary import (
 )
 from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, TIMING, ensure
 from galley.domain.failure import Failure
-from galley.domain.files import write_whole, written_whole
+from galley.domain.files import atomic_file, write_atomically
 from galley.domain.listener import Listener
 from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
@@ -187,7 +187,7 @@ class _Comparison:
         }
         if options.query == SEED:
             record["distance_m"] = options.distance
-        write_whole(self.folder / MARKER, json.dumps(record, indent=1) + "\n")
+        write_atomically(self.folder / MARKER, json.dumps(record, indent=1) + "\n")
 
     def _save_waypoints(self, result: QueryResult) -> None:
         """``trajectory_rrt.npy``, ``_qp`` and ``_opt``: waypoints (n, 7), rad."""
@@ -241,5 +241,5 @@ def save_waypoints(path: Path, attempt: Attempt) -> None:
         assert trajectory is not None
         count = max(1, int(np.ceil(trajectory.duration / _FINE - 1e-9)))
         points = trajectory(np.linspace(0.0, trajectory.duration, count + 1))
-    with written_whole(path) as partial, open(partial, "wb") as stream:
+    with atomic_file(path) as partial, open(partial, "wb") as stream:
         np.save(stream, points, allow_pickle=False)

@@ -104,25 +104,25 @@ def absolute(typing: Any, x: Any) -> Any:
 
 
 @intrinsic
-def root(typing: Any, x: Any) -> Any:
+def square_root(typing: Any, x: Any) -> Any:
     """The square root."""
     return lanes(lanes), _intrinsic_call("sqrt", 1)
 
 
 @intrinsic
-def whole(typing: Any, x: Any) -> Any:
+def nearest_integer(typing: Any, x: Any) -> Any:
     """The nearest integer, as a float."""
     return lanes(lanes), _intrinsic_call("rint", 1)
 
 
 @intrinsic
-def larger(typing: Any, x: Any, y: Any) -> Any:
+def maximum(typing: Any, x: Any, y: Any) -> Any:
     """The maximum of two, lane by lane."""
     return lanes(lanes, lanes), _chosen(">")
 
 
 @intrinsic
-def smaller(typing: Any, x: Any, y: Any) -> Any:
+def minimum(typing: Any, x: Any, y: Any) -> Any:
     """The minimum of two, lane by lane."""
     return lanes(lanes, lanes), _chosen("<")
 
@@ -151,19 +151,19 @@ def _folded(comparison: str) -> Callable[..., Any]:
 
 
 @intrinsic
-def least(typing: Any, x: Any) -> Any:
+def reduce_min(typing: Any, x: Any) -> Any:
     """The minimum of the 16 lanes, a float32."""
     return types.float32(lanes), _folded("<")
 
 
 @intrinsic
-def greatest(typing: Any, x: Any) -> Any:
+def reduce_max(typing: Any, x: Any) -> Any:
     """The maximum of the 16 lanes, a float32."""
     return types.float32(lanes), _folded(">")
 
 
 @intrinsic
-def ramp(typing: Any) -> Any:
+def lane_indices(typing: Any) -> Any:
     """0, 1, 2, ... 15."""
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -173,7 +173,7 @@ def ramp(typing: Any) -> Any:
 
 
 @intrinsic
-def negative(typing: Any, x: Any) -> Any:
+def negative_mask(typing: Any, x: Any) -> Any:
     """A bit mask of the lanes below zero: bit k for lane k."""
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -184,7 +184,7 @@ def negative(typing: Any, x: Any) -> Any:
 
 
 @intrinsic
-def lowest_bit(typing: Any, bits: Any) -> Any:
+def lowest_set_bit(typing: Any, bits: Any) -> Any:
     """Index of the lowest set bit of a nonzero number."""
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:

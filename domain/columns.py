@@ -16,7 +16,7 @@ from galley.domain.files import MAX_LOG_BYTES, read_bytes
 from galley.domain.frames import Array
 
 # What numpy raises for a file that is not an npz, is damaged, or lacks a column.
-UNREADABLE = (
+NPZ_ERRORS = (
     ValueError,
     KeyError,
     TypeError,
@@ -40,7 +40,7 @@ def read_columns(path: Path) -> dict[str, NDArray[Any]]:
 
     Raises:
         BadInput: the file is missing or too large.
-        ValueError or another of ``UNREADABLE``: it is not an npz, or unpacks to an absurd size.
+        ValueError or another of ``NPZ_ERRORS``: it is not an npz, or unpacks to an absurd size.
     """
     packed = read_bytes(path, MAX_LOG_BYTES)
     with np.load(io.BytesIO(packed), allow_pickle=False) as data:

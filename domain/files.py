@@ -101,8 +101,8 @@ _PATH_ERRORS = (
 
 
 @contextlib.contextmanager
-def written_whole(path: Path | str, ending: str = "") -> Iterator[Path]:
-    """``with written_whole(path) as partial:`` write to ``partial``, which then replaces ``path``.
+def atomic_file(path: Path | str, ending: str = "") -> Iterator[Path]:
+    """``with atomic_file(path) as partial:`` write to ``partial``, which then replaces ``path``.
 
     If the block raises, ``path`` is unchanged and the partial file is removed. If the process is
     killed, the partial file remains beside ``path``.
@@ -129,13 +129,13 @@ def written_whole(path: Path | str, ending: str = "") -> Iterator[Path]:
             os.unlink(partial)
 
 
-def write_whole(path: Path | str, data: str | bytes) -> None:
+def write_atomically(path: Path | str, data: str | bytes) -> None:
     """Write a file atomically.
 
     Raises:
-        BadInput, OSError: as ``written_whole``.
+        BadInput, OSError: as ``atomic_file``.
     """
-    with written_whole(path) as partial:
+    with atomic_file(path) as partial:
         partial.write_bytes(data.encode() if isinstance(data, str) else data)
 
 
@@ -143,7 +143,7 @@ def check_writable(path: Path | str, ending: str = "") -> None:
     """Check in advance that ``path`` can be written; leaves nothing behind.
 
     Raises:
-        BadInput, OSError: as ``written_whole``.
+        BadInput, OSError: as ``atomic_file``.
     """
     path = Path(path)
     if os.path.isdir(path):

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.columns import UNREADABLE, read_columns, real_numbers, texts, whole_numbers
+from galley.domain.columns import NPZ_ERRORS, read_columns, real_numbers, texts, whole_numbers
 from galley.domain.errors import BadInput
-from galley.domain.files import written_whole
+from galley.domain.files import atomic_file
 from galley.domain.frames import Array, frozen
 
 LOG_VERSION = 2
@@ -105,7 +105,7 @@ class Log:
         data: dict[str, Any] = {
             field.name: np.asarray(getattr(self, field.name)) for field in fields(self)
         }
-        with written_whole(path) as partial, open(partial, "wb") as stream:
+        with atomic_file(path) as partial, open(partial, "wb") as stream:
             np.savez_compressed(stream, log_version=np.array(LOG_VERSION), **data)
 
     @classmethod
@@ -132,7 +132,7 @@ class Log:
                 values[name] = np.asarray(columns[name], dtype=np.str_)
         except BadInput:
             raise
-        except UNREADABLE as error:
+        except NPZ_ERRORS as error:
             raise BadInput.one(path, f"is not a log of a run ({error})") from None
         values["mode"] = str(values["mode"])
         for name in ("period", "duration"):

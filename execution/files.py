@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from galley.domain.files import write_fault, write_whole
+from galley.domain.files import write_atomically, write_fault
 from galley.domain.frames import inverse, to_pose7
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
@@ -137,7 +137,7 @@ class FileExecutor:
         except OSError as error:
             raise write_fault(folder, error) from None
         self._clear()
-        write_whole(folder / "README.txt", README)
+        write_atomically(folder / "README.txt", README)
         self._index(finished=False)
 
     # -- the interface ---------------------------------------------------------------------------
@@ -186,7 +186,7 @@ class FileExecutor:
         grasps = closes and bool(motion.allowed)
         force = self.scene.physics.finger_force if grasps else 0.0
         header = "time [s],width [m],speed [m/s],force [N]"
-        write_whole(path, f"{header}\n0.0,{width!r},{speed!r},{force!r}\n")
+        write_atomically(path, f"{header}\n0.0,{width!r},{speed!r},{force!r}\n")
         what = {"command": "grasp" if grasps else "move", "width_m": width, "speed_m_s": speed}
         return {"kind": "gripper", "rows": 1, **what, "force_N": force}
 
@@ -239,7 +239,7 @@ class FileExecutor:
             "thresholds": thresholds,
             "motions": self._motions,
         }
-        write_whole(self.folder / INDEX, json.dumps(index, indent=1) + "\n")
+        write_atomically(self.folder / INDEX, json.dumps(index, indent=1) + "\n")
 
     def _clear(self) -> None:
         """Remove the files of an earlier run."""

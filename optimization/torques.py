@@ -29,7 +29,7 @@ _HELD = "galley_held_item"
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldItem:
     """An item in the hand, at X_HI (4, 4) in the palm's frame."""
 
     item: Item
@@ -93,7 +93,7 @@ class TorqueModel:
     """
 
     def __init__(
-        self, robot: RobotModel, held: Held | None = None, inertials: str = "identified"
+        self, robot: RobotModel, held: HeldItem | None = None, inertials: str = "identified"
     ) -> None:
         if inertials not in INERTIALS:
             raise ValueError(f"no inertials '{inertials}', there are {list(INERTIALS)}")
@@ -235,7 +235,7 @@ def _remove_effort_limits(root: ET.Element) -> dict[str, float]:
     return efforts
 
 
-def _held_elements(held: Held, palm: str) -> list[ET.Element]:
+def _held_elements(held: HeldItem, palm: str) -> list[ET.Element]:
     """The held item as a link of its own, fixed to the palm."""
     link = ET.Element("link", name=_HELD)
     add_inertial(link, held.item.shapes, np.eye(4), held.item.mass)

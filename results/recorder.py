@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from galley.domain.files import write_whole
+from galley.domain.files import write_atomically
 from galley.domain.listener import Listener
 from galley.motion.trajectory.store import save_trajectories
 from galley.results.report import Report
@@ -37,7 +37,7 @@ class ReportRecorder(Listener):
         if isinstance(result, SearchRecord):
             report.searched(result)
             if folder is not None and (result.plan or result.solved):
-                write_whole(folder / "plan.txt", "".join(f"{line}\n" for line in report.plan))
+                write_atomically(folder / "plan.txt", "".join(f"{line}\n" for line in report.plan))
         elif isinstance(result, PlanCheck):
             report.checked(result)
         elif isinstance(result, AuditedMotions):

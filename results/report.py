@@ -15,7 +15,7 @@ import numpy as np
 
 from galley import __version__
 from galley.domain.failure import Failure, FailureKind
-from galley.domain.files import write_whole
+from galley.domain.files import write_atomically
 from galley.motion.motion import FREE, Motion
 from galley.results.run_folder import REPORT, digests, folder_digests
 from galley.validation.verdict import Verdict
@@ -180,7 +180,7 @@ class Report:
         """Write report.json into ``folder`` atomically, with digests of the folder's files."""
         report = self.as_json() | {"files": folder_digests(folder)}
         text = json.dumps(report, indent=1, default=_plain) + "\n"
-        write_whole(folder / REPORT, text)
+        write_atomically(folder / REPORT, text)
 
 
 def _motion(motion: Motion) -> dict[str, Any]:

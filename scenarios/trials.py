@@ -72,9 +72,9 @@ class TrialResult:
     @property
     def struck(self) -> bool:
         """Whether every requested fault found an occasion to strike."""
-        from galley.execution.disturbance.fault import IN_VAIN
+        from galley.execution.disturbance.fault import DID_NOT_STRIKE
 
-        return not any(IN_VAIN in sentence for sentence in self.faults)
+        return not any(DID_NOT_STRIKE in sentence for sentence in self.faults)
 
     @property
     def success(self) -> bool:

@@ -15,13 +15,13 @@ from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.impossible.free_travel import free_travel
 from galley.skills.impossible.refusals import handle_out_of_reach, no_such_region
-from galley.skills.manipulation.contacts import operations
+from galley.skills.manipulation.contacts import handle_manipulations
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.skill import BoundAction, Role, Skill, stance_of
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.step import SkillStep, carry_out
 
-NEEDED = 0.10  # m (or rad), the hand can't reach into a drawer that opens less
+MIN_OPENING = 0.10  # m (or rad), the hand can't reach into a drawer that opens less
 _SPARE = 0.005  # m (or rad), left before the body that stops a drawer
 
 
@@ -52,7 +52,7 @@ class _HandleSkill(Skill):
             return ()
         if self.role.opens is not None and accepts_half_open(context, handle, state, rng):
             return ()
-        step = SkillStep(lambda s, r: operations(context, s, handle, value, r), drawer)
+        step = SkillStep(lambda s, r: handle_manipulations(context, s, handle, value, r), drawer)
         return carry_out(context, action, (step,), state, rng)
 
     def first_contacts(
@@ -63,7 +63,7 @@ class _HandleSkill(Skill):
         value = self._value(context, drawer, state)
         if isinstance(value, Failure):
             return iter(())
-        return operations(context, state, handle_of(context, drawer), value, rng)
+        return handle_manipulations(context, state, handle_of(context, drawer), value, rng)
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """With an empty hand, however far the drawer is open."""
@@ -99,7 +99,9 @@ class Close(_HandleSkill):
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """Ways to push; whether something stops the drawer is left to ``refine``."""
-        return operations(context, state, handle_of(context, action.bindings[0]), 0.0, rng)
+        return handle_manipulations(
+            context, state, handle_of(context, action.bindings[0]), 0.0, rng
+        )
 
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State
@@ -122,7 +124,7 @@ def joint_is_at(context: PlanningContext, handle: Handle, state: State, value: f
 
 def half_open(context: PlanningContext, handle: Handle, state: State) -> bool:
     """Whether the joint is open far enough for the hand to reach in."""
-    return float(state.scene_q[context.scene.joint_index[handle.joint]]) >= NEEDED
+    return float(state.scene_q[context.scene.joint_index[handle.joint]]) >= MIN_OPENING
 
 
 def accepts_half_open(
@@ -136,15 +138,15 @@ def accepts_half_open(
     return again and bool(rng.random() < 0.5)
 
 
-def wanted(context: PlanningContext, drawer: Binding) -> float:
+def intended_opening(context: PlanningContext, drawer: Binding) -> float:
     """Opening (m or rad) of the drawer if nothing is in its way."""
     return min(drawer.opening, context.scene.joint(handle_of(context, drawer).joint).upper)
 
 
 def possible_opening(context: PlanningContext, drawer: Binding, state: State) -> float | Failure:
     """How far (m or rad) the drawer can be opened in ``state``, or which body or item blocks it."""
-    handle, most = handle_of(context, drawer), wanted(context, drawer)
-    least = min(NEEDED, most)
+    handle, most = handle_of(context, drawer), intended_opening(context, drawer)
+    least = min(MIN_OPENING, most)
     free, blocker = free_travel(context, state, handle.joint, True, most + _SPARE)
     if blocker is None:
         return most
@@ -166,7 +168,7 @@ def cannot_open(context: PlanningContext, drawer: Binding, state: State) -> Fail
     joints = [context.scene.body(name).joint for name in context.scene.chain(handle.body)]
     if any(joint not in (None, handle.joint) for joint in joints):
         return None  # it is mounted on another drawer or door, which can be anywhere
-    least = min(NEEDED, wanted(context, drawer))
+    least = min(MIN_OPENING, intended_opening(context, drawer))
     scene_q = np.array(state.scene_q)
     scene_q[context.scene.joint_index[handle.joint]] = 0.0
     shut = state.with_scene(scene_q)

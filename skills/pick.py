@@ -11,7 +11,7 @@ from galley.domain.failure import Failure
 from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.impossible.refusals import cannot_take, no_such_region
-from galley.skills.manipulation.contacts import picks
+from galley.skills.manipulation.contacts import pick_manipulations
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of
 from galley.skills.solving.context import PlanningContext
@@ -38,7 +38,7 @@ class Pick(LookaheadSkill):
         if state.held == index:
             return ()
         step = SkillStep(
-            lambda s, r: picks(context, s, index, r),
+            lambda s, r: pick_manipulations(context, s, index, r),
             action.bindings[1],
             accepts=can_be_placed_later(context, upcoming, self.skills, index),
         )
@@ -49,7 +49,7 @@ class Pick(LookaheadSkill):
     ) -> Iterator[Manipulation]:
         """Grasps of the item."""
         index = context.scene.item_index[action.bindings[0].target]
-        return iter(()) if state.held == index else picks(context, state, index, rng)
+        return iter(()) if state.held == index else pick_manipulations(context, state, index, rng)
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
         """If the item is in the hand: then nothing is left to do."""

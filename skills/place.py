@@ -13,7 +13,7 @@ from galley.domain.scene.model import Binding
 from galley.domain.state import State
 from galley.motion.motion import Motion
 from galley.skills.impossible.refusals import does_not_fit, no_such_region, region_out_of_reach
-from galley.skills.manipulation.contacts import places
+from galley.skills.manipulation.contacts import place_manipulations
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of, stance_of
 from galley.skills.solving.context import PlanningContext
@@ -63,7 +63,7 @@ class Place(LookaheadSkill):
         region = region_of(context, furniture)
         assert region is not None, "impossible() has refused this already"
         later = placed_later(context, upcoming, self.skills, region.name, thing.target)
-        return lambda s, r: places(context, s, region, r, later, furniture.spot)
+        return lambda s, r: place_manipulations(context, s, region, r, later, furniture.spot)
 
     def impossible(
         self, context: PlanningContext, action: BoundAction, state: State

@@ -21,12 +21,16 @@ from galley.skills.drawer import (
     cannot_open,
     half_open,
     handle_of,
+    intended_opening,
     joint_is_at,
     possible_opening,
-    wanted,
 )
 from galley.skills.impossible.refusals import does_not_fit, no_such_region, region_out_of_reach
-from galley.skills.manipulation.contacts import operations, picks, places
+from galley.skills.manipulation.contacts import (
+    handle_manipulations,
+    pick_manipulations,
+    place_manipulations,
+)
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.place import is_placed
 from galley.skills.placing.placements import LaterItem
@@ -79,7 +83,7 @@ class Stow(LookaheadSkill):
         inner = region_of(context, furniture)
         assert inner is not None
         put_in = SkillStep(
-            lambda s, r: places(context, s, inner, r, later, spot), furniture, "put in"
+            lambda s, r: place_manipulations(context, s, inner, r, later, spot), furniture, "put in"
         )
         lies_in = is_placed(context, "in", thing, furniture, state)
         if furniture.handle is None:  # an open box: nothing to open
@@ -90,7 +94,7 @@ class Stow(LookaheadSkill):
         handle = handle_of(context, furniture)
         staging = scene.region(furniture.staging)
         close = SkillStep(
-            lambda s, r: operations(context, s, handle, 0.0, r), furniture, "close drawer"
+            lambda s, r: handle_manipulations(context, s, handle, 0.0, r), furniture, "close drawer"
         )
         if lies_in:
             if not joint_is_at(context, handle, state, 0.0):
@@ -107,13 +111,20 @@ class Stow(LookaheadSkill):
             is_open = can_put_in(state, context.rng(_HALF_OPEN))
         if not is_open:
             if state.held == index:
-                yield SkillStep(lambda s, r: places(context, s, staging, r), furniture, "put down")
+                yield SkillStep(
+                    lambda s, r: place_manipulations(context, s, staging, r), furniture, "put down"
+                )
             yield SkillStep(
-                lambda s, r: operations(context, s, handle, opening, r), furniture, "open drawer"
+                lambda s, r: handle_manipulations(context, s, handle, opening, r),
+                furniture,
+                "open drawer",
             )
         if not is_open or state.held != index:
             yield SkillStep(
-                lambda s, r: picks(context, s, index, r), furniture, "pick up", can_put_in
+                lambda s, r: pick_manipulations(context, s, index, r),
+                furniture,
+                "pick up",
+                can_put_in,
             )
         yield put_in
         yield close
@@ -123,7 +134,7 @@ class Stow(LookaheadSkill):
     ) -> Iterator[Manipulation]:
         """The contacts of the first step."""
         thing, furniture = action.bindings[:2]
-        opening = wanted(context, furniture) if furniture.handle is not None else 0.0
+        opening = intended_opening(context, furniture) if furniture.handle is not None else 0.0
         first = next(self._steps(context, thing, furniture, opening, (), state, rng), None)
         return iter(()) if first is None else first.contacts(state, rng)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from galley.domain.files import written_whole
+from galley.domain.files import atomic_file
 
 _DPI = 110
 
@@ -27,5 +27,5 @@ def figure_file(path: Path, size: tuple[float, float]) -> Iterator[Any]:
     figure = Figure(figsize=size, dpi=_DPI)
     FigureCanvasAgg(figure)
     yield figure
-    with written_whole(path, ".png") as partial:
+    with atomic_file(path, ".png") as partial:
         figure.savefig(partial)

@@ -18,7 +18,7 @@ from galley.robots.collision_model import collision_model
 from galley.robots.model import RobotModel
 from galley.worlds.checker import MARGIN, Pair, pairs
 from galley.worlds.collision_world import Cache, CollisionWorld, FixedBodies, cached
-from galley.worlds.engines.urdf import moves
+from galley.worlds.engines.urdf import is_movable
 from galley.worlds.kernel.arrays import Obstacles
 from galley.worlds.moving_bodies import AttachedBody, SceneJoint
 from galley.worlds.solids import Solid, half_extents, of_shape, row12, table
@@ -65,7 +65,7 @@ class SceneKernel:
         self._movable: list[tuple[str, list[int]]] = []
         for index, name in enumerate(self.names):
             rows = [k for k, owner in enumerate(self._owner) if owner == index]
-            if name in scene.item_index or moves(scene, scene.body(name)):
+            if name in scene.item_index or is_movable(scene, scene.body(name)):
                 self._movable.append((name, rows))
                 continue
             X_WB = scene.body_pose(name, np.zeros(len(scene.joints)))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FLAG = "--fault"
 SYNTAX = "KIND[:NAME][@N]"
-IN_VAIN = " did not strike: "  # in the report of a fault that had no occasion
+DID_NOT_STRIKE = " did not strike: "  # in the report of a fault that had no occasion
 
 KINDS = {
     "nudge": "an item is pushed 2 to 4 cm aside while the hand approaches it",

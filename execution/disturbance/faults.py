@@ -23,7 +23,7 @@ from galley.execution.disturbance.box_placement import (
     item_boxes,
     overlaps,
 )
-from galley.execution.disturbance.fault import IN_VAIN, Fault, parse_specs
+from galley.execution.disturbance.fault import DID_NOT_STRIKE, Fault, parse_specs
 from galley.execution.disturbance.noise import stream
 from galley.execution.physics.intervention import (
     push_base,
@@ -515,7 +515,7 @@ class InjectedFaults:
         return tuple(
             fault.report
             if fault.struck
-            else f"{fault.spec}{IN_VAIN}{fault.report or 'no occasion'}"
+            else f"{fault.spec}{DID_NOT_STRIKE}{fault.report or 'no occasion'}"
             for fault in self.faults
         )
 

@@ -110,7 +110,7 @@ def replan(
         A Failure if there is no way out of contact, or the search's own.
     """
     listener = Listener() if listener is None else listener
-    context = context.anew(recovery)
+    context = context.for_replanning(recovery)
     state = within_limits(context, state)
     out = escape(context, state, interrupted.motion)
     if isinstance(out, Failure):
@@ -121,7 +121,7 @@ def replan(
     left = interrupted.plan[interrupted.index :]
     prefer = tuple(dict.fromkeys(arg for action in left for arg in action.args))
     observed = observed_task(context, task, clear, interrupted.facts, prefer)
-    context = context.anew(recovery, observed.stances)
+    context = context.for_replanning(recovery, observed.stances)
     if validate_actions(task.domain, observed.problem, ()).valid:
         return RecoveryPlan((), out, state, observed, (observed.facts,), NOTHING_LEFT)
     for plan, facts in _resumable(context, observed, left, clear):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from galley.compiled.jit import bare_kernel, kernel
-from galley.compiled.lanes import LANES, least, load, splat, store
+from galley.compiled.lanes import LANES, load, reduce_min, splat, store
 from galley.domain.frames import Array
 from galley.motion.kernel.polyline import copy
 
@@ -166,7 +166,7 @@ def nearest(tree: SearchTree, q: Array, weights: Array) -> int:
     best, group = _FAR, 0
     for g in range((tree.size[0] + LANES - 1) // LANES):
         off = _squares(tree.tiles, g * tile, q, weights)
-        shortest = least(off)
+        shortest = reduce_min(off)
         if shortest < best:
             best = shortest
             group = g
@@ -185,7 +185,7 @@ def nearest_within(tree: SearchTree, q: Array, weights: Array, limit: float) -> 
     best, found = _FAR, -1
     for g in range((n + LANES - 1) // LANES):
         off = _squares(tree.tiles, g * tile, q, weights)
-        if least(off) < best:
+        if reduce_min(off) < best:
             store(near, 0, off)
             for lane in range(min(LANES, n - g * LANES)):
                 room = limit - tree.costs[g * LANES + lane]

@@ -197,7 +197,7 @@ def _ends(
     if not np.isfinite(end).all():
         raise ValueError("goal must be finite numbers")
     if end.shape == (4, 4) and k != 4:
-        return begin, reaching(world, view, end)
+        return begin, goal_configurations(world, view, end)
     if end.shape == (k,):
         return begin, end[None]
     if end.ndim == 2 and end.shape[1] == k and len(end) > 0:
@@ -207,7 +207,7 @@ def _ends(
     )
 
 
-def reaching(world: CollisionWorld, view: View, X_WT: Array) -> Array | Failure:
+def goal_configurations(world: CollisionWorld, view: View, X_WT: Array) -> Array | Failure:
     """All configurations found (m, k) of the view's arm that bring the tool to X_WT (4, 4).
 
     By the robot's closed form, or numerically from seeded starts. Collisions are not checked.

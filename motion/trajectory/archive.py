@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from galley.domain.columns import UNREADABLE, read_columns, real_numbers, texts, whole_numbers
+from galley.domain.columns import NPZ_ERRORS, read_columns, real_numbers, texts, whole_numbers
 from galley.domain.errors import BadInput
-from galley.domain.files import written_whole
+from galley.domain.files import atomic_file
 from galley.domain.frames import Array
 
 STORE_VERSION = 2
@@ -65,7 +65,7 @@ def write_archive(
     }
     for k, (_, breaks, coefficients) in enumerate(curves):
         data[f"{k}_breaks"], data[f"{k}_coefficients"] = breaks, coefficients
-    with written_whole(path) as partial, open(partial, "wb") as stream:
+    with atomic_file(path) as partial, open(partial, "wb") as stream:
         np.savez_compressed(stream, **data)
 
 
@@ -87,7 +87,7 @@ def read_archive(path: Path) -> Archive:
         )
     except BadInput:
         raise
-    except (*UNREADABLE, AttributeError) as error:
+    except (*NPZ_ERRORS, AttributeError) as error:
         why = str(error) if zipfile.is_zipfile(path) else "it is no npz file"
         raise BadInput.one(path, f"holds no trajectories ({why})") from None
     return Archive(path, version, curves, columns)

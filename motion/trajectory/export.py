@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from galley.domain.files import write_whole
+from galley.domain.files import write_atomically
 from galley.motion.trajectory.trajectory import Samples, Trajectory
 from galley.robots.model import JointGroup
 
@@ -56,7 +56,7 @@ def write_csv(path: Path, trajectory: Trajectory, group: JointGroup, rate: float
         table[:, 1 + k :: 3] = values
     lines = [",".join(_quoted(name) for name in names)]
     lines += [",".join(map(repr, row)) for row in table.tolist()]
-    write_whole(Path(path), "\n".join(lines) + "\n")
+    write_atomically(Path(path), "\n".join(lines) + "\n")
     return len(table)
 
 
@@ -111,7 +111,7 @@ def write_ros(
         BadInput: ``path`` can't be written.
     """
     message = ros_message(trajectory, group, rate, frame)
-    write_whole(Path(path), json.dumps(message, indent=1) + "\n")
+    write_atomically(Path(path), json.dumps(message, indent=1) + "\n")
     return len(message["points"])
 
 

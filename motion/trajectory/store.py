@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from galley.domain.columns import UNREADABLE, real_numbers, texts, whole_numbers
+from galley.domain.columns import NPZ_ERRORS, real_numbers, texts, whole_numbers
 from galley.domain.errors import BadInput
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path as JointPath
@@ -51,7 +51,7 @@ def load_motions(path: Path) -> tuple[Motion, ...]:
         raise BadInput.one(path, "holds a trajectory without the motion that it belongs to")
     try:
         return _motions(archive)
-    except UNREADABLE as error:
+    except NPZ_ERRORS as error:
         raise BadInput.one(path, f"holds no motions ({error})") from None
 
 

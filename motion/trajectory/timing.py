@@ -64,7 +64,9 @@ def rest_to_rest(path: Path, group: JointGroup, scale: float = 1.0) -> Trajector
     return Trajectory(path.group, np.array(breaks), np.array(pieces))
 
 
-def through(path: Path, group: JointGroup, duration: float, scale: float = 1.0) -> Trajectory:
+def spline_through(
+    path: Path, group: JointGroup, duration: float, scale: float = 1.0
+) -> Trajectory:
     """A smooth run through all waypoints without a stop, at rest at both ends.
 
     For finely sampled curves (a straight line of the hand). A clamped cubic spline in time

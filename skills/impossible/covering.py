@@ -60,7 +60,7 @@ class Family:
         }
 
 
-def every_grasp(context: PlanningContext, state: State, index: int) -> list[Family]:
+def item_grasps(context: PlanningContext, state: State, index: int) -> list[Family]:
     """All grasps of an item as it stands or lies: its fans, or its own list."""
     item, X_WI = context.scene.items[index], item_pose(context.scene, state, index, np.eye(4))
     listed = [
@@ -73,7 +73,7 @@ def every_grasp(context: PlanningContext, state: State, index: int) -> list[Fami
     return listed or [Family(fan, X_WI) for fan in grasp_fans(item, X_WI, context.robot.gripper)]
 
 
-def every_hold(
+def handle_holds(
     context: PlanningContext, state: State, binding: Binding, value: float
 ) -> list[Family]:
     """All grasps of a handle while its joint is moved to ``value`` (m or rad)."""
@@ -94,7 +94,7 @@ def every_hold(
     return found
 
 
-def covered(
+def prove_no_grasp(
     context: PlanningContext,
     state: State,
     families: Sequence[Family],

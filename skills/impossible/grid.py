@@ -22,7 +22,7 @@ from galley.domain.frames import Array, transform, wrap
 from galley.domain.scene.model import Handle, Stance
 from galley.domain.state import State
 from galley.reachability.stances import in_ring
-from galley.skills.manipulation.contacts import operations, pick_with
+from galley.skills.manipulation.contacts import handle_manipulations, pick_with
 from galley.skills.manipulation.grasps import CLEARANCE, grasps_at, leaning_grasps
 from galley.skills.manipulation.hand import first_overlaps, hand_bounds, obstacles
 from galley.skills.manipulation.lines import Tally, assemble, follow_lines, touched
@@ -116,7 +116,7 @@ def tried(
     return Failure(FailureKind.BUDGET, message, names, numbers, evidence=tuple(evidence))
 
 
-def every_pick(context: PlanningContext, state: State, index: int) -> list[Manipulation]:
+def all_picks(context: PlanningContext, state: State, index: int) -> list[Manipulation]:
     """All listed grasps of an item, with the fingers fully and narrowly open."""
     taken = pick_with(context, state, index)
     gripper = context.robot.gripper
@@ -133,13 +133,15 @@ def every_pick(context: PlanningContext, state: State, index: int) -> list[Manip
     ]
 
 
-def every_operation(
+def all_operations(
     context: PlanningContext, state: State, handle: Handle, value: float
 ) -> list[Manipulation]:
     """All listed grasps of a handle, to move its joint to ``value`` (m or rad)."""
     X_WB = context.scene.body_pose(handle.body, state.scene_q)
     count = len(handle_grasps(X_WB, handle, context.robot.p_HT))
-    return list(islice(operations(context, state, handle, value, np.random.default_rng(0)), count))
+    return list(
+        islice(handle_manipulations(context, state, handle, value, np.random.default_rng(0)), count)
+    )
 
 
 @dataclass
@@ -184,7 +186,7 @@ def search_grid(
     robot, kinematics = context.robot, context.robot.kinematics
     checker = context.checker(state, holding_contact_pairs(context, state))
     arms = folded_configurations(context, state)  # the arm as it is when the base arrives
-    arm = arms[0] if len(arms) else context.tucked
+    arm = arms[0] if len(arms) else context.folded_arm
     Q = robot.with_groups(state.q, base=bases, arm=arm)
     free = checker.free_many(Q) if len(bases) else np.zeros(0, dtype=bool)
     found.free = int(free.sum())

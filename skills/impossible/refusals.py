@@ -102,7 +102,7 @@ def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -
     It is too wide to be held sideways. If it could be held from above and below, a proof that the
     hand has no room for that is included.
     """
-    from galley.skills.impossible.covering import covered, every_grasp
+    from galley.skills.impossible.covering import item_grasps, prove_no_grasp
 
     scene, gripper = context.scene, context.robot.gripper
     item = scene.items[index]
@@ -113,8 +113,8 @@ def cannot_take_as_it_lies(context: PlanningContext, state: State, index: int) -
         return None
     up = int(np.argmax(np.abs(X_WI[2, :3])))
     across = [float(side) for axis, side in enumerate(item.size) if axis != up]
-    families = every_grasp(context, state, index)
-    proof = covered(context, state, families, scene.stances, f"take {item.name}", item.name)
+    families = item_grasps(context, state, index)
+    proof = prove_no_grasp(context, state, families, scene.stances, f"take {item.name}", item.name)
     if families and proof is None:
         return None
     return Failure(

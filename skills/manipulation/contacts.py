@@ -49,7 +49,7 @@ _OVER = 0.02  # m, an item is lifted this far above the items beside it
 _FEW = 16  # leaning grasps checked in one turn
 
 
-def picks(
+def pick_manipulations(
     context: PlanningContext, state: State, index: int, rng: np.random.Generator
 ) -> Iterator[Manipulation]:
     """Pick an item that stands or lies: approach, close, lift. Empty where no grasp exists."""
@@ -149,7 +149,7 @@ def _leaning_with_room(
         yield from (found[k] for k in lot if not hit[k])
 
 
-def places(
+def place_manipulations(
     context: PlanningContext,
     state: State,
     region: Region,
@@ -200,7 +200,7 @@ def places(
         )
 
 
-def operations(
+def handle_manipulations(
     context: PlanningContext, state: State, handle: Handle, value: float, rng: np.random.Generator
 ) -> Iterator[Manipulation]:
     """Grasp a handle, move its joint to ``value`` (m or rad), let go."""

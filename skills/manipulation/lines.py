@@ -19,7 +19,7 @@ from galley.domain.frames import Array
 from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
 from galley.motion.planners.rrt import bisection_order
-from galley.motion.trajectory.timing import rest_to_rest, through
+from galley.motion.trajectory.timing import rest_to_rest, spline_through
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.robots.kinematics import Kinematics
 from galley.robots.model import JointGroup, RobotModel
@@ -396,7 +396,7 @@ def proven_line(
     path = Path("arm", arms)
     # The peak speed of the quintic is 15/8 of the mean.
     duration = line.length / line.speed * 1.875
-    trajectory = through(path, group, duration, context.settings.speed)
+    trajectory = spline_through(path, group, duration, context.settings.speed)
     breaks = trajectory.breaks
     middles = trajectory(0.5 * (breaks[:-1] + breaks[1:]))
     if not keeps_limits(trajectory, group):

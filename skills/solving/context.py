@@ -88,7 +88,7 @@ class PlanningContext:
         entropy = (self.settings.seed, *recovery, *key)
         return np.random.default_rng(np.random.SeedSequence(entropy))
 
-    def anew(self, recovery: int, stances: tuple[Stance, ...] = ()) -> PlanningContext:
+    def for_replanning(self, recovery: int, stances: tuple[Stance, ...] = ()) -> PlanningContext:
         """The context for replanning: the same kernel, other random streams.
 
         Args:
@@ -152,7 +152,7 @@ class PlanningContext:
         return self.settings.speed * (HELD_SPEED if careful else 1.0)
 
     @cached_property
-    def tucked(self) -> Array:
+    def folded_arm(self) -> Array:
         """The folded arm (7,): its configuration at the start."""
         return self.scene.robot.q[self.robot.slice("arm")]
 

@@ -105,11 +105,11 @@ def _within_torque_limits(context: PlanningContext, motion: Motion, state: State
     """
     if "arm" not in motion.group:
         return motion
-    from galley.optimization.torques import Held, TorqueModel
+    from galley.optimization.torques import HeldItem, TorqueModel
 
     state = effects(context.scene, context.robot, motion, state).state
     index = state.held
-    held = None if index is None else Held(context.scene.items[index], state.items[index].X_PI)
+    held = None if index is None else HeldItem(context.scene.items[index], state.items[index].X_PI)
     key = None if held is None else (index, held.X_HI.tobytes())
     model = context.torque_models.get(key)
     if model is None:

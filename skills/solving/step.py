@@ -17,7 +17,7 @@ from galley.domain.scene.model import Binding, Region
 from galley.domain.state import State
 from galley.motion.effects import after
 from galley.motion.motion import Motion
-from galley.skills.manipulation.contacts import places
+from galley.skills.manipulation.contacts import place_manipulations
 from galley.skills.manipulation.lines import Tally, stroke_motion, stroke_states
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
 from galley.skills.manipulation.reach import (
@@ -145,7 +145,7 @@ def folded_configurations(context: PlanningContext, state: State) -> Array:
     """
     checker = context.checker(state, holding_contact_pairs(context, state))
     group = context.robot.group("arm")
-    for arms in context.robot.kinematics.folded(context.tucked):
+    for arms in context.robot.kinematics.folded(context.folded_arm):
         arms = arms[((arms >= group.lower) & (arms <= group.upper)).all(axis=1)]
         arms = arms[checker.free_many(context.robot.with_groups(state.q, arm=arms))]
         if len(arms):
@@ -253,7 +253,7 @@ def _candidates(
     stance = stance_of(context, step.place)
     arms = folded_configurations(context, start)
     # At the current stance the arm may have no room to fold; elsewhere it may.
-    arm = arms[0] if len(arms) else context.tucked
+    arm = arms[0] if len(arms) else context.folded_arm
     yield from solve_from_stances(
         context, step.contacts(start, rng), stance, arm, start, rng, tally
     )
@@ -291,7 +291,7 @@ def any_reachable(
     """Whether a short search solves any contact from some stance of the furniture."""
     stance = stance_of(context, place)
     found = solve_from_stances(
-        context, contacts, stance, context.tucked, state, rng, Tally(), _AHEAD
+        context, contacts, stance, context.folded_arm, state, rng, Tally(), _AHEAD
     )
     return next(found, None) is not None
 
@@ -341,7 +341,7 @@ def _can_be_put(
     context: PlanningContext, place: Binding, region: Region, later: tuple[LaterItem, ...]
 ) -> Accepts:
     def accepts(state: State, rng: np.random.Generator) -> bool:
-        ways = places(context, state, region, rng, later, place.spot)
+        ways = place_manipulations(context, state, region, rng, later, place.spot)
         return any_reachable(context, ways, place, state, rng)
 
     return accepts

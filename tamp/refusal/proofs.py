@@ -20,7 +20,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.scene.model import WORLD, Binding, Stance
 from galley.domain.state import State
 from galley.planning import SearchLimits, Task, search
-from galley.skills.drawer import NEEDED, wanted
+from galley.skills.drawer import MIN_OPENING, intended_opening
 from galley.skills.solving.context import PlanningContext, without
 from galley.tamp.binding import movable_items
 from galley.tamp.feedback.constraints import (
@@ -205,32 +205,32 @@ class Prover:
         return list(found.values())
 
     def _proof(self, query: _ManipulationQuery) -> Failure | None:
-        from galley.skills.impossible.covering import covered, every_grasp, every_hold
+        from galley.skills.impossible.covering import handle_holds, item_grasps, prove_no_grasp
 
         context, state, said = self._counterfactual(query)
         subject, stances = query.subject, self._stances(query)
         if subject.kind == "item":
-            families = every_grasp(context, state, context.scene.item_index[subject.target])
-            found = covered(context, state, families, stances, query.what, subject.target)
+            families = item_grasps(context, state, context.scene.item_index[subject.target])
+            found = prove_no_grasp(context, state, families, stances, query.what, subject.target)
         else:
-            families = every_hold(context, state, subject, min(self._values(context, subject)))
-            found = covered(context, state, families, stances, query.what)
+            families = handle_holds(context, state, subject, min(self._values(context, subject)))
+            found = prove_no_grasp(context, state, families, stances, query.what)
         if found is None:
             return None
         return replace(found, certificate={**(found.certificate or {}), **said})
 
     def _grid(self, query: _ManipulationQuery) -> Failure | None:
-        from galley.skills.impossible.grid import every_operation, every_pick, tried
+        from galley.skills.impossible.grid import all_operations, all_picks, tried
 
         context, state, said = self._counterfactual(query)
         subject = query.subject
         if subject.kind == "item":
-            ways = every_pick(context, state, context.scene.item_index[subject.target])
+            ways = all_picks(context, state, context.scene.item_index[subject.target])
         else:
             assert subject.handle is not None
             handle = context.scene.handle(subject.handle)
             values = self._values(context, subject)
-            ways = [w for v in values for w in every_operation(context, state, handle, v)]
+            ways = [w for v in values for w in all_operations(context, state, handle, v)]
         found = tried(context, state, ways, self._stances(query), query.what)
         if found is None:
             return None
@@ -243,8 +243,8 @@ class Prover:
     @staticmethod
     def _values(context: PlanningContext, subject: Binding) -> list[float]:
         """How far a drawer is opened: as far as it goes, or the least that will do."""
-        far = wanted(context, subject)
-        return list(dict.fromkeys((far, min(NEEDED, far))))
+        far = intended_opening(context, subject)
+        return list(dict.fromkeys((far, min(MIN_OPENING, far))))
 
     def _counterfactual(
         self, query: _ManipulationQuery

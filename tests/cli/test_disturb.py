@@ -10,8 +10,8 @@ from PIL import Image
 from scipy.stats import binomtest
 
 from galley.cli import disturb
-from galley.execution.disturbance.fault import IN_VAIN, parse_specs
 from galley.execution.disturbance.fault import KINDS as FAULT_KINDS
+from galley.execution.disturbance.fault import DID_NOT_STRIKE, parse_specs
 from galley.execution.disturbance.noise import MODERATE, NONE
 from galley.results.recorded_run import Options
 from galley.scenarios.trials import (
@@ -97,7 +97,7 @@ def test_only_what_succeeded_counts_as_recovered():
     runs = [("success", 0), ("success", 2), ("failed", 3)]
     results = [TrialResult("all", 1.0, k, how, again) for k, (how, again) in enumerate(runs)]
     assert count_successes(results) == SuccessCount(3, 2, 1)
-    idle = TrialResult("topple", 0.0, 3, "success", faults=(f"topple {IN_VAIN}",))
+    idle = TrialResult("topple", 0.0, 3, "success", faults=(f"topple {DID_NOT_STRIKE}",))
     assert count_successes([*results, LostJob("its worker ended"), idle]) == SuccessCount(
         4, 2, 1, 1
     )

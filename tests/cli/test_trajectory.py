@@ -17,7 +17,7 @@ from galley.motion.trajectory.archive import write_archive
 from galley.motion.trajectory.store import save_trajectories
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, slowed
-from galley.optimization.torques import Held, TorqueModel
+from galley.optimization.torques import HeldItem, TorqueModel
 from galley.robots.panda.models import mobile_panda
 from galley.tests.motion.trajectory.readers import load_trajectories, read_csv, read_ros
 
@@ -90,7 +90,7 @@ def test_torques_count_what_the_hand_holds(recorded, cli):
         model = effects(scene, robot, motion, state)
         state = model.at(motion.path.end)
     X_HI = model.state.items[0].X_PI
-    loaded = TorqueModel(robot, Held(scene.items[0], X_HI))
+    loaded = TorqueModel(robot, HeldItem(scene.items[0], X_HI))
     check = loaded.check(motions[3].trajectory, model.state.q)
     empty = TorqueModel(robot).check(motions[3].trajectory, model.state.q)
     assert str(check) != str(empty)

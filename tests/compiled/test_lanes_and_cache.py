@@ -13,18 +13,18 @@ def operations():
 
     from galley.compiled.lanes import (
         absolute,
-        greatest,
-        larger,
-        least,
+        lane_indices,
         load,
-        lowest_bit,
-        negative,
-        ramp,
-        root,
-        smaller,
+        lowest_set_bit,
+        maximum,
+        minimum,
+        nearest_integer,
+        negative_mask,
+        reduce_max,
+        reduce_min,
         splat,
+        square_root,
         store,
-        whole,
     )
 
     @njit
@@ -34,16 +34,16 @@ def operations():
         store(out, 16, a - b)
         store(out, 32, a * b)
         store(out, 48, absolute(a))
-        store(out, 64, root(absolute(a)))
-        store(out, 80, whole(a))
-        store(out, 96, larger(a, b))
-        store(out, 112, smaller(a, b))
-        store(out, 128, splat(scalar) + ramp())
-        numbers[0] = least(a)
-        numbers[1] = greatest(a)
-        bits = negative(a)
+        store(out, 64, square_root(absolute(a)))
+        store(out, 80, nearest_integer(a))
+        store(out, 96, maximum(a, b))
+        store(out, 112, minimum(a, b))
+        store(out, 128, splat(scalar) + lane_indices())
+        numbers[0] = reduce_min(a)
+        numbers[1] = reduce_max(a)
+        bits = negative_mask(a)
         numbers[2] = bits
-        numbers[3] = lowest_bit(bits) if bits != 0 else -1
+        numbers[3] = lowest_set_bit(bits) if bits != 0 else -1
 
     return run
 

@@ -11,7 +11,7 @@ import pytest
 
 from galley.domain import files
 from galley.domain.errors import BadInput
-from galley.domain.files import check_writable, read_bytes, written_whole
+from galley.domain.files import atomic_file, check_writable, read_bytes
 from galley.domain.log import Log
 from galley.domain.meshes import read_mesh
 from galley.domain.pddl.reader import read_domain
@@ -26,7 +26,7 @@ def names(folder):
 
 
 def test_a_file_appears_at_the_end_of_the_block(tmp_path):
-    with written_whole(tmp_path / "a.txt", ".txt") as partial:
+    with atomic_file(tmp_path / "a.txt", ".txt") as partial:
         assert partial.suffix == ".txt"
         partial.write_text("half")
         assert names(tmp_path) == [".a.txt.partial.txt"]
@@ -38,7 +38,7 @@ def test_a_file_appears_at_the_end_of_the_block(tmp_path):
 @pytest.mark.parametrize("kind", [ZeroDivisionError, KeyboardInterrupt])
 def test_a_block_that_raises_leaves_the_old_file_and_nothing_else(kind, tmp_path):
     def interrupted(path):
-        with written_whole(path) as partial:
+        with atomic_file(path) as partial:
             partial.write_text("half")
             raise kind
 
@@ -73,13 +73,13 @@ def test_what_can_not_be_written_is_bad_input_in_one_line(path, what, tmp_path):
 
 
 def write(path):
-    with written_whole(path) as partial:
+    with atomic_file(path) as partial:
         partial.write_text("a")
 
 
 def test_a_disk_that_is_full_is_no_bad_input_and_the_old_file_stays(tmp_path):
     def write_much(path):
-        with written_whole(path) as partial, open(partial, "wb") as stream:
+        with atomic_file(path) as partial, open(partial, "wb") as stream:
             resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # as a disk that is full
             stream.write(bytes(100_000))
 
@@ -99,7 +99,7 @@ def test_a_disk_that_is_full_is_no_bad_input_and_the_old_file_stays(tmp_path):
 
 def test_trouble_in_the_clean_up_does_not_hide_what_came_before(tmp_path):
     def write_while_the_folder_goes(path):
-        with written_whole(path):
+        with atomic_file(path):
             path.parent.rmdir()
             path.parent.touch()  # renaming fails, and so does removing
 

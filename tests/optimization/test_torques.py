@@ -14,7 +14,7 @@ from galley.domain.scene.model import Item, Shape
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, slowed
-from galley.optimization.torques import Held, TorqueCheck, TorqueModel
+from galley.optimization.torques import HeldItem, TorqueCheck, TorqueModel
 from galley.robots.model import JointGroup, RobotModel
 from galley.robots.panda.kinematics import X_FH, link_frames
 from galley.robots.panda.urdf import IDENTIFIED, set_identified
@@ -78,7 +78,7 @@ def test_torques_are_those_of_pybullet(robot, bullet_torques, inertials):
     np.testing.assert_allclose(ours, bullet_torques(inertials, q, v, a), atol=2e-3, rtol=2e-3)
 
 
-@pytest.mark.parametrize("held", [None, Held(block(), transform(translation=[0.02, 0.0, 0.1]))])
+@pytest.mark.parametrize("held", [None, HeldItem(block(), transform(translation=[0.02, 0.0, 0.1]))])
 def test_the_power_of_the_joints_is_what_the_energy_gains(robot, held):
     model = TorqueModel(robot, held)
     rng = np.random.default_rng(1)
@@ -146,7 +146,7 @@ def test_a_held_item_adds_its_weight_times_its_arm(robot):
     still = np.zeros((1, q.size))
     light, loaded = (
         TorqueModel(robot, held).torques(q[None], still, still)[0]
-        for held in (None, Held(block(mass=1.5), X_HI))
+        for held in (None, HeldItem(block(mass=1.5), X_HI))
     )
 
     def height(arm_q):
@@ -180,7 +180,7 @@ def test_a_pendulum_needs_what_the_textbook_says():
     X_HI = transform(rotation_rpy(np.pi / 2, 0, 0), [0, 0, -1.0])  # its z lies along the hinge
     own = (0.3**2 + 0.4**2) / 12
     expected += (own + 1.0) * 2.0 + 1.0 * G * 1.0 * np.sin(0.7)
-    loaded = TorqueModel(pendulum(), Held(block(1.0, size), X_HI))
+    loaded = TorqueModel(pendulum(), HeldItem(block(1.0, size), X_HI))
     assert loaded.torques(q, v, a)[0, 0] == pytest.approx(expected)
     assert model.inertials == "urdf"  # no Panda: nothing identified
 
@@ -269,5 +269,5 @@ def test_items_with_pictures_or_meshes_write_no_files(robot, tmp_path, monkeypat
     corners = np.vstack([np.eye(3), -np.eye(3)]) / 20.0
     mesh = replace(item.shapes[0], kind="mesh", size=np.ones(1), points=corners)
     for shape in (picture, mesh):
-        TorqueModel(robot, Held(replace(item, shapes=(shape,)), np.eye(4)))
+        TorqueModel(robot, HeldItem(replace(item, shapes=(shape,)), np.eye(4)))
     assert list(tmp_path.iterdir()) == []

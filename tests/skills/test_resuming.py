@@ -111,7 +111,7 @@ def test_a_stuck_drawer_may_be_made_do_with_once_it_was_pulled_again(kitchen, co
     pulls: dict[int, set[bool]] = {}
     opened: dict[int, set[bool]] = {}
     for recovery in (0, 1, 2):
-        again = context.anew(recovery)
+        again = context.for_replanning(recovery)
         for seed in range(6):
             rng = np.random.default_rng(seed)
             motions = SKILLS["stow"].refine(again, stow, (), half, rng)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from galley.domain.frames import from_pose7, inverse, to_pose7
-from galley.optimization.torques import Held, TorqueModel
+from galley.optimization.torques import HeldItem, TorqueModel
 from galley.validation import validate_run
 from galley.validation.joints import RequiredTorques, effort_limits
 from galley.validation.poses import furniture_poses
@@ -63,7 +63,7 @@ def test_a_held_item_adds_what_drake_says_it_weighs(world, kitchen, robot, carry
     load = RequiredTorques(kitchen, still)
     load.check(1, world)
     X_HI = inverse(from_pose7(world.hand_pose())) @ from_pose7(still.items[0, 0])
-    drake = TorqueModel(robot, Held(item, X_HI), "identified")
+    drake = TorqueModel(robot, HeldItem(item, X_HI), "identified")
     theirs = drake.torques(still.q[:1], np.zeros((1, 12)), np.zeros((1, 12)))[0]
     np.testing.assert_allclose(load.torques[1][ARM], theirs[ARM], atol=1e-3)
     alone = world.inverse_dynamics(still.q[0].tolist(), [0.0] * 12, [0.0] * 12)

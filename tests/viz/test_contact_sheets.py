@@ -12,7 +12,7 @@ from galley.bench.contact_sheets import close_cameras, contact_sheets, stills
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
-from galley.viz.film.camera import TreeLinks
+from galley.viz.film.camera import LinkPoses
 from galley.viz.render.view import Camera, furniture_boxes
 
 
@@ -21,7 +21,7 @@ def test_the_hand_is_in_the_middle_seen_from_nearby_and_not_from_inside_a_wall(
 ) -> None:
     q, scene_q = log.q[::20], log.scene_q[::20]
     cameras = close_cameras(q, scene_q, scene, robot, 0.65)
-    links = TreeLinks(robot)
+    links = LinkPoses(robot)
     for joints, furniture, camera in zip(q, scene_q, cameras, strict=True):
         links.set_robot(joints)
         X_WH = links.link_pose(robot.palm)

@@ -17,7 +17,14 @@ from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import read_tree
 from galley.viz.film.frames import Frames, Shot, cut_shots
-from galley.viz.render.view import FOV, Camera, Occluders, furniture_boxes, sight, unit_vector
+from galley.viz.render.view import (
+    FOV,
+    Camera,
+    Occluders,
+    furniture_boxes,
+    unit_vector,
+    visible_from,
+)
 
 SWING = 1.8  # s of film for the camera to move from one viewpoint to the next
 _AZIMUTHS = np.radians(np.arange(-180.0, 180.0, 15.0))
@@ -29,7 +36,7 @@ _MARGIN = {True: 0.40, False: 0.26}  # m shown around what moves, with the base 
 _MIN_DISTANCE = 1.7  # m
 
 
-class TreeLinks:
+class LinkPoses:
     """Forward kinematics of the robot's links."""
 
     def __init__(self, robot: RobotModel) -> None:
@@ -72,7 +79,7 @@ def film_cameras(
     Returns:
         F cameras; the same object while the camera rests.
     """
-    shots, links = cut_shots(frames, lines, robot, fps), TreeLinks(robot)
+    shots, links = cut_shots(frames, lines, robot, fps), LinkPoses(robot)
     work = _work_centre(scene)
     choices = [_views(shot, frames, scene, robot, links, work) for shot in shots]
     chosen = _best_sequence(choices)
@@ -104,7 +111,7 @@ def _work_centre(scene: Scene) -> Array:
 
 
 def _views(
-    shot: Shot, frames: Frames, scene: Scene, robot: RobotModel, links: TreeLinks, work: Array
+    shot: Shot, frames: Frames, scene: Scene, robot: RobotModel, links: LinkPoses, work: Array
 ) -> list[_View]:
     """All viewpoints of a shot with their scores."""
     moments = shot.spread(_SAMPLES)
@@ -136,9 +143,9 @@ def _views(
     # While the base drives, the hand may be hidden for a while.
     weight = (0.6 if shot.drives else 1.6) / len(hands)
     for hand, joints, room in zip(hands, origins, rooms, strict=True):
-        score += weight * sight(eyes, hand, room, joints)
+        score += weight * visible_from(eyes, hand, room, joints)
     for thing in things[:: max(1, len(things) // 4)]:
-        score += 0.15 * sight(eyes, thing, rooms[-1], origins[-1][:1])
+        score += 0.15 * visible_from(eyes, thing, rooms[-1], origins[-1][:1])
     close = np.min([room.distance(eyes) for room in (rooms[0], rooms[-1])], axis=0)
     score -= 3.0 * (close < _CLEARANCE)
     # Look towards the workplace, with the room's open side behind the camera.

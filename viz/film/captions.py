@@ -66,7 +66,7 @@ class Caption:
     force: int = 0
 
 
-def recovery(line: str) -> tuple[str, str]:
+def split_recovery(line: str) -> tuple[str, str]:
     """Split the mention of a recovery off a log's line.
 
     ``"recovery 1: (pick sugar burner h1) | reach"`` gives ``recovery 1`` and the rest.
@@ -79,7 +79,7 @@ def action_captions(lines: list[str]) -> list[tuple[str, str]]:
     """Numbered action and phase for each motion's line of a log."""
     numbers = action_numbers(lines)
     count = numbers[-1] + 1 if numbers else 0
-    parts = [split_line(recovery(line)[1]) for line in lines]
+    parts = [split_line(split_recovery(line)[1]) for line in lines]
     return [
         (f"{n + 1}/{count}  {action}", phase)
         for n, (action, phase) in zip(numbers, parts, strict=True)
@@ -104,7 +104,7 @@ def film_captions(
         title: of the whole film, or empty.
     """
     lines = [str(line) for line in log.motions]
-    texts, alerts = action_captions(lines), [recovery(line)[0] for line in lines]
+    texts, alerts = action_captions(lines), [split_recovery(line)[0] for line in lines]
     ends, last = _ends(log), _End(-np.inf, "", True)
     force = finger_force(log, robot)
     captions = []
@@ -146,7 +146,7 @@ def _ends(log: Log) -> list[_End]:
     for k, why in enumerate(log.ends):
         samples = np.flatnonzero(log.motion == k)
         if str(why) and len(samples):
-            phase = split_line(recovery(str(log.motions[k]))[1])[1]
+            phase = split_line(split_recovery(str(log.motions[k]))[1])[1]
             meant = str(why).startswith(_EXPECTED)
             ends.append(_End(float(log.time[samples[-1]]), f"{phase}: {why}", meant))
     return sorted(ends, key=lambda end: end.time)

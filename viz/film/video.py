@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from galley.domain.files import check_writable, written_whole
+from galley.domain.files import atomic_file, check_writable
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
@@ -219,7 +219,7 @@ def encoder(path: Path, fps: float) -> Iterator[Append]:
         BadInput, OSError: ``path`` can't be written (``domain.files.write_fault``).
     """
     check_writable(path, _SUFFIX)  # ffmpeg would not say why
-    with written_whole(path, _SUFFIX) as partial:
+    with atomic_file(path, _SUFFIX) as partial:
         try:
             with contextlib.closing(_writer(partial, fps)) as writer:
                 yield writer.append_data

@@ -17,7 +17,7 @@ from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import JointTree, read_tree
 from galley.viz.render.meshes import VisualMesh, box_mesh, cylinder_mesh, joined, sphere_mesh
 from galley.viz.render.obj_reader import parse_obj, read_obj
-from galley.worlds.engines.urdf import moves, write_textured_box
+from galley.worlds.engines.urdf import is_movable, write_textured_box
 
 logger = logging.getLogger(__name__)
 _GREY = (0.7, 0.7, 0.7)
@@ -34,8 +34,8 @@ class SceneMeshes:
     def __init__(self, scene: Scene, robot: RobotModel) -> None:
         self._scene = scene
         self._tree: JointTree = read_tree(robot.urdf, robot.joints)
-        resting = [body for body in scene.bodies if not moves(scene, body)]
-        moving = [body for body in scene.bodies if moves(scene, body)]
+        resting = [body for body in scene.bodies if not is_movable(scene, body)]
+        moving = [body for body in scene.bodies if is_movable(scene, body)]
         links = _link_meshes(robot.urdf)
         start = np.zeros(len(scene.joints))
         # All static furniture is one body.

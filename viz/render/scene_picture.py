@@ -14,14 +14,14 @@ import numpy as np
 from PIL import Image as PilImage
 from PIL import ImageDraw
 
-from galley.domain.files import written_whole
+from galley.domain.files import atomic_file
 from galley.domain.frames import Array, to_pose7
 from galley.domain.log import Log
 from galley.domain.scene.model import WORLD, Scene
 from galley.robots.model import RobotModel
 from galley.viz.render.renderer import Renderer
 from galley.viz.render.tags import Color, Tag, draw_tags
-from galley.viz.render.view import Camera, furniture_boxes, sight, unit_vector
+from galley.viz.render.view import Camera, furniture_boxes, unit_vector, visible_from
 
 _ITEM: Color = (255, 206, 84)
 _REGION: Color = (88, 214, 141)
@@ -58,7 +58,7 @@ def draw_scene(
     above = _view(low, robot, _from_above(low), width - left, height)
     sheet = _beside(overview, above)
     ImageDraw.Draw(sheet).line((left, 0, left, height), fill=(255, 255, 255), width=4)
-    with written_whole(path) as partial:
+    with atomic_file(path) as partial:
         sheet.save(partial, format="PNG")
 
 
@@ -84,7 +84,7 @@ def draw_end(scene: Scene, robot: RobotModel, states: Path, path: Path) -> None:
         named = [(each.label, at[:3], _ITEM) for each, at in zip(scene.items, items, strict=True)]
         draw_tags(view, _in_sight(named, camera, _WIDTH, _HEIGHT), 13)
         views.append(view)
-    with written_whole(path) as partial:
+    with atomic_file(path) as partial:
         _beside(*views).save(partial, format="PNG")
 
 
@@ -189,7 +189,9 @@ def _overview(scene: Scene) -> Camera:
     for turn in np.radians((35.0, -35.0, 50.0, -50.0, 20.0, -20.0)):
         for elevation in np.radians((32.0, 42.0)):
             eye = middle + 5.0 * unit_vector(heading + turn, elevation)
-            seen = sum(float(sight(eye[None], goal, boxes, np.zeros((0, 3)))[0]) for goal in goals)
+            seen = sum(
+                float(visible_from(eye[None], goal, boxes, np.zeros((0, 3)))[0]) for goal in goals
+            )
             if seen > best:
                 best, camera = seen, Camera(eye, middle)
     assert camera is not None

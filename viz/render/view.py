@@ -155,7 +155,7 @@ def segment_distance(starts: Array, ends: Array, a: Array, b: Array) -> Array:
     return np.asarray(np.linalg.norm(gap, axis=1))
 
 
-def sight(eyes: Array, target: Array, furniture: Occluders, links: Array) -> Array:
+def visible_from(eyes: Array, target: Array, furniture: Occluders, links: Array) -> Array:
     """Which eyes (r, 3) see the target (3,): (r,) of 0.0 or 1.0.
 
     Args:

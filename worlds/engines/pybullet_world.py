@@ -20,7 +20,7 @@ from galley.robots.model import RobotModel
 from galley.worlds.checker import MARGIN, Contact, Pair, pair
 from galley.worlds.engines.bullet import pybullet as pb
 from galley.worlds.engines.bullet import quiet
-from galley.worlds.engines.urdf import furniture_urdf, item_urdf, moves, standing_urdf
+from galley.worlds.engines.urdf import furniture_urdf, is_movable, item_urdf, standing_urdf
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def load_bullet_scene(
     standing = {
         load(f"standing_{body.name}", standing_urdf(body, folder), True): body.name
         for body in scene.bodies
-        if dynamic and not moves(scene, body)
+        if dynamic and not is_movable(scene, body)
     }
     robot_id = load("robot", robot.urdf, True, own)
     item_ids = tuple(

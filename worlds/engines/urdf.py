@@ -48,7 +48,7 @@ def link_frame(scene: Scene, body: Body) -> Array:
     return np.eye(4)
 
 
-def moves(scene: Scene, body: Body) -> bool:
+def is_movable(scene: Scene, body: Body) -> bool:
     """Whether a furniture body, or one that carries it, has a joint."""
     return any(scene.body(name).joint is not None for name in scene.chain(body.name))
 
@@ -69,12 +69,12 @@ def furniture_urdf(scene: Scene, folder: Path, moving_only: bool = False) -> str
     robot = ET.Element("robot", name=FURNITURE)
     ET.SubElement(robot, "link", name=WORLD)
     for body in scene.bodies:
-        if moving_only and not moves(scene, body):
+        if moving_only and not is_movable(scene, body):
             continue
         X_WL = link_frame(scene, body)
         _link(robot, body.name, body.shapes, inverse(X_WL) @ body.X_WB0, body.mass, folder)
         parent = body.parent
-        if moving_only and parent != WORLD and not moves(scene, scene.body(parent)):
+        if moving_only and parent != WORLD and not is_movable(scene, scene.body(parent)):
             parent = WORLD
         X_WP = np.eye(4) if parent == WORLD else link_frame(scene, scene.body(parent))
         if body.joint is None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from galley.compiled.jit import bare_kernel
-from galley.compiled.lanes import LANES, larger, lowest_bit, negative, splat
+from galley.compiled.lanes import LANES, lowest_set_bit, maximum, negative_mask, splat
 from galley.worlds.kernel.arrays import FRAMES, LIMIT, ROUNDING, WORST
 from galley.worlds.kernel.kinematics import FRAME, frame_at, pose_of
 from galley.worlds.kernel.packed import unpack
@@ -24,7 +24,7 @@ _HIT = np.float32(-1.0)
 @bare_kernel
 def certain_below(t: Any, excess: Any) -> Any:
     """Squared distance below which the hulls are too near: (t - excess)^2, or 0."""
-    s = larger(t - splat(np.float32(excess)), splat(np.float32(0.0)))
+    s = maximum(t - splat(np.float32(excess)), splat(np.float32(0.0)))
     return s * s
 
 
@@ -47,7 +47,7 @@ def confirm_hulls(
     hits = 0
     bits = doubtful
     while bits != 0:
-        lane = lowest_bit(bits)
+        lane = lowest_set_bit(bits)
         bits &= bits - 1
         if buffer[layout[WORST] + lane] < 0.0:
             continue
@@ -94,14 +94,14 @@ def decide(
     """
     _, _, _, _, _, scratch = unpack(table)
     at = scratch.layout[WORST]
-    certainly = negative(sure)
+    certainly = negative_mask(sure)
     if certainly != 0:
         if early:
             return True
         for lane in range(LANES):
             if (certainly >> lane) & 1 != 0:
                 scratch.buffer[at + lane] = _HIT
-    doubtful = negative(worst) & ~certainly
+    doubtful = negative_mask(worst) & ~certainly
     if doubtful != 0 and confirm_hulls(table, doubtful, early, a, kind, b, found) != 0:
         return True
     return certainly != 0

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from galley.compiled.jit import bare_kernel, entry, native
-from galley.compiled.lanes import LANES, load, ramp, smaller, splat, store
+from galley.compiled.lanes import LANES, lane_indices, load, minimum, splat, store
 from galley.compiled.native import address, call
 from galley.worlds.kernel.arrays import ROUNDING, SHARE, WORST, Q
 from galley.worlds.kernel.examine import examine_native
@@ -290,8 +290,8 @@ def segment_free_native(place: int, start: int, end: int, unused: int) -> int:
     batches = (n + LANES - 1) // LANES
     store(scratch.buffer, scratch.layout[SHARE], splat(np.float32(0.0)))
     for batch in range(batches):
-        share = ramp() * splat(np.float32(batches / n)) + splat(np.float32((1 + batch) / n))
-        _fill(table, a, b, smaller(share, splat(np.float32(1.0))))
+        share = lane_indices() * splat(np.float32(batches / n)) + splat(np.float32((1 + batch) / n))
+        _fill(table, a, b, minimum(share, splat(np.float32(1.0))))
         if _examine(table, min(LANES, n), 1):
             return 0
     return 1

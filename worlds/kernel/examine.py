@@ -14,13 +14,13 @@ import numpy as np
 from galley.compiled.jit import bare_kernel, native
 from galley.compiled.lanes import (
     LANES,
-    greatest,
-    larger,
-    least,
     load,
-    lowest_bit,
-    negative,
-    smaller,
+    lowest_set_bit,
+    maximum,
+    minimum,
+    negative_mask,
+    reduce_max,
+    reduce_min,
     splat,
     store,
 )
@@ -75,16 +75,16 @@ def overlapping(bounds: Any, count: int, low: Any, high: Any, found: Any, row: i
     """
     width, total = bounds.shape[1], 0
     for first in range(0, count, LANES):
-        apart = larger(
+        apart = maximum(
             load(bounds, first) - splat(high[0]), splat(low[0]) - load(bounds, 3 * width + first)
         )
-        apart = larger(apart, load(bounds, width + first) - splat(high[1]))
-        apart = larger(apart, splat(low[1]) - load(bounds, 4 * width + first))
-        apart = larger(apart, load(bounds, 2 * width + first) - splat(high[2]))
-        apart = larger(apart, splat(low[2]) - load(bounds, 5 * width + first))
-        bits = negative(apart)
+        apart = maximum(apart, load(bounds, width + first) - splat(high[1]))
+        apart = maximum(apart, splat(low[1]) - load(bounds, 4 * width + first))
+        apart = maximum(apart, load(bounds, 2 * width + first) - splat(high[2]))
+        apart = maximum(apart, splat(low[2]) - load(bounds, 5 * width + first))
+        bits = negative_mask(apart)
         while bits != 0:
-            k = first + lowest_bit(bits)
+            k = first + lowest_set_bit(bits)
             bits &= bits - 1
             if k < count:
                 found[row, total] = k
@@ -110,12 +110,12 @@ def parts_hit(table: Any, early: bool) -> bool:
         store(buffer, at + LANES, y)
         store(buffer, at + 2 * LANES, z)
         t = splat(ball[3]) + margin + splat(scratch.travel[p]) * share
-        low_x, high_x = smaller(low_x, x - t), larger(high_x, x + t)
-        low_y, high_y = smaller(low_y, y - t), larger(high_y, y + t)
-        low_z, high_z = smaller(low_z, z - t), larger(high_z, z + t)
+        low_x, high_x = minimum(low_x, x - t), maximum(high_x, x + t)
+        low_y, high_y = minimum(low_y, y - t), maximum(high_y, y + t)
+        low_z, high_z = minimum(low_z, z - t), maximum(high_z, z + t)
     # First what is near the robot as a whole, then for each part what is near it.
-    low = (least(low_x), least(low_y), least(low_z))
-    high = (greatest(high_x), greatest(high_y), greatest(high_z))
+    low = (reduce_min(low_x), reduce_min(low_y), reduce_min(low_z))
+    high = (reduce_max(high_x), reduce_max(high_y), reduce_max(high_z))
     count = overlapping(checks.bounds, len(checks.obstacles), low, high, near, 0)
     if count == 0:
         return False
@@ -130,15 +130,15 @@ def parts_hit(table: Any, early: bool) -> bool:
         x, y, z = load(buffer, at), load(buffer, at + LANES), load(buffer, at + 2 * LANES)
         limit = margin + splat(scratch.travel[p]) * share
         t = limit + splat(robot.part_ball[p, 3])
-        low = (least(x - t), least(y - t), least(z - t))
-        high = (greatest(x + t), greatest(y + t), greatest(z + t))
+        low = (reduce_min(x - t), reduce_min(y - t), reduce_min(z - t))
+        high = (reduce_max(x + t), reduce_max(y + t), reduce_max(z + t))
         t = t * t
         found = 0
         for m in range(overlapping(bounds, count, low, high, near, 1)):
             o = checks.obstacles[near[0, near[1, m]]]
             if checks.allowed[p, obstacles.body[o]] == 0:
                 d = squared(obstacles.solids, obstacles.pose, o, x, y, z)
-                if negative(d - t) != 0:
+                if negative_mask(d - t) != 0:
                     near[1, found] = o
                     found += 1
         if found > 0:
@@ -168,7 +168,7 @@ def clusters_hit(table: Any, p: int, found: int, early: bool) -> bool:
         for m in range(found):
             o = near[1, m]
             d = squared(obstacles.solids, obstacles.pose, o, x, y, z)
-            if negative(d - t) != 0:
+            if negative_mask(d - t) != 0:
                 near[2, count] = o
                 count += 1
         if count == 0:
@@ -182,13 +182,13 @@ def clusters_hit(table: Any, p: int, found: int, early: bool) -> bool:
             for m in range(count):
                 o = near[2, m]
                 d = squared(obstacles.solids, obstacles.pose, o, x, y, z)
-                worst = smaller(worst, d - t)
+                worst = minimum(worst, d - t)
                 # A hull may be farther away than its planes: no certain hit.
                 if excess != 0.0 and obstacles.solids.shape[o, 0] != HULL:
-                    sure = smaller(sure, d - inner)
+                    sure = minimum(sure, d - inner)
         if excess == 0.0:  # the spheres decide
             sure = worst
-        if early and negative(sure) != 0:
+        if early and negative_mask(sure) != 0:
             return True
     return decide(table, worst, sure, early, p, 0, 0, found)
 
@@ -209,7 +209,7 @@ def sphere_pairs_hit(table: Any, early: bool) -> bool:
         z = load(buffer, i + 2 * LANES) - load(buffer, j + 2 * LANES)
         limit = margin + splat(scratch.travel[first + k]) * share
         t = limit + splat(robot.part_ball[a, 3] + robot.part_ball[b, 3])
-        if negative(x * x + y * y + z * z - t * t) != 0:
+        if negative_mask(x * x + y * y + z * z - t * t) != 0:
             store(buffer, layout[LIMIT], limit)
             if pair_hit(table, a, b, early):
                 hit = True
@@ -241,7 +241,7 @@ def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
         x, y, z = to_world(buffer, frame_b, ball[0], ball[1], ball[2])
         t = limit + splat(robot.part_ball[a, 3] + ball[3])
         u, v, w = x - ax, y - ay, z - az
-        if negative(u * u + v * v + w * w - t * t) != 0:
+        if negative_mask(u * u + v * v + w * w - t * t) != 0:
             store(buffer, spare + 3 * LANES * count, x)
             store(buffer, spare + 3 * LANES * count + LANES, y)
             store(buffer, spare + 3 * LANES * count + 2 * LANES, z)
@@ -252,7 +252,7 @@ def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
         x, y, z = to_world(buffer, frame_a, ball[0], ball[1], ball[2])
         t = limit + splat(robot.part_ball[b, 3] + ball[3])
         u, v, w = x - bx, y - by, z - bz
-        if negative(u * u + v * v + w * w - t * t) == 0:
+        if negative_mask(u * u + v * v + w * w - t * t) == 0:
             continue
         for m in range(count):
             other = robot.cluster_ball[near[0, m]]
@@ -260,7 +260,7 @@ def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
             u = x - load(buffer, spare + 3 * LANES * m)
             v = y - load(buffer, spare + 3 * LANES * m + LANES)
             w = z - load(buffer, spare + 3 * LANES * m + 2 * LANES)
-            if negative(u * u + v * v + w * w - t * t) == 0:
+            if negative_mask(u * u + v * v + w * w - t * t) == 0:
                 continue
             start, stop = robot.cluster_sphere[near[0, m]], robot.cluster_sphere[near[0, m] + 1]
             ready = False  # whether the other cluster's spheres stand at ``inner``
@@ -272,7 +272,7 @@ def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
                 u = sx - load(buffer, spare + 3 * LANES * m)
                 v = sy - load(buffer, spare + 3 * LANES * m + LANES)
                 w = sz - load(buffer, spare + 3 * LANES * m + 2 * LANES)
-                if negative(u * u + v * v + w * w - t * t) == 0:
+                if negative_mask(u * u + v * v + w * w - t * t) == 0:
                     continue
                 if not ready:
                     for e in range(start, stop):
@@ -290,12 +290,12 @@ def pair_hit(table: Any, a: int, b: int, early: bool) -> bool:
                     w = sz - load(buffer, at + 2 * LANES)
                     t = limit + splat(one[3] + robot.sphere[e, 3])
                     d = u * u + v * v + w * w
-                    worst = smaller(worst, d - t * t)
+                    worst = minimum(worst, d - t * t)
                     if excess != 0.0:
-                        sure = smaller(sure, d - certain_below(t, excess))
+                        sure = minimum(sure, d - certain_below(t, excess))
             if excess == 0.0:
                 sure = worst
-            if early and negative(sure) != 0:
+            if early and negative_mask(sure) != 0:
                 return True
     return decide(table, worst, sure, early, a, 1, b, 0)
 

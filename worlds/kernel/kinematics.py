@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from galley.compiled.jit import bare_kernel
-from galley.compiled.lanes import LANES, load, splat, store, whole
+from galley.compiled.lanes import LANES, load, nearest_integer, splat, store
 from galley.worlds.kernel.arrays import FRAMES
 from galley.worlds.kernel.packed import unpack
 
@@ -49,7 +49,7 @@ _C = np.array(
 @bare_kernel
 def sine_cosine(x: Any) -> Any:
     """sin and cos of 16 angles."""
-    k = whole(x * splat(_TURN))
+    k = nearest_integer(x * splat(_TURN))
     r = x - k * splat(_HIGH) - k * splat(_LOW)
     u = r * r
     s = splat(_S[5]) + u * splat(_S[6])

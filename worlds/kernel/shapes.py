@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from galley.compiled.jit import bare_kernel
-from galley.compiled.lanes import absolute, larger, root, splat
+from galley.compiled.lanes import absolute, maximum, splat, square_root
 from galley.worlds.kernel.arrays import BOX, CYLINDER, SPHERE
 
 
@@ -22,21 +22,21 @@ def squared_local(solids: Any, row: int, x: Any, y: Any, z: Any) -> Any:
     kind = solids.shape[row, 0]
     size = solids.shape[row, 1:4]
     if kind == BOX:
-        a = larger(absolute(x) - splat(size[0]), zero)
-        b = larger(absolute(y) - splat(size[1]), zero)
-        c = larger(absolute(z) - splat(size[2]), zero)
+        a = maximum(absolute(x) - splat(size[0]), zero)
+        b = maximum(absolute(y) - splat(size[1]), zero)
+        c = maximum(absolute(z) - splat(size[2]), zero)
         return a * a + b * b + c * c
     if kind == CYLINDER:
-        a = larger(root(x * x + y * y) - splat(size[0]), zero)
-        c = larger(absolute(z) - splat(size[1]), zero)
+        a = maximum(square_root(x * x + y * y) - splat(size[0]), zero)
+        c = maximum(absolute(z) - splat(size[1]), zero)
         return a * a + c * c
     if kind == SPHERE:
-        a = larger(root(x * x + y * y + z * z) - splat(size[0]), zero)
+        a = maximum(square_root(x * x + y * y + z * z) - splat(size[0]), zero)
         return a * a
     planes = solids.planes
     a = zero
     for k in range(int(solids.shape[row, 4]), int(solids.shape[row, 5])):
-        a = larger(
+        a = maximum(
             a,
             splat(planes[k, 0]) * x
             + splat(planes[k, 1]) * y

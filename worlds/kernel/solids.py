@@ -14,12 +14,12 @@ import numpy as np
 from galley.compiled.jit import bare_kernel
 from galley.compiled.lanes import (
     LANES,
-    greatest,
-    larger,
-    least,
     load,
-    negative,
-    smaller,
+    maximum,
+    minimum,
+    negative_mask,
+    reduce_max,
+    reduce_min,
     splat,
     store,
 )
@@ -79,9 +79,9 @@ def solids_hit(table: Any, count: int, early: bool) -> bool:
         limit = margin + splat(scratch.travel[part]) * share
         store(buffer, layout[LIMIT], limit)
         t = limit + splat(movers.ball[row, 3])
-        low_x, high_x = least(x - t), greatest(x + t)
-        low_y, high_y = least(y - t), greatest(y + t)
-        low_z, high_z = least(z - t), greatest(z + t)
+        low_x, high_x = reduce_min(x - t), reduce_max(x + t)
+        low_y, high_y = reduce_min(y - t), reduce_max(y + t)
+        low_z, high_z = reduce_min(z - t), reduce_max(z + t)
         t = t * t
         for m in range(len(checks.obstacles)):
             o = checks.obstacles[m]
@@ -95,7 +95,7 @@ def solids_hit(table: Any, count: int, early: bool) -> bool:
                 and checks.allowed[part, obstacles.body[o]] == 0
             ):
                 d = squared(obstacles.solids, obstacles.pose, o, x, y, z) - t
-                if negative(d) != 0:
+                if negative_mask(d) != 0:
                     store(buffer, layout[SPARE], d)
                     if _one_by_one(table, row, o, count, early):
                         hit = True
@@ -147,7 +147,7 @@ def solid_pairs_hit(table: Any, count: int, early: bool) -> bool:
         limit = margin + splat(scratch.travel[first + k]) * share
         t = limit + splat(movers.ball[a, 3] + movers.ball[b, 3])
         d = x * x + y * y + z * z - t * t
-        if negative(d) == 0:
+        if negative_mask(d) == 0:
             continue
         store(buffer, layout[LIMIT], limit)
         store(buffer, layout[SPARE], d)
@@ -217,12 +217,12 @@ def mixed_pairs_hit(table: Any, early: bool) -> bool:
         still = movers.still[row]
         if still[STILL] != np.float32(0.0):  # first the box around it, which is cheaper
             zero = splat(np.float32(0.0))
-            u = larger(larger(splat(still[LOW]) - x, x - splat(still[HIGH])), zero)
-            v = larger(larger(splat(still[LOW + 1]) - y, y - splat(still[HIGH + 1])), zero)
-            w = larger(larger(splat(still[LOW + 2]) - z, z - splat(still[HIGH + 2])), zero)
-            if negative(u * u + v * v + w * w - t * t) == 0:
+            u = maximum(maximum(splat(still[LOW]) - x, x - splat(still[HIGH])), zero)
+            v = maximum(maximum(splat(still[LOW + 1]) - y, y - splat(still[HIGH + 1])), zero)
+            w = maximum(maximum(splat(still[LOW + 2]) - z, z - splat(still[HIGH + 2])), zero)
+            if negative_mask(u * u + v * v + w * w - t * t) == 0:
                 continue
-        if negative(_from_solid(table, row, x, y, z) - t * t) == 0:
+        if negative_mask(_from_solid(table, row, x, y, z) - t * t) == 0:
             continue
         frame = layout[FRAMES] + robot.part_frame[p] * FRAME
         worst = sure = splat(_FREE)
@@ -231,19 +231,19 @@ def mixed_pairs_hit(table: Any, early: bool) -> bool:
             ball = robot.cluster_ball[c]
             x, y, z = to_world(buffer, frame, ball[0], ball[1], ball[2])
             t = limit + splat(ball[3])
-            if negative(_from_solid(table, row, x, y, z) - t * t) == 0:
+            if negative_mask(_from_solid(table, row, x, y, z) - t * t) == 0:
                 continue
             for s in range(robot.cluster_sphere[c], robot.cluster_sphere[c + 1]):
                 ball = robot.sphere[s]
                 x, y, z = to_world(buffer, frame, ball[0], ball[1], ball[2])
                 t = limit + splat(ball[3])
                 d = _from_solid(table, row, x, y, z)
-                worst = smaller(worst, d - t * t)
+                worst = minimum(worst, d - t * t)
                 if excess != 0.0 and movers.solids.shape[row, 0] != HULL:
-                    sure = smaller(sure, d - certain_below(t, excess))
+                    sure = minimum(sure, d - certain_below(t, excess))
             if excess == 0.0:  # the spheres decide
                 sure = worst
-            if early and negative(sure) != 0:
+            if early and negative_mask(sure) != 0:
                 return True
         store(buffer, layout[LIMIT], limit)
         if decide(table, worst, sure, early, p, 2, row, 0):

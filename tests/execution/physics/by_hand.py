@@ -13,7 +13,7 @@ from galley.domain.frames import frozen, inverse, rotation_z, transform
 from galley.domain.state import initial_state
 from galley.motion.motion import Guard, Motion
 from galley.motion.path import Path
-from galley.motion.trajectory.timing import rest_to_rest, through
+from galley.motion.trajectory.timing import rest_to_rest, spline_through
 from galley.robots.panda.mobile import hand_pose, link0_pose
 from galley.worlds.checker import pair
 
@@ -66,7 +66,7 @@ def line(scene, robot, q, X_WT, speed=0.15, guard=None, allowed=(), name="line")
         assert np.abs(near - points[-1]).max() < 0.1, "the arm would have to jump"
         points.append(near)
     path = Path("arm", np.array(points))
-    trajectory = through(path, robot.group("arm"), 1.875 * length / speed)
+    trajectory = spline_through(path, robot.group("arm"), 1.875 * length / speed)
     return Motion(0, name, "arm", path, trajectory, (), frozenset(allowed), guard)
 
 

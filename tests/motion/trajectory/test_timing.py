@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.interpolate import CubicSpline
 
 from galley.motion.path import Path
-from galley.motion.trajectory.timing import corners, rest_to_rest, through
+from galley.motion.trajectory.timing import corners, rest_to_rest, spline_through
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
 
 few = settings(max_examples=25, deadline=None)
@@ -88,7 +88,7 @@ def test_corners_are_where_a_path_turns_or_turns_back():
 
 def test_a_path_that_goes_nowhere_is_a_short_rest(robot_arm):
     for path in (Path("arm", np.ones((1, 7))), Path("arm", np.ones((3, 7)))):
-        for trajectory in (rest_to_rest(path, robot_arm), through(path, robot_arm, 1.0)):
+        for trajectory in (rest_to_rest(path, robot_arm), spline_through(path, robot_arm, 1.0)):
             assert trajectory.duration > 0.0
             np.testing.assert_array_equal(trajectory(0.5 * trajectory.duration), np.ones(7))
             np.testing.assert_array_equal(trajectory(0.0, 1), np.zeros(7))
@@ -111,7 +111,7 @@ def smooth_path(seed, n=15):
 @given(st.integers(0, 10**6), st.sampled_from([0.2, 1.0, 5.0]), st.sampled_from([0.5, 1.0]))
 def test_through_meets_every_waypoint_within_the_limits(robot_arm, seed, duration, scale):
     path = smooth_path(seed)
-    trajectory = through(path, robot_arm, duration, scale)
+    trajectory = spline_through(path, robot_arm, duration, scale)
     assert len(trajectory.breaks) == len(path)
     np.testing.assert_allclose(trajectory(trajectory.breaks), path.waypoints, atol=1e-9)
     assert trajectory.duration >= duration - 1e-9
@@ -124,7 +124,7 @@ def test_through_meets_every_waypoint_within_the_limits(robot_arm, seed, duratio
 @given(st.integers(0, 10**6))
 def test_through_is_the_clamped_cubic_spline(robot_arm, seed):
     path = smooth_path(seed)
-    trajectory = through(path, robot_arm, 2.0)
+    trajectory = spline_through(path, robot_arm, 2.0)
     oracle = CubicSpline(trajectory.breaks, path.waypoints, bc_type="clamped")
     t = np.linspace(0, trajectory.duration, 200)
     for order, tolerance in ((0, 1e-9), (1, 1e-8), (2, 1e-6)):
@@ -136,7 +136,7 @@ def test_through_is_the_clamped_cubic_spline(robot_arm, seed):
 def test_through_passes_its_waypoints_by_the_quintic_law(robot_arm, seed, n):
     """s(u) = 10 u^3 - 15 u^4 + 6 u^5 of the way at the share u of the time, ends included."""
     path = smooth_path(seed, n)
-    u = through(path, robot_arm, 2.0).breaks
+    u = spline_through(path, robot_arm, 2.0).breaks
     u = u / u[-1]
     way = np.abs(np.diff(path.waypoints, axis=0)).max(axis=1).cumsum()
     law = np.polynomial.Polynomial([0, 0, 0, 10, -15, 6])

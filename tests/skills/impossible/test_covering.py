@@ -12,9 +12,9 @@ from galley.domain.frames import frozen, rotation_z, transform
 from galley.domain.scene.model import Grasp, Item, Shape
 from galley.domain.state import Placement, initial_state
 from galley.robots.panda.models import PANDA_GRIPPER
-from galley.skills.impossible.covering import covered, every_grasp, every_hold
+from galley.skills.impossible.covering import handle_holds, item_grasps, prove_no_grasp
 from galley.skills.impossible.refusals import too_wide
-from galley.skills.manipulation.contacts import picks
+from galley.skills.manipulation.contacts import pick_manipulations
 from galley.skills.manipulation.grasps import grasp_fans, grasps_at, grasps_of, leaning_grasps
 from galley.skills.manipulation.hand import hand_parts, obstacles, overlaps
 from galley.skills.manipulation.lines import Tally
@@ -40,8 +40,8 @@ TOUCHING = 2e-4  # m, Bullet's distances err by about this
 
 def proof(context, what="block"):
     state, index = initial_state(context.scene), context.scene.item_index[what]
-    families = every_grasp(context, state, index)
-    return covered(context, state, families, context.scene.stances, f"take {what}", what)
+    families = item_grasps(context, state, index)
+    return prove_no_grasp(context, state, families, context.scene.stances, f"take {what}", what)
 
 
 def sampled(family, count, rng):
@@ -56,7 +56,7 @@ def free_grasps(context, count, rng, what="block"):
     """How many of so many grasps of each fan leave Bullet's hand free of everything."""
     state, index = initial_state(context.scene), context.scene.item_index[what]
     oracle, free = BulletHand(context.robot, context.scene, state), 0
-    for family in every_grasp(context, state, index):
+    for family in item_grasps(context, state, index):
         for X_WT in sampled(family, count, rng):
             near = oracle.distances(X_WT, family.fan.width / 2.0, what, FAR)
             free += not near or near[0][0] > -TOUCHING
@@ -118,7 +118,7 @@ def test_overlaps_are_those_of_bullet_and_never_deeper(opened):
     state = initial_state(context.scene)
     parts, things = hand_parts(context.robot, 0.03), obstacles(context, state)
     oracle, deep = BulletHand(context.robot, context.scene, state), 0
-    family = every_grasp(context, state, context.scene.item_index["block"])[0]
+    family = item_grasps(context, state, context.scene.item_index["block"])[0]
     for X_WT in sampled(family, 40, rng):
         told = oracle.distances(X_WT, 0.03, "")
         mine = {}
@@ -180,10 +180,10 @@ def test_beside_two_walls_the_leaning_grasp_is_found_and_nothing_is_refused(open
     oracle.close()
     assert proof(context) is None
     for seed in range(3):
-        ways = picks(context, state, index, np.random.default_rng(seed))
+        ways = pick_manipulations(context, state, index, np.random.default_rng(seed))
         stance, rng = context.scene.stance("cabinet"), np.random.default_rng(seed)
         reached = next(
-            solve_from_stances(context, ways, stance, context.tucked, state, rng, Tally(), 150)
+            solve_from_stances(context, ways, stance, context.folded_arm, state, rng, Tally(), 150)
         )
         lean = np.degrees(np.arccos(-reached.manipulation.contact[2, 2]))
         assert 4.0 < lean < 36.0
@@ -207,16 +207,18 @@ def test_a_handle_with_something_before_it(opened):
     bodies = "  stool:\n    shapes:\n      - {extents: [[0.34, 0.6], [-0.3, 0.3], [0.0, 0.8]]}\n"
     for context, blocked in ((opened(bodies), True), (opened(), False)):
         state, binding = initial_state(context.scene), context.scene.binding("drawer")
-        families = every_hold(context, state, binding, 0.1)
+        families = handle_holds(context, state, binding, 0.1)
         stance = context.scene.stance("cabinet")
-        failure = covered(context, state, families, [stance], "open the drawer")
+        failure = prove_no_grasp(context, state, families, [stance], "open the drawer")
         assert (failure is not None) == blocked
     far = bodies.replace("0.34", "0.46")  # room to take it, none to pull it 0.1 m
     context = opened(far)
     state, binding = initial_state(context.scene), context.scene.binding("drawer")
     for value, blocked in ((0.0, False), (0.1, True)):
-        families = every_hold(context, state, binding, value)
-        failure = covered(context, state, families, [context.scene.stance("cabinet")], "open")
+        families = handle_holds(context, state, binding, value)
+        failure = prove_no_grasp(
+            context, state, families, [context.scene.stance("cabinet")], "open"
+        )
         assert (failure is not None) == blocked
 
 
@@ -235,7 +237,7 @@ def test_a_list_of_the_items_own_is_a_family_by_itself(opened):
         failure = proof(listed)
         assert (failure is not None) == blocked
         state = initial_state(listed.scene)
-        (family,) = every_grasp(listed, state, index)
+        (family,) = item_grasps(listed, state, index)
         X_WT = family.X_WO @ family.fan.poses(np.zeros((1, 4)))[0]
         np.testing.assert_allclose(X_WT, state.items[index].X_PI @ own.X_IT, atol=1e-12)
 

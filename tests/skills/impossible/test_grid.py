@@ -7,8 +7,8 @@ import pytest
 
 from galley.domain.failure import FailureKind
 from galley.domain.state import initial_state
-from galley.skills.impossible.grid import Grid, every_operation, every_pick, search_grid, tried
-from galley.skills.manipulation.contacts import picks
+from galley.skills.impossible.grid import Grid, all_operations, all_picks, search_grid, tried
+from galley.skills.manipulation.contacts import pick_manipulations
 from galley.skills.manipulation.grasps import grasps_of, leaning_grasps
 from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.reach import solve_from_stances
@@ -17,7 +17,7 @@ from galley.tests.skills.impossible.scenes import WALLS, cleft, crate, square, w
 
 
 def block(context, state):
-    return every_pick(context, state, context.scene.item_index["block"])
+    return all_picks(context, state, context.scene.item_index["block"])
 
 
 def judged(context, grid=None):
@@ -28,9 +28,11 @@ def judged(context, grid=None):
 def random_way(context, tries=300):
     """What the planner's random search finds: independent of the grid."""
     state, index = initial_state(context.scene), context.scene.item_index["block"]
-    ways = picks(context, state, index, np.random.default_rng(5))
+    ways = pick_manipulations(context, state, index, np.random.default_rng(5))
     stance, rng = context.scene.stance("cabinet"), np.random.default_rng(6)
-    found = solve_from_stances(context, ways, stance, context.tucked, state, rng, Tally(), tries)
+    found = solve_from_stances(
+        context, ways, stance, context.folded_arm, state, rng, Tally(), tries
+    )
     return next(found, None)
 
 
@@ -106,7 +108,7 @@ def test_a_drawer_that_something_stands_before(opened):
     bodies = "  stool:\n    shapes:\n      - {extents: [[0.34, 0.6], [-0.3, 0.3], [0.0, 0.8]]}\n"
     for context, free in ((opened(bodies), False), (opened(), True)):
         state = initial_state(context.scene)
-        pulls = every_operation(context, state, context.scene.handle("knob"), 0.3)
+        pulls = all_operations(context, state, context.scene.handle("knob"), 0.3)
         assert len(pulls) == 2  # either way up
         stance = context.scene.stance("cabinet")
         found = tried(context, state, pulls, [stance], "open the drawer")

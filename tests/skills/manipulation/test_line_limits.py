@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from galley.motion.path import Path
-from galley.motion.trajectory.timing import through
+from galley.motion.trajectory.timing import spline_through
 from galley.robots.panda.models import mobile_panda
 from galley.skills.manipulation.lines import keeps_limits
 
@@ -32,7 +32,7 @@ def test_the_verdict_is_that_of_dense_samples(arm):
     verdicts = []
     for k in range(120):
         gap = float(rng.uniform(0.0, 0.03)) if k % 2 else float(rng.uniform(0.1, 0.5))
-        trajectory = through(wave(arm, rng, gap), arm, 0.6, 0.8)
+        trajectory = spline_through(wave(arm, rng, gap), arm, 0.6, 0.8)
         dense = trajectory(np.linspace(0.0, trajectory.duration, 4000))
         over = max(float((arm.lower - dense).max()), float((dense - arm.upper).max()))
         verdict = keeps_limits(trajectory, arm)
@@ -47,7 +47,7 @@ def test_knots_and_middles_within_the_limits_are_not_enough(arm):
     rng = np.random.default_rng(4)
     slipped = 0
     for _ in range(400):
-        trajectory = through(wave(arm, rng, float(rng.uniform(0.0, 0.01))), arm, 0.6, 0.8)
+        trajectory = spline_through(wave(arm, rng, float(rng.uniform(0.0, 0.01))), arm, 0.6, 0.8)
         breaks = trajectory.breaks
         looked = trajectory(np.concatenate([breaks, 0.5 * (breaks[:-1] + breaks[1:])]))
         inside = bool((looked >= arm.lower).all() and (looked <= arm.upper).all())

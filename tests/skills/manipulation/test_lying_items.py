@@ -12,7 +12,7 @@ from galley.domain.scene.model import Grasp, Shape
 from galley.domain.state import Placement, initial_state
 from galley.robots.panda.models import PANDA_GRIPPER
 from galley.skills.impossible.refusals import cannot_take, cannot_take_as_it_lies
-from galley.skills.manipulation.contacts import picks
+from galley.skills.manipulation.contacts import pick_manipulations
 from galley.skills.manipulation.grasps import grasps_at, grasps_of, is_upright
 from galley.skills.solving.context import PlanningContext
 
@@ -125,6 +125,8 @@ def test_a_lying_item_has_manipulations_and_a_flat_one_has_none(kitchen, shared_
     context = PlanningContext(kitchen, robot, shared_world)
     rng = np.random.default_rng(0)
     narrow, index = lying(kitchen, 0, 1.0, 0.4)
-    assert next(picks(context, narrow, index, rng)).name.startswith("pick sugar_box (lying")
+    assert next(pick_manipulations(context, narrow, index, rng)).name.startswith(
+        "pick sugar_box (lying"
+    )
     flat, _ = lying(kitchen, 1, 1.0, 0.4)
-    assert next(picks(context, flat, index, rng), None) is None
+    assert next(pick_manipulations(context, flat, index, rng), None) is None

@@ -13,8 +13,8 @@ from galley.skills.manipulation.contacts import (
     LIFT,
     height_over,
     held_item_contacts,
-    picks,
-    places,
+    pick_manipulations,
+    place_manipulations,
     supporting_furniture,
     touching_items,
 )
@@ -48,7 +48,7 @@ def test_what_stands_too_near_is_lifted_over(kitchen, context, gap, near):
     index = kitchen.item_index[SUGAR]
     assert touching_items(context, state, index) == ((SPAM,) if near else ())
     assert supporting_furniture(context, state, index) == ("range",)
-    way = next(picks(context, state, index, np.random.default_rng(0)))
+    way = next(pick_manipulations(context, state, index, np.random.default_rng(0)))
     lift = way.steps[-1]
     assert (pair(SUGAR, SPAM) in lift.allowed) == near
     # The can is 0.082 m high.
@@ -93,5 +93,5 @@ def test_an_item_that_leans_on_the_palm_may_leave_it(kitchen, context):
     assert np.allclose(inverse(X_WH) @ item_pose(kitchen, pushed, index, X_WH), X)
     region = kitchen.region("hitman_top")
     for state, leans in ((held, False), (pushed, True)):
-        way = next(places(context, state, region, np.random.default_rng(0)))
+        way = next(place_manipulations(context, state, region, np.random.default_rng(0)))
         assert all((palm in step.allowed) == leans for step in way.steps)

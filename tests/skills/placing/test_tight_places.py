@@ -13,7 +13,7 @@ from galley.motion.effects import after
 from galley.motion.motion import Motion
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
-from galley.skills.manipulation.contacts import picks, places
+from galley.skills.manipulation.contacts import pick_manipulations, place_manipulations
 from galley.skills.manipulation.lines import Tally
 from galley.skills.manipulation.manipulation import Stroke
 from galley.skills.manipulation.reach import solve_manipulation
@@ -48,7 +48,7 @@ def bound(scene, name, *objects):
 
 def test_wide_and_narrow_come_in_turn(context):
     state = initial_state(context.scene)
-    ways = list(islice(picks(context, state, 0, np.random.default_rng(0)), 200))
+    ways = list(islice(pick_manipulations(context, state, 0, np.random.default_rng(0)), 200))
     assert {round(way.opening, 4) for way in ways} == {0.04, 0.021}
     for a, b in zip(ways[::2], ways[1::2], strict=True):
         assert a.opening != b.opening
@@ -64,7 +64,7 @@ def test_released_wide_and_narrow_in_turn(context):
     q[10:] = 0.015
     state = initial_state(context.scene).with_item(0, held).with_robot(q)
     region = context.scene.region("top")
-    ways = islice(places(context, state, region, np.random.default_rng(0)), 10)
+    ways = islice(place_manipulations(context, state, region, np.random.default_rng(0)), 10)
     openings = [next(s.opening for s in way.steps if isinstance(s, Stroke)) for way in ways]
     assert openings[::2] == [0.04] * 5
     assert openings[1::2] == pytest.approx([0.021] * 5)
@@ -123,7 +123,7 @@ def test_fingers_open_where_they_have_room_and_not_before(context):
     elsewhere = scene.items[0].X_WI.copy()
     elsewhere[:2, 3] = [0.17, 0.0]
     state = state.with_item(0, Placement("world", frozen(elsewhere)))
-    ways = (way for way in picks(context, state, 0, rng) if way.opening == 0.04)
+    ways = (way for way in pick_manipulations(context, state, 0, rng) if way.opening == 0.04)
     tries = (
         solve_manipulation(context, way, state.q[:3], rng, Tally()) for way in islice(ways, 200)
     )

@@ -12,7 +12,7 @@ from galley.domain.scene.model import Binding
 from galley.domain.state import HAND, Placement, initial_state
 from galley.motion.effects import after
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings, skill_set
-from galley.skills.manipulation.contacts import places
+from galley.skills.manipulation.contacts import place_manipulations
 from galley.skills.navigate import Navigate
 from galley.skills.solving.step import SkillStep, can_be_placed_later, carry_out, placed_later
 
@@ -158,7 +158,9 @@ def test_things_go_mostly_where_an_open_drawer_sticks_out(kitchen, context):
     state = initial_state(kitchen).with_item(index, held).with_scene(scene_q)
     region = kitchen.region("indigo_drawer_top_inside")
     inside = 0
-    for way in itertools.islice(places(context, state, region, np.random.default_rng(0)), 200):
+    for way in itertools.islice(
+        place_manipulations(context, state, region, np.random.default_rng(0)), 200
+    ):
         X_WI = way.contact @ held.X_PI
         inside += X_WI[0, 3] > 0.288
     assert 150 <= inside < 200

@@ -8,7 +8,7 @@ from galley.robots import RobotModel
 from galley.viz.film.camera import film_cameras
 from galley.viz.film.frames import frame_times, resample
 from galley.viz.render.renderer import changed_window
-from galley.viz.render.view import Camera, furniture_boxes, segment_distance, sight
+from galley.viz.render.view import Camera, furniture_boxes, segment_distance, visible_from
 from galley.worlds.engines.drake_world import DrakeWorld
 
 NO_LINKS = np.zeros((0, 3))
@@ -29,13 +29,13 @@ def test_walls_hide_and_open_drawers_are_boxes(scene: Scene) -> None:
     closed = furniture_boxes(scene, np.zeros(len(scene.joints)))
     eyes = np.array([[2.0, 0.6, 1.6], [-2.0, 0.6, 1.6], [1.0, 0.6, 0.2]])
     stove = np.array([0.065, 0.625, 1.0])
-    assert sight(eyes, stove, closed, NO_LINKS).tolist() == [1.0, 0.0, 0.0]
+    assert visible_from(eyes, stove, closed, NO_LINKS).tolist() == [1.0, 0.0, 0.0]
     drawer = np.array([[0.45, 1.2, 0.80]])
     opened = furniture_boxes(scene, np.array([0.3, *np.zeros(len(scene.joints) - 1)]))
     assert closed.distance(drawer)[0] > 0.1
     assert opened.distance(drawer)[0] < 0.03
     arm = np.array([[1.0, 0.6, 0.0], [1.0, 0.6, 2.0]])
-    assert sight(eyes[:1], stove, closed, arm).tolist() == [0.0]
+    assert visible_from(eyes[:1], stove, closed, arm).tolist() == [0.0]
 
 
 def test_distance_of_segments_against_dense_sampling() -> None:
@@ -73,7 +73,7 @@ def test_the_cameraman_is_smooth_keeps_clear_and_sees_the_hand(
             assert depth[0] > 0
             assert (pixels[0] > (64, 36)).all()
             assert (pixels[0] < (1216, 600)).all()  # above the captions too
-            seen.append(sight(eyes[k][None], hand, room, NO_LINKS)[0])
+            seen.append(visible_from(eyes[k][None], hand, room, NO_LINKS)[0])
     assert np.mean(seen) > 0.9
 
 

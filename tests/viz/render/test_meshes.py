@@ -11,7 +11,7 @@ from PIL import Image
 from galley.domain.frames import Array, rotation_rpy, to_pose7, transform
 from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
-from galley.viz.film.camera import TreeLinks
+from galley.viz.film.camera import LinkPoses
 from galley.viz.render.meshes import VisualMesh, box_mesh, cylinder_mesh, joined, sphere_mesh
 from galley.viz.render.obj_reader import read_obj
 from galley.viz.render.scene_meshes import SceneMeshes
@@ -113,7 +113,7 @@ def test_bodies_are_where_drake_has_them(
     scene: Scene, robot: RobotModel, items: np.ndarray
 ) -> None:
     rng = np.random.default_rng(0)
-    meshes, links = SceneMeshes(scene, robot), TreeLinks(robot)
+    meshes, links = SceneMeshes(scene, robot), LinkPoses(robot)
     lower, upper = robot.limits
     with DrakeWorld(scene, robot) as world:
         for _ in range(5):
