@@ -44,8 +44,8 @@ from galley.results.recorder import ReportRecorder, record
 from galley.results.report import Report
 from galley.results.run_folder import check_destination, run_folder
 from galley.results.stages import Execution, Solution
+from galley.robots.catalog import robot_of
 from galley.robots.model import RobotModel
-from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, PlanningContext, Settings, Skill, skill_set
 from galley.skills.own import load_skills
 from galley.tamp.binding import check_init, check_skills, tamp_task
@@ -92,7 +92,7 @@ def load(
     task = tamp_task(geometry, pddl, read_problem(_file(problem, "task.pddl"), pddl))
     task = replace(task, skills=_skills(skills, pddl))
     check_skills(pddl, task.skills)
-    with PyBulletWorld(geometry, mobile_panda(geometry.robot.base)) as world:
+    with PyBulletWorld(geometry, robot_of(geometry.robot)) as world:
         check_start(world)
     check_init(task)
     return task
@@ -118,10 +118,10 @@ def solve(
         listener: hears of progress.
     """
     _check_choices(planner=planner, checker=checker, optimize=optimize, arrival=arrival)
-    compile_s = ensure(*COMPILED, say=listener.stage)
+    compile_s = ensure(*COMPILED, listener=None if listener is SILENT else listener)
     listener.stage("task and motion planning")
     settings = Settings(seed, planner, checker, optimize, arrival == "l1")
-    robot = mobile_panda(task.scene.robot.base)
+    robot = robot_of(task.scene.robot)
     with PyBulletWorld(task.scene, robot) as world:
         context = PlanningContext(task.scene, robot, world, settings)
         search = Search(context, task, task.start, listener, node_limit)
@@ -188,7 +188,7 @@ def execute(
     task, seed = solution.task, solution.settings.seed
     faults = None if fault is None else parse_fault(fault, task.scene, seed)
     noise = parse_noise(noise) if isinstance(noise, str) else noise
-    robot = mobile_panda(task.scene.robot.base)
+    robot = robot_of(task.scene.robot)
     listener.stage(f"execution ({executor})")
     with PyBulletWorld(task.scene, robot) as world:
         context = PlanningContext(task.scene, robot, world, solution.settings)
@@ -254,13 +254,13 @@ def film(
     Raises:
         RuntimeError, ValueError: it can't be encoded or written.
     """
-    ensure(RENDERER, say=listener.stage)
+    ensure(RENDERER, listener=None if listener is SILENT else listener)
     listener.stage("filming")
     scene, height = run.solution.task.scene, height // 2 * 2
     return film_log(
         run.log,
         scene,
-        mobile_panda(scene.robot.base),
+        robot_of(scene.robot),
         path,
         FilmOptions(fps=fps, width=height * 16 // 9 // 2 * 2, height=height, speed=speed),
         progress=lambda done, total: listener.fraction("filming", done / total),

@@ -193,11 +193,11 @@ class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
         if job.folder is not None and not (resumed and path.exists()):
             from galley.domain.scene.reader import load_scene
             from galley.results.stored import STATES
-            from galley.robots.panda.models import mobile_panda
+            from galley.robots.catalog import robot_of
             from galley.viz.render.scene_picture import draw_end
 
             scene = load_scene(job.scenario.scene)
-            draw_end(scene, mobile_panda(scene.robot.base), job.folder / STATES, path)
+            draw_end(scene, robot_of(scene.robot), job.folder / STATES, path)
 
     def conclude(self) -> None:
         """Print the reasons and the number of expected outcomes."""

@@ -46,7 +46,7 @@ def command(arguments: argparse.Namespace) -> int:
     from galley.domain.files import check_writable
     from galley.domain.pddl.reader import read_domain, read_problem
     from galley.domain.scene.reader import load_scene
-    from galley.robots.panda.models import mobile_panda
+    from galley.robots.catalog import robot_of
     from galley.tamp.binding import check_init, tamp_task
     from galley.worlds.engines.pybullet_world import PyBulletWorld
     from galley.worlds.scene_check import check_start
@@ -58,7 +58,7 @@ def command(arguments: argparse.Namespace) -> int:
         domain = read_domain(arguments.domain)
         problem = read_problem(arguments.problem, domain)
         task = tamp_task(scene, domain, problem)
-    robot = mobile_panda(scene.robot.base)
+    robot = robot_of(scene.robot)
     with PyBulletWorld(scene, robot) as world:
         check_start(world)
         if arguments.domain is not None:

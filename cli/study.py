@@ -171,7 +171,7 @@ class Study(ABC, Generic[_Job, _Result]):
         from galley.compiled.build import ensure
         from galley.engine import COMPILED
 
-        ensure(*COMPILED, say=self.printer.stage)
+        ensure(*COMPILED, listener=self.printer)
 
     def _sweep(self) -> None:
         indices = [index for index in range(len(self.jobs)) if index not in self._by_index]

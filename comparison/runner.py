@@ -39,7 +39,7 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.results.report import versions
 from galley.results.run_folder import check_destination, run_folder
-from galley.robots.panda.models import mobile_panda
+from galley.robots.catalog import robot_of
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
 from galley.worlds.scene_kernel import SceneKernel
@@ -101,9 +101,9 @@ def run(options: ComparisonOptions, listener: Listener) -> ComparisonResult | Fa
     scene = load_scene(
         options.scene or (file.scene if file and file.scene else KITCHEN / "kitchen.yaml")
     )
-    with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
+    with PyBulletWorld(scene, robot_of(scene.robot)) as world:
         check_start(world)
-        ensure(KERNEL, PLANNERS, REACH, KINEMATICS, TIMING, say=listener.stage)
+        ensure(KERNEL, PLANNERS, REACH, KINEMATICS, TIMING, listener=listener)
         kernel = SceneKernel(scene, world.robot)
         if file is not None:
             queries: Iterator[ArmQuery | Failure] = iter((resolve_query(file, kernel),))

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from galley.compiled.jit import cache_folder, compile_now, folder_above, is_entry, keep_nothing
+from galley.domain.listener import Listener
 
 _log = logging.getLogger(__name__)
 KERNEL, PLANNERS, REACH = "collision checks", "motion planners", "the arm's reach"
@@ -58,13 +59,13 @@ _ready: set[str] = set()  # parts that this process knows to be compiled
 _one_at_a_time = threading.Lock()
 
 
-def ensure(*parts: str, say: Callable[[str], None] = _log.warning) -> float:
+def ensure(*parts: str, listener: Listener | None = None) -> float:
     """Compile these parts unless they are compiled already, which is fast to check.
 
     Args:
         parts: some of ``PARTS``.
-        say: called with progress messages. By default they are logged as warnings, which Python
-            writes to stderr unless logging is set up.
+        listener: hears what is compiled and how far it is. By default that is logged as warnings,
+            which Python writes to stderr unless logging is set up.
 
     Returns:
         Seconds spent.
@@ -72,18 +73,20 @@ def ensure(*parts: str, say: Callable[[str], None] = _log.warning) -> float:
     if _ready.issuperset(parts):
         return 0.0
     began = time.perf_counter()
+    say = _log.warning if listener is None else listener.stage
+    advance = _logged if listener is None else listener.fraction
     with _one_at_a_time:
         todo = [part for part in PARTS if part in parts and part not in _ready]
         if cache_folder() is None:
             say(f"can't write to {folder_above()}: compiling in memory, in this process only")
-            _build_here(todo, say)
+            _build_here(todo, advance)
         else:
             try:
-                _build(todo, say)
+                _build(todo, say, advance)
             except (OSError, subprocess.SubprocessError) as error:
                 keep_nothing()
                 say(f"compiling in memory, in this process only: {error}")
-                _build_here(todo, say)
+                _build_here(todo, advance)
         _ready.update(todo)
     return time.perf_counter() - began
 
@@ -112,14 +115,20 @@ def _steps(module: str) -> list[tuple[str, Any]]:
     ]
 
 
-def _build_here(parts: list[str], say: Callable[[str], None]) -> None:
-    todo = [step for part in parts for step in steps(part)]
-    for k, (name, compiled) in enumerate(todo, 1):
-        say(f"compiling {k} of {len(todo)}: {name}")
+def _logged(text: str, done: float) -> None:
+    _log.warning("%s: %.0f%%", text, 100 * done)
+
+
+def _build_here(parts: list[str], advance: Callable[[str, float], None]) -> None:
+    todo = [compiled for part in parts for _, compiled in steps(part)]
+    for k, compiled in enumerate(todo):
+        advance("compiling", k / len(todo))
         compile_now(compiled)
 
 
-def _build(parts: list[str], say: Callable[[str], None]) -> None:
+def _build(
+    parts: list[str], say: Callable[[str], None], advance: Callable[[str, float], None]
+) -> None:
     """Compile the missing parts in child processes, under the lock."""
     folder = cache_folder()
     if folder is None or not missing(*parts):
@@ -132,14 +141,12 @@ def _build(parts: list[str], say: Callable[[str], None]) -> None:
         for partial in folder.rglob("*.tmp.*"):  # Numba renames complete files
             partial.unlink(missing_ok=True)
 
-        def tell(text: str) -> None:
-            say(text)
-            lock.truncate(0)
-            lock.write(text)
-            lock.flush()
-
-        tell(f"compiling, once per installation, about a minute: {', '.join(left)}")
-        _run_children([module for part in left for module in PARTS[part]], lock, tell)
+        what = f"compiling, once per installation, about a minute: {', '.join(left)}"
+        say(what)
+        lock.truncate(0)
+        lock.write(what)  # for processes that wait
+        lock.flush()
+        _run_children([module for part in left for module in PARTS[part]], lock, advance)
         for part in left:
             _stamp(folder, part).touch()
 
@@ -159,7 +166,7 @@ def _lock(lock: IO[str], say: Callable[[str], None]) -> None:
             time.sleep(_POLL)
 
 
-def _run_children(modules: list[str], lock: IO[str], tell: Callable[[str], None]) -> None:
+def _run_children(modules: list[str], lock: IO[str], advance: Callable[[str, float], None]) -> None:
     """Compile modules in two child processes, each taking the next one when it is done.
 
     Raises:
@@ -179,8 +186,8 @@ def _run_children(modules: list[str], lock: IO[str], tell: Callable[[str], None]
             if kind == "total":
                 total = what
             elif kind == "begin":
+                advance("compiling", count / total)
                 count += 1
-                tell(f"compiling {count} of {total}: {what}")
             elif kind == "failed":
                 raise subprocess.SubprocessError(what)
             elif kind == "ended":

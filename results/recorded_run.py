@@ -92,7 +92,7 @@ def _stages(options: Options, task: TampTask, recorder: ReportRecorder) -> None:
     assert folder is not None
     films = options.video and options.execute != "none"
     parts = (*engine.COMPILED, RENDERER) if films else engine.COMPILED
-    report.timing_s["compile"] = ensure(*parts, say=recorder.stage)
+    report.timing_s["compile"] = ensure(*parts, listener=recorder)
     solution = engine.solve(
         task,
         options.seed,

@@ -31,8 +31,8 @@ from galley.motion.trajectory.store import load_motions
 from galley.motion.trajectory.trajectory import Trajectory
 from galley.planning import GroundAction, validate_actions
 from galley.results.run_folder import REPORT, UNFINISHED
+from galley.robots.catalog import robot_of
 from galley.robots.model import RobotModel
-from galley.robots.panda.models import mobile_panda
 from galley.validation import Goal
 
 STATES, STORE = "states.npz", "trajectories.npz"
@@ -141,7 +141,7 @@ def read_recorded(path: Path, scene_file: Path | None = None) -> Recorded:
         raise BadInput.one(file, what)
     kitchen = KITCHEN / "kitchen.yaml"
     scene = load_scene(_file(report_path, report, "scene", scene_file) or kitchen)
-    robot = mobile_panda(scene.robot.base)
+    robot = robot_of(scene.robot)
     alone = tuple(_alone(Trajectory(*curve)) for curve in archive.curves)
     for k, motion in enumerate(alone):
         _check_group(file, k, motion, robot)

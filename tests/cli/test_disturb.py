@@ -10,8 +10,8 @@ from PIL import Image
 from scipy.stats import binomtest
 
 from galley.cli import disturb
-from galley.execution.disturbance.fault import KINDS as FAULT_KINDS
 from galley.execution.disturbance.fault import DID_NOT_STRIKE, parse_specs
+from galley.execution.disturbance.fault import KINDS as FAULT_KINDS
 from galley.execution.disturbance.noise import MODERATE, NONE
 from galley.results.recorded_run import Options
 from galley.scenarios.trials import (

@@ -18,7 +18,7 @@ from galley.tests.sweeps.squares import Job, squares
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch):
     """Nothing is compiled for squares."""
-    monkeypatch.setattr("galley.compiled.build.ensure", lambda *parts, say: 0.0)
+    monkeypatch.setattr("galley.compiled.build.ensure", lambda *parts, listener: 0.0)
 
 
 def ran(folder):
