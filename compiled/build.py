@@ -22,10 +22,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from galley.compiled.jit import cache_folder, compile_now, folder_above, is_entry, keep_nothing
-from galley.domain.listener import Listener
 
 _log = logging.getLogger(__name__)
 KERNEL, PLANNERS, REACH = "collision checks", "motion planners", "the arm's reach"
@@ -59,7 +58,17 @@ _ready: set[str] = set()  # parts that this process knows to be compiled
 _one_at_a_time = threading.Lock()
 
 
-def ensure(*parts: str, listener: Listener | None = None) -> float:
+class Progress(Protocol):
+    """Who hears of it; ``domain.listener.Listener`` is one."""
+
+    def stage(self, text: str) -> None:
+        """Something begins."""
+
+    def fraction(self, text: str, done: float) -> None:
+        """It is done to this share, in [0, 1]."""
+
+
+def ensure(*parts: str, listener: Progress | None = None) -> float:
     """Compile these parts unless they are compiled already, which is fast to check.
 
     Args:
