@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 from galley.robots.iiwa import iiwa
-from galley.robots.panda.models import panda_arm
+from galley.robots.panda.description import panda_arm
 from galley.robots.spheres.covering import SHIPPED, as_text, cover, digest, from_text
 from galley.robots.urdf_reader import link_shapes
 

@@ -8,8 +8,21 @@
 - ``files``: files of pybullet_data and of the user's cache
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.robots.model import JointGroup, RobotModel
-from galley.robots.panda.models import mobile_panda, panda_arm
+from galley.robots.panda.description import panda_arm
+
+if TYPE_CHECKING:
+    from galley.robots.panda.models import mobile_panda
 
 __all__ = ["JointGroup", "MobileBaseSpec", "RobotModel", "mobile_panda", "panda_arm"]
+
+
+def __getattr__(name: str) -> object:
+    """``mobile_panda``, which brings kinematics along: validation is to do without."""
+    if name != "mobile_panda":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module("galley.robots.panda.models").mobile_panda

@@ -5,13 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
 from galley.domain.frames import Array, frozen, transform
 from galley.robots.kinematics import Kinematics
-from galley.robots.urdf_reader import read_tree
 
 InverseKinematics = Callable[[Array, Array], Array]
 """Closed-form inverse kinematics of the group ``arm``: ``(X_AT, redundant) -> q`` (k, n), all
@@ -107,6 +105,7 @@ class RobotModel:
             beyond their convex hulls; ``*`` stands for all links that are not named.
         gripper: measures of the fingers.
         kinematics: of the arm on its base.
+        base_links: links that only the base moves, from the floor up.
     """
 
     name: str
@@ -123,6 +122,7 @@ class RobotModel:
     sphere_excess: tuple[tuple[str, float], ...] = (("*", 0.008),)
     gripper: Gripper = Gripper()
     kinematics: Kinematics = field(default_factory=Kinematics)
+    base_links: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.tool_link:
@@ -145,12 +145,6 @@ class RobotModel:
     def joints(self) -> tuple[str, ...]:
         """All joint names in the order of q."""
         return tuple(joint for group in self.groups for joint in group.joints)
-
-    @cached_property
-    def base_links(self) -> tuple[str, ...]:
-        """Links that only the base moves, from the floor up."""
-        tree, arm = read_tree(self.urdf, self.joints), self.slice("arm").start
-        return tuple(link for link in self.links if tree.link(link)[0] <= arm)
 
     def with_groups(self, q: Array, **values: Array) -> Array:
         """Configurations (m, n): q (n,) with groups replaced by values, (k,) or (m, k) each."""

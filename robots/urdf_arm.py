@@ -93,18 +93,19 @@ def arm_from_urdf(
     if allowed_self_collisions is None:
         allowed_self_collisions = neighbours_and_always_touching(urdf, group)
     X_LT = frozen(np.eye(4) if X_LT is None else X_LT)
+    links = [str(e.get("name")) for e in root.findall("link") if e.find("collision") is not None]
+    tree = read_tree(urdf, group.joints)
     return RobotModel(
         name=str(root.get("name", path.stem)),
         groups=(group,),
-        links=tuple(
-            str(e.get("name")) for e in root.findall("link") if e.find("collision") is not None
-        ),
+        links=tuple(links),
         allowed_self_collisions=allowed_self_collisions,
         fingers=(),
         palm=tool_link,
         p_HT=frozen(X_LT[:3, 3]),
         urdf=urdf,
         X_LT=X_LT,
+        base_links=tuple(link for link in links if tree.link(link)[0] <= 0),
     )
 
 

@@ -241,6 +241,7 @@ def page(tmp_path_factory):
     return folder, names, out.getvalue().splitlines()
 
 
+@pytest.mark.slow
 def test_the_page_does_what_it_says(page):
     folder, names, lines = page
     assert lines[0].startswith("True after ")
@@ -251,6 +252,7 @@ def test_the_page_does_what_it_says(page):
     assert names["failure"].kind is FailureKind.DOES_NOT_FIT
 
 
+@pytest.mark.slow
 def test_the_page_has_the_same_result_as_the_command_line(page, physics_run):
     """The same seed under physics, in this process and in one of ``galley run``."""
     _, names, _ = page

@@ -17,7 +17,7 @@ import numpy as np
 from galley.domain.frames import Array, to_pose7
 from galley.domain.scene.model import Scene, Shape
 from galley.robots.model import RobotModel
-from galley.robots.panda.models import mobile_panda
+from galley.robots.panda.description import mobile_panda_description
 from galley.robots.panda.urdf import set_identified
 from galley.validation.verdict import Pair
 from galley.worlds.engines.bullet import pybullet as pb
@@ -53,7 +53,7 @@ class ReplayWorld:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        self.robot: RobotModel = mobile_panda(scene.robot.base)
+        self.robot: RobotModel = mobile_panda_description(scene.robot.base)
         self.client = pb.connect(pb.DIRECT)
         pb.setGravity(*scene.physics.gravity, physicsClientId=self.client)
         self._names: dict[BodyLink, str] = {}

@@ -99,6 +99,7 @@ def test_where_nothing_can_be_written_it_compiles_in_memory_and_says_so(tmp_path
     assert out[1] == compiled[1][0][0][1]
 
 
+@pytest.mark.slow
 def test_a_child_that_fails_is_made_up_for(tmp_path, compiled):
     broken = "from galley.compiled import build; build._CHILD = 'raise MemoryError(1)'"
     out, said = ended(started(tmp_path, broken + _SCRIPT))

@@ -15,7 +15,7 @@ from galley.optimization.smooth import (
     solve_program,
 )
 from galley.optimization.spline import FIXED, spline_space
-from galley.robots.panda.models import arm_group
+from galley.robots.panda.description import arm_group
 from galley.worlds.view import Nearby
 
 

@@ -15,7 +15,8 @@ from galley.optimization.smooth import SmoothOptions, smooth
 from galley.optimization.time_optimal import OptimizedTrajectory
 from galley.optimization.verdict import check_trajectory
 from galley.robots.iiwa import iiwa
-from galley.robots.panda.models import mobile_panda, panda_arm
+from galley.robots.panda.description import panda_arm
+from galley.robots.panda.models import mobile_panda
 from galley.tests.worlds.kernel.support import SLACK, DrakeOracle, random_world, within
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.solids import box, cylinder, sphere

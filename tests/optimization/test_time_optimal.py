@@ -16,7 +16,7 @@ from galley.optimization import time_optimal as module
 from galley.optimization.time_optimal import OptimizedTrajectory, time_optimal
 from galley.optimization.verdict import check_trajectory
 from galley.robots.model import join_groups
-from galley.robots.panda.models import arm_group, panda_arm
+from galley.robots.panda.description import arm_group, panda_arm
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.solids import box, cylinder, sphere
 

@@ -11,7 +11,7 @@ from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
 from galley.optimization.smooth import SmoothOptions, smooth
 from galley.optimization.verdict import check_trajectory, planned_clearance
-from galley.robots.panda.models import arm_group, panda_arm
+from galley.robots.panda.description import arm_group, panda_arm
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.solids import cylinder
 

@@ -16,8 +16,8 @@ from pydrake.systems.framework import DiagramBuilder
 from galley.domain.frames import from_pose7, rotation_rpy, transform
 from galley.domain.meshes import mesh_points
 from galley.robots.iiwa import iiwa
+from galley.robots.panda.description import arm_ik, panda_arm
 from galley.robots.panda.kinematics import forward
-from galley.robots.panda.models import arm_ik, panda_arm
 from galley.robots.urdf_arm import MotionLimits, arm_from_urdf
 from galley.robots.urdf_reader import link_shapes, read_tree
 

@@ -24,10 +24,18 @@ def module_file(name):
     return None
 
 
+def executed(node):
+    """A syntax tree's nodes, without what stands under ``if TYPE_CHECKING``."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)):
+            yield from executed(child)
+
+
 def imported_by(name):
     """Galley's modules that a module imports, late imports included, type checking's not."""
     found = set()
-    for node in ast.walk(ast.parse(module_file(name).read_text())):
+    for node in executed(ast.parse(module_file(name).read_text())):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -9,9 +9,9 @@ from galley.domain.frames import inverse, transform
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state
 from galley.robots.catalog import robot_of
+from galley.robots.panda.description import LINKS
 from galley.robots.panda.kinematics import p_HT
 from galley.robots.panda.mobile import hand_pose
-from galley.robots.panda.models import LINKS
 from galley.tests.robots.link_poses import link_poses
 
 DRAWER = "indigo_drawer_top_joint"

@@ -12,7 +12,8 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import inverse, rotation_about, transform
 from galley.motion import CollisionWorld, Path, SearchOptions, box, cylinder, plan, sphere
 from galley.robots.iiwa import iiwa
-from galley.robots.panda.models import mobile_panda, panda_arm
+from galley.robots.panda.description import panda_arm
+from galley.robots.panda.models import mobile_panda
 from galley.tests.worlds.kernel.support import BulletOracle, bullet, dense, random_world, within
 
 # Turned half round the table's middle, beside a post that stands in the straight way.

@@ -18,10 +18,11 @@ from galley.domain.frames import rotation_from_quaternion, rotation_z, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.robots.catalog import robot_of
 from galley.robots.iiwa import iiwa
+from galley.robots.panda.description import LINKS, panda_arm
 from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import X_FH, forward
 from galley.robots.panda.mobile import base_pose, hand_pose, link0_pose
-from galley.robots.panda.models import LINKS, mobile_panda, panda_arm
+from galley.robots.panda.models import mobile_panda
 from galley.tests.robots.link_poses import link_poses
 
 

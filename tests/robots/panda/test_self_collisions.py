@@ -7,13 +7,13 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from galley.robots.panda.models import (
+from galley.robots.panda.description import (
     ALLOWED_SELF_COLLISIONS,
     MEET_BY_DESIGN,
     NEIGHBOURS,
     NEVER_TOUCH,
-    mobile_panda,
 )
+from galley.robots.panda.models import mobile_panda
 
 # Seen to touch, and far from every joint that could excuse it.
 MUST_BE_CHECKED = (

@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 
 from galley.domain.meshes import hull
 from galley.robots.iiwa import iiwa
-from galley.robots.panda.models import panda_arm
+from galley.robots.panda.description import panda_arm
 from galley.robots.spheres import covering as covering_store
 from galley.robots.spheres.covering import (
     as_text,

@@ -11,7 +11,7 @@ from galley.domain.failure import FailureKind
 from galley.domain.frames import frozen, rotation_z, transform
 from galley.domain.scene.model import Grasp, Item, Shape
 from galley.domain.state import Placement, initial_state
-from galley.robots.panda.models import PANDA_GRIPPER
+from galley.robots.panda.description import PANDA_GRIPPER
 from galley.skills.impossible.covering import handle_holds, item_grasps, prove_no_grasp
 from galley.skills.impossible.refusals import too_wide
 from galley.skills.manipulation.contacts import pick_manipulations

@@ -10,9 +10,9 @@ from galley.domain.failure import FailureKind
 from galley.domain.frames import inverse, transform
 from galley.domain.scene.model import Grasp
 from galley.domain.state import HAND, Placement, initial_state
+from galley.robots.panda.description import PANDA_GRIPPER
 from galley.robots.panda.kinematics import p_HT
 from galley.robots.panda.mobile import hand_pose
-from galley.robots.panda.models import PANDA_GRIPPER
 from galley.skills.impossible.refusals import does_not_fit
 from galley.skills.manipulation.grasps import grasps_of, hand_in_item, item_in_hand
 from galley.skills.manipulation.manipulation import (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from galley.domain.frames import frozen, inverse, rotation_about, rotation_z, transform
 from galley.domain.scene.model import Grasp, Shape
 from galley.domain.state import Placement, initial_state
-from galley.robots.panda.models import PANDA_GRIPPER
+from galley.robots.panda.description import PANDA_GRIPPER
 from galley.skills.impossible.refusals import cannot_take, cannot_take_as_it_lies
 from galley.skills.manipulation.contacts import pick_manipulations
 from galley.skills.manipulation.grasps import grasps_at, grasps_of, is_upright

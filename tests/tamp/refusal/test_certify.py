@@ -68,7 +68,7 @@ def prover(hemmed_in, monkeypatch):
     """A prover and its bound, which finds the gelatin blocked."""
     context, task = hemmed_in
     bound = Bound(lambda asked: blocked("hitman"), [])
-    monkeypatch.setattr("galley.skills.impossible.covering.covered", bound)
+    monkeypatch.setattr("galley.skills.impossible.covering.prove_no_grasp", bound)
     return Prover(context, task, task.start), bound
 
 
@@ -183,7 +183,7 @@ def test_what_lies_in_a_drawer_is_not_judged_with_the_drawer_shut(monkeypatch):
     )
     joint = scene.joint_index[scene.handle(bindings["drawer"].handle).joint]
     monkeypatch.setattr(
-        "galley.skills.impossible.covering.covered",
+        "galley.skills.impossible.covering.prove_no_grasp",
         lambda context, state, *rest: blocked("hitman") if state.scene_q[joint] < 0.1 else None,
     )
     context = PlanningContext(scene, mobile_panda(scene.robot.base), None, Settings())

@@ -8,8 +8,9 @@ import pytest
 from galley.domain.frames import from_pose7, frozen, rotation_rpy, rotation_z, transform
 from galley.robots.iiwa import iiwa
 from galley.robots.model import JointGroup
+from galley.robots.panda.description import panda_arm
 from galley.robots.panda.kinematics import forward
-from galley.robots.panda.models import mobile_panda, panda_arm
+from galley.robots.panda.models import mobile_panda
 from galley.robots.urdf_arm import arm_from_urdf
 from galley.worlds.engines.bullet import pybullet as pb
 from galley.worlds.engines.numeric_ik import NumericIK

@@ -13,7 +13,7 @@ from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state
 from galley.motion.kernel import plan as planners
 from galley.motion.planners.planning import plan
-from galley.robots.panda.models import panda_arm
+from galley.robots.panda.description import panda_arm
 from galley.tests.worlds.kernel.support import KINDS, random_solid
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.kernel import contacts, edges, prepare

@@ -9,8 +9,9 @@ from galley.domain.frames import rotation_about, transform
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state
 from galley.robots.iiwa import iiwa
+from galley.robots.panda.description import panda_arm
 from galley.robots.panda.kinematics import p_HT
-from galley.robots.panda.models import mobile_panda, panda_arm
+from galley.robots.panda.models import mobile_panda
 from galley.tests.worlds.kernel.support import (
     SLACK,
     DrakeOracle,

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from galley.robots.panda.models import mobile_panda, panda_arm
+from galley.robots.panda.description import panda_arm
+from galley.robots.panda.models import mobile_panda
 from galley.tests.effort import examples
 from galley.tests.worlds.kernel.support import SLACK, DrakeOracle, random_world, within
 from galley.worlds.collision_world import CollisionWorld

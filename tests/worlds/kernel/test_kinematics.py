@@ -9,7 +9,8 @@ from galley.compiled.jit import bare_kernel
 from galley.compiled.lanes import LANES, load, store
 from galley.domain.frames import rotation_about, transform
 from galley.robots.iiwa import iiwa
-from galley.robots.panda.models import mobile_panda, panda_arm
+from galley.robots.panda.description import panda_arm
+from galley.robots.panda.models import mobile_panda
 from galley.tests.worlds.kernel.support import DrakeOracle, bullet, within
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.kernel.arrays import FRAMES

@@ -11,7 +11,8 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.domain.state import Placement, initial_state
 from galley.robots.iiwa import iiwa
-from galley.robots.panda.models import mobile_panda, panda_arm
+from galley.robots.panda.description import panda_arm
+from galley.robots.panda.models import mobile_panda
 from galley.tests.worlds.kernel.support import DrakeOracle, random_world, within
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.scene_kernel import SceneKernel

@@ -9,7 +9,8 @@ import pytest
 
 from galley.domain.frames import transform
 from galley.domain.state import initial_state
-from galley.robots.panda.models import mobile_panda, panda_arm
+from galley.robots.panda.description import panda_arm
+from galley.robots.panda.models import mobile_panda
 from galley.tests.worlds.kernel.support import random_world, within
 from galley.worlds.collision_world import CollisionWorld
 from galley.worlds.scene_kernel import SceneKernel
