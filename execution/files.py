@@ -143,7 +143,6 @@ class FileExecutor:
     # -- the interface ---------------------------------------------------------------------------
 
     def observe(self) -> State:
-        """See ``Executor.observe``."""
         return self.inner.observe()
 
     def execute(self, motion: Motion, name: str) -> Observation:

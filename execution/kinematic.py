@@ -39,11 +39,9 @@ class KinematicExecutor:
         self._looked = 0  # samples at which contacts were recorded
 
     def observe(self) -> State:
-        """See ``Executor.observe``."""
         return self._state
 
     def execute(self, motion: Motion, name: str) -> Observation:
-        """See ``Executor.execute``."""
         recorder, world = self._recorder, self.world
         recorder.begin(name, motion.allowed)
         model = effects(world.scene, world.robot, motion, self._state)
@@ -59,7 +57,6 @@ class KinematicExecutor:
         return Observation(self._state, self._clock)
 
     def wait(self, seconds: float) -> None:
-        """See ``Executor.wait``."""
         recorder = self._recorder
         recorder.stand()
         self._clock += seconds

@@ -195,7 +195,6 @@ class View:
         return self._nearby(_rows(states, len(self.moving)), within, False)
 
     def _nearby(self, rows: Array, within: float, least: bool) -> Nearby:
-        """See ``kernel.contacts.nearby``."""
         from galley.worlds.kernel.contacts import DISTANCE, GRADIENT, REQUIRED, ROW, nearby
         from galley.worlds.kernel.separation import WITNESS_SCRATCH
 

@@ -487,7 +487,6 @@ class InjectedFaults:
         self.faults = faults
 
     def motion_begins(self, world: PhysicsWorld, motion: Motion) -> None:
-        """See ``FaultInjector.motion_begins``."""
         for fault in self.faults:
             fault.motion_begins(world, motion)
 

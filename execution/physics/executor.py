@@ -243,12 +243,10 @@ class PhysicsExecutor:
         self._stepper = Stepper(self.world, self._recorder, limits, fault)
 
     def observe(self) -> State:
-        """See ``Executor.observe``."""
         state = observed_state(self.world, self._stepper.held)
         return state if self.sensor is None else self.sensor(state)
 
     def execute(self, motion: Motion, name: str) -> Observation:
-        """See ``Executor.execute``."""
         self._stepper.begin(motion, name)
         if motion.group != "fingers":
             ended = self._move(motion)
@@ -258,12 +256,10 @@ class PhysicsExecutor:
         return Observation(self.observe(), self._recorder.time, ended)
 
     def wait(self, seconds: float) -> None:
-        """See ``Executor.wait``."""
         self._ensure_sample()
         self._stepper.wait(seconds)
 
     def log(self) -> Log:
-        """See ``Executor.log``."""
         self._ensure_sample()
         return self._recorder.log()
 
@@ -274,7 +270,6 @@ class PhysicsExecutor:
             self._stepper.sample()
 
     def close(self) -> None:
-        """See ``Executor.close``."""
         self.world.close()
 
     def _move(self, motion: Motion) -> str:

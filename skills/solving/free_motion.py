@@ -150,13 +150,11 @@ class CompiledFinder(Finder):
     """The compiled planners, on the kernel."""
 
     def prepare(self, finer: float) -> None:
-        """See ``Finder``."""
         view = free_view(self.context, self.state, self.group, self.allowed)
         self._view = view if finer == 1.0 else view.finer(finer)
         self._seed = int(self.rng.integers(2**62))
 
     def search(self, start: Array, goals: Array) -> tuple[Path | Failure, str]:
-        """See ``Finder``."""
         settings = self.context.settings
         planner = settings.planner if self.group == "arm" else "rrt-connect"
         if planner == "rrt":
@@ -172,7 +170,6 @@ class CompiledFinder(Finder):
         return search(self._view, start, goals, self._seed, "rrt-connect", options), planner
 
     def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
-        """See ``Finder``."""
         options = SearchOptions(iterations=self.context.settings.rrt_iterations)
         seed = self._seed + (region is None)
         return compiled_search.plan_rrt(self._view, start, goals, region, seed, options)
@@ -186,7 +183,6 @@ class CompiledFinder(Finder):
         return compiled_search.shorten(path, view, self._seed, options)
 
     def free(self, path: Path) -> bool:
-        """See ``Finder``."""
         points = path.waypoints
         return bool(self._view.edges_free(points[:-1], points[1:]).all())
 
@@ -195,7 +191,6 @@ class PyBulletFinder(Finder):
     """The baseline RRT, in Python, with PyBullet's collision checks."""
 
     def prepare(self, finer: float) -> None:
-        """See ``Finder``."""
         self._space = joint_space(self.context.robot, self.group).finer(finer)
         self._free = self.context.free(self.state, self.group, self.allowed)
 
@@ -206,7 +201,6 @@ class PyBulletFinder(Finder):
         return self.rrt(start, goals, None), "rrt"
 
     def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
-        """See ``Finder``."""
         planner = RRT(iterations=self.context.settings.rrt_iterations)
         return planner.plan(self._space, self._free, start, region, goals, self.rng)
 
@@ -215,7 +209,6 @@ class PyBulletFinder(Finder):
         return path
 
     def free(self, path: Path) -> bool:
-        """See ``Finder``."""
         return path_free(self._space, self._free, path)
 
 

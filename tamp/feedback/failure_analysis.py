@@ -57,7 +57,6 @@ class FailureAnalyzer:
                 self._objects[index[binding.target]] = binding.object
 
     def __call__(self, refinement: Refinement, failure: Failure) -> Advice:
-        """See ``refine.Analyzer``."""
         k = refinement.at
         if failure.certificate is not None and failure.kind is not FailureKind.BUDGET:
             advice = self._from_proof(refinement, failure)

@@ -344,18 +344,15 @@ class PyBulletChecker:
         self.allowed = allowed | rests
 
     def free(self, q: Array, scene_q: Array | None = None) -> bool:
-        """See ``Checker.free``."""
         return not self.contacts(q, scene_q)
 
     def free_many(self, Q: Array, scene_q: Array | None = None) -> NDArray[np.bool_]:
-        """See ``Checker.free_many``."""
         moved = [None] * len(Q) if scene_q is None else list(scene_q)
         return np.array([self.free(q, s) for q, s in zip(Q, moved, strict=True)], dtype=bool)
 
     def contacts(
         self, q: Array, scene_q: Array | None = None, within: float | None = None
     ) -> tuple[Contact, ...]:
-        """See ``Checker.contacts``."""
         world, state = self.world, self.state
         if world._active is not self:
             world.set_state(state)
