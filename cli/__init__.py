@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -20,7 +21,7 @@ from types import FrameType
 from typing import NoReturn
 
 from galley import __version__
-from galley.domain.errors import BadInput
+from galley.domain.errors import BadInput, did_you_mean
 
 DONE, NOT_ACHIEVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -78,7 +79,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
             module = import_module(f"galley.cli.{name}")
             p.epilog = f"{module.EPILOG}\n\n{_EXIT_CODES}".strip()
             module.add_arguments(p)
-            p.set_defaults(function=module.command)
+            p.set_defaults(function=module.command, parser=p)
     return top
 
 
@@ -90,7 +91,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version")
     ):
         arguments = ["run", *arguments]
-    options = parser(arguments[0]).parse_args(arguments)
+    options, unknown = parser(arguments[0]).parse_known_args(arguments)
+    if unknown:
+        _refuse_unknown(options, unknown)
     signal.signal(signal.SIGTERM, _interrupt)
     command: Callable[[argparse.Namespace], int] = options.function
     try:
@@ -120,6 +123,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         print(f"interrupted{kept}", file=sys.stderr)
         return INTERRUPTED
+
+
+def _refuse_unknown(options: argparse.Namespace, unknown: list[str]) -> NoReturn:
+    """End with the usage of the command itself, and the option that may have been meant."""
+    command: argparse.ArgumentParser = options.parser
+    known = re.findall(r"--[\w-]+", command.format_usage())
+    hints = (did_you_mean(word.split("=")[0], known) for word in unknown if word.startswith("--"))
+    hint = next(filter(None, hints), "")
+    command.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
 
 def _leave_stdout() -> None:

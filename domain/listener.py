@@ -24,7 +24,7 @@ class Listener:
         """A constraint was learned, and why."""
 
     def finished(self, result: Any) -> None:
-        """A stage has ended, also early, with one of the results in ``results.stages``."""
+        """A stage ended: its SearchRecord, PlanCheck, AuditedMotions or Execution."""
 
     def motions(self, report: Any) -> None:
         """All motions are planned: they are in the run's ``Report``."""

@@ -80,11 +80,11 @@ def inside(
         )
     if joint is not None:
         opening = float(state.scene_q[scene.joint_index[joint]])
+        prismatic = scene.joint(joint).kind == "prismatic"
+        amount = f"{1e3 * opening:.1f} mm" if prismatic else f"{opening:.3f} rad"
         if abs(opening) > CLOSED:
-            return PredicateVerdict(False, f"{joint} is open by {1e3 * opening:.1f} mm")
-        return PredicateVerdict(
-            True, f"{item_name} is inside, {joint} open by {1e3 * opening:.1f} mm"
-        )
+            return PredicateVerdict(False, f"{joint} is open by {amount}")
+        return PredicateVerdict(True, f"{item_name} is inside, {joint} open by {amount}")
     return PredicateVerdict(True, f"{item_name} is inside {region.name}")
 
 

@@ -2,7 +2,8 @@
 
 - ``skill``: the interface; ``SKILLS`` here maps each PDDL action to its skill
 - ``navigate``, ``pick``, ``place``, ``stow``, ``drawer``, ``symbolic``: the kitchen's skills
-- ``own``: loads a user's skills; ``guarded``: checks what they return
+- ``own``: loads a user's skills; ``guarded``, ``given_types``: check what
+  they return
 
 Their building blocks:
 

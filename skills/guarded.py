@@ -10,7 +10,6 @@ import sys
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from types import NoneType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,10 +17,9 @@ import numpy as np
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.state import State
-from galley.motion.motion import Attachment, Guard, Motion, Record
-from galley.motion.path import Path as JointPath
+from galley.motion.motion import Motion
 from galley.motion.sequence import states_along
-from galley.motion.trajectory.trajectory import Trajectory
+from galley.skills.given_types import kind_of, manipulation_fault, motion_fault
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.skill import BoundAction, Skill
 from galley.skills.solving.context import PlanningContext
@@ -31,17 +29,6 @@ _EXPECTED = {
     "first_contacts": "an iterator of Manipulations",
     "resumes": "True or False",
     "impossible": "None, or a Failure",
-}
-_FIELDS: dict[str, type | tuple[type, ...]] = {
-    "action_index": int,
-    "phase": str,
-    "group": str,
-    "path": JointPath,
-    "trajectory": Trajectory,
-    "attachments": tuple,
-    "allowed": frozenset,
-    "guard": (Guard, NoneType),
-    "record": Record,
 }
 
 
@@ -150,7 +137,7 @@ class GuardedSkill(Skill):
         if type(found) is not tuple:
             self._refuse("refine", f"returned {kind_of(found)}")
         for k, motion in enumerate(found):
-            fault = _fault(motion, action)
+            fault = motion_fault(motion, action, _names(context))
             if fault is not None:
                 self._refuse("refine", f"returned, at {k} of its tuple, {fault}")
         try:
@@ -163,6 +150,7 @@ class GuardedSkill(Skill):
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """The user's Manipulations, checked one at a time."""
+        names = _names(context)
         with self._guarded("first_contacts"):
             each = iter(self.own.first_contacts(context, action, state, rng))
         while True:
@@ -170,8 +158,9 @@ class GuardedSkill(Skill):
                 found = next(each, None)
             if found is None:
                 return
-            if not isinstance(found, Manipulation):
-                self._refuse("first_contacts", f"gave {kind_of(found)}")
+            fault = manipulation_fault(found, names)
+            if fault is not None:
+                self._refuse("first_contacts", f"yielded {fault}")
             yield found
 
     def resumes(self, context: PlanningContext, action: BoundAction, state: State) -> bool:
@@ -222,31 +211,8 @@ class GuardedSkill(Skill):
             self._refuse(method, f"{what} texts and numbers")
 
 
-def _fault(motion: object, action: BoundAction) -> str | None:
-    """What is wrong with the types of a Motion's attributes, or None."""
-    if not isinstance(motion, Motion):
-        return kind_of(motion)
-    for name, kinds in _FIELDS.items():
-        value = getattr(motion, name)
-        if not isinstance(value, kinds):
-            return f"a Motion whose {name} is {kind_of(value)}"
-    if {motion.path.group, motion.trajectory.group} != {motion.group}:
-        return f"a Motion of '{motion.group}' whose path or trajectory is of another group"
-    if motion.action_index != action.index:
-        return f"a Motion whose action_index is {motion.action_index}, not {action.index}"
-    if not all(isinstance(each, Attachment) for each in motion.attachments):
-        return "a Motion with attachments that are no Attachment"
-    if not all(
-        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(n, str) for n in pair)
-        for pair in motion.allowed
-    ):
-        return "a Motion whose allowed is not of pairs of names"
-    return None
-
-
-def kind_of(value: object) -> str:
-    """A value's type with its article: ``a list``, ``an int``; ``None`` for None."""
-    if value is None:
-        return "None"
-    kind = type(value).__name__
-    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
+def _names(context: PlanningContext) -> frozenset[str]:
+    """All that can touch: bodies, items and links."""
+    scene = context.scene
+    bodies, items = (body.name for body in scene.bodies), (item.name for item in scene.items)
+    return frozenset((*bodies, *items, *context.robot.links))

@@ -15,7 +15,8 @@ from types import ModuleType
 
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.files import read_text
-from galley.skills.guarded import GuardedSkill, kind_of, user_code
+from galley.skills.given_types import kind_of
+from galley.skills.guarded import GuardedSkill, user_code
 from galley.skills.skill import Role, Skill
 
 _TABLE = "SKILLS"

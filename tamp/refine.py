@@ -18,7 +18,7 @@ from galley.skills.skill import BoundAction, Skill
 from galley.skills.solving.context import PlanningContext
 from galley.tamp.feedback.constraints import LearnedConstraint
 
-REFINEMENTS = 60  # of single actions beyond one for each, before the plan is given up
+REFINEMENTS_PER_PLAN = 60  # of single actions beyond one for each, before the plan is given up
 
 Advice = tuple[LearnedConstraint, ...] | int | None
 """Reaction to a failure: constraints that end the plan, the index of an earlier action to backtrack
@@ -92,7 +92,7 @@ class Refinement:
         self._tries = [0] * len(self.plan)  # since the last backtracking past it
         self._streams = [0] * len(self.plan)  # in all
         self._furthest = -1
-        self._allowed = len(self.plan) + REFINEMENTS
+        self._allowed = len(self.plan) + REFINEMENTS_PER_PLAN
         self.stream_names = _stream_names(self.plan)
 
     @property
@@ -117,7 +117,7 @@ class Refinement:
         del self.states[1:]
         self._tries = [0] * len(self.plan)
         self.notes.clear()
-        self._allowed = self.attempts + len(self.plan) + REFINEMENTS
+        self._allowed = self.attempts + len(self.plan) + REFINEMENTS_PER_PLAN
 
     def advance(self, refinements: int) -> Refined | Learned | Failure | None:
         """Continue for some refinements of single actions.

@@ -36,7 +36,7 @@ ANY_NODES = 200_000  # states expanded for any plan
 FURTHER_NODES = 20_000  # states expanded for further plans
 MOST_REORDERED = 50  # plans kept that only reorder others
 TURN = 8  # refinements beyond one for each action that a skeleton gets before the next has its turn
-REFINEMENTS = 80  # of single actions in all, and 8 more for each action of the first plan
+REFINEMENTS_IN_ALL = 80  # of single actions in all, and 8 more for each action of the first plan
 
 
 class Skeletons(Iterator[tuple[GroundAction, ...]]):
@@ -225,7 +225,7 @@ class Search:
             if over is not None:
                 return over
             if budget is None and self._active:
-                budget = REFINEMENTS + 8 * len(self._active[0].plan)
+                budget = REFINEMENTS_IN_ALL + 8 * len(self._active[0].plan)
             if budget is not None and self.refinements >= budget:
                 return self._budget(f"{budget} refinements of single actions were tried")
             found = self._round(budget)

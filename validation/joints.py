@@ -45,9 +45,9 @@ def check_limits(
 ) -> JointLimitUse:
     """Check position, velocity and acceleration limits of all joints."""
     violations: list[Violation] = []
-    for j, slide in enumerate(scene.joints):
-        unit, bounds = "m" if slide.kind == "prismatic" else "rad", (slide.lower, slide.upper)
-        violations += _position(log, slide.name, unit, log.scene_q[:, j], bounds, tolerances)
+    for j, joint in enumerate(scene.joints):
+        unit, bounds = "m" if joint.kind == "prismatic" else "rad", (joint.lower, joint.upper)
+        violations += _position(log, joint.name, unit, log.scene_q[:, j], bounds, tolerances)
     velocity = acceleration = 0.0
     for group in robot.groups:
         q = log.q[:, robot.slice(group.name)]

@@ -296,7 +296,7 @@ class Binding:
         target: name of the item, of the hand's link or of the furniture's stance.
         region: furniture: where items are put; None if nothing can be put there.
         handle: furniture with a drawer: its handle.
-        opening: how far the drawer is opened to reach in, metres.
+        opening: how far the drawer (m) or door (rad) is opened to reach in.
         staging: surface region for putting an item down while the drawer is opened.
         spot: furniture: exact place in the region; None for anywhere in it.
     """

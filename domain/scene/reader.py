@@ -90,7 +90,7 @@ def load_scene(path: str | Path) -> Scene:
     bindings = tuple(_binding(n, e, regions, handles, items, stances) for n, e in entries.items())
     for binding, entry in zip(bindings, entries.values(), strict=True):
         for item in items:
-            if binding.kind == "item" and binding.target == item.name:
+            if binding.kind == "item" and binding.target == item.name and not reader.errors:
                 warn_too_wide(entry, item)
     robot = _robot(top["robot"]) if "robot" in top else None
     bound: dict[str, str] = {}

@@ -149,11 +149,11 @@ def test_the_budget_ends_a_long_search():
     context, plan, skills, calls = scripted(attempts=10, **scripts)
     failed = refine(context, plan, "", skills)
     assert failed.kind is FailureKind.BUDGET
-    assert len(calls) == len(plan) + module.REFINEMENTS
+    assert len(calls) == len(plan) + module.REFINEMENTS_PER_PLAN
 
 
 def test_a_long_plan_is_no_long_search():
-    scripts = {f"a{k}": [] for k in range(2 * module.REFINEMENTS)}
+    scripts = {f"a{k}": [] for k in range(2 * module.REFINEMENTS_PER_PLAN)}
     context, plan, skills, _ = scripted(**scripts)
     found = refine(context, plan, "", skills)
     assert found.attempts == len(plan)
@@ -272,7 +272,12 @@ def test_the_budget_is_kept_to_the_last_refinement_in_turns_too():
     refinement = Refinement(context, plan, skills, START)
     while (found := refinement.advance(7)) is None:
         assert len(calls) <= refinement.budget
-    assert len(calls) == refinement.attempts == refinement.budget == len(plan) + module.REFINEMENTS
+    assert (
+        len(calls)
+        == refinement.attempts
+        == refinement.budget
+        == len(plan) + module.REFINEMENTS_PER_PLAN
+    )
     assert found.kind is FailureKind.BUDGET
 
 

@@ -163,7 +163,9 @@ def test_the_budget_of_the_whole_search_is_kept(ways, monkeypatch, turn):
     monkeypatch.setattr(module, "TURN", turn)
     ways.fails = dict.fromkeys(("short", "two", "farthest"), 10**6)
     assert ways.search(attempts=10**6).solve().kind is FailureKind.BUDGET
-    assert len(ways.calls) == module.REFINEMENTS + 8, "8 for the one action of the first plan"
+    assert len(ways.calls) == module.REFINEMENTS_IN_ALL + 8, (
+        "8 for the one action of the first plan"
+    )
 
 
 def test_what_failed_for_good_is_not_refined_anew_when_something_is_learned(ways):
