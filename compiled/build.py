@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -107,7 +108,17 @@ def missing(*parts: str) -> list[str]:
 
 
 def _stamp(folder: Path, part: str) -> Path:
-    return folder / f"{part.replace(' ', '-')}.compiled"
+    return folder / f"{part.replace(' ', '-')}.{_runs_on()}.compiled"
+
+
+@cache
+def _runs_on() -> str:
+    """What machine code is for, besides its sources: Numba keeps a file for each."""
+    import llvmlite.binding
+    import numba
+
+    cpu = llvmlite.binding.get_host_cpu_name()
+    return f"{sys.implementation.cache_tag}-numba-{numba.__version__}-{cpu}"
 
 
 def steps(part: str) -> list[tuple[str, Any]]:

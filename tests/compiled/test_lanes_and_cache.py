@@ -163,3 +163,14 @@ def test_constants_that_kernels_import_are_in_the_digest():
             if constants and file not in listed:
                 missing.append(f"{path.name}: {node.module} {constants}")
     assert not missing, missing
+
+
+def test_what_another_python_or_processor_compiled_counts_as_missing(folder, monkeypatch):
+    from galley.compiled import build
+
+    mine, other = build._runs_on(), "cpython-399-numba-9.0-abacus"
+    monkeypatch.setattr(build, "_runs_on", lambda: other)
+    build._stamp(jit.cache_folder(), build.TIMING).touch()
+    assert build.missing(build.TIMING, build.KERNEL) == [build.KERNEL]
+    monkeypatch.setattr(build, "_runs_on", lambda: mine)
+    assert build.missing(build.TIMING) == [build.TIMING]
