@@ -42,7 +42,8 @@ class Tolerances:
         jump: m/s, by which an item's speed may grow from one sample to the next beyond free fall.
             A grip and a put-down change it by 0.04; 0.5 is 4 mm in one sample.
         drift: m, of a corner of an item, or of a drawer, since something near could push it last:
-            items creep by 0.1 mm in a run.
+            most items creep by 0.1 mm in a run.
+        creep: m/s, in addition, since then: one box in 102 runs crept by 0.04 mm/s for a minute.
         kinematic_drift: m, between two samples in a run without forces, in which only the hand and
             drawers move items; infinite with forces.
         push_distance: m, within which a body may push another one.
@@ -95,6 +96,7 @@ class Tolerances:
     slip_step: float = 1e-4
     jump: float = 0.5
     drift: float = 0.002
+    creep: float = 5e-5
     kinematic_drift: float = 1e-5
     push_distance: float = 0.01
     rest_time: float = 0.25

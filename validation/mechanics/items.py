@@ -215,9 +215,9 @@ class _DriftCheck:
             energy: kinetic and potential (T,), J/kg.
             free: samples (T,) in which it is neither held nor externally pushed.
         """
-        anchor, bound = 0, self.tolerances.drift
+        anchor = 0
         while True:
-            k, far = self._first_beyond(points, anchor, bound)
+            k, far = self._first_beyond(points, anchor)
             if k is None:
                 return None, 0.0
             not_free = np.flatnonzero(~free[anchor : k + 1]) + anchor
@@ -231,10 +231,8 @@ class _DriftCheck:
                 pushed_at = k
             anchor = max(pushed_at, anchor + 1)
 
-    def _first_beyond(
-        self, points: list[Array], anchor: int, bound: float
-    ) -> tuple[int | None, float]:
-        """The first sample at which it is further than ``bound`` (m) from sample ``anchor``."""
+    def _first_beyond(self, points: list[Array], anchor: int) -> tuple[int | None, float]:
+        """The first sample at which it is too far from sample ``anchor``, and how far (m)."""
         size = 64
         begin = anchor
         while begin < len(points[0]):
@@ -242,6 +240,8 @@ class _DriftCheck:
             moved = np.min(
                 [_largest_displacement(p[begin:end] - p[anchor]) for p in points], axis=0
             )
+            since = (np.arange(begin, begin + len(moved)) - anchor) * self.log.period
+            bound = self.tolerances.drift + self.tolerances.creep * since
             over = np.flatnonzero(moved > bound)
             if len(over):
                 return begin + int(over[0]), float(moved[over[0]])
