@@ -197,7 +197,7 @@ def _no_solutions(*arguments, **options):
 
 @pytest.mark.slow
 def test_an_interrupt_keeps_what_is_finished(run, tmp_path, monkeypatch):
-    real, calls = galley.comparison.runner.solve, []
+    real, calls = galley.comparison.runner.run_methods, []
 
     def solve(*arguments, **options):
         calls.append(arguments)
