@@ -71,6 +71,7 @@ def test_the_process_that_works_loads_what_a_child_compiled(compiled):
     assert int(later[0][1].split()[1]) > 10
 
 
+@pytest.mark.slow
 def test_a_kill_while_it_compiles_leaves_nothing_in_the_way(tmp_path, compiled):
     _, runs = compiled
     killed = started(tmp_path)

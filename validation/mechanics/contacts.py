@@ -15,6 +15,7 @@ from galley.validation.replay_world import ClosestPoint, ReplayWorld, ordered_pa
 from galley.validation.tolerances import Tolerances
 from galley.validation.verdict import Pair, Violation
 
+_FALLING = 0.1  # N/kg, rounding of the force that an item in free fall needs
 _STRIDE = 6  # samples between two checks of a lasting contact
 _CHANGED = 1e-3  # m; a recorded distance that changes by more is checked at once
 _SMOOTHING = 3  # samples to either side over which forces are averaged
@@ -115,7 +116,8 @@ class RecordedContacts:
         else:
             upper = sum(force * max(normals[other]) for other, force in forces.items())
             lower = sum(force * min(normals[other]) for other, force in forces.items())
-        if lower <= (1.0 + share) * weight and upper >= (1.0 - share) * weight:
+        slack = share * abs(weight) + _FALLING * item.mass
+        if lower <= weight + slack and upper >= weight - slack:
             return ""
         carried = upper if upper < weight else lower
         return f"recorded forces carry {carried:.1f} N of {item.name}, which needs {weight:.1f} N"

@@ -226,7 +226,9 @@ class _DriftCheck:
                 pushed_at = int(not_free[-1])
             if pushed_at is None:
                 coasts = far / ((k - anchor) * self.log.period) > _COASTING
-                if not coasts or energy[k] - energy[anchor] > _ENERGY_NOISE:
+                # Speeds are averaged over some samples: after an impact they seem too low.
+                before = energy[max(0, anchor - _SMOOTHING) : anchor + _SMOOTHING + 1].max()
+                if not coasts or energy[k] - before > _ENERGY_NOISE:
                     return anchor, far
                 pushed_at = k
             anchor = max(pushed_at, anchor + 1)
