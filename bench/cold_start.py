@@ -14,7 +14,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest.mock import patch
 
 from rich.console import Console
 from rich.table import Table
@@ -88,33 +91,29 @@ def functions() -> Table:
     return table
 
 
-class timed_llvm:  # noqa: N801
+@contextmanager
+def timed_llvm() -> Iterator[list[float]]:
     """``with timed_llvm() as spent:`` processor seconds in LLVM meanwhile, as ``spent[0]``."""
+    from numba.core.codegen import CPUCodeLibrary
 
-    STEPS = ("add_ir_module", "_optimize_final_module", "_finalize_final_module")
+    spent = [0.0]
 
-    def __enter__(self) -> list[float]:
-        from numba.core.codegen import CPUCodeLibrary
-
-        self.owner, self.spent = CPUCodeLibrary, [0.0]
-        self.before = {name: getattr(CPUCodeLibrary, name) for name in self.STEPS}
-        for name, step in self.before.items():
-            setattr(CPUCodeLibrary, name, self._timed(step))
-        return self.spent
-
-    def __exit__(self, *error: object) -> None:
-        for name, step in self.before.items():
-            setattr(self.owner, name, step)
-
-    def _timed(self, step: Any) -> Any:
+    def timed(step: Any) -> Any:
         def run(*arguments: Any) -> Any:
             began = time.process_time()
             try:
                 return step(*arguments)
             finally:
-                self.spent[0] += time.process_time() - began
+                spent[0] += time.process_time() - began
 
         return run
+
+    steps = ("add_ir_module", "_optimize_final_module", "_finalize_final_module")
+    with ExitStack() as stack:
+        for name in steps:
+            step = timed(getattr(CPUCodeLibrary, name))
+            stack.enter_context(patch.object(CPUCodeLibrary, name, step))
+        yield spent
 
 
 def processor() -> float:

@@ -136,8 +136,9 @@ class GuardedSkill(Skill):
             return found
         if type(found) is not tuple:
             self._refuse("refine", f"returned {kind_of(found)}")
+        names = _names(context)
         for k, motion in enumerate(found):
-            fault = motion_fault(motion, action, _names(context))
+            fault = motion_fault(motion, action, names)
             if fault is not None:
                 self._refuse("refine", f"returned, at {k} of its tuple, {fault}")
         try:

@@ -11,13 +11,6 @@ from galley.robots.panda.mobile_kinematics import MobilePandaKinematics
 
 
 def mobile_panda(spec: MobileBaseSpec | None = None) -> RobotModel:
-    """The robot: base (3), arm (7) and fingers (2), q (12,) in this order.
-
-    Args:
-        spec: the base's measures and limits; default: the kitchen's robot.
-
-    Raises:
-        FileNotFoundError: pybullet_data, which has the Panda's meshes, is not installed.
-    """
+    """``mobile_panda_description`` of the same base, with kinematics."""
     spec = spec or MobileBaseSpec()
     return replace(mobile_panda_description(spec), kinematics=MobilePandaKinematics(spec))

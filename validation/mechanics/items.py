@@ -138,7 +138,7 @@ def check_drift(
         )
         free = ~(push | (log.held == index))
         check = _DriftCheck(world, set_sample, log, tolerances, furniture, (item.name,), others)
-        k, far = check.first_drift(points, energy, free)
+        k, far = check.first_drift(points, energy, free, tolerances.creep)
         if k is not None:
             what = f"{item.name} moves by {1e3 * far:.1f} mm although nothing touches it"
             violations.append(Violation(float(log.time[k]), what, "moved-alone"))
@@ -150,7 +150,7 @@ def check_drift(
         check = _DriftCheck(
             world, set_sample, log, tolerances, {}, bodies, tuple(range(len(scene.items)))
         )
-        k, far = check.first_drift([values], energy, free)
+        k, far = check.first_drift([values], energy, free, 0.0)
         if k is not None:
             unit = "rad" if joint.kind == "revolute" else "m"
             what = f"{joint.name} moves by {far:.4f} {unit} although nothing touches it"
@@ -202,7 +202,7 @@ class _DriftCheck:
     others: tuple[int, ...]
 
     def first_drift(
-        self, points: list[Array], energy: Array, free: NDArray[np.bool_]
+        self, points: list[Array], energy: Array, free: NDArray[np.bool_], creep: float
     ) -> tuple[int | None, float]:
         """The sample at which it begins to move by itself, or None; and how far (m) it drifts.
 
@@ -214,10 +214,11 @@ class _DriftCheck:
             points: its points (T, p, d), in the frame of each body that may carry it.
             energy: kinetic and potential (T,), J/kg.
             free: samples (T,) in which it is neither held nor externally pushed.
+            creep: m/s, by which it may drift further the longer ago it was pushed.
         """
         anchor = 0
         while True:
-            k, far = self._first_beyond(points, anchor)
+            k, far = self._first_beyond(points, anchor, creep)
             if k is None:
                 return None, 0.0
             not_free = np.flatnonzero(~free[anchor : k + 1]) + anchor
@@ -233,7 +234,9 @@ class _DriftCheck:
                 pushed_at = k
             anchor = max(pushed_at, anchor + 1)
 
-    def _first_beyond(self, points: list[Array], anchor: int) -> tuple[int | None, float]:
+    def _first_beyond(
+        self, points: list[Array], anchor: int, creep: float
+    ) -> tuple[int | None, float]:
         """The first sample at which it is too far from sample ``anchor``, and how far (m)."""
         size = 64
         begin = anchor
@@ -243,7 +246,7 @@ class _DriftCheck:
                 [_largest_displacement(p[begin:end] - p[anchor]) for p in points], axis=0
             )
             since = (np.arange(begin, begin + len(moved)) - anchor) * self.log.period
-            bound = self.tolerances.drift + self.tolerances.creep * since
+            bound = self.tolerances.drift + creep * since
             over = np.flatnonzero(moved > bound)
             if len(over):
                 return begin + int(over[0]), float(moved[over[0]])

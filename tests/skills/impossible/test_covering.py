@@ -98,7 +98,7 @@ def can(text):
 )
 def test_where_a_proof_says_none_dense_sampling_finds_none(opened, change, far):
     rng, proven, ways = np.random.default_rng(4), 0, 0
-    for _ in range(examples(100) // 12):
+    for _ in range(examples(150) // 12):
         context = opened(random_walls(rng, far), change=change)
         failure = proof(context)
         if failure is None:
