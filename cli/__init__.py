@@ -3,9 +3,7 @@
 One file per command, with its options (``add_arguments``, ``EPILOG``) and its work (``command``).
 Only the called command is imported, and heavy libraries only when it runs.
 
-- ``arguments``: argument types, and options that several commands share
-- ``progress``, ``tables``: the terminal
-- ``study``: the base of commands that run a sweep
+- ``common/``: argument types and options that several share, the terminal, sweeps
 """
 
 from __future__ import annotations

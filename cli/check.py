@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.arguments import plural
+from galley.cli.common.arguments import plural
 
 if TYPE_CHECKING:
-    from galley.cli.progress import Printer
+    from galley.cli.common.progress import Printer
     from galley.results.stored import Stored
     from galley.validation import Verdict
 
@@ -46,7 +46,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Validate and print; 0 only without violations, with the goal reached if there is one, and
     with the files unchanged since the run."""
-    from galley.cli.progress import Printer
+    from galley.cli.common.progress import Printer
     from galley.domain.errors import BadInput, InputError
     from galley.results.stored import read_stored
     from galley.validation import validate_run

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from galley.cli.arguments import count, given, motion_options, positive
-from galley.cli.progress import Printer
-from galley.cli.tables import plain_table
+from galley.cli.common.arguments import count, given, motion_options, positive
+from galley.cli.common.progress import Printer
+from galley.cli.common.tables import plain_table
 
 if TYPE_CHECKING:
     from galley.comparison.measures import Measurements

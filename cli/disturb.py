@@ -11,10 +11,16 @@ from typing import Any, ClassVar
 from rich.table import Table
 from rich.text import Text
 
-from galley.cli.arguments import multiple, out_option, sweep_options, task_files, task_options
-from galley.cli.progress import Printer
-from galley.cli.study import NamedJob, Study, results_folder
-from galley.cli.tables import plain_table
+from galley.cli.common.arguments import (
+    multiple,
+    out_option,
+    sweep_options,
+    task_files,
+    task_options,
+)
+from galley.cli.common.progress import Printer
+from galley.cli.common.study import NamedJob, Study, results_folder
+from galley.cli.common.tables import plain_table
 from galley.scenarios.trials import (
     FAULTS,
     KINDS,

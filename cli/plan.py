@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from galley.cli.arguments import count, plural, positive
+from galley.cli.common.arguments import count, plural, positive
 from galley.domain.failure import Failure, FailureKind
 
 if TYPE_CHECKING:

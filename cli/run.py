@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.arguments import (
+from galley.cli.common.arguments import (
     count,
     given,
     index,
@@ -18,7 +18,7 @@ from galley.cli.arguments import (
 )
 
 if TYPE_CHECKING:
-    from galley.cli.progress import Printer
+    from galley.cli.common.progress import Printer
     from galley.results.recorded_run import RecordedRun
 
 EPILOG = """results, in --out:
@@ -117,7 +117,7 @@ def command(arguments: argparse.Namespace) -> int:
     if arguments.execute != "physics" and (arguments.noise or arguments.fault):
         named = "--noise" if arguments.noise else "--fault"
         raise argparse.ArgumentTypeError(f"{named} needs --execute physics")
-    from galley.cli.progress import Printer
+    from galley.cli.common.progress import Printer
     from galley.execution.disturbance.noise import parse_noise
     from galley.results.recorded_run import Options, record_run
 

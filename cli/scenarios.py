@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.table import Table
 from rich.text import Text
 
-from galley.cli.arguments import plural, sweep_options
-from galley.cli.study import NamedJob, Study, results_folder
-from galley.cli.tables import plain_table
+from galley.cli.common.arguments import plural, sweep_options
+from galley.cli.common.study import NamedJob, Study, results_folder
+from galley.cli.common.tables import plain_table
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.sweeps import LostJob, digest
 
@@ -89,7 +89,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Run the scenarios; exit status 0 only if every outcome is the expected one."""
-    from galley.cli.progress import Printer
+    from galley.cli.common.progress import Printer
     from galley.domain.files import check_writable
     from galley.scenarios import check_scenario, find_scenarios
     from galley.scenarios.outcome import ScenarioJob, ScenarioResult, run_scenario

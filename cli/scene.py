@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from galley.cli.tables import plain_table
+from galley.cli.common.tables import plain_table
 from galley.domain.errors import BadInput
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Check the scene and the task's objects, print the objects, write the picture."""
-    from galley.cli.progress import Printer
+    from galley.cli.common.progress import Printer
     from galley.domain.files import check_writable
     from galley.domain.pddl.reader import read_domain, read_problem
     from galley.domain.scene.reader import load_scene

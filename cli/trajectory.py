@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from galley.cli.arguments import index, sample_rate
-from galley.cli.tables import plain_table
+from galley.cli.common.arguments import index, sample_rate
+from galley.cli.common.tables import plain_table
 from galley.domain.errors import BadInput
 from galley.domain.files import check_writable
 from galley.results.run_folder import REPORT
 
 if TYPE_CHECKING:
-    from galley.cli.progress import Printer
+    from galley.cli.common.progress import Printer
     from galley.optimization.torques import TorqueCheck
     from galley.results.stored import Recorded
 
@@ -66,7 +66,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Print the table, write the outputs; 1 if a motion exceeds a limit."""
-    from galley.cli.progress import Printer
+    from galley.cli.common.progress import Printer
     from galley.motion.trajectory.export import CSV_RATE
     from galley.results.stored import read_recorded
 

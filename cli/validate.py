@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from galley.cli.arguments import plural
+from galley.cli.common.arguments import plural
 
 EPILOG = """examples:
   galley plan domain.pddl problem.pddl > task.plan

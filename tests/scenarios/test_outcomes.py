@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-import galley.cli.study as study
+import galley.cli.common.study as study
 from galley.cli import main
 from galley.domain.frames import to_pose7
 from galley.domain.log import Log

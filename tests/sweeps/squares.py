@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from galley.cli.progress import Printer
-from galley.cli.study import NamedJob, Study
+from galley.cli.common.progress import Printer
+from galley.cli.common.study import NamedJob, Study
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from galley.cli.progress import Printer
+from galley.cli.common.progress import Printer
 from galley.domain.files import write_atomically
 from galley.sweeps import Journal, LostJob, MissingRay, available_cores, sweep
 

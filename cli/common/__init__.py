@@ -1,0 +1,6 @@
+"""What several commands share.
+
+- ``arguments``: argument types, and options that several commands share
+- ``progress``, ``tables``: the terminal
+- ``study``: the base of commands that run a sweep
+"""
