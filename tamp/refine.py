@@ -28,7 +28,7 @@ Analyzer = Callable[["Refinement", Failure], Advice]
 
 
 @dataclass(frozen=True)
-class Refined:
+class RefinedMotions:
     """A plan's motions.
 
     Attributes:
@@ -119,7 +119,7 @@ class Refinement:
         self.notes.clear()
         self._allowed = self.attempts + len(self.plan) + REFINEMENTS_PER_PLAN
 
-    def advance(self, refinements: int) -> Refined | Learned | Failure | None:
+    def advance(self, refinements: int) -> RefinedMotions | Learned | Failure | None:
         """Continue for some refinements of single actions.
 
         Returns:
@@ -147,7 +147,7 @@ class Refinement:
                     if advice is not None:
                         self._backtrack_to(advice)
         motions = tuple(m for each in self._motions for m in each)
-        return Refined(motions, tuple(self.states), self.attempts)
+        return RefinedMotions(motions, tuple(self.states), self.attempts)
 
     def _refine_next(self) -> Failure | None:
         k = self.at

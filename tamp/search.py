@@ -26,7 +26,7 @@ from galley.tamp.feedback.constraints import (
     constrained_task,
 )
 from galley.tamp.feedback.failure_analysis import FailureAnalyzer
-from galley.tamp.refine import Learned, Refined, Refinement
+from galley.tamp.refine import Learned, RefinedMotions, Refinement
 from galley.tamp.refusal.feasibility import FeasibilityCheck
 from galley.tamp.refusal.proofs import Prover, minimal_core, refusal
 from galley.tamp.task import TampTask
@@ -143,7 +143,7 @@ class RefinedPlan:
     """
 
     plan: tuple[GroundAction, ...]
-    refined: Refined
+    refined: RefinedMotions
 
 
 @dataclass
@@ -311,7 +311,7 @@ class Search:
             before = each.refinement.attempts
             found = each.refinement.advance(turn)
             self.refinements += each.refinement.attempts - before
-            if isinstance(found, Refined):
+            if isinstance(found, RefinedMotions):
                 self.latest = each.plan
                 return RefinedPlan(each.plan, found)
             if found is None:

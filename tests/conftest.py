@@ -26,7 +26,7 @@ from galley.tests.effort import load_profile
 if TYPE_CHECKING:
     from galley.domain.log import Log
     from galley.skills import BoundAction
-    from galley.tamp.refine import Refined
+    from galley.tamp.refine import RefinedMotions
 
 
 def pytest_addoption(parser):
@@ -126,7 +126,7 @@ class Run:
     """The default task, refined and executed once."""
 
     plan: tuple[BoundAction, ...]
-    refined: Refined
+    refined: RefinedMotions
     start: State
     end: State
     log: Log
@@ -174,7 +174,7 @@ def default_run(kitchen, shared_world) -> Run:
     from galley.skills import SKILLS, PlanningContext, Settings
     from galley.skills.solving.optimize import optimize_trajectories
     from galley.tamp.binding import bind, bind_plan
-    from galley.tamp.refine import Refined
+    from galley.tamp.refine import RefinedMotions
     from galley.tests.refining import refine
 
     domain = read_domain(KITCHEN / "kitchen.pddl")
@@ -184,7 +184,7 @@ def default_run(kitchen, shared_world) -> Run:
     start = initial_state(kitchen)
     context = PlanningContext(kitchen, shared_world.robot, shared_world, Settings(seed=2))
     refined = refine(context, plan, start, SKILLS)
-    assert isinstance(refined, Refined), str(refined)
+    assert isinstance(refined, RefinedMotions), str(refined)
     refined = replace(refined, motions=optimize_trajectories(context, refined.motions, start))
     names = tuple(f"{plan[m.action_index]} | {m.phase}" for m in refined.motions)
     executor = KinematicExecutor(shared_world, start)

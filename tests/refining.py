@@ -8,7 +8,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.listener import Listener
 from galley.domain.state import State
 from galley.skills import BoundAction, PlanningContext, Skill
-from galley.tamp.refine import Refined, Refinement
+from galley.tamp.refine import RefinedMotions, Refinement
 
 
 def refine(
@@ -17,7 +17,7 @@ def refine(
     state: State,
     skills: Mapping[str, Skill],
     listener: Listener | None = None,
-) -> Refined | Failure:
+) -> RefinedMotions | Failure:
     """Motions for every action of one plan, or the Failure that stood in the way.
 
     Certified failures that need no search are returned at once. One that depends on an earlier
@@ -36,5 +36,5 @@ def refine(
             return failed.within(str(action))
     refinement = Refinement(context, plan, skills, state, listener or Listener())
     found = refinement.advance(refinement.budget)
-    assert isinstance(found, Refined | Failure)  # all of the budget, no analyzer
+    assert isinstance(found, RefinedMotions | Failure)  # all of the budget, no analyzer
     return found

@@ -30,7 +30,7 @@ from galley.skills.solving.context import PlanningContext
 from galley.tamp.binding import bind_plan
 from galley.tamp.checks import AuditedMotions, optimize_and_audit
 from galley.tamp.goal import unmet
-from galley.tamp.refine import Refined, Refinement
+from galley.tamp.refine import RefinedMotions, Refinement
 from galley.tamp.search import Search
 from galley.tamp.task import TampTask
 
@@ -207,7 +207,7 @@ def _refined(
     task: ObservedTask,
     state: State,
     listener: Listener,
-) -> Refined | None:
+) -> RefinedMotions | None:
     """Motions for a plan if a few tries find them, else None."""
     bound = bind_plan(plan, task.bindings)
     skills = task.skills
@@ -216,4 +216,4 @@ def _refined(
     listener.skeleton(tuple(map(str, plan)))
     refinement = Refinement(context, bound, skills, state, listener)
     found = refinement.advance(len(bound) + TRIES)
-    return found if isinstance(found, Refined) else None
+    return found if isinstance(found, RefinedMotions) else None

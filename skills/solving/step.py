@@ -97,7 +97,7 @@ class MotionBuilder:
         # Where obstacles are close, the fingers open only after the arm has moved.
         opens_first = self._room_for(opening)
         if opens_first:
-            self.open_fingers(opening, step)
+            self.move_fingers(opening, step)
         failed = self._free("arm", reached.before[None], f"{step}reach")
         if failed is not None:
             return failed
@@ -106,7 +106,7 @@ class MotionBuilder:
                 return Failure(
                     FailureKind.BUDGET, "no room to open the fingers, neither here nor there"
                 ).within(f"{step}open fingers")
-            self.open_fingers(opening, step)
+            self.move_fingers(opening, step)
         segments = iter(reached.segments)
         for part in reached.manipulation.steps:
             if isinstance(part, Line):
@@ -116,7 +116,7 @@ class MotionBuilder:
                 self._stroke(part, step)
         return None
 
-    def open_fingers(self, opening: float, step: str) -> None:
+    def move_fingers(self, opening: float, step: str) -> None:
         """Move the empty fingers to ``opening`` (m each)."""
         where = self.context.robot.slice("fingers")
         if self.state.held is None and np.abs(self.state.q[where] - opening).max() > 1e-9:
