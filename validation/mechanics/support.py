@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
 
 from galley.domain.frames import Array
 from galley.domain.log import OUTSIDE, Log
 from galley.domain.scene.model import Item
 from galley.validation.mechanics.contacts import RecordedContacts
+from galley.validation.mechanics.nonnegative import is_reached
 from galley.validation.poses import corners, cross, points_in_world
 from galley.validation.replay_world import ClosestPoint, ReplayWorld
 from galley.validation.tolerances import Tolerances
@@ -110,8 +110,8 @@ class SupportCheck:
             faults["held"] = "floating", words
         external = self.recorded_contacts.mean_force(k, OUTSIDE, item.name) / item.mass
         bound = limits.support_residual + _PUSH * external
-        if self._residual(due, others) > bound:
-            if self._residual(due, contacts) > bound:
+        if not self._explained(due, others, bound):
+            if not self._explained(due, contacts, bound):
                 words = f"{item.name} has no support and does not fall"
                 faults["carried"] = "floating", words
             elif not held:
@@ -123,12 +123,13 @@ class SupportCheck:
                 faults["weighs"] = "contact", words
         self._update(k, index, faults, last=k == len(log.time) - 1)
 
-    def _residual(self, due: _Due, contacts: list[ClosestPoint]) -> float:
-        """Residual (m/s^2) of the required wrench that no forces at these contacts can produce."""
+    def _explained(self, due: _Due, contacts: list[ClosestPoint], bound: float) -> bool:
+        """Whether forces at these contacts can produce the required wrench, up to ``bound``
+        (m/s^2)."""
         item, weights = self.world.scene.items[due.index], self._weights[due.index]
         required = due.wrench * weights
         if not contacts:
-            return float(np.linalg.norm(required))
+            return bool(np.linalg.norm(required) <= bound)
         normals = np.array([contact.normal for contact in contacts])
         points = np.array([contact.point for contact in contacts])
         frictions = np.array([self._friction(item, contact.other) for contact in contacts])
@@ -145,7 +146,7 @@ class SupportCheck:
         arms = np.concatenate([points, due.vertices[vertex]]) - due.centre
         edges = _cones(normals, frictions)[owner]
         wrenches = np.concatenate([edges, cross(arms[:, None], edges)], axis=2).reshape(-1, 6)
-        return float(nnls((wrenches * weights).T, required)[1])
+        return is_reached((wrenches * weights).T, required, bound)
 
     def _friction(self, item: Item, other: str) -> float:
         """Upper bound on the Coulomb coefficient of the two surfaces."""
