@@ -236,7 +236,7 @@ class _DriftCheck:
             k, far = self._first_beyond(points, anchor, creep)
             if k is None:
                 return None, 0.0
-            if not free[k]:
+            if not free[k]:  # held or pushed at this very sample
                 anchor = k
                 continue
             not_free = np.flatnonzero(~free[anchor : k + 1]) + anchor

@@ -1,7 +1,7 @@
 """Whether a non-negative combination of columns comes near enough to a vector.
 
-This is ``scipy.optimize.nnls`` without the import, which takes as long as half of a validation, and
-it stops as soon as the answer is known.
+It replaces ``scipy.optimize.nnls``, whose import takes longer than all its calls in a validation,
+and stops as soon as the answer is known.
 """
 
 from __future__ import annotations
