@@ -35,11 +35,11 @@ class _Due(NamedTuple):
     """One check of an item.
 
     Attributes:
-        index: of the item. wrench: (6,), of the contacts, that its motion requires; N/kg, N m/kg.
+        item: its index. wrench: (6,), of the contacts, that its motion requires; N/kg, N m/kg.
         centre: (3,), of the item. vertices: (m, 3), on which it can stand; both in the world.
     """
 
-    index: int
+    item: int
     wrench: Array
     centre: Array
     vertices: Array
@@ -99,7 +99,7 @@ class SupportCheck:
             self._check_item(k, due)
 
     def _check_item(self, k: int, due: _Due) -> None:
-        log, limits, index = self.log, self.tolerances, due.index
+        log, limits, index = self.log, self.tolerances, due.item
         item, held = self.world.scene.items[index], int(log.held[k]) == index
         contacts = self.world.closest_points_around(item.name, limits.contact_margin)
         ours = [t for t in contacts if t.other in self.world.robot.links]
@@ -126,7 +126,7 @@ class SupportCheck:
     def _explained(self, due: _Due, contacts: list[ClosestPoint], bound: float) -> bool:
         """Whether forces at these contacts can produce the required wrench, up to ``bound``
         (m/s^2)."""
-        item, weights = self.world.scene.items[due.index], self._weights[due.index]
+        item, weights = self.world.scene.items[due.item], self._weights[due.item]
         required = due.wrench * weights
         if not contacts:
             return bool(np.linalg.norm(required) <= bound)
