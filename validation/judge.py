@@ -24,7 +24,7 @@ from galley.validation.mechanics.items import (
 )
 from galley.validation.mechanics.rest import check_rest
 from galley.validation.mechanics.support import SupportCheck
-from galley.validation.poses import furniture_poses
+from galley.validation.poses import furniture_poses, item_corners
 from galley.validation.replay import Progress, check_contact_forces, replay
 from galley.validation.replay_world import ReplayWorld
 from galley.validation.sample_masks import ends_in_recovery
@@ -93,36 +93,38 @@ def _judge(
     def set_sample(k: int) -> None:
         world.set_state(log.q[k], {name: poses[k] for name, poses in moving.items()}, log.items[k])
 
-    recorded = bool(np.isfinite(log.torque).any())
-    required, support = RequiredTorques(scene, log), SupportCheck(world, log, limits)
-    states = replay(world, log, furniture, limits, (required, support), progress)
+    measured = bool(np.isfinite(log.torque).any())
+    places = item_corners(scene, log.items)
+    required, support = RequiredTorques(scene, log), SupportCheck(world, log, places, limits)
+    recorded = support.recorded_contacts
+    states = replay(world, log, furniture, limits, recorded, (required, support), progress)
     end = check_rest(world, log, limits)  # the world is in the state of the last sample
     torques = check_torques(
         robot,
         log,
-        log.torque if recorded else required.torques,
-        "recorded" if recorded else "inverse dynamics",
+        log.torque if measured else required.torques,
+        "recorded" if measured else "inverse dynamics",
         limits,
     )
     limit_use = check_limits(scene, robot, log, limits)
     tracking = check_tracking(robot, log, limits)
-    forces = check_contact_forces(scene, robot, log, limits)
+    forces = check_contact_forces(scene, robot, log, recorded.pairs, limits)
     slips = check_slips(scene, log, states.hands, limits)
     violations = [
         *check_completeness(log, limits),
         *states.violations,
         *forces.violations,
         *support.violations,
-        *support.recorded_contacts.violations,
+        *recorded.violations,
         *limit_use.violations,
         *check_velocity_column(robot, log, limits),
         *torques.violations,
         *check_recorded_torques(scene, robot, log, required.torques, limits),
         *tracking.violations,
         *slips.violations,
-        *check_jumps(scene, log, limits),
-        *check_kinematic_drift(scene, log, furniture, limits),
-        *check_drift(world, set_sample, log, furniture, limits),
+        *check_jumps(scene, log, places, limits),
+        *check_kinematic_drift(scene, log, moving, places, limits),
+        *check_drift(world, set_sample, log, moving, places, limits),
         *end.violations,
     ]
     violations.sort(key=lambda violation: violation.time)

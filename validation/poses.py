@@ -18,7 +18,13 @@ IDENTITY: Array = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 def cross(a: Array, b: Array) -> Array:
     """Cross products (..., 3); faster than numpy's, which handles other shapes too."""
-    return np.asarray(a[..., [1, 2, 0]] * b[..., [2, 0, 1]] - a[..., [2, 0, 1]] * b[..., [1, 2, 0]])
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    found = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    found[..., 0] = ay * bz - az * by
+    found[..., 1] = az * bx - ax * bz
+    found[..., 2] = ax * by - ay * bx
+    return found
 
 
 def rotated(quaternion: Array, vector: Array) -> Array:
@@ -73,6 +79,11 @@ def interpolated(a: Array, b: Array, share: float) -> Array:
     )
     found[..., 3:] /= np.linalg.norm(found[..., 3:], axis=-1, keepdims=True)
     return found
+
+
+def item_corners(scene: Scene, items: Array) -> list[Array]:
+    """The corners (T, 8, 3) of each item's box in the world, for poses (T, ni, 7)."""
+    return [points_in_world(items[:, k], corners(item.size)) for k, item in enumerate(scene.items)]
 
 
 def corners(size: Array) -> Array:

@@ -15,6 +15,7 @@ from galley.domain.frames import Array, frozen
 from galley.domain.log import OUTSIDE, Log
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
+from galley.validation.mechanics.contacts import RecordedContacts
 from galley.validation.poses import interpolated, rotation_angle
 from galley.validation.replay_world import ReplayWorld, ordered_pair
 from galley.validation.sample_masks import ends_in_recovery, samples_in
@@ -42,7 +43,7 @@ class ReplayResult:
     """The result of a replay.
 
     Attributes:
-        checked: number of states. hands: X_WH (T, 7) of each sample.
+        checked: number of states. hands: X_WH (T, 7) of samples with an item in the hand, else NaN.
         max_undeclared, deepest: largest penetration (m) of a pair that may not touch, and the pair.
         max_declared: largest penetration (m) of a pair that may touch.
     """
@@ -73,6 +74,7 @@ def replay(
     log: Log,
     furniture: Mapping[str, Array],
     tolerances: Tolerances,
+    recorded: RecordedContacts,
     checks: Sequence[SampleCheck] = (),
     progress: Progress = lambda share: None,
 ) -> ReplayResult:
@@ -80,16 +82,17 @@ def replay(
 
     Args:
         furniture: poses of the bodies, (T, 7), or (1, 7) for static ones.
+        recorded: contacts of the log.
         checks: called at each sample.
     """
     allowed = allowed_pairs(log)
     penetrations = _PenetrationCheck(
-        world, log, tolerances, _recorded(log), _impact_allowances(world, log, tolerances)
+        world, log, tolerances, recorded, _impact_allowances(world, log, tolerances)
     )
     steps = _steps(log, tolerances)
     moving = {name: X for name, X in furniture.items() if np.ptp(X, axis=0).any()}
     world.set_state(log.q[0], {name: poses[0] for name, poses in furniture.items()}, log.items[0])
-    hands, checked = np.empty((len(log.time), 7)), 0
+    hands, checked = np.full((len(log.time), 7), np.nan), 0
     for k in range(len(log.time)):
         for i in range(1, int(steps[k])):
             share = i / steps[k]
@@ -103,7 +106,8 @@ def replay(
         world.set_state(log.q[k], {name: X[k] for name, X in moving.items()}, log.items[k])
         penetrations.check(k, allowed[k])
         checked += 1
-        hands[k] = world.hand_pose()
+        if log.held[k] >= 0:
+            hands[k] = world.hand_pose()
         for check in checks:
             check.check(k, world)
         if k % _PROGRESS_EVERY == 0:
@@ -135,28 +139,6 @@ def _steps(log: Log, tolerances: Tolerances) -> Array:
     if steps.sum() > _MEAN_STEPS * len(steps) + _MOST_STEPS:
         steps = np.minimum(steps, _MEAN_STEPS)
     return steps
-
-
-def _named_pairs(log: Log) -> dict[tuple[int, int], Pair]:
-    """The contact pairs of a log by their indices."""
-    names = [str(name) for name in log.names]
-    return {
-        (i, j): ordered_pair(names[i], names[j]) for i, j in np.unique(log.contact_pair, axis=0)
-    }
-
-
-def _recorded(log: Log) -> list[set[Pair]] | None:
-    """Recorded contact pairs of each sample; None for a run without forces, which records few.
-
-    Simulators report the contacts at the start of a step, so neighbouring samples count as well.
-    """
-    if log.mode != "physics":
-        return None
-    at: list[set[Pair]] = [set() for _ in range(len(log.time) + 2)]
-    known = _named_pairs(log)
-    for step, (i, j) in zip(log.contact_step.tolist(), log.contact_pair.tolist(), strict=True):
-        at[step + 1].add(known[i, j])
-    return [a | b | c for a, b, c in zip(at[:-2], at[1:-1], at[2:], strict=True)]
 
 
 def _impact_allowances(world: ReplayWorld, log: Log, tolerances: Tolerances) -> Mapping[str, Array]:
@@ -196,7 +178,7 @@ class _PenetrationCheck:
     world: ReplayWorld
     log: Log
     tolerances: Tolerances
-    recorded: list[set[Pair]] | None
+    recorded: RecordedContacts
     allowances: Mapping[str, Array]
     max_undeclared: float = 0.0
     deepest: Pair | None = None
@@ -213,7 +195,14 @@ class _PenetrationCheck:
     def check(self, k: int, allowed: frozenset[Pair]) -> None:
         """Check the current state, which belongs to sample ``k``."""
         limits = self.tolerances
-        for pair, (estimate, a, b) in self.world.penetrations().items():
+        harmless = min(
+            self.max_undeclared,
+            self.max_declared,
+            limits.penetration,
+            limits.declared_penetration,
+            limits.unrecorded,
+        )
+        for pair, (estimate, a, b) in self.world.penetrations(harmless).items():
             undeclared = pair not in allowed
             bound = limits.declared_penetration
             if undeclared:
@@ -248,9 +237,11 @@ class _PenetrationCheck:
 
     def _unrecorded(self, k: int, pair: Pair) -> bool:
         """Whether a run with forces lacks a record of this contact of a robot link."""
-        if self.recorded is None or pair in self.recorded[k]:
-            return False
-        return any(name in self.world.robot.links for name in pair)
+        return (
+            self.recorded.has_forces
+            and any(name in self.world.robot.links for name in pair)
+            and not self.recorded.recorded_near(k, pair)
+        )
 
     def _allowance(self, k: int, pair: Pair) -> float:
         """Additional penetration for the impact of a loose item on furniture or another item."""
@@ -275,22 +266,25 @@ class ContactForces:
 
 
 def check_contact_forces(
-    scene: Scene, robot: RobotModel, log: Log, tolerances: Tolerances
+    scene: Scene, robot: RobotModel, log: Log, pairs: Sequence[Pair], tolerances: Tolerances
 ) -> ContactForces:
-    """Check recorded forces on robot links and held items from undeclared contacts."""
+    """Check recorded forces on robot links and held items from undeclared contacts.
+
+    Args:
+        pairs: of each contact, by name.
+    """
     links = set(robot.links)
     allowed = allowed_pairs(log)
     items = [item.name for item in scene.items]
     never = robot.allowed_self_collisions
-    known = _named_pairs(log)
+    forces, steps = log.contact_force.tolist(), log.contact_step.tolist()
     most: dict[tuple[Pair, bool], tuple[float, float]] = {}
     recovered = ends_in_recovery(log)
-    for c in np.flatnonzero(log.contact_force > 0.0):  # NaN where unknown
-        force, step = float(log.contact_force[c]), int(log.contact_step[c])
-        pair = known[int(log.contact_pair[c, 0]), int(log.contact_pair[c, 1])]
+    for pair, step, force in zip(pairs, steps, forces, strict=True):
+        if not force > 0.0 or pair in allowed[step] or pair in never or OUTSIDE in pair:  # or NaN
+            continue
         held = int(log.held[step])
-        ours = links if held < 0 else links | {items[held]}
-        if not ours & set(pair) or pair in allowed[step] or pair in never or OUTSIDE in pair:
+        if links.isdisjoint(pair) and (held < 0 or items[held] not in pair):
             continue
         excused = bool(recovered[log.motion[step]]) and any(name in items for name in pair)
         when, largest = most.get((pair, excused), (float(log.time[step]), 0.0))

@@ -9,12 +9,14 @@ from __future__ import annotations
 import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
+from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from galley.domain.frames import Array, to_pose7
+from galley.domain.frames import Array, frozen, to_pose7
 from galley.domain.scene.model import Scene, Shape
 from galley.robots.model import RobotModel
 from galley.robots.panda.description import mobile_panda_description
@@ -56,9 +58,11 @@ class ReplayWorld:
         self.robot: RobotModel = mobile_panda_description(scene.robot.base)
         self.client = pb.connect(pb.DIRECT)
         pb.setGravity(*scene.physics.gravity, physicsClientId=self.client)
+        self._pair = cache(self._named_pair)
         self._names: dict[BodyLink, str] = {}
         self._body_links: dict[str, list[BodyLink]] = {}
         self._placed: dict[str, list[float]] = {}
+        self._hand: Array | None = None  # of the current state, once it was asked for
         for body in scene.bodies:
             self._build(body.name, body.shapes, 0.0)
         for item in scene.items:
@@ -136,16 +140,16 @@ class ReplayWorld:
 
     def set_state(self, q: Array, furniture: Mapping[str, Array], items: Array) -> None:
         """Set the robot to q (n,), furniture to X_WB (7,) by name, items to X_WI (ni, 7)."""
+        self._hand = None
         pb.resetJointStatesMultiDof(
             self.robot_id, self._joints, q[:, None].tolist(), physicsClientId=self.client
         )
         for name, pose in furniture.items():
-            self._place(name, pose)
-        for item, pose in zip(self.scene.items, items, strict=True):
-            self._place(item.name, pose)
+            self._place(name, pose.tolist())
+        for name, values in zip(self.scene.item_index, items.tolist(), strict=True):
+            self._place(name, values)
 
-    def _place(self, name: str, pose: Array) -> None:
-        values: list[float] = pose.tolist()
+    def _place(self, name: str, values: list[float]) -> None:
         if self._placed.get(name) == values:
             return
         self._placed[name] = values
@@ -156,29 +160,43 @@ class ReplayWorld:
 
     def hand_pose(self) -> Array:
         """X_WH (7,) of the palm."""
-        found = pb.getLinkState(
-            self.robot_id, self.palm, computeForwardKinematics=1, physicsClientId=self.client
-        )
-        return np.array([*found[4], *found[5]])
+        if self._hand is None:
+            found = pb.getLinkState(
+                self.robot_id, self.palm, computeForwardKinematics=1, physicsClientId=self.client
+            )
+            self._hand = frozen([*found[4], *found[5]])
+        return self._hand
 
-    def penetrations(self) -> dict[Pair, tuple[float, BodyLink, BodyLink]]:
+    def penetrations(
+        self, deeper_than: float = 0.0
+    ) -> dict[Pair, tuple[float, BodyLink, BodyLink]]:
         """Pairs that may penetrate, by name, with an estimate of the depth (m).
 
         Robot against all and itself, items against all; furniture is never checked against itself.
         Bullet caches contacts: every pair that penetrates is listed, but also some that did in an
         earlier state. ``penetration_depth`` is exact.
+
+        Args:
+            deeper_than: m; the dictionary is empty if no estimate is larger.
         """
         pb.performCollisionDetection(physicsClientId=self.client)
         found: dict[Pair, tuple[float, BodyLink, BodyLink]] = {}
-        for point in pb.getContactPoints(physicsClientId=self.client):
-            distance = point[8]
-            if distance > -_ROUNDING:
+        points = pb.getContactPoints(physicsClientId=self.client)
+        if min(map(_distance, points), default=0.0) >= -deeper_than:
+            return found
+        for point in points:
+            depth = -point[8]
+            if depth < _ROUNDING:
                 continue
-            a, b = (point[1], point[3]), (point[2], point[4])
-            pair = ordered_pair(self._names[a], self._names[b])
-            if pair not in found or -distance > found[pair][0]:
-                found[pair] = (-distance, a, b)
+            pair = self._pair(point[1:5])
+            if pair not in found or depth > found[pair][0]:
+                found[pair] = depth, (point[1], point[3]), (point[2], point[4])
         return found
+
+    def _named_pair(self, indices: tuple[int, int, int, int]) -> Pair:
+        """The names of PyBullet's bodies A and B, and links A and B."""
+        body_a, body_b, link_a, link_b = indices
+        return ordered_pair(self._names[body_a, link_a], self._names[body_b, link_b])
 
     def penetration_depth(self, a: BodyLink, b: BodyLink) -> float:
         """Penetration depth (m) of two bodies; 0 if they are apart."""
@@ -254,6 +272,8 @@ def ordered_pair(a: str, b: str) -> Pair:
     """Two names in alphabetical order."""
     return (a, b) if a < b else (b, a)
 
+
+_distance = itemgetter(8)  # of a contact point
 
 _KINDS = {
     "box": pb.GEOM_BOX,

@@ -26,37 +26,50 @@ class RecordedContacts:
 
     Attributes:
         has_forces: whether the log records forces.
+        pairs: of each contact, by name.
     """
 
     def __init__(self, world: ReplayWorld, log: Log, tolerances: Tolerances) -> None:
         self._world, self._log, self._tolerances = world, log, tolerances
         self.has_forces = log.mode == "physics"
         self._forces: dict[Pair, tuple[NDArray[np.int64], Array]] = {}
-        self._checked: dict[Pair, tuple[int, float]] = {}
         self._wrong: dict[Pair, Violation] = {}
         names = [str(name) for name in log.names]
-        self._pairs = [ordered_pair(names[i], names[j]) for i, j in log.contact_pair.tolist()]
-        self._begins = np.searchsorted(log.contact_step, np.arange(len(log.time) + 1)).tolist()
+        known = {
+            (i, j): ordered_pair(names[i], names[j])
+            for i, j in set(map(tuple, log.contact_pair.tolist()))
+        }
+        self.pairs = [known[i, j] for i, j in log.contact_pair.tolist()]
+        self._due = self._contacts_to_check()
         if self.has_forces:
             rows: dict[Pair, list[int]] = {}
-            for c, pair in enumerate(self._pairs):
+            for c, pair in enumerate(self.pairs):
                 rows.setdefault(pair, []).append(c)
             for pair, at in rows.items():
                 sums = np.cumsum(np.concatenate([[0.0], log.contact_force[at]]))
                 self._forces[pair] = log.contact_step[at], sums
 
+    def _contacts_to_check(self) -> dict[int, list[tuple[Pair, float]]]:
+        """Pairs and recorded distances (m) by the sample in which they are checked."""
+        log = self._log
+        due: dict[int, list[tuple[Pair, float]]] = {}
+        checked: dict[Pair, tuple[int, float]] = {}
+        begins = np.searchsorted(log.contact_step, np.arange(len(log.time) + 1))
+        samples = np.repeat(np.arange(len(log.time)), np.diff(begins)).tolist()
+        distances = log.contact_distance.tolist()
+        for c, k in enumerate(samples, start=int(begins[0])):
+            pair, recorded = self.pairs[c], distances[c]
+            at, before = checked.get(pair, (-_STRIDE, 0.0))
+            if OUTSIDE in pair or (k - at < _STRIDE and abs(recorded - before) < _CHANGED):
+                continue
+            checked[pair] = k, recorded
+            due.setdefault(k, []).append((pair, recorded))
+        return due
+
     def check(self, k: int) -> None:
         """Check the contacts of sample ``k``, whose state is set."""
         log, limits = self._log, self._tolerances
-        for c in range(self._begins[k], self._begins[k + 1]):
-            pair = self._pairs[c]
-            if OUTSIDE in pair:
-                continue
-            at, before = self._checked.get(pair, (-_STRIDE, 0.0))
-            recorded = float(log.contact_distance[c])
-            if k - at < _STRIDE and abs(recorded - before) < _CHANGED:
-                continue
-            self._checked[pair] = k, recorded
+        for pair, recorded in self._due.get(k, ()):
             nearest = min(
                 (n.distance for n in self._world.closest_points(*pair, limits.push_distance)),
                 default=None,
@@ -121,6 +134,11 @@ class RecordedContacts:
             return ""
         carried = upper if upper < weight else lower
         return f"recorded forces carry {carried:.1f} N of {item.name}, which needs {weight:.1f} N"
+
+    def recorded_near(self, k: int, pair: Pair) -> bool:
+        """Whether a run with forces recorded a contact of this pair in sample ``k``, or next to it:
+        simulators report the contacts at the start of a step."""
+        return pair in self._forces and bool((np.abs(self._forces[pair][0] - k) <= 1).any())
 
     def mean_force(self, k: int, a: str, b: str) -> float:
         """Mean normal force (N) between two bodies around sample ``k``; 0 if none was recorded."""

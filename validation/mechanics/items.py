@@ -6,7 +6,7 @@ Drift is checked for drawers and doors too: only a hand, or an item that hits th
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,13 +82,14 @@ def _held_ranges(log: Log, index: int) -> list[tuple[int, int]]:
     return ranges
 
 
-def check_jumps(scene: Scene, log: Log, tolerances: Tolerances) -> tuple[Violation, ...]:
+def check_jumps(
+    scene: Scene, log: Log, places: Sequence[Array], tolerances: Tolerances
+) -> tuple[Violation, ...]:
     """Check for items that gain more speed between two samples than any contact could give."""
     violations = []
     fall = float(np.linalg.norm(scene.physics.gravity)) * log.period
     for index, item in enumerate(scene.items):
-        points = points_in_world(log.items[:, index], corners(item.size))
-        speed = np.linalg.norm(np.diff(points, axis=0), axis=2).max(axis=1) / log.period
+        speed = _largest_displacement(np.diff(places[index], axis=0)) / log.period
         gain = np.diff(speed, prepend=0.0)
         over = gain > tolerances.jump + fall
         if over.any():
@@ -99,7 +100,11 @@ def check_jumps(scene: Scene, log: Log, tolerances: Tolerances) -> tuple[Violati
 
 
 def check_kinematic_drift(
-    scene: Scene, log: Log, furniture: Mapping[str, Array], tolerances: Tolerances
+    scene: Scene,
+    log: Log,
+    moving: Mapping[str, Array],
+    places: Sequence[Array],
+    tolerances: Tolerances,
 ) -> tuple[Violation, ...]:
     """Check, in a run without forces, that loose items move with a drawer or not at all."""
     if not np.isfinite(tolerances.kinematic_drift):
@@ -107,7 +112,7 @@ def check_kinematic_drift(
     violations = []
     for index, item in enumerate(scene.items):
         loose = (log.held[1:] != index) & (log.held[:-1] != index)
-        points = _corners_by_frame(log.items[:, index], item.size, furniture)
+        points = [places[index], *_corners_in(moving, log.items[:, index], item.size)]
         moved = np.min([_largest_displacement(p[1:] - p[:-1]) for p in points], axis=0)
         over = loose & (moved > tolerances.kinematic_drift)
         if over.any():
@@ -121,15 +126,20 @@ def check_drift(
     world: ReplayWorld,
     set_sample: SetSample,
     log: Log,
-    furniture: Mapping[str, Array],
+    moving: Mapping[str, Array],
+    places: Sequence[Array],
     tolerances: Tolerances,
 ) -> tuple[Violation, ...]:
-    """Check for items and joints that move, however slowly, with nothing near to push them."""
+    """Check for items and joints that move, however slowly, with nothing near to push them.
+
+    Args:
+        moving: poses X_WB (T, 7) of the furniture that moves. places: see ``item_corners``.
+    """
     scene, violations = world.scene, []
     gravity, period = scene.physics.gravity, log.period
     forces = not np.isfinite(tolerances.kinematic_drift)  # else see ``check_kinematic_drift``
     for index, item in enumerate(scene.items if forces else ()):
-        points = _corners_by_frame(log.items[:, index], item.size, furniture)
+        points = [places[index], *_corners_in(moving, log.items[:, index], item.size)]
         speed = _speeds(points[0] / np.sqrt(3.0), period)
         energy = 0.5 * (speed**2).mean(axis=1) - log.items[:, index, :3] @ gravity
         others = tuple(b for b in range(len(scene.items)) if b != index)
@@ -137,7 +147,7 @@ def check_drift(
             log, (item.name,), tolerances.external_push * _least_push(scene, item)
         )
         free = ~(push | (log.held == index))
-        check = _DriftCheck(world, set_sample, log, tolerances, furniture, (item.name,), others)
+        check = _DriftCheck(world, set_sample, log, tolerances, moving, (item.name,), others)
         k, far = check.first_drift(points, energy, free, tolerances.creep)
         if k is not None:
             what = f"{item.name} moves by {1e3 * far:.1f} mm although nothing touches it"
@@ -165,11 +175,10 @@ def _least_push(scene: Scene, item: Item) -> float:
     return weight * min(slides, float(size[0] / (2.0 * size[2])))
 
 
-def _corners_by_frame(X_WI: Array, size: Array, furniture: Mapping[str, Array]) -> list[Array]:
-    """The corners (T, 8, 3) of an item in the world's frame, and in that of each moving body."""
-    moving = [X_WB for X_WB in furniture.values() if np.ptp(X_WB, axis=0).any()]
-    frames = {X_WB.tobytes(): relative(X_WB, X_WI) for X_WB in moving}
-    return [points_in_world(X, corners(size)) for X in (X_WI, *frames.values())]
+def _corners_in(moving: Mapping[str, Array], X_WI: Array, size: Array) -> list[Array]:
+    """The corners (T, 8, 3) of an item in the frame of each moving body."""
+    frames = {X_WB.tobytes(): X_WB for X_WB in moving.values()}
+    return [points_in_world(relative(X_WB, X_WI), corners(size)) for X_WB in frames.values()]
 
 
 def _largest_displacement(moves: Array) -> Array:
@@ -190,14 +199,15 @@ class _DriftCheck:
     """Measures the drift of one item or joint between the samples at which something pushes it.
 
     Attributes:
-        names: of its bodies. others: items that may push it while they move; so may furniture.
+        names: of its bodies.
+        others, moving: items and furniture that may push it while they move.
     """
 
     world: ReplayWorld
     set_sample: SetSample
     log: Log
     tolerances: Tolerances
-    furniture: Mapping[str, Array]
+    moving: Mapping[str, Array]
     names: tuple[str, ...]
     others: tuple[int, ...]
 
@@ -216,11 +226,19 @@ class _DriftCheck:
             free: samples (T,) in which it is neither held nor externally pushed.
             creep: m/s, by which it may drift further the longer ago it was pushed.
         """
+        # Where the next sample is not free and already too far, ``anchor`` moves on to it.
+        steps = np.min([_largest_displacement(np.diff(p, axis=0)) for p in points], axis=0)
+        moves_on = ~free[1:] & (steps > self.tolerances.drift + creep * self.log.period)
+        stays = np.flatnonzero(np.append(~moves_on, True))
         anchor = 0
         while True:
+            anchor = int(stays[np.searchsorted(stays, anchor)])
             k, far = self._first_beyond(points, anchor, creep)
             if k is None:
                 return None, 0.0
+            if not free[k]:  # held or pushed at this very sample
+                anchor = k
+                continue
             not_free = np.flatnonzero(~free[anchor : k + 1]) + anchor
             pushed_at = self._last_push(int(not_free[-1]) if len(not_free) else anchor, k)
             if pushed_at is None and len(not_free):
@@ -238,7 +256,7 @@ class _DriftCheck:
         self, points: list[Array], anchor: int, creep: float
     ) -> tuple[int | None, float]:
         """The first sample at which it is too far from sample ``anchor``, and how far (m)."""
-        size = 64
+        size = 8
         begin = anchor
         while begin < len(points[0]):
             end = begin + size
@@ -263,14 +281,12 @@ class _DriftCheck:
         ]
         movers += [
             name
-            for name, X_WB in self.furniture.items()
-            if len(X_WB) > 1 and np.ptp(X_WB[begin : end + 1, :3], axis=0).max() > _MOVED
+            for name, X_WB in self.moving.items()
+            if np.ptp(X_WB[begin : end + 1, :3], axis=0).max() > _MOVED
         ]
         for at in range(end, begin - 1, -_STRIDE):
             self.set_sample(at)
-            if self.world.robot_within(self.names, within):
-                return at
-            if any(
+            if self.world.robot_within(self.names, within) or any(
                 self.world.closest_points(m, name, within) for m in movers for name in self.names
             ):
                 return at

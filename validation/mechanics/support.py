@@ -7,15 +7,17 @@ an item that floats, climbs or overhangs, no such forces exist.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
 
 from galley.domain.frames import Array
 from galley.domain.log import OUTSIDE, Log
 from galley.domain.scene.model import Item
 from galley.validation.mechanics.contacts import RecordedContacts
+from galley.validation.mechanics.nonnegative import is_reached
 from galley.validation.poses import corners, cross, points_in_world
 from galley.validation.replay_world import ClosestPoint, ReplayWorld
 from galley.validation.tolerances import Tolerances
@@ -27,6 +29,20 @@ _MOVED = 1e-4  # m, of a corner, from which on an item counts as moving
 _COPLANAR = 0.003  # m from the plane of a contact within which a corner is part of it
 _PUSH = 1.5  # factor from an external force to its effect, rotation included
 _RIM = 12  # points for a circle
+
+
+class _Due(NamedTuple):
+    """One check of an item.
+
+    Attributes:
+        item: its index. wrench: (6,), of the contacts, that its motion requires; N/kg, N m/kg.
+        centre: (3,), of the item. vertices: (m, 3), on which it can stand; both in the world.
+    """
+
+    item: int
+    wrench: Array
+    centre: Array
+    vertices: Array
 
 
 @dataclass
@@ -45,105 +61,92 @@ class SupportCheck:
 
     Args:
         world: in which the current sample is set.
+        places: the corners (T, 8, 3) of each item.
     """
 
     world: ReplayWorld
     log: Log
+    places: Sequence[Array]
     tolerances: Tolerances
     violations: list[Violation] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         items = self.world.scene.items
         self.recorded_contacts = RecordedContacts(self.world, self.log, self.tolerances)
-        self._corners = [
-            points_in_world(self.log.items[:, k], corners(item.size))
-            for k, item in enumerate(items)
-        ]
         self._surfaces = {body.name: body.friction for body in self.world.scene.bodies}
         self._surfaces |= {item.name: item.friction for item in items}
         self._vertices = [_vertices(item) for item in items]
-        self._checked = [-_RESTING_STRIDE] * len(items)
+        self._weights = [
+            np.repeat([1.0, 2.0 / float(np.linalg.norm(item.size)) if len(points) else 0.0], 3)
+            for item, points in zip(items, self._vertices, strict=True)
+        ]
+        self._due: dict[int, list[_Due]] = {}  # by sample
+        for index, places in enumerate(self.places):
+            samples = _samples_to_check(places)
+            wrenches = _required_wrenches(
+                samples, places, self.log.period, self.world.scene.physics.gravity
+            )
+            poses = self.log.items[samples, index]
+            vertices = points_in_world(poses, self._vertices[index])
+            for k, *due in zip(samples, wrenches, poses[:, :3], vertices, strict=True):
+                self._due.setdefault(k, []).append(_Due(index, *due))
         self._lasting: dict[tuple[int, str], _LastingFault] = {}
 
     def check(self, k: int, world: ReplayWorld) -> None:
         """Check sample ``k``, whose state is set in ``world``."""
         self.recorded_contacts.check(k)
-        last = k == len(self.log.time) - 1
-        for index in range(len(self._corners)):
-            at, places = self._checked[index], self._corners[index]
-            if k - at < _MOVING_STRIDE and not last:
-                continue
-            if (
-                k - at < _RESTING_STRIDE
-                and not last
-                and np.abs(places[k] - places[at]).max() < _MOVED
-            ):
-                continue
-            self._checked[index] = k
-            self._check_item(k, index, last)
+        for due in self._due.get(k, ()):
+            self._check_item(k, due)
 
-    def _check_item(self, k: int, index: int, last: bool) -> None:
-        scene, log, limits = self.world.scene, self.log, self.tolerances
-        item, held = scene.items[index], int(log.held[k]) == index
+    def _check_item(self, k: int, due: _Due) -> None:
+        log, limits, index = self.log, self.tolerances, due.item
+        item, held = self.world.scene.items[index], int(log.held[k]) == index
         contacts = self.world.closest_points_around(item.name, limits.contact_margin)
         ours = [t for t in contacts if t.other in self.world.robot.links]
         others = [t for t in contacts if t.other not in self.world.robot.links]
-        needed = self._required_wrench(k, index)
         faults: dict[str, tuple[str, str]] = {}
         if held and not {t.other for t in ours} >= set(self.world.robot.fingers):
             words = f"{item.name} is logged as held, but the fingers don't touch it"
             faults["held"] = "floating", words
         external = self.recorded_contacts.mean_force(k, OUTSIDE, item.name) / item.mass
         bound = limits.support_residual + _PUSH * external
-        if self._residual(k, index, others, needed) > bound:
-            if self._residual(k, index, contacts, needed) > bound:
+        if not self._explained(due, others, bound):
+            if not self._explained(due, contacts, bound):
                 words = f"{item.name} has no support and does not fall"
                 faults["carried"] = "floating", words
             elif not held:
                 words = f"{item.name} is carried by the hand, but not logged as held"
                 faults["unlogged"] = "floating", words
         if self.recorded_contacts.has_forces:
-            words = self.recorded_contacts.weight_fault(k, index, contacts, needed[2])
+            words = self.recorded_contacts.weight_fault(k, index, contacts, due.wrench[2])
             if words:
                 faults["weighs"] = "contact", words
-        self._update(k, index, faults, last)
+        self._update(k, index, faults, last=k == len(log.time) - 1)
 
-    def _required_wrench(self, k: int, index: int) -> Array:
-        """Contact wrench (6,) that its motion requires, about its centre, N/kg and N m/kg."""
-        places, period, count = self._corners[index], self.log.period, len(self.log.time)
-        pull = -self.world.scene.physics.gravity
-        if count < 2 * _DIFFERENCE + 1:
-            return np.concatenate([pull, np.zeros(3)])
-        at = min(max(k, _DIFFERENCE), count - 1 - _DIFFERENCE)
-        before, now, after = (places[at + d] for d in (-_DIFFERENCE, 0, _DIFFERENCE))
-        acceleration = (after - 2.0 * now + before) / (_DIFFERENCE * period) ** 2
-        # A homogeneous box has a third of the inertia of its mass placed at the corners.
-        moment = cross(now - now.mean(axis=0), acceleration).mean(axis=0) / 3.0
-        return np.concatenate([acceleration.mean(axis=0) + pull, moment])
-
-    def _residual(self, k: int, index: int, contacts: list[ClosestPoint], needed: Array) -> float:
-        """Residual (m/s^2) of the required wrench that no forces at these contacts can produce."""
-        item = self.world.scene.items[index]
-        reach = 0.5 * float(np.linalg.norm(item.size))
-        weights = np.repeat([1.0, 1.0 / reach if len(self._vertices[index]) else 0.0], 3)
-        required = needed * weights
+    def _explained(self, due: _Due, contacts: list[ClosestPoint], bound: float) -> bool:
+        """Whether forces at these contacts can produce the required wrench, up to ``bound``
+        (m/s^2)."""
+        item, weights = self.world.scene.items[due.item], self._weights[due.item]
+        required = due.wrench * weights
         if not contacts:
-            return float(np.linalg.norm(required))
-        centre = self.log.items[k, index, :3]
-        vertices = points_in_world(self.log.items[k : k + 1, index], self._vertices[index])[0]
-        columns, faces = [], set()
-        for contact in contacts:
-            normal, points = np.array(contact.normal), np.array([contact.point])
-            face = contact.other, *np.round(normal, 2)
-            if face not in faces:  # add the item's corners on this face, once
-                coplanar = np.abs((vertices - points) @ normal) < _COPLANAR
-                points = np.concatenate([points, vertices[coplanar]])
-                faces.add(face)
-            edges = _cone(normal, self._friction(item, contact.other))
-            moments = cross((points - centre)[:, None], edges)
-            forces = np.broadcast_to(edges, moments.shape)
-            columns.append(np.concatenate([forces, moments], axis=2).reshape(-1, 6) * weights)
-        return float(nnls(np.concatenate(columns).T, required)[1])
+            return bool(np.linalg.norm(required) <= bound)
+        normals = np.array([contact.normal for contact in contacts])
+        points = np.array([contact.point for contact in contacts])
+        frictions = np.array([self._friction(item, contact.other) for contact in contacts])
+        # Each face of the item that is in contact adds the corners on it, once.
+        faces: dict[tuple[str, ...], int] = {}
+        for i, (contact, normal) in enumerate(
+            zip(contacts, normals.round(2).tolist(), strict=True)
+        ):
+            faces.setdefault((contact.other, *normal), i)
+        first = list(faces.values())
+        heights = ((due.vertices - points[first, None]) * normals[first, None]).sum(axis=2)
+        face, vertex = np.nonzero(np.abs(heights) < _COPLANAR)
+        owner = np.concatenate([np.arange(len(contacts)), np.array(first)[face]])
+        arms = np.concatenate([points, due.vertices[vertex]]) - due.centre
+        edges = _cones(normals, frictions)[owner]
+        wrenches = np.concatenate([edges, cross(arms[:, None], edges)], axis=2).reshape(-1, 6)
+        return is_reached((wrenches * weights).T, required, bound)
 
     def _friction(self, item: Item, other: str) -> float:
         """Upper bound on the Coulomb coefficient of the two surfaces."""
@@ -165,12 +168,40 @@ class SupportCheck:
                 self.violations.append(Violation(fault.began, fault.words, fault.kind))
 
 
-def _cone(normal: Array, friction: float) -> Array:
-    """Four edges (4, 3) of the friction cone about a unit normal (3,)."""
-    side = cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
-    side /= np.linalg.norm(side)
-    across = cross(normal, side)
-    return normal + friction * np.array([side, -side, across, -across])
+def _samples_to_check(places: Array) -> list[int]:
+    """Samples in which an item with these corners (T, 8, 3) is checked: the first and last, and
+    more in between while it moves."""
+    due = [0]
+    while True:
+        begin, end = due[-1] + _MOVING_STRIDE, due[-1] + _RESTING_STRIDE
+        far = np.abs(places[begin:end] - places[due[-1]]).max(axis=(1, 2)) >= _MOVED
+        k = begin + int(np.argmax(far)) if far.any() else end
+        if k >= len(places) - 1:
+            break
+        due.append(k)
+    return due if len(places) == 1 else [*due, len(places) - 1]
+
+
+def _required_wrenches(samples: list[int], places: Array, period: float, gravity: Array) -> Array:
+    """Contact wrenches (m, 6) that an item's motion requires in some samples, about its centre,
+    N/kg and N m/kg."""
+    if len(places) < 2 * _DIFFERENCE + 1:
+        return np.tile(np.concatenate([-gravity, np.zeros(3)]), (len(samples), 1))
+    at = np.clip(samples, _DIFFERENCE, len(places) - 1 - _DIFFERENCE)
+    before, now, after = (places[at + d] for d in (-_DIFFERENCE, 0, _DIFFERENCE))
+    acceleration = (after - 2.0 * now + before) / (_DIFFERENCE * period) ** 2
+    # A homogeneous box has a third of the inertia of its mass placed at the corners.
+    moment = cross(now - now.mean(axis=1, keepdims=True), acceleration).mean(axis=1) / 3.0
+    return np.concatenate([acceleration.mean(axis=1) - gravity, moment], axis=1)
+
+
+def _cones(normals: Array, frictions: Array) -> Array:
+    """Four edges (m, 4, 3) of the friction cones about unit normals (m, 3)."""
+    side = cross(normals, np.eye(3)[np.argmin(np.abs(normals), axis=1)])
+    side /= np.linalg.norm(side, axis=1, keepdims=True)
+    across = cross(normals, side)
+    sides = np.stack([side, -side, across, -across], axis=1)
+    return np.asarray(normals[:, None] + frictions[:, None, None] * sides)
 
 
 def _vertices(item: Item) -> Array:
