@@ -22,6 +22,7 @@ from galley.domain.state import State, item_poses
 from galley.robots.model import RobotModel
 from galley.robots.panda.mobile import hand_pose
 from galley.robots.panda.urdf import set_identified
+from galley.robots.urdf_reader import link_shapes
 from galley.worlds.engines.bullet import pybullet as pb
 from galley.worlds.engines.bullet import quiet
 from galley.worlds.engines.pybullet_world import load_bullet_scene
@@ -34,6 +35,7 @@ SOLVER_RESIDUAL = 1e-6  # where the solver stops; with 1e-7 it is a third slower
 CONTACT_BREAKING = 1e-3
 SPINNING_FRICTION = 0.003  # m, effective radius of the patch on which a finger pad turns
 ROLLING_FRICTION = 0.0005  # m, of items: a can that fell over comes to rest eventually
+HULL_MARGIN = 1e-3  # m, by which Bullet grows the hull of a link's mesh on all sides
 POSITION_GAIN = 0.3  # share of a position error that is corrected within a step
 GEAR_FORCE = 100.0  # N that the gear between the fingers can take
 
@@ -58,6 +60,33 @@ def with_identified_inertias(robot: RobotModel) -> RobotModel:
     return replace(robot, urdf=ET.tostring(root, encoding="unicode"))
 
 
+def with_fitted_fingers(robot: RobotModel) -> RobotModel:
+    """The robot with its fingers' meshes smaller by the margin that Bullet adds.
+
+    Else the open hand would be 2 mm narrower than its joints say. Bullet can set the margin of a
+    body's base, but not that of a link. Faces square to the mesh's axes, as the pads are, end up
+    where they belong.
+    """
+    root, shapes = ET.fromstring(robot.urdf), link_shapes(robot.urdf)
+    for link in root.iter("link"):
+        own = (shape for shape in shapes if shape.link == link.get("name"))
+        if link.get("name") not in robot.fingers:
+            continue
+        for collision, shape in zip(link.findall("collision"), own, strict=True):
+            mesh, origin = collision.find("geometry/mesh"), collision.find("origin")
+            if mesh is None or shape.hull is None:
+                continue
+            low, high = shape.hull.vertices.min(axis=0), shape.hull.vertices.max(axis=0)
+            smaller = np.maximum(0.0, 1.0 - 2.0 * HULL_MARGIN / (high - low))
+            scale = np.array([float(v) for v in mesh.get("scale", "1 1 1").split()]) * smaller
+            middle = shape.X_LS[:3, :3] @ ((1.0 - smaller) * (low + high) / 2.0)
+            if origin is None:
+                origin = ET.SubElement(collision, "origin")
+            origin.set("xyz", " ".join(map(repr, (shape.X_LS[:3, 3] + middle).tolist())))
+            mesh.set("scale", " ".join(map(repr, scale.tolist())))
+    return replace(robot, urdf=ET.tostring(root, encoding="unicode"))
+
+
 class PhysicsWorld:
     """A PyBullet client with dynamics. Call ``close`` when done.
 
@@ -76,9 +105,10 @@ class PhysicsWorld:
     def __init__(self, scene: Scene, robot: RobotModel, state: State) -> None:
         self.scene, self.robot = scene, robot
         self.client = pb.connect(pb.DIRECT)
+        simulated = with_fitted_fingers(with_identified_inertias(robot))
         with tempfile.TemporaryDirectory() as folder, quiet():
             self.loaded = load_bullet_scene(
-                self.client, scene, with_identified_inertias(robot), Path(folder), dynamic=True
+                self.client, scene, simulated, Path(folder), dynamic=True
             )
         self.robot_id, self.furniture_id = self.loaded.robot_id, self.loaded.furniture_id
         self.item_ids = self.loaded.item_ids

@@ -34,7 +34,8 @@ from galley.worlds.checker import MARGIN
 
 _NAMED = 3  # obstacles named in the message
 _SAMPLED_HITS = 24  # colliding configurations of a manipulation whose contacts are examined
-_BATCH = 48  # base poses whose configurations are checked together
+_BATCH = 48  # base poses whose configurations are checked together at first, then ever more
+_GROWTH = 4  # from one batch to the next: most manipulations are solved soon or not at all
 
 
 @dataclass(frozen=True)
@@ -193,6 +194,10 @@ def search_grid(
     q7 = np.linspace(*kinematics.redundant_range, grid.joint7)
     tally = Tally()
     contacts: set[bytes] = set()
+    near = reached = np.zeros(0, dtype=np.int64)
+    arms_from: dict[int, Array] = {}  # by row of bases: configurations at the present contact
+    at_base: dict[int, tuple[str, ...]] = {}  # what the folded robot collides with there
+    latest: Array | None = None
     for way, hit in zip(ways, _overlapped(context, state, ways), strict=True):
         if way.contact.tobytes() not in contacts:
             contacts.add(way.contact.tobytes())
@@ -201,14 +206,20 @@ def search_grid(
             found.without_room += 1
             found.blockers[hit] += len(bases)
             continue
-        near = np.flatnonzero(in_ring(way.contact, bases, robot))
-        reached = (
-            near[kinematics.reachable_bases(way.contact, bases[near], q7)] if len(near) else near
-        )
+        if latest is None or not np.array_equal(way.contact, latest):  # not just another opening
+            latest, arms_from = way.contact, {}
+            near = np.flatnonzero(in_ring(way.contact, bases, robot))
+            reached = (
+                near[kinematics.reachable_bases(way.contact, bases[near], q7)]
+                if len(near)
+                else near
+            )
         found.kinematic += len(reached)
         usable = reached[free[reached]]
         for k in _spread(reached[~free[reached]], _SAMPLED_HITS if not len(usable) else 4):
-            found.blockers.update(touched(context, checker.contacts(Q[k])[:1]))
+            if k not in at_base:
+                at_base[k] = touched(context, checker.contacts(Q[k])[:1])
+            found.blockers.update(at_base[k])
         if not len(usable):
             continue
         hits = _hand_hits(context, way, bases[usable[0]], q7)
@@ -216,11 +227,17 @@ def search_grid(
             found.blockers.update(dict.fromkeys(sorted(hits), len(usable)))
             found.in_collision += len(usable)
             continue
-        for begin in range(0, len(usable), _BATCH):
-            batch = bases[usable[begin : begin + _BATCH]]
-            _try(context, way, batch, q7, grid.lines, tally, found)
+        begin, size = 0, _BATCH
+        while begin < len(usable):
+            batch = usable[begin : begin + size]
+            for k in batch:
+                if k not in arms_from:
+                    arms_from[k] = kinematics.configurations(way.contact, bases[k], q7)
+            each = [arms_from[k] for k in batch]
+            _try(context, way, bases[batch], each, grid.lines, tally, found)
             if found.solved or not found.complete:
                 return found
+            begin, size = begin + size, _GROWTH * size
     found.blockers.update(tally.bodies())
     return found
 
@@ -229,14 +246,16 @@ def _try(
     context: PlanningContext,
     way: Manipulation,
     bases: Array,
-    q7: Array,
+    each: Sequence[Array],
     lines: int,
     tally: Tally,
     found: GridResult,
 ) -> None:
-    """Try one manipulation from base poses (m, 3); counts go into ``found``."""
+    """Try one manipulation from base poses (m, 3), with the configurations (k, 7) of each.
+
+    Counts go into ``found``.
+    """
     line = way.first
-    each = [context.robot.kinematics.configurations(way.contact, base, q7) for base in bases]
     arms, owner = np.concatenate(each), np.repeat(np.arange(len(bases)), [len(a) for a in each])
     Q = assemble(context.robot, bases[owner], arms, way.opening)
     scene_q = None if line.scene_q is None else np.repeat(line.scene_q[-1:], len(Q), axis=0)

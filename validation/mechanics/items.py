@@ -140,8 +140,10 @@ def check_drift(
     forces = not np.isfinite(tolerances.kinematic_drift)  # else see ``check_kinematic_drift``
     for index, item in enumerate(scene.items if forces else ()):
         points = [places[index], *_corners_in(moving, log.items[:, index], item.size)]
-        speed = _speeds(points[0] / np.sqrt(3.0), period)
-        energy = 0.5 * (speed**2).mean(axis=1) - log.items[:, index, :3] @ gravity
+        speed, centre = _speeds(points[0], period), _speeds(log.items[:, [index], :3], period)
+        # A homogeneous box has a third of the inertia of its mass placed at the corners.
+        kinetic = ((speed**2).mean(axis=1) + 2.0 * centre[:, 0] ** 2) / 6.0
+        energy = kinetic - log.items[:, index, :3] @ gravity
         others = tuple(b for b in range(len(scene.items)) if b != index)
         push = externally_pushed(
             log, (item.name,), tolerances.external_push * _least_push(scene, item)
