@@ -34,7 +34,7 @@ class Weighted:
 
     sampler: DonutSampler
     weights: tuple[Weight, ...]
-    resolution: tuple[int, int, int] = (48, 96, 12)
+    resolution: tuple[int, int, int] = (32, 64, 8)
 
     def __post_init__(self) -> None:
         if len(self.resolution) != 3 or min(self.resolution) < 2:
