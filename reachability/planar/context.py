@@ -13,7 +13,7 @@ from galley.reachability.planar.arm import PlanarArm
 from galley.reachability.planar.donut import base_and_angles
 from galley.reachability.planar.shapes import Circle, Polygon, Shape, box
 
-_TRIES = 1000  # of a random obstacle that must not cover the target
+_TRIES = 200  # of a random obstacle that must not cover the target
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,11 @@ from galley.domain.frames import Array
 from galley.reachability.planar.donut import DonutSampler, Samples
 from galley.reachability.planar.heading import HeadingError
 
+# Steps of the lattice: powers of the root of x^4 = x + 1, which fill the cube evenly (Roberts 2018,
+# "The unreasonable effectiveness of quasirandom sequences").
+_LATTICE = 1.2207440846057596 ** -np.arange(1.0, 4.0)
+_SHIFTS = 8
+
 # Probability (m,) of keeping rows q (m, 5 or 4) for targets (m, 2).
 Weight = Callable[[Array, Array], Array]
 
@@ -29,16 +34,19 @@ class Weighted:
     kept or not by itself: with ``branches="one"`` a base whose elbow is dropped gets no second try.
 
     Attributes:
-        resolution: cells in r, phi and delta of the quadrature for Z.
+        points: bases (r, phi, delta) of the quadrature for Z, each with both elbows.
+
+    Raises:
+        ValueError: fewer points than one for each of the lattice's shifts.
     """
 
     sampler: DonutSampler
     weights: tuple[Weight, ...]
-    resolution: tuple[int, int, int] = (32, 64, 8)
+    points: int = 32_768
 
     def __post_init__(self) -> None:
-        if len(self.resolution) != 3 or min(self.resolution) < 2:
-            raise ValueError(f"resolution must be three numbers >= 2, got {self.resolution}")
+        if self.points < _SHIFTS:
+            raise ValueError(f"points must be at least {_SHIFTS}, got {self.points}")
 
     def weight(self, q: Array, target: Array) -> Array:
         """w (m,) of rows q (m, 5 or 4) for targets (m, 2).
@@ -75,13 +83,15 @@ class Weighted:
             return np.asarray(base + np.log(self.weight(q, targets)) - logs[which.reshape(-1)])
 
     def keep_rate(self, target: ArrayLike) -> tuple[float, float]:
-        """Z and an estimate of its error, by quadrature over (r, phi, delta, elbow).
+        """Z and its standard error, by quadrature over (r, phi, delta, elbow).
 
-        The midpoint rule in the quantiles of r and delta; the error is the difference to one with
-        half as many cells each way. It halves with the cells where w jumps, else it falls by four.
+        The quadrature is a lattice over the quantiles of r, phi and delta, shifted at random a few
+        times: each mean is unbiased, and their spread gives the error.
+        The shifts are always the same ones, so Z is too.
         """
-        fine = self._mean(target, self.resolution)
-        return fine, abs(fine - self._mean(target, tuple(n // 2 for n in self.resolution)))
+        shifts = np.random.default_rng(0).random((_SHIFTS, 3))
+        means = np.array([self._mean(target, each) for each in shifts])
+        return float(means.mean()), float(means.std(ddof=1) / np.sqrt(_SHIFTS))
 
     def rejection_rate(
         self, target: ArrayLike, n: int, rng: np.random.Generator
@@ -95,15 +105,13 @@ class Weighted:
         rate = float(kept.sum() / count.sum())
         return rate, float(np.linalg.norm(kept - rate * count) / count.sum())
 
-    def _mean(self, target: ArrayLike, cells: tuple[int, ...]) -> float:
-        """The mean of w under p by the midpoint rule."""
+    def _mean(self, target: ArrayLike, shift: Array) -> float:
+        """The mean of w under p on one shifted lattice."""
         sampler, target = self.sampler, np.asarray(target, dtype=np.float64)
-        u, v, w = ((np.arange(n) + 0.5) / n for n in cells)
-        errors = HeadingError(sampler.sigma).quantile(w if sampler.columns == 5 else w[:1])
-        r, phi, delta = np.meshgrid(
-            sampler.r_quantile(u), pi * (2.0 * v - 1.0), errors, indexing="ij"
-        )
-        q, valid = sampler.candidates(target, r.ravel(), phi.ravel(), delta.ravel())
+        steps = np.arange(1, self.points // _SHIFTS + 1)[:, None] * _LATTICE
+        u, v, w = ((steps + shift) % 1.0).T
+        delta = HeadingError(sampler.sigma).quantile(w)
+        q, valid = sampler.candidates(target, sampler.r_quantile(u), pi * (2.0 * v - 1.0), delta)
         share = sampler.row_weights(valid)[valid]
         if not len(share):
             return 0.0
