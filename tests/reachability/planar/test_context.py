@@ -194,7 +194,7 @@ EVERY = WeightedSum(
 
 
 @pytest.mark.parametrize(
-    ("weights", "branches", "sigma"),
+    "case",
     quick_first(
         2,
         [
@@ -206,8 +206,9 @@ EVERY = WeightedSum(
         ],
     ),
 )
-def test_weighted_density_matches_its_samples(weights, branches, sigma):
+def test_weighted_density_matches_its_samples(case):
     """Against a random quadrature of its own: bases uniform in the ring, headings uniform."""
+    weights, branches, sigma = case
     sampler = DonutSampler(ARM, 0.05, sigma, "area", branches)
     weighted = Weighted(sampler, weights, 8192)
     rng = np.random.default_rng(5)
