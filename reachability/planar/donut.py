@@ -320,5 +320,5 @@ def uniform_targets(bounds: ArrayLike, n: int, rng: np.random.Generator) -> Arra
     """
     box = np.asarray(bounds, dtype=np.float64)
     if box.shape != (2, 2) or not np.isfinite(box).all() or (box[:, 0] > box[:, 1]).any():
-        raise ValueError(f"bounds must be ((x_lo, x_hi), (y_lo, y_hi)), got {bounds}")
+        raise ValueError(f"bounds must be ((x_lo, x_hi), (y_lo, y_hi)), got {bounds!r}")
     return rng.uniform(box[:, 0], box[:, 1], (n, 2))

@@ -52,7 +52,7 @@ class LimitMargin:
         low, high = np.array(self.arm.limits).T
         theta = q[:, -2:]
         margin = 2.0 * np.minimum(theta - low, high - theta) / (high - low)
-        return np.maximum(margin.min(axis=1), 0.0)
+        return np.asarray(np.maximum(margin.min(axis=1), 0.0))
 
 
 @dataclass(frozen=True)

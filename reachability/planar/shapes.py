@@ -104,7 +104,7 @@ def box(center: ArrayLike, size: ArrayLike, angle: float = 0.0) -> Polygon:
     """
     sides = _points(size, (2,), "size")
     if not (sides > 0.0).all():
-        raise ValueError(f"size must be positive, got {size}")
+        raise ValueError(f"size must be positive, got {size!r}")
     corners = 0.5 * sides * np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
     R = np.array([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])
     return Polygon(corners @ R.T + _points(center, (2,), "center"))
@@ -137,5 +137,5 @@ def _side(a: Array, b: Array, p: Array) -> Array:
 def _points(values: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
     points = frozen(values)
     if points.shape != shape or not np.isfinite(points).all():
-        raise ValueError(f"{name} must be {shape} finite numbers, got {values}")
+        raise ValueError(f"{name} must be {shape} finite numbers, got {values!r}")
     return points
