@@ -86,10 +86,9 @@ class Described:
 
 def described(model: type[Any]) -> tuple[Described, ...]:
     """The parameters of a dataclass in the order of its fields."""
+    found = (each for each in fields(model) if "quantity" in each.metadata)
     return tuple(
-        Described(each.name, each.metadata["quantity"], each.default, each.metadata["about"])
-        for each in fields(model)
-        if "quantity" in each.metadata
+        Described(each.name, default=float(each.default), **each.metadata) for each in found
     )
 
 

@@ -23,6 +23,7 @@ class Constant:
     value: float
 
     def __call__(self, time: float) -> float:
+        """The force (N) at a time (s)."""
         return self.value
 
 
@@ -35,6 +36,7 @@ class Ramp:
     slope: float
 
     def __call__(self, time: float) -> float:
+        """The force (N) at a time (s)."""
         return self.value + self.slope * (time - self.start)
 
 
