@@ -23,7 +23,11 @@ _RATE = 1000.0  # Hz, of the lines in the figure
 _FINGER, _OBJECT, _APPLIED, _FELT = "#1b6ca8", "#8a5a2b", "#1b6ca8", "#c62828"
 _IMPULSIVE = "#f0a202"
 _SHADES = {Epoch.STUCK: "#dfe7ef", Epoch.PUSHING: "#e3f0dc"}
-_SHADE_NAMES = {Epoch.STUCK: "touching, at rest", Epoch.PUSHING: "pushing"}
+EPOCH_NAMES = {
+    Epoch.SEPARATE: "separate",
+    Epoch.STUCK: "touching, at rest",
+    Epoch.PUSHING: "pushing",
+}
 _NAMES = {
     Kind.TOUCH: "touch",
     Kind.SLIP: "object slips",
@@ -35,6 +39,8 @@ _NAMES = {
 _LABEL_GAP = 0.025  # share of the run between two labels of events; the later one is left out
 _OVERSAMPLE = 2  # bodies are drawn larger, then reduced, for smooth edges
 _INK: Color = (40, 46, 54)
+_BLUE: Color = (27, 108, 168)
+_RED: Color = (198, 40, 40)
 _PAPER: Color = (255, 255, 255)
 
 
@@ -73,12 +79,11 @@ def _positions(axis: Any, samples: Samples) -> None:
 
 def _forces(axis: Any, samples: Samples, finger: Finger) -> None:
     drag = [finger.finger_drag(v) for v in samples.finger_velocity.tolist()]
-    friction = [
-        math.copysign(finger.kinetic_friction, v) + finger.object_drag(v) if v else felt
-        for v, felt in zip(
-            samples.object_velocity.tolist(), samples.sensor_constant.tolist(), strict=True
-        )
-    ]
+    speed = samples.object_velocity
+    resisting = np.array([finger.object_drag(v) for v in speed.tolist()])
+    resisting += np.where(speed < 0.0, -1.0, 1.0) * finger.kinetic_friction
+    moving = (speed != 0.0) | (samples.epoch == Epoch.PUSHING.value)
+    friction = np.where(moving, resisting, samples.sensor_constant)
     axis.plot(samples.time, samples.applied_force, color=_APPLIED, label="applied to the finger")
     axis.plot(samples.time, drag, color=_APPLIED, ls="--", lw=1.2, label="drag on the finger")
     axis.plot(
@@ -102,22 +107,24 @@ def _shade(axis: Any, samples: Samples) -> None:
         edges = np.flatnonzero(np.diff(inside.astype(np.int8)))
         ends = np.minimum(edges, len(samples.time) - 1)
         for k, (start, end) in enumerate(samples.time[ends].reshape(-1, 2)):
-            label = (
-                _SHADE_NAMES[epoch] if k == 0 and axis.get_subplotspec().is_first_row() else None
-            )
+            label = EPOCH_NAMES[epoch] if k == 0 and axis.get_subplotspec().is_first_row() else None
             axis.axvspan(start, end, color=color, lw=0, zorder=0, label=label)
 
 
 def _label_events(axis: Any, trace: Trace) -> None:
     """Names of events above the panel; where they crowd, of the first of each crowd."""
-    last = -math.inf
+    texts: dict[float, str] = {}
     for event in trace.events:
-        if event.kind is Kind.TURN or event.time - last < _LABEL_GAP * trace.end:
+        if event.kind is Kind.TURN:
             continue
-        last = event.time
+        if event.time in texts:
+            texts[event.time] += f", {_NAMES[event.kind]}"
+        elif event.time - max(texts, default=-math.inf) >= _LABEL_GAP * trace.end:
+            texts[event.time] = _NAMES[event.kind]
+    for time, text in texts.items():
         axis.annotate(
-            _NAMES[event.kind],
-            (event.time, 1.0),
+            text,
+            (time, 1.0),
             xycoords=("data", "axes fraction"),
             xytext=(0, 3),
             textcoords="offset points",
@@ -151,7 +158,7 @@ class Stage:
         finger: its parameters.
         width, height: pixels.
         low, high: m, at the left and right edge.
-        full: N, of an arrow of a fifth of the width.
+        full: N, of an arrow of a sixth of the width.
     """
 
     finger: Finger
@@ -169,7 +176,7 @@ class Stage:
         floor = 0.84 * self.height
         self._ground(pen, floor)
         self._bodies(pen, moment, floor)
-        picture = picture.resize((self.width, self.height), PilImage.Resampling.BOX)
+        picture = picture.reduce(k)
         self._texts(ImageDraw.Draw(picture), moment, floor)
         return picture
 
@@ -191,7 +198,7 @@ class Stage:
 
     def _bodies(self, pen: ImageDraw.ImageDraw, moment: Moment, floor: float) -> None:
         k, tip, face = _OVERSAMPLE, self._x(moment.x_f), self._x(moment.x_o)
-        length, thick, size = 0.13 * self.width, 0.17 * self.height, 0.36 * self.height
+        length, thick, size = 0.13 * self.width, 0.17 * self.height, 0.42 * self.height
         level = floor - 0.5 * size  # of the finger's axis: the middle of the object
         box = (k * face, k * (floor - size), k * (face + size), k * (floor - 2))
         if self.finger.wall:
@@ -213,21 +220,19 @@ class Stage:
             outline=(20, 78, 122),
             width=k,
         )
-        above = level - 0.9 * thick
-        self._arrow(pen, tip - length, above, moment.applied, (27, 108, 168))
-        self._arrow(pen, tip, above, -moment.felt, (198, 40, 40))
+        self._arrow(pen, tip - length, level - 0.95 * thick, moment.applied, _BLUE)
+        self._arrow(pen, tip, level + 0.95 * thick, -moment.felt, _RED)
 
     def _arrow(
         self, pen: ImageDraw.ImageDraw, x: float, y: float, force: float, color: Color
     ) -> None:
-        """An arrow as long as the force; the applied one ends at x, the felt one starts there."""
-        k, length = _OVERSAMPLE, min(abs(force) / self.full, 1.2) * 0.2 * self.width
-        if length < 1.0:
+        """An arrow as long as the force. A push ends at x, all others start there."""
+        if abs(force) < 1e-3 * self.full:
             return
-        way = math.copysign(1.0, force)
-        applied = color[2] > color[0]
-        start = x - way * length if applied and way > 0 else x
-        end, head = start + way * length, min(0.05 * self.height, length)
+        k, head, way = _OVERSAMPLE, 0.045 * self.height, math.copysign(1.0, force)
+        length = max(min(abs(force) / self.full, 1.2) * 0.16 * self.width, head)
+        start = x - length if color is _BLUE and way > 0 else x
+        end = start + way * length
         pen.line((k * start, k * y, k * (end - way * head * 0.8), k * y), fill=color, width=5 * k)
         wing = 0.6 * head
         corners = [(end, y), (end - way * head, y - wing), (end - way * head, y + wing)]
@@ -242,8 +247,8 @@ class Stage:
             pen.text((self._x(float(mark)), floor + 8), text, _INK, font(size - 3), anchor="ma")
         y, line = 0.05 * self.height, 1.4 * size
         left = 0.02 * self.width
-        pen.text((left, y), f"applied {moment.applied:6.2f} N", (27, 108, 168), font(size))
-        pen.text((left, y + line), f"felt {moment.felt:6.2f} N", (198, 40, 40), font(size))
+        pen.text((left, y), f"applied {moment.applied:6.2f} N", _BLUE, font(size))
+        pen.text((left, y + line), f"felt {moment.felt:6.2f} N", _RED, font(size))
         right = 0.98 * self.width
         pen.text((right, y), f"{moment.clock:.2f} s", _INK, font(size), anchor="ra")
         pen.text((right, y + line), moment.note, _INK, font(size), anchor="ra")
@@ -288,21 +293,25 @@ def _frame(
         float(samples.applied_force[k]),
         float(samples.sensor[k]),
         float(samples.time[k]),
-        str(samples.epoch[k]),
+        EPOCH_NAMES[Epoch(samples.epoch[k])],
     )
     picture = PilImage.new("RGB", (stage.width, stage.height + panel.height), _PAPER)
     picture.paste(stage.draw(moment), (0, 0))
     picture.paste(panel, (0, stage.height))
     x = x_of(moment.clock)
     pen = ImageDraw.Draw(picture)
-    pen.line((x, stage.height + 4, x, picture.height - 0.16 * panel.height), fill=_INK, width=2)
+    pen.line(
+        (x, stage.height + 0.12 * panel.height, x, picture.height - 0.2 * panel.height),
+        fill=_INK,
+        width=2,
+    )
     return np.asarray(picture)
 
 
 def _stage(trace: Trace, samples: Samples, width: int, height: int) -> Stage:
     """A stage that holds the whole run, finger and object at full length."""
     low, high = float(samples.finger_position.min()), float(samples.object_position.max())
-    span = max(high - low, 0.1) / (1.0 - 0.15 - 0.05 - 0.36 * height / width)
+    span = max(high - low, 0.1) / (1.0 - 0.15 - 0.05 - 0.42 * height / width)
     full = max(1e-9, float(np.abs(samples.applied_force).max()), float(samples.sensor.max()))
     low -= 0.15 * span
     return Stage(trace.finger, width, height, low, low + span, full)
@@ -318,7 +327,7 @@ def _panel(
     dpi = height / 3.0
     figure = Figure(figsize=(width / dpi, height / dpi), dpi=dpi)
     canvas = FigureCanvasAgg(figure)
-    axis = figure.add_axes((0.07, 0.2, 0.91, 0.74))
+    axis = figure.add_axes((0.07, 0.2, 0.91, 0.68))
     samples = trace.samples(_RATE)
     axis.fill_between(samples.time, 0.0, samples.sensor, color=_FELT, alpha=0.4, lw=0)
     axis.plot(samples.time, samples.sensor, color=_FELT, lw=1.4, label="felt")
@@ -327,7 +336,7 @@ def _panel(
     axis.set_xlabel("time, s")
     axis.set_ylabel("force, N")
     axis.grid(alpha=0.25)
-    axis.legend(loc="upper left")
+    axis.legend(loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=2, frameon=False)
     canvas.draw()
     image = PilImage.fromarray(np.asarray(canvas.buffer_rgba())[:, :, :3].copy())
     left, right = (axis.transData.transform((t, 0.0))[0] for t in (0.0, trace.end))

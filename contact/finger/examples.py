@@ -35,10 +35,8 @@ class Example:
 EXAMPLES = {
     "wall": Example(
         _HEAVY,
-        Profile.of(
-            [(0, 1), (1, 1), (1, 0), (5, 0), (5, 0.3), (7, 0.3), (8, 14), (10, 14), (10, 0)]
-        ),
-        12.0,
+        Profile.of([(0, 1), (1, 1), (1, 0), (4.6, 0), (4.6, 11), (8, 11), (8, 0)]),
+        10.0,
         "coast, bounce off the resting object, come back and push it; then fall behind",
     ),
     "push": Example(
