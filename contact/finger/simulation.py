@@ -12,7 +12,7 @@ import numpy as np
 from galley.contact.finger.force import Constant, Force, Policy, Sense, pieces
 from galley.contact.finger.model import Finger
 from galley.contact.finger.trace import Epoch, Event, Kind, Segment, Trace, impulsive
-from galley.contact.parameters import DURATION, SPEED, check, parameter
+from galley.contact.parameters import DURATION, SPEED, TOLERANCE, check, parameter
 from galley.domain.frames import Array, frozen
 
 _TINY_SPEED = 1e-14  # m/s: a closing speed that is rounding
@@ -42,8 +42,8 @@ class Solver:
         max_events: after so many the run ends with a fault.
     """
 
-    rtol: float = 1e-9
-    atol: float = 1e-12
+    rtol: float = parameter(1e-9, TOLERANCE, "relative tolerance")
+    atol: float = parameter(1e-12, TOLERANCE, "absolute tolerance")
     max_step: float = parameter(0.05, DURATION, "longest step")
     max_events: int = 10_000
 
