@@ -10,8 +10,8 @@ from galley.contact.finger.simulation import simulate
 from galley.contact.finger.trace import Trace
 
 # Ten times the finger's mass: held by friction it is a wall, to a slow finger.
-_HEAVY = Finger(object_mass=10.0, static_friction=10.0, kinetic_friction=6.0)
-_SOFT = Finger(object_mass=10.0, static_friction=10.0, kinetic_friction=6.0, restitution=0.2)
+_HEAVY = Finger(object_mass=10.0, static_friction=10.0, kinetic_friction=4.0)
+_SOFT = Finger(object_mass=10.0, static_friction=10.0, kinetic_friction=4.0, restitution=0.2)
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def test_forces(force, message):
         (lambda: simulate(Finger(object_mass=inf), 0.0, 1.0, Start(0.0, 1.0)), "a wall stands"),
         (lambda: simulate(Finger(), 0.0, 1.0).at(1.5), "time = 1.5 s: the run is from 0 to 1 s"),
         (lambda: simulate(Finger(), 0.0, 1.0).at(nan), "time = nan s"),
-        (lambda: simulate(Finger(), 0.0, 1.0, breaks=[nan]), "breaks = nan s"),
+        (lambda: simulate(Finger(), abs, 1.0, breaks=[nan]), "breaks = nan s"),
     ],
 )
 def test_other_arguments(make, message):
