@@ -36,7 +36,7 @@ _NAMES = {
     Kind.TURN: "finger turns",
     Kind.SETTLE: "bouncing ends",
 }
-_LABEL_GAP = 0.025  # share of the run between two labels of events; the later one is left out
+_LABEL_GAP = 0.045  # share of the run between two labels of events; the later one is left out
 _OVERSAMPLE = 2  # bodies are drawn larger, then reduced, for smooth edges
 _INK: Color = (40, 46, 54)
 _BLUE: Color = (27, 108, 168)
@@ -311,9 +311,9 @@ def _frame(
 def _stage(trace: Trace, samples: Samples, width: int, height: int) -> Stage:
     """A stage that holds the whole run, finger and object at full length."""
     low, high = float(samples.finger_position.min()), float(samples.object_position.max())
-    span = max(high - low, 0.1) / (1.0 - 0.15 - 0.05 - 0.42 * height / width)
+    span = max(high - low, 0.1) / (1.0 - 0.2 - 0.03 - 0.42 * height / width)
     full = max(1e-9, float(np.abs(samples.applied_force).max()), float(samples.sensor.max()))
-    low -= 0.15 * span
+    low -= 0.2 * span
     return Stage(trace.finger, width, height, low, low + span, full)
 
 

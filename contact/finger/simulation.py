@@ -224,7 +224,7 @@ class Simulation:
         if ended == 0:
             self._part()
         elif ended == 1:
-            self.v_f = self.v_o = 0.0
+            self.v_o = 0.0
             self._touching()
 
     def _move_apart(self, until: float) -> None:
@@ -274,7 +274,6 @@ class Simulation:
             self._log(Kind.SLIP)
         self._opening = True
         if self.v_o - self.v_f <= _TINY_SPEED:
-            self.v_f = self.v_o
             self._touching()
         else:
             self._settle(until)
@@ -324,6 +323,7 @@ class Simulation:
     def _touching(self) -> None:
         """Finger and object touch at one velocity: do they stay, push on, or part?"""
         finger, force, before = self.finger, self._applied(), self.epoch
+        self.v_f = self.v_o
         if self.v_o != 0.0:
             self._sign = _sign(self.v_o)
             if finger.tension_margin(force, self.v_f, self._sign) < 0.0:

@@ -48,7 +48,7 @@ def test_a_profile(tmp_path):
 def test_the_policy_of_the_help(tmp_path):
     (tmp_path / "p.py").write_text(POLICY)
     out = tmp_path / "out"
-    given = ("--no-video", "--object-mass", "inf", "--until", 20, "--out", out)
+    given = ("--no-video", "--object-mass", "inf", "--gap", 0.3, "--until", 5, "--out", out)
     assert touch("--force", tmp_path / "p.py", *given) == 0
     assert events(out)[-1] == "settle"
 
