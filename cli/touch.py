@@ -61,6 +61,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--period", type=positive, metavar="S", help="control step of a policy, in s (default 0.02)"
     )
+    out_option(p)
     world = p.add_argument_group("finger and object (defaults: the example's)")
     from galley.contact.finger.model import Finger
     from galley.contact.parameters import described
@@ -80,8 +81,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
             metavar=("LINEAR", "QUADRATIC"),
             help=f"drag of the {name}: N s/m and N s^2/m^2 (default {default})",
         )
-    results = p.add_argument_group("results")
-    out_option(results)
+    results = p.add_argument_group("film and samples")
     results.add_argument(
         "--video",
         action=argparse.BooleanOptionalAction,

@@ -89,7 +89,8 @@ def described(model: type[Any]) -> tuple[Described, ...]:
     """The parameters of a dataclass in the order of its fields."""
     found = (each for each in fields(model) if "quantity" in each.metadata)
     return tuple(
-        Described(each.name, default=float(each.default), **each.metadata) for each in found
+        Described(each.name, default=float(getattr(model, each.name)), **each.metadata)
+        for each in found
     )
 
 

@@ -326,7 +326,7 @@ def _panel(
 
     dpi = height / 3.0
     figure = Figure(figsize=(width / dpi, height / dpi), dpi=dpi)
-    canvas = FigureCanvasAgg(figure)
+    canvas: Any = FigureCanvasAgg(figure)
     axis = figure.add_axes((0.07, 0.2, 0.91, 0.68))
     samples = trace.samples(_RATE)
     axis.fill_between(samples.time, 0.0, samples.sensor, color=_FELT, alpha=0.4, lw=0)

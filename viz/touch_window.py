@@ -15,7 +15,7 @@ from galley.viz.touch import EPOCH_NAMES, Moment, Stage
 _SIZE = (960, 360)  # pixels
 _VIEW = 6.0  # m across the window
 _MARGIN = 0.3  # share of the window that is kept clear ahead of the object and behind the fingertip
-_STEP = 0.02  # s
+_STEP = 0.04  # s, between pictures: what drawing one takes, and to spare
 _HARD = 5.0  # with shift
 _HELP = "left, right: push   shift: five times as hard   escape: end"
 

@@ -168,6 +168,6 @@ def test_the_keyboard(monkeypatch):
     monkeypatch.setattr(pygame.event, "get", get)
     run = drive(Finger(gap=0.1), 2.0)
     assert run.fault is None
-    assert run.end == pytest.approx(0.8)
-    assert run.at([0.03, 0.3, 0.59, 0.7]).applied_force.tolist() == [0.0, 2.0, 0.0, -10.0]
+    assert run.end == pytest.approx(1.6)
+    assert run.at([0.06, 0.6, 1.18, 1.4]).applied_force.tolist() == [0.0, 2.0, 0.0, -10.0]
     assert run.order(Kind.TOUCH)
