@@ -113,11 +113,18 @@ def command(arguments: argparse.Namespace) -> int:
     with run_folder(arguments.out, f"touch-{name}", "events.csv") as folder:
         trace = _run(arguments, finger, force, duration)
         printer.console.print(_table(trace))
-        _write(arguments, trace, folder, f"galley touch {name}", printer)
+        _write(arguments, trace, folder, _title(name), printer)
     printer.console.print(f"results: {folder}")
     if trace.fault:
         print(f"ended at {trace.end:g} s: {trace.fault}", file=sys.stderr)
     return 1 if trace.fault else 0
+
+
+def _title(name: str) -> str:
+    from galley.contact.finger.examples import EXAMPLES
+
+    about = f": {EXAMPLES[name].about}" if name in EXAMPLES else ""
+    return f"galley touch {name}{about}"
 
 
 def _check(arguments: argparse.Namespace) -> None:

@@ -1,7 +1,7 @@
 """The schema of contact parameters: each field of a model has a unit, bounds and a sentence.
 
 A model is a frozen dataclass whose fields are made by ``parameter`` and which calls ``check`` in
-``__post_init__``. The same schema makes command-line options, table headers and error messages.
+``__post_init__``. The same schema makes command-line options and error messages.
 """
 
 from __future__ import annotations

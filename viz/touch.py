@@ -202,7 +202,7 @@ class Stage:
         level = floor - 0.5 * size  # of the finger's axis: the middle of the object
         box = (k * face, k * (floor - size), k * (face + size), k * (floor - 2))
         if self.finger.wall:
-            box = (k * face, 0, k * max(self.width, face + 1), k * (floor - 2))
+            box = (k * face, k * 0.3 * self.height, k * max(self.width, face + 1), k * (floor - 2))
         pen.rectangle(box, fill=(205, 170, 125), outline=(110, 72, 34), width=2 * k)
         body = (k * (tip - length), k * (level - thick / 2), k * tip, k * (level + thick / 2))
         pen.rounded_rectangle(
