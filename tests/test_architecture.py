@@ -21,6 +21,7 @@ OUTSIDE = {"tests", "bench", "docs", "videos", "build", "dist", "runs"}
 BELOW_SKILLS = {"compiled", "domain", "robots", "worlds", "motion", "optimization", "reachability"}
 MAY_IMPORT = {
     "compiled": set(),
+    "contact": {"domain"},
     "domain": set(),
     "sweeps": {"domain"},
     "planning": {"domain", "compiled"},
@@ -35,7 +36,7 @@ MAY_IMPORT = {
     # tests/validation/test_independence.py.
     "validation": {"domain", "robots", "worlds"},
     "execution": {"planning", "skills", "tamp"} | BELOW_SKILLS,
-    "viz": {"compiled", "domain", "robots", "worlds"},
+    "viz": {"compiled", "contact", "domain", "robots", "worlds"},
 }
 # What executes knows nothing of plans: these parts of execution see only what lies below skills.
 EXECUTORS = {"domain", "robots", "worlds", "motion", "execution"}

@@ -1,0 +1,29 @@
+"""The finger: one-dimensional touch, event by event.
+
+- ``model``: ``Finger``, its parameters and the forces between finger and object; ``Drag``
+- ``force``: ``Profile`` of (time, force) pairs; ``Policy``, called with a ``Sense``
+- ``simulation``: ``simulate`` a whole run, or a ``Simulation`` step by step
+- ``trace``: the result: ``Trace``, its ``Samples`` and ``Event`` log
+"""
+
+from galley.contact.finger.force import Policy, Profile, Sense
+from galley.contact.finger.model import Drag, Finger
+from galley.contact.finger.simulation import Simulation, Solver, Start, simulate
+from galley.contact.finger.trace import Epoch, Event, Kind, Samples, Trace
+
+__all__ = [
+    "Drag",
+    "Epoch",
+    "Event",
+    "Finger",
+    "Kind",
+    "Policy",
+    "Profile",
+    "Samples",
+    "Sense",
+    "Simulation",
+    "Solver",
+    "Start",
+    "Trace",
+    "simulate",
+]

@@ -1,0 +1,105 @@
+"""The schema of contact parameters: each field of a model has a unit, bounds and a sentence.
+
+A model is a frozen dataclass whose fields are made by ``parameter`` and which calls ``check`` in
+``__post_init__``. The same schema makes command-line options and error messages.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A kind of number.
+
+    Attributes:
+        unit: SI, ``"1"`` for a ratio.
+        low, high: bounds; both allowed.
+        above: ``low`` itself is not allowed.
+        infinite: ``inf`` is allowed.
+    """
+
+    unit: str
+    low: float = -math.inf
+    high: float = math.inf
+    above: bool = False
+    infinite: bool = False
+
+    @property
+    def rule(self) -> str:
+        """What a value must be, for messages: ``a number from 0 to 1``."""
+        if self.low == -math.inf:
+            text = "a finite number"
+        elif self.high < math.inf:
+            text = f"a number from {self.low:g} to {self.high:g}"
+        else:
+            text = f"a number {'greater than' if self.above else 'from'} {self.low:g}"
+        return f"{text}, or inf" if self.infinite else text
+
+    def checked(self, name: str, value: Any) -> float:
+        """``value`` as a float.
+
+        Raises:
+            ValueError: it is no number, or out of bounds; the message names it.
+        """
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        good = self.low <= number <= self.high and not (self.above and number == self.low)
+        if not good or (math.isinf(number) and not self.infinite):
+            unit = "" if self.unit == "1" else f" {self.unit}"
+            raise ValueError(f"{name} = {value}{unit}: must be {self.rule}")
+        return number
+
+
+MASS = Quantity("kg", 0.0, above=True)
+MASS_OR_WALL = Quantity("kg", 0.0, above=True, infinite=True)
+FORCE = Quantity("N")
+FORCE_LIMIT = Quantity("N", 0.0)
+GAP = Quantity("m", 0.0)
+TIME = Quantity("s")
+DURATION = Quantity("s", 0.0, above=True)
+SPEED = Quantity("m/s")
+RATIO = Quantity("1", 0.0, 1.0)
+TOLERANCE = Quantity("1", 0.0, above=True)
+LINEAR_DRAG = Quantity("N s/m", 0.0)
+QUADRATIC_DRAG = Quantity("N s^2/m^2", 0.0)
+
+
+def parameter(default: float, quantity: Quantity, about: str) -> Any:
+    """A dataclass field with a quantity and one sentence about it."""
+    return field(default=default, metadata={"quantity": quantity, "about": about})
+
+
+@dataclass(frozen=True)
+class Described:
+    """A parameter of a model: its name, quantity, default and a sentence."""
+
+    name: str
+    quantity: Quantity
+    default: float
+    about: str
+
+
+def described(model: type[Any]) -> tuple[Described, ...]:
+    """The parameters of a dataclass in the order of its fields."""
+    found = (each for each in fields(model) if "quantity" in each.metadata)
+    return tuple(
+        Described(each.name, default=float(getattr(model, each.name)), **each.metadata)
+        for each in found
+    )
+
+
+def check(model: Any) -> None:
+    """Convert the parameters of a frozen dataclass instance to floats within their bounds.
+
+    Raises:
+        ValueError: one is not; the message names parameter and value.
+    """
+    for each in described(type(model)):
+        value = each.quantity.checked(each.name, getattr(model, each.name))
+        object.__setattr__(model, each.name, value)
