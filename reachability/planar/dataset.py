@@ -176,6 +176,15 @@ def read_settings(folder: Path) -> DatasetSettings:
         raise BadInput.one(folder / INFO, f"is not a dataset of galley reach: {error}") from None
 
 
+def row_count(folder: Path) -> int:
+    """Number of rows of a finished dataset.
+
+    Raises:
+        BadInput: the folder has none.
+    """
+    return int(_read_info(folder).get("rows", 0))
+
+
 def load(folder: Path, split: Split = "train", most: int | None = None) -> Samples:
     """The rows of a dataset; ``source`` is the number of the base in the whole dataset.
 
