@@ -331,10 +331,13 @@ class KeepRates:
         return np.sqrt(self.sampled * (1.0 - self.sampled) / self.bases)
 
 
-def keep_rates(sampler: DonutSampler, bases: int, rng: np.random.Generator) -> KeepRates:
-    """Over sigma from 0 to pi, by the closed form and by sampling."""
+def keep_rates(
+    sampler: DonutSampler, bases: int, rng: np.random.Generator, count: int = 41
+) -> KeepRates:
+    """At ``count`` sigmas from 0 to pi by the closed form, and at every fourth by sampling."""
     both = replace(sampler, branches="both", heading="facing")
-    sigma, at = np.linspace(0.0, pi, 45), np.linspace(0.0, pi, 11)
+    sigma = np.linspace(0.0, pi, count)
+    at = sigma[::4]
     closed = [replace(both, heading_sigma=float(each)).keep_rates() for each in sigma]
     sampled = []
     for each in at:
