@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from galley.reachability.planar import DonutSampler, PlanarArm, uniform_targets
+from galley.reachability.planar import scores
 from galley.viz import reachability as pictures
 
 FREE = DonutSampler(PlanarArm(1.0, 0.8), 0.05, 0.3)
@@ -87,9 +88,9 @@ def test_coverage_targets_are_uniform_and_hands_are_not():
 
 
 def test_keep_rates_agree_within_their_error():
-    rates = pictures.keep_rates(LIMITED, 4000, np.random.default_rng(5))
-    closed = np.column_stack([np.interp(rates.at, rates.sigma, rates.closed[:, k]) for k in (0, 1)])
-    assert (np.abs(rates.sampled - closed) < 4.5 * rates.error + 0.003).all()
+    rates = pictures.keep_rates(LIMITED, 4000, np.random.default_rng(5), count=9)
+    np.testing.assert_array_equal(rates.at, rates.sigma[::4])
+    assert (np.abs(rates.sampled - rates.closed[::4]) < 4.5 * rates.error).all()
     assert rates.closed[0] == pytest.approx(rates.closed[0, ::-1])  # theta1's limits don't bite
     (low, high), _ = LIMITED.arm.limits
     wide = replace(LIMITED, arm=PlanarArm(1.0, 0.8, ((-pi, pi), LIMITED.arm.limits[1])))
@@ -111,3 +112,25 @@ def test_every_picture_is_written(tmp_path):
     for each in ("donut", "joints", "density", "coverage"):
         with Image.open(tmp_path / f"{each}.png") as image:
             assert min(image.size) > 300
+
+
+def test_scores_move_the_bases_as_they_say():
+    rng = np.random.default_rng(2)
+    scored = {
+        "manipulability": scores.Manipulability(),
+        "travel": scores.BaseTravel(np.array([1.0, 0.0]), scale=0.5),
+    }
+    plane, shares = pictures.scored_plane(LIMITED, scored, 40_000, rng)
+    assert list(plane.densities) == list(shares) == ["no score", "manipulability", "travel"]
+    x, y = np.meshgrid(*(0.5 * (e[1:] + e[:-1]) for e in (plane.x, plane.y)))
+    weights = {name: d / d.sum() for name, d in plane.densities.items()}
+    r = np.hypot(x, y)
+    # Without a score r is uniform but for the limits; |sin theta2| prefers r^2 near l1^2 + l2^2.
+    assert (weights["manipulability"] * r).sum() > (weights["no score"] * r).sum() + 0.02
+    assert (weights["no score"] * x).sum() == pytest.approx(0.0, abs=0.02)
+    assert (weights["travel"] * x).sum() > 0.2
+    # The mean of |sin theta2| over the rows is what soft acceptance keeps.
+    rows = LIMITED.sample((0.0, 0.0), 40_000, rng)
+    kept = np.abs(np.sin(rows.q[:, 4])).mean()
+    assert shares["manipulability"] == pytest.approx(kept, abs=0.01)
+    assert shares["no score"] == 1.0
