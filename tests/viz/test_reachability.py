@@ -8,8 +8,7 @@ from math import pi
 import numpy as np
 import pytest
 
-from galley.reachability.planar import DonutSampler, PlanarArm, uniform_targets
-from galley.reachability.planar import scores
+from galley.reachability.planar import DonutSampler, PlanarArm, scores, uniform_targets
 from galley.viz import reachability as pictures
 
 FREE = DonutSampler(PlanarArm(1.0, 0.8), 0.05, 0.3)
@@ -99,6 +98,7 @@ def test_keep_rates_agree_within_their_error():
     assert rates.closed[-1].mean() == pytest.approx(uniform, abs=0.005)
 
 
+@pytest.mark.slow
 def test_every_picture_is_written(tmp_path):
     from PIL import Image
 
@@ -125,12 +125,13 @@ def test_scores_move_the_bases_as_they_say():
     x, y = np.meshgrid(*(0.5 * (e[1:] + e[:-1]) for e in (plane.x, plane.y)))
     weights = {name: d / d.sum() for name, d in plane.densities.items()}
     r = np.hypot(x, y)
-    # Without a score r is uniform but for the limits; |sin theta2| prefers r^2 near l1^2 + l2^2.
-    assert (weights["manipulability"] * r).sum() > (weights["no score"] * r).sum() + 0.02
+    rows = LIMITED.sample((0.0, 0.0), 40_000, rng)
+    sine, distance = np.abs(np.sin(rows.q[:, 4])), np.hypot(*rows.q[:, :2].T)
+    # The spread of r under the density p |sin theta2| / mean, by importance weights.
+    for name, weight in (("no score", np.ones(len(sine))), ("manipulability", sine)):
+        wanted = np.average((distance - 1.2) ** 2, weights=weight)
+        assert (weights[name] * (r - 1.2) ** 2).sum() == pytest.approx(wanted, abs=0.004)
     assert (weights["no score"] * x).sum() == pytest.approx(0.0, abs=0.02)
     assert (weights["travel"] * x).sum() > 0.2
-    # The mean of |sin theta2| over the rows is what soft acceptance keeps.
-    rows = LIMITED.sample((0.0, 0.0), 40_000, rng)
-    kept = np.abs(np.sin(rows.q[:, 4])).mean()
-    assert shares["manipulability"] == pytest.approx(kept, abs=0.01)
+    assert shares["manipulability"] == pytest.approx(sine.mean(), abs=0.01)
     assert shares["no score"] == 1.0
