@@ -1,0 +1,167 @@
+"""Training of a flow by maximum likelihood: Adam, a falling rate, the best step by validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from math import isfinite
+from time import perf_counter
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array
+from galley.reachability.learned.chart import Chart
+from galley.reachability.learned.flow import SplineFlow
+from galley.reachability.learned.model import LearnedModel, Shape, empty_flow, features
+from galley.reachability.learned.task import Rows, Task
+
+_EVALUATIONS = 40  # in a whole training
+_VALIDATED = 50_000  # rows at most that a validation looks at
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train.
+
+    Attributes:
+        steps: of the optimiser. batch: rows of a step. rate: the highest learning rate.
+        patience: evaluations (of which a whole training has 40) without a better one, to stop.
+        validation: share of the candidate bases that is kept for validation.
+        seed: of the weights, the split and the order of rows.
+    """
+
+    steps: int = 6000
+    batch: int = 2048
+    rate: float = 4e-3
+    patience: int = 10
+    validation: float = 0.1
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state after an evaluation: losses are mean negative log densities (nats per dx dy dpsi)."""
+
+    step: int
+    steps: int
+    training: float
+    validation: float
+    best: bool
+    left: float  # s
+
+
+def train(
+    task: Task,
+    rows: Rows,
+    shape: Shape,
+    settings: Settings,
+    each: Callable[[Progress, LearnedModel], None] = lambda progress, model: None,
+) -> LearnedModel:
+    """Fit a flow to rows, and return it as it was at its best validation.
+
+    Training and validation don't share a candidate base. The same arguments on the same machine
+    give the same weights.
+
+    Args:
+        task: what the rows are of.
+        rows: the data.
+        shape: size of the flow.
+        settings: of the optimiser.
+        each: called after every evaluation, with the best model so far.
+
+    Raises:
+        ValueError: fewer than two bases, rows outside the ring or limits, or a loss that diverged.
+    """
+    spread = float(np.clip(np.median(np.abs(rows.heading_errors())), 1e-3, 3.0))
+    chart = Chart(task.sampler.arm, task.ring, spread)
+    raw, zero = features(rows.samples.target, rows.circle)
+    point, volume, inside = chart.to_cube(rows.samples.q, rows.samples.target, zero)
+    if not inside.all():
+        raise ValueError(f"{(~inside).sum()} rows are outside the ring or the joint limits")
+    kept = _for_validation(rows.samples.source, settings)
+    if kept.all() or not kept.any():
+        raise ValueError("too few candidate bases to split into training and validation")
+    scale = np.stack([raw.mean(axis=0), np.maximum(raw.std(axis=0), 1e-6)])
+    table = np.column_stack([(raw - scale[0]) / scale[1], rows.samples.elbow, point])
+    table = table.astype(np.float32)
+    training = jnp.asarray(table[~kept])
+    validation = jnp.asarray(table[kept][:_VALIDATED])
+    offset = -float(volume[kept][:_VALIDATED].mean()), -float(volume[~kept].mean())
+
+    flow = empty_flow(task, shape, settings.seed)
+    weights, static = eqx.partition(flow, eqx.is_array)
+    chunk = max(1, settings.steps // _EVALUATIONS)
+    rate = optax.warmup_cosine_decay_schedule(
+        0.0, settings.rate, max(1, settings.steps // 50), settings.steps, 0.01 * settings.rate
+    )
+    optimiser = optax.chain(optax.clip_by_global_norm(5.0), optax.adam(rate))
+    state, key = optimiser.init(weights), jax.random.key(settings.seed)
+    best, since, start = None, 0, perf_counter()
+    for step in range(chunk, settings.steps + 1, chunk):
+        key, now = jax.random.split(key)
+        keys = jax.random.split(now, chunk)
+        weights, state, loss = _steps(
+            weights, state, training, keys, static, optimiser, settings.batch
+        )
+        value = float(_loss(weights, validation, static)) + offset[0]
+        if not isfinite(value):
+            raise ValueError(f"the loss diverged at step {step}; a lower rate may help")
+        better = best is None or value < best.history["validation_nats"]
+        since = 0 if better else since + 1
+        if best is None or better:
+            history = {**asdict(settings), "step": step, "validation_nats": value}
+            flow = eqx.combine(weights, static)
+            best = LearnedModel(task, chart, shape, scale, flow, history)
+        left = (perf_counter() - start) * (settings.steps / step - 1.0)
+        each(Progress(step, settings.steps, float(loss) + offset[1], value, better, left), best)
+        if since >= settings.patience:
+            break
+    assert best is not None
+    return best
+
+
+def _for_validation(source: NDArray[np.int64], settings: Settings) -> NDArray[np.bool_]:
+    """Rows (m,) whose candidate base is kept for validation."""
+    bases, which = np.unique(source, return_inverse=True)
+    drawn = np.random.default_rng(settings.seed).random(len(bases)) < settings.validation
+    return np.asarray(drawn[which])
+
+
+def _mean_loss(weights: SplineFlow, rows: jax.Array, static: SplineFlow) -> jax.Array:
+    """Mean negative log density of rows on the cube: context, elbow, point."""
+    flow = eqx.combine(weights, static)
+    return jnp.mean(jax.vmap(flow.loss)(rows[:, :-4], rows[:, -4], rows[:, -3:]))
+
+
+@eqx.filter_jit
+def _loss(weights: SplineFlow, rows: jax.Array, static: SplineFlow) -> jax.Array:
+    return _mean_loss(weights, rows, static)
+
+
+@eqx.filter_jit
+def _steps(
+    weights: SplineFlow,
+    state: optax.OptState,
+    rows: jax.Array,
+    keys: jax.Array,
+    static: SplineFlow,
+    optimiser: optax.GradientTransformation,
+    batch: int,
+) -> tuple[SplineFlow, optax.OptState, jax.Array]:
+    """As many steps as there are keys, each on rows drawn at random; also their mean loss."""
+
+    def step(carry: tuple[SplineFlow, optax.OptState], key: jax.Array) -> tuple[object, jax.Array]:
+        weights, state = carry
+        drawn = rows[jax.random.randint(key, (batch,), 0, len(rows))]
+        loss, slope = jax.value_and_grad(partial(_mean_loss, static=static))(weights, drawn)
+        change, state = optimiser.update(slope, state)
+        return (eqx.apply_updates(weights, change), state), loss
+
+    (weights, state), losses = jax.lax.scan(step, (weights, state), keys)
+    return weights, state, losses.mean()
