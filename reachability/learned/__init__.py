@@ -7,17 +7,20 @@ Needs the extra ``learn`` (JAX).
 - ``evaluation``: against the true density
 """
 
+from galley.reachability.learned.evaluation import Evaluation, evaluate
 from galley.reachability.learned.model import LearnedModel, Shape, load_checkpoint, save_checkpoint
 from galley.reachability.learned.task import Rows, Task
 from galley.reachability.learned.training import Progress, Settings, train
 
 __all__ = [
+    "Evaluation",
     "LearnedModel",
     "Progress",
     "Rows",
     "Settings",
     "Shape",
     "Task",
+    "evaluate",
     "load_checkpoint",
     "save_checkpoint",
     "train",

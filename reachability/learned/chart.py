@@ -3,13 +3,14 @@
 The base stands at the distance r and in the direction phi from the target, its heading is off by
 delta from facing it. Then, for the elbow s = +-1,
 
-    (phi - zero) / 2 pi mod 1,    (r - r0) / (r1 - r0),    (F(delta) - F(d0)) / (F(d1) - F(d0))
+    s (phi - zero) / 2 pi mod 1,  (r - r0) / (r1 - r0),  (F(s delta) - F(d0)) / (F(d1) - F(d0))
 
-with [r0, r1] the part of the ring that leaves theta2 in its limits, [d0, d1] the arc of headings
+with [r0, r1] the part of the ring that leaves theta2 in its limits, [d0, d1] the arc of s delta
 that leaves theta1 in its own, and F the distribution function of a wrapped Cauchy law of
 half-width ``spread`` (Mardia and Jupp, Directional Statistics, 2000, section 3.5.7), which zooms
 in on headings near 0. The limits are known exactly, so no density is ever learned for what they
-forbid; ``zero`` is a direction to measure phi from, that of an obstacle, say.
+forbid; ``zero`` is a direction to measure phi from, that of an obstacle, say. Mirrored by s, both
+elbows look alike wherever the world has that symmetry.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Chart:
     def to_cube(
         self, q: ArrayLike, target: ArrayLike, zero: ArrayLike = 0.0
     ) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Points (m, 3), the log of their volume per dx dy dpsi (m,), and which are in the cube (m,).
+        """Points (m, 3), log of their volume per dx dy dpsi (m,), which are in the cube (m,).
 
         Args:
             q: (m, 5). target: (2,) or (m, 2). zero: direction (rad) from the target, () or (m,).
@@ -77,9 +78,9 @@ class Chart:
         r, phi = np.hypot(offset[:, 0], offset[:, 1]), np.arctan2(offset[:, 1], offset[:, 0])
         elbow = np.where(np.sin(q[:, 4]) >= 0.0, 1, -1)
         start, length, low, share = self._frame(r, elbow)
-        delta = start + np.mod(turn(q[:, 2] - phi - pi) - start, 2.0 * pi)
+        delta = start + np.mod(elbow * turn(q[:, 2] - phi - pi) - start, 2.0 * pi)
         point = np.empty((len(q), 3))
-        point[:, 0] = np.mod((phi - zero) / (2.0 * pi), 1.0)
+        point[:, 0] = np.mod(elbow * (phi - zero) / (2.0 * pi), 1.0)
         r0, r1 = self._ring(elbow)
         with np.errstate(divide="ignore", invalid="ignore"):
             point[:, 1] = (r - r0) / (r1 - r0)
@@ -95,12 +96,13 @@ class Chart:
     ) -> Array:
         """The base poses (m, 3) of points (m, 3) and elbows (m,): the inverse of ``to_cube``."""
         point = np.clip(np.asarray(point, dtype=np.float64), _INSIDE, 1.0 - _INSIDE)
-        r0, r1 = self._ring(np.asarray(elbow))
-        r, phi = r0 + (r1 - r0) * point[:, 1], 2.0 * pi * point[:, 0] + zero
-        _, _, low, share = self._frame(r, np.asarray(elbow))
+        elbow = np.asarray(elbow)
+        r0, r1 = self._ring(elbow)
+        r, phi = r0 + (r1 - r0) * point[:, 1], 2.0 * pi * elbow * point[:, 0] + zero
+        _, _, low, share = self._frame(r, elbow)
         base = np.empty((len(point), 3))
         base[:, :2] = target + r[:, None] * np.column_stack([np.cos(phi), np.sin(phi)])
-        base[:, 2] = turn(phi + pi + self._inverse_F(low + share * point[:, 2]))
+        base[:, 2] = turn(phi + pi + elbow * self._inverse_F(low + share * point[:, 2]))
         return base
 
     def _ring(self, elbow: NDArray[np.int_]) -> tuple[Array, Array]:
@@ -108,13 +110,13 @@ class Chart:
         return r0, r1
 
     def _frame(self, r: Array, elbow: NDArray[np.int_]) -> tuple[Array, Array, Array, Array]:
-        """The arc of headings: start, length (rad), F at its start, and its share of F."""
+        """The arc of s delta: start, length (rad), F at its start, and its share of F."""
         low, high = self.arm.limits[0] if self.arm.limits is not None else (-pi, pi)
         length = min(high - low, 2.0 * pi)
         if length == 2.0 * pi:
             start = np.full(len(r), -pi)
-        else:  # theta1 = -delta - s beta is in [low, high]
-            middle = turn(-0.5 * (low + high) - elbow * self.arm.triangle(r)[1])
+        else:  # s theta1 = -s delta - beta is in s [low, high]
+            middle = turn(-0.5 * (low + high) * elbow - self.arm.triangle(r)[1])
             start = middle - 0.5 * length
         at_start = self._F(start)
         return start, np.full(len(r), length), at_start, self._F(start + length) - at_start

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _NARROWEST = 1e-3  # of a bin's width
 _LOWEST = 1e-6  # of a bin's height: where nothing is, the density falls nearly to 0
 _FLATTEST = 1e-4  # of a slope at a knot
-_HARMONICS = 3  # of the angle, as inputs
+_HARMONICS = 6  # of the angle, as inputs
 
 
 class Knots(eqx.Module):
@@ -86,9 +86,9 @@ class SplineFlow(eqx.Module):
     v: eqx.nn.MLP
     bins: int = eqx.field(static=True)
 
-    def __init__(self, context: int, bins: int, width: int, depth: int, key: Array) -> None:
-        """Random networks for contexts of that length, each ``depth`` layers of ``width``."""
-        keys = jax.random.split(key, 4)
+    def __init__(self, context: int, bins: int, width: int, depth: int) -> None:
+        """Networks for contexts of that length, each ``depth`` hidden layers of ``width``."""
+        keys = jax.random.split(jax.random.key(0), 4)
 
         def network(inputs: int, outputs: int, key: Array) -> eqx.nn.MLP:
             return eqx.nn.MLP(inputs, outputs, width, depth, jax.nn.silu, key=key)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ _ROWS = 2**14  # at a time; one shape, so that it is compiled once
 class Shape:
     """The size of a flow: bins of its splines, units and hidden layers of its networks."""
 
-    bins: int = 16
+    bins: int = 24
     width: int = 64
     depth: int = 2
 
@@ -73,19 +73,26 @@ class LearnedModel:
             As ``DonutSampler.sample``; ``source`` is the draw, so that len / n is the share with a
             solution.
         """
-        target, context, zero = self._context(target, n, circle)
-        uniform = np.random.default_rng(seed).random((n, 4))
-        elbow = np.where(uniform[:, 0] < self._positive(context), 1, -1)
-        point = np.empty((n, 3))
-        for part in _parts(n):
-            drawn = _points(self.flow, *_padded(context[part], elbow[part], uniform[part, 1:]))
-            point[part] = drawn[: len(point[part])]
-        base = self.chart.bases(point, elbow, target, zero)
+        base, elbow = self.bases(target, n, seed, circle)
+        target = np.broadcast_to(np.asarray(target, dtype=np.float64), (n, 2))
         theta, valid = self.chart.arm.ik_batch(base, target)
         side = (1 - elbow) // 2
         kept = np.nonzero(valid[np.arange(n), side])[0]
         q = np.column_stack([base[kept], theta[kept, side[kept]]])
-        return Samples(q, target[kept], elbow[kept].astype(np.int8), kept)
+        return Samples(q, target[kept], elbow[kept], kept)
+
+    def bases(
+        self, target: ArrayLike, n: int, seed: int, circle: ArrayLike | None = None
+    ) -> tuple[Array, NDArray[np.int8]]:
+        """The same draws before the IK: base poses (n, 3) and elbows (n,)."""
+        target, context, zero = self._context(target, n, circle)
+        uniform = np.random.default_rng(seed).random((n, 4))
+        elbow = np.where(uniform[:, 0] < self._positive(context), 1, -1).astype(np.int8)
+        point = np.empty((n, 3))
+        for part in _parts(n):
+            drawn = _points(self.flow, *_padded(context[part], elbow[part], uniform[part, 1:]))
+            point[part] = drawn[: len(point[part])]
+        return self.chart.bases(point, elbow, target, zero), elbow
 
     def log_density(
         self, q: ArrayLike, target: ArrayLike, circle: ArrayLike | None = None
@@ -138,13 +145,15 @@ class LearnedModel:
 def features(target: Array, circle: Array | None) -> tuple[Array, Array]:
     """What the flow is told of targets (m, 2) and circles (m, 3), and where phi is measured from.
 
-    The target; of a circle also its centre as seen from the target, distance and radius.
+    The target; of a circle also its centre as seen from the target, distance, radius, and half the
+    angle that it spans.
     """
     if circle is None:
         return target, np.zeros(len(target))
     away = circle[:, :2] - target
     d = np.hypot(away[:, 0], away[:, 1])
-    columns = np.column_stack([target, away, d, circle[:, 2]])
+    span = np.arcsin(np.minimum(circle[:, 2] / d, 1.0))
+    columns = np.column_stack([target, away, d, circle[:, 2], span])
     return columns, np.arctan2(away[:, 1], away[:, 0])
 
 
@@ -162,7 +171,7 @@ def save_checkpoint(path: Path | str, model: LearnedModel) -> None:
         "shape": asdict(model.shape),
         "history": model.history,
     }
-    tensors = {name: np.asarray(leaf) for name, leaf in _leaves(model.flow)}
+    tensors = {name: np.asarray(leaf) for name, leaf in named_weights(model.flow)}
     tensors["scale"] = model.scale
     write_atomically(path, save(tensors, metadata={"settings": json.dumps(settings)}))
 
@@ -194,27 +203,38 @@ def _assembled(settings: dict[str, Any], tensors: dict[str, Any]) -> LearnedMode
     scale = np.asarray(tensors["scale"], dtype=np.float64)
     skeleton = empty_flow(task, shape)
     weights = []
-    for name, leaf in _leaves(skeleton):
+    for name, leaf in named_weights(skeleton):
         value = tensors[name]
         if value.shape != leaf.shape or value.dtype != leaf.dtype or not np.isfinite(value).all():
             raise ValueError(f"{name} is not a finite {leaf.dtype} array of shape {leaf.shape}")
-        weights.append(jnp.asarray(value))
-    parts, static = eqx.partition(skeleton, eqx.is_array_like)
-    flow = eqx.combine(jax.tree.unflatten(jax.tree.structure(parts), weights), static)
+        weights.append(value)
+    flow = filled(skeleton, weights)
     chart = Chart(task.sampler.arm, task.ring, float(settings["spread"]))
     return LearnedModel(task, chart, shape, scale, flow, dict(settings["history"]))
 
 
-def empty_flow(task: Task, shape: Shape, seed: int = 0) -> SplineFlow:
-    """An untrained flow for a task."""
-    inputs = 2 if task.circle is None else 6
-    return SplineFlow(inputs, shape.bins, shape.width, shape.depth, jax.random.key(seed))
+def empty_flow(task: Task, shape: Shape) -> SplineFlow:
+    """The structure of a task's flow, with shapes and types in place of weights."""
+    inputs = 2 if task.circle is None else 7
+    flow: SplineFlow = eqx.filter_eval_shape(SplineFlow, inputs, **asdict(shape))
+    return flow
 
 
-def _leaves(flow: SplineFlow) -> Iterator[tuple[str, Any]]:
-    """The weights by name, such as ``.phi.layers[0].weight``."""
-    for path, leaf in jax.tree_util.tree_leaves_with_path(eqx.filter(flow, eqx.is_array)):
+def filled(flow: SplineFlow, weights: Iterable[Array]) -> SplineFlow:
+    """A flow with these weights, in the order of ``named_weights``."""
+    parts, static = eqx.partition(flow, _is_weight)
+    arrays = [jnp.asarray(each) for each in weights]
+    return eqx.combine(jax.tree.unflatten(jax.tree.structure(parts), arrays), static)
+
+
+def named_weights(flow: SplineFlow) -> Iterator[tuple[str, Any]]:
+    """Weights by name, such as ``phi.layers[0].weight``."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(eqx.filter(flow, _is_weight)):
         yield jax.tree_util.keystr(path).lstrip("."), leaf
+
+
+def _is_weight(leaf: Any) -> bool:
+    return hasattr(leaf, "shape")  # an array, or the shape of one
 
 
 def _parts(n: int) -> Iterator[slice]:

@@ -26,11 +26,6 @@ class Rows:
     samples: Samples
     circle: Array | None = None
 
-    def heading_errors(self) -> Array:
-        """How far each base is from facing its target (m,) (rad), in [-pi, pi]."""
-        away = self.samples.target - self.samples.q[:, :2]
-        return turn(self.samples.q[:, 2] - np.arctan2(away[:, 1], away[:, 0]))
-
 
 @dataclass(frozen=True)
 class Task:
@@ -77,7 +72,10 @@ class Task:
 
     def rows(self, target: Array, circle: Array | None, rng: np.random.Generator) -> Rows:
         """A candidate base for each target (n, 2), and its rows that survive."""
-        samples = self.sampler.sample(target, len(target), rng)
+        return self.free_rows(self.sampler.sample(target, len(target), rng), circle)
+
+    def free_rows(self, samples: Samples, circle: Array | None) -> Rows:
+        """Of the rows of candidate bases with circles (n, 3), those that are free."""
         if circle is None:
             return Rows(samples)
         circle = circle[samples.source]
@@ -123,3 +121,9 @@ class Task:
         (x0, x1), (y0, y1) = values["bounds"]
         radii = None if circle is None else (float(circle[0]), float(circle[1]))
         return cls(DonutSampler(arm, *(values[k] for k in keys)), ((x0, x1), (y0, y1)), radii)
+
+
+def heading_errors(samples: Samples) -> Array:
+    """How far each base is from facing its target (m,) (rad), in [-pi, pi]."""
+    away = samples.target - samples.q[:, :2]
+    return turn(samples.q[:, 2] - np.arctan2(away[:, 1], away[:, 0]))

@@ -15,11 +15,17 @@ import numpy as np
 import optax
 from numpy.typing import NDArray
 
-from galley.domain.frames import Array
 from galley.reachability.learned.chart import Chart
 from galley.reachability.learned.flow import SplineFlow
-from galley.reachability.learned.model import LearnedModel, Shape, empty_flow, features
-from galley.reachability.learned.task import Rows, Task
+from galley.reachability.learned.model import (
+    LearnedModel,
+    Shape,
+    empty_flow,
+    features,
+    filled,
+    named_weights,
+)
+from galley.reachability.learned.task import Rows, Task, heading_errors
 
 _EVALUATIONS = 40  # in a whole training
 _VALIDATED = 50_000  # rows at most that a validation looks at
@@ -46,7 +52,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Progress:
-    """The state after an evaluation: losses are mean negative log densities (nats per dx dy dpsi)."""
+    """The state after an evaluation; losses are mean negative log densities (nats)."""
 
     step: int
     steps: int
@@ -78,7 +84,7 @@ def train(
     Raises:
         ValueError: fewer than two bases, rows outside the ring or limits, or a loss that diverged.
     """
-    spread = float(np.clip(np.median(np.abs(rows.heading_errors())), 1e-3, 3.0))
+    spread = float(np.clip(np.median(np.abs(heading_errors(rows.samples))), 1e-3, 3.0))
     chart = Chart(task.sampler.arm, task.ring, spread)
     raw, zero = features(rows.samples.target, rows.circle)
     point, volume, inside = chart.to_cube(rows.samples.q, rows.samples.target, zero)
@@ -94,13 +100,12 @@ def train(
     validation = jnp.asarray(table[kept][:_VALIDATED])
     offset = -float(volume[kept][:_VALIDATED].mean()), -float(volume[~kept].mean())
 
-    flow = empty_flow(task, shape, settings.seed)
-    weights, static = eqx.partition(flow, eqx.is_array)
+    weights, static = eqx.partition(_random_flow(task, shape, settings.seed), eqx.is_array)
     chunk = max(1, settings.steps // _EVALUATIONS)
     rate = optax.warmup_cosine_decay_schedule(
         0.0, settings.rate, max(1, settings.steps // 50), settings.steps, 0.01 * settings.rate
     )
-    optimiser = optax.chain(optax.clip_by_global_norm(5.0), optax.adam(rate))
+    optimiser = optax.flatten(optax.chain(optax.clip_by_global_norm(5.0), optax.adam(rate)))
     state, key = optimiser.init(weights), jax.random.key(settings.seed)
     best, since, start = None, 0, perf_counter()
     for step in range(chunk, settings.steps + 1, chunk):
@@ -124,6 +129,14 @@ def train(
             break
     assert best is not None
     return best
+
+
+def _random_flow(task: Task, shape: Shape, seed: int) -> SplineFlow:
+    """Weights and biases, uniform up to the inverse root of a layer's inputs or of its width."""
+    rng, empty = np.random.default_rng(seed), empty_flow(task, shape)
+    sizes = [leaf.shape for _, leaf in named_weights(empty)]
+    weights = (rng.uniform(-1.0, 1.0, size) / np.sqrt(size[-1]) for size in sizes)
+    return filled(empty, (each.astype(np.float32) for each in weights))
 
 
 def _for_validation(source: NDArray[np.int64], settings: Settings) -> NDArray[np.bool_]:
