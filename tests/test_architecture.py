@@ -28,14 +28,14 @@ MAY_IMPORT = {
     "worlds": {"domain", "robots", "compiled"},
     "motion": {"domain", "robots", "worlds", "compiled"},
     "optimization": {"domain", "robots", "worlds", "motion", "compiled"},
-    "reachability": {"compiled", "domain", "robots", "worlds"},
+    "reachability": {"compiled", "domain", "robots", "sweeps", "worlds"},
     "skills": BELOW_SKILLS,
     "tamp": {"planning", "skills"} | BELOW_SKILLS,
     # What they import of worlds is the name under which PyBullet is imported, and no more: see
     # tests/validation/test_independence.py.
     "validation": {"domain", "robots", "worlds"},
     "execution": {"planning", "skills", "tamp"} | BELOW_SKILLS,
-    "viz": {"compiled", "domain", "robots", "worlds"},
+    "viz": {"compiled", "domain", "reachability", "robots", "worlds"},
 }
 # What executes knows nothing of plans: these parts of execution see only what lies below skills.
 EXECUTORS = {"domain", "robots", "worlds", "motion", "execution"}
@@ -59,8 +59,9 @@ CONFINED = {
     "imageio_ffmpeg": {"viz"},
     "pddlgym": {"planning"},
     "gym": {"planning"},
+    "pyarrow": {"reachability"},
 }
-HEAVY = ("pybullet", "pydrake", "matplotlib", "pddlgym", "gym", "imageio", "numba")
+HEAVY = ("pybullet", "pydrake", "matplotlib", "pddlgym", "gym", "imageio", "numba", "pyarrow")
 LONGEST_FILE = 600  # lines
 MOST_FILES = 14  # side by side, __init__.py included
 
