@@ -9,14 +9,13 @@ Needs the extra ``learn`` (JAX).
 
 from galley.reachability.learned.evaluation import Evaluation, evaluate
 from galley.reachability.learned.model import LearnedModel, Shape, load_checkpoint, save_checkpoint
-from galley.reachability.learned.task import Rows, Task
+from galley.reachability.learned.task import Task
 from galley.reachability.learned.training import Progress, Settings, train
 
 __all__ = [
     "Evaluation",
     "LearnedModel",
     "Progress",
-    "Rows",
     "Settings",
     "Shape",
     "Task",

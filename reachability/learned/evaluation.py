@@ -12,7 +12,6 @@ from time import perf_counter
 
 import numpy as np
 
-from galley.domain.frames import Array
 from galley.reachability.learned.model import LearnedModel
 from galley.reachability.learned.task import heading_errors
 
@@ -64,36 +63,37 @@ def evaluate(model: LearnedModel, seed: int = 1, bases: int = 100_000) -> Evalua
     """
     task, rng = model.task, np.random.default_rng([seed, 1])
     each = 1 if task.circle is None else _PER_CIRCLE
-    target, circle = task.contexts(-(-bases // each), rng)
-    target = np.repeat(target, each, axis=0)
-    circle = None if circle is None else np.repeat(circle, each, axis=0)
+    target = np.repeat(task.targets(-(-bases // each), rng), each, axis=0)
+    circle = task.circles(target[::each], rng)
     samples = task.sampler.sample(target, len(target), rng)
     candidates = np.bincount(samples.source // each, minlength=len(target) // each)
-    rows = task.free_rows(samples, circle)
-    samples, n = rows.samples, len(rows.samples)
+    if circle is not None:
+        circle = circle[samples.source // each]
+    samples, circle = task.free_rows(samples, circle)
+    n = len(samples)
     if n < 2:
         raise ValueError("no candidate base survives: there is nothing to compare with")
     context = samples.source // each
     count = np.bincount(context, minlength=len(candidates))
     log_p = task.sampler.log_density(samples.q, samples.target)
     log_p -= np.log(count[context] / candidates[context])
-    log_q = model.log_density(samples.q, samples.target, rows.circle)
+    log_q = model.log_density(samples.q, samples.target, circle)
     kl = float((log_p - log_q).mean())
     apart = np.bincount(context, log_p - log_q - kl, minlength=len(candidates))
-    model.sample(samples.target[:1], 1, seed, _first(rows.circle))  # compiles
+    model.sample(samples.target[:1], 1, seed, None if circle is None else circle[0])  # compiles
     start = perf_counter()
-    drawn = model.sample(samples.target, n, seed, rows.circle)
+    drawn = model.sample(samples.target, n, seed, circle)
     rate = n / (perf_counter() - start)
-    base, _ = model.bases(samples.target, n, seed, rows.circle)
+    base, _ = model.bases(samples.target, n, seed, circle)
     r = np.hypot(*(base[:, :2] - samples.target).T)
-    free = 1.0 if rows.circle is None else task.free(drawn.q, rows.circle[drawn.source]).mean()
-    exact = rows.circle is None
+    free = 1.0 if circle is None else task.free(drawn.q, circle[drawn.source]).mean()
+    exact = circle is None
     return Evaluation(
         kl_nats=kl,
         kl_error=float(np.sqrt((apart**2).sum())) / n,
         nll_nats=-float(log_q.mean()),
         entropy_nats=task.sampler.entropy() if exact else -float(log_p.mean()),
-        positive=float(model.positive_share(samples.target, n, rows.circle).mean()),
+        positive=float(model.positive_share(samples.target, n, circle).mean()),
         positive_true=task.sampler.positive_share() if exact else float((samples.elbow > 0).mean()),
         spread_rad=float(np.std(heading_errors(drawn))),
         spread_true_rad=float(np.std(heading_errors(samples))),
@@ -103,7 +103,3 @@ def evaluate(model: LearnedModel, seed: int = 1, bases: int = 100_000) -> Evalua
         samples_per_second=rate,
         rows=n,
     )
-
-
-def _first(circle: Array | None) -> Array | None:
-    return None if circle is None else circle[:1]

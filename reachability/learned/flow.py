@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from flowjax.bijections import RationalQuadraticSpline
 
 if TYPE_CHECKING:
     from jax import Array
@@ -27,45 +28,23 @@ _FLATTEST = 1e-4  # of a slope at a knot
 _HARMONICS = 6  # of the angle, as inputs
 
 
-class Knots(eqx.Module):
-    """A spline's knots: x and y (k + 1,) from 0 to 1, slopes (k + 1,)."""
+def spline(raw: Array, bins: int) -> RationalQuadraticSpline:
+    """An increasing spline of [0, 1] onto itself, from a network's outputs.
 
-    x: Array
-    y: Array
-    slope: Array
-
-    def __init__(self, raw: Array, bins: int) -> None:
-        """From a network's outputs: 3 k + 1, or 3 k for a spline whose two ends have one slope."""
-        self.x = _cumulative(raw[:bins], _NARROWEST)
-        self.y = _cumulative(raw[bins : 2 * bins], _LOWEST)
-        slope = _FLATTEST + jax.nn.softplus(raw[2 * bins :] + math.log(math.e - 1.0))
-        self.slope = jnp.concatenate([slope, slope[:1]]) if len(slope) == bins else slope
-
-    def forward(self, x: Array) -> tuple[Array, Array]:
-        """The spline at x in [0, 1], and the logarithm of its slope there."""
-        x0, y0, w, h, d0, d1 = self._bin(x, self.x)
-        s, t = h / w, (x - x0) / w
-        below = s + (d1 + d0 - 2.0 * s) * t * (1.0 - t)
-        y = y0 + h * (s * t * t + d0 * t * (1.0 - t)) / below
-        rise = d1 * t * t + 2.0 * s * t * (1.0 - t) + d0 * (1.0 - t) ** 2
-        return y, 2.0 * jnp.log(s) + jnp.log(rise) - 2.0 * jnp.log(below)
-
-    def inverse(self, y: Array) -> Array:
-        """Where the spline has the value y in [0, 1]."""
-        x0, y0, w, h, d0, d1 = self._bin(y, self.y)
-        s, dy = h / w, y - y0
-        bend = dy * (d1 + d0 - 2.0 * s)
-        a, b, c = h * (s - d0) + bend, h * d0 - bend, -s * dy
-        root = jnp.sqrt(jnp.maximum(b * b - 4.0 * a * c, 0.0))
-        return x0 + w * jnp.clip(-2.0 * c / (b + root), 0.0, 1.0)
-
-    def _bin(self, value: Array, edges: Array) -> tuple[Array, ...]:
-        """Of the bin that holds ``value``: its corner, width, height and the slopes at its ends."""
-        inside = (value >= edges[1:-1]).astype(value.dtype)
-        one, zero = jnp.ones(1), jnp.zeros(1)
-        here = jnp.concatenate([one, inside]) - jnp.concatenate([inside, zero])  # one-hot
-        parts = (self.x[:-1], self.y[:-1], jnp.diff(self.x), jnp.diff(self.y))
-        return tuple(jnp.sum(here * p) for p in (*parts, self.slope[:-1], self.slope[1:]))
+    Args:
+        raw: widths, heights and slopes, (3 bins + 1,) or, if both ends have one slope, (3 bins,).
+        bins: number of pieces.
+    """
+    x = _cumulative(raw[:bins], _NARROWEST)
+    y = _cumulative(raw[bins : 2 * bins], _LOWEST)
+    slope = _FLATTEST + jax.nn.softplus(raw[2 * bins :] + math.log(math.e - 1.0))
+    if len(slope) == bins:
+        slope = jnp.concatenate([slope, slope[:1]])
+    return eqx.tree_at(
+        lambda s: (s.x_pos, s.y_pos, s.derivatives),
+        RationalQuadraticSpline(knots=bins - 1, interval=(0, 1)),
+        (x, y, slope),
+    )
 
 
 def _cumulative(raw: Array, smallest: float) -> Array:
@@ -108,19 +87,19 @@ class SplineFlow(eqx.Module):
         """The log density of a point of the cube (3,), given the elbow."""
         phi, u, v = point
         known = jnp.append(context, elbow)
-        _, slope_phi = Knots(self.phi(known), self.bins).forward(phi)
+        _, slope_phi = spline(self.phi(known), self.bins).transform_and_log_det(phi)
         known = jnp.concatenate([known, _waves(phi)])
-        _, slope_u = Knots(self.u(known), self.bins).forward(u)
-        _, slope_v = Knots(self.v(jnp.append(known, u)), self.bins).forward(v)
+        _, slope_u = spline(self.u(known), self.bins).transform_and_log_det(u)
+        _, slope_v = spline(self.v(jnp.append(known, u)), self.bins).transform_and_log_det(v)
         return slope_phi + slope_u + slope_v
 
     def point(self, context: Array, elbow: Array, uniform: Array) -> Array:
         """The point of the cube (3,) whose distribution functions are ``uniform`` (3,)."""
         known = jnp.append(context, elbow)
-        phi = Knots(self.phi(known), self.bins).inverse(uniform[0])
+        phi = spline(self.phi(known), self.bins).inverse(uniform[0])
         known = jnp.concatenate([known, _waves(phi)])
-        u = Knots(self.u(known), self.bins).inverse(uniform[1])
-        v = Knots(self.v(jnp.append(known, u)), self.bins).inverse(uniform[2])
+        u = spline(self.u(known), self.bins).inverse(uniform[1])
+        v = spline(self.v(jnp.append(known, u)), self.bins).inverse(uniform[2])
         return jnp.stack([phi, u, v])
 
     def loss(self, context: Array, elbow: Array, point: Array) -> Array:

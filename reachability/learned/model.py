@@ -24,6 +24,7 @@ from galley.reachability.learned.chart import Chart
 from galley.reachability.learned.flow import SplineFlow
 from galley.reachability.learned.task import Task
 from galley.reachability.planar import Samples
+from galley.reachability.planar.dataset import DatasetSettings
 
 FORMAT = 1  # of a checkpoint
 _ROWS = 2**14  # at a time; one shape, so that it is compiled once
@@ -166,7 +167,8 @@ def save_checkpoint(path: Path | str, model: LearnedModel) -> None:
     settings = {
         "format": FORMAT,
         "galley": __version__,
-        "task": model.task.to_json(),
+        "data": model.task.data.record(),
+        "circle": model.task.circle,
         "spread": model.chart.spread,
         "shape": asdict(model.shape),
         "history": model.history,
@@ -199,7 +201,10 @@ def load_checkpoint(path: Path | str) -> LearnedModel:
 
 
 def _assembled(settings: dict[str, Any], tensors: dict[str, Any]) -> LearnedModel:
-    task, shape = Task.from_json(settings["task"]), Shape(**settings["shape"])
+    circle = settings["circle"]
+    radii = None if circle is None else (float(circle[0]), float(circle[1]))
+    task = Task(DatasetSettings.of_record(settings["data"]), radii)
+    shape = Shape(**settings["shape"])
     scale = np.asarray(tensors["scale"], dtype=np.float64)
     skeleton = empty_flow(task, shape)
     weights = []

@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from numpy.typing import NDArray
 
 from galley.reachability.learned.chart import Chart
 from galley.reachability.learned.flow import SplineFlow
@@ -25,7 +24,8 @@ from galley.reachability.learned.model import (
     filled,
     named_weights,
 )
-from galley.reachability.learned.task import Rows, Task, heading_errors
+from galley.reachability.learned.task import Task, heading_errors
+from galley.reachability.planar import Samples
 
 _EVALUATIONS = 40  # in a whole training
 _VALIDATED = 50_000  # rows at most that a validation looks at
@@ -38,15 +38,13 @@ class Settings:
     Attributes:
         steps: of the optimiser. batch: rows of a step. rate: the highest learning rate.
         patience: evaluations (of which a whole training has 40) without a better one, to stop.
-        validation: share of the candidate bases that is kept for validation.
-        seed: of the weights, the split and the order of rows.
+        seed: of the weights, the circles and the order of rows.
     """
 
     steps: int = 6000
     batch: int = 2048
     rate: float = 4e-3
     patience: int = 10
-    validation: float = 0.1
     seed: int = 0
 
 
@@ -64,56 +62,53 @@ class Progress:
 
 def train(
     task: Task,
-    rows: Rows,
+    samples: Samples,
     shape: Shape,
     settings: Settings,
     each: Callable[[Progress, LearnedModel], None] = lambda progress, model: None,
 ) -> LearnedModel:
     """Fit a flow to rows, and return it as it was at its best validation.
 
-    Training and validation don't share a candidate base. The same arguments on the same machine
+    Training and validation are split by base, as the dataset says. With circles, each row gets
+    one, and is dropped where it touches it. The same arguments on the same machine
     give the same weights.
 
     Args:
         task: what the rows are of.
-        rows: the data.
+        samples: the dataset's rows.
         shape: size of the flow.
         settings: of the optimiser.
         each: called after every evaluation, with the best model so far.
 
     Raises:
-        ValueError: fewer than two bases, rows outside the ring or limits, or a loss that diverged.
+        ValueError: too few rows, rows outside the ring or limits, or a loss that diverged.
     """
-    spread = float(np.clip(np.median(np.abs(heading_errors(rows.samples))), 1e-3, 3.0))
+    circle = task.circles(samples.target, np.random.default_rng([settings.seed, 2]))
+    samples, circle = task.free_rows(samples, circle)
+    kept = samples.source % task.data.every == task.data.every - 1
+    if kept.all() or not kept.any():
+        raise ValueError(f"too few rows for training and validation: {len(samples)}")
+    spread = float(np.clip(np.median(np.abs(heading_errors(samples))), 1e-3, 3.0))
     chart = Chart(task.sampler.arm, task.ring, spread)
-    raw, zero = features(rows.samples.target, rows.circle)
-    point, volume, inside = chart.to_cube(rows.samples.q, rows.samples.target, zero)
+    raw, zero = features(samples.target, circle)
+    point, volume, inside = chart.to_cube(samples.q, samples.target, zero)
     if not inside.all():
         raise ValueError(f"{(~inside).sum()} rows are outside the ring or the joint limits")
-    kept = _for_validation(rows.samples.source, settings)
-    if kept.all() or not kept.any():
-        raise ValueError("too few candidate bases to split into training and validation")
     scale = np.stack([raw.mean(axis=0), np.maximum(raw.std(axis=0), 1e-6)])
-    table = np.column_stack([(raw - scale[0]) / scale[1], rows.samples.elbow, point])
+    table = np.column_stack([(raw - scale[0]) / scale[1], samples.elbow, point])
     table = table.astype(np.float32)
     training = jnp.asarray(table[~kept])
     validation = jnp.asarray(table[kept][:_VALIDATED])
     offset = -float(volume[kept][:_VALIDATED].mean()), -float(volume[~kept].mean())
 
-    weights, static = eqx.partition(_random_flow(task, shape, settings.seed), eqx.is_array)
+    weights, static = eqx.partition(random_flow(task, shape, settings.seed), eqx.is_array)
     chunk = max(1, settings.steps // _EVALUATIONS)
-    rate = optax.warmup_cosine_decay_schedule(
-        0.0, settings.rate, max(1, settings.steps // 50), settings.steps, 0.01 * settings.rate
-    )
-    optimiser = optax.flatten(optax.chain(optax.clip_by_global_norm(5.0), optax.adam(rate)))
-    state, key = optimiser.init(weights), jax.random.key(settings.seed)
+    state, key = _optimiser(settings).init(weights), jax.random.key(settings.seed)
     best, since, start = None, 0, perf_counter()
     for step in range(chunk, settings.steps + 1, chunk):
         key, now = jax.random.split(key)
         keys = jax.random.split(now, chunk)
-        weights, state, loss = _steps(
-            weights, state, training, keys, static, optimiser, settings.batch
-        )
+        weights, state, loss = _steps(weights, state, training, keys, static, settings)
         value = float(_loss(weights, validation, static)) + offset[0]
         if not isfinite(value):
             raise ValueError(f"the loss diverged at step {step}; a lower rate may help")
@@ -131,19 +126,19 @@ def train(
     return best
 
 
-def _random_flow(task: Task, shape: Shape, seed: int) -> SplineFlow:
+def _optimiser(settings: Settings) -> optax.GradientTransformation:
+    rate = optax.warmup_cosine_decay_schedule(
+        0.0, settings.rate, max(1, settings.steps // 50), settings.steps, 0.01 * settings.rate
+    )
+    return optax.flatten(optax.chain(optax.clip_by_global_norm(5.0), optax.adam(rate)))
+
+
+def random_flow(task: Task, shape: Shape, seed: int) -> SplineFlow:
     """Weights and biases, uniform up to the inverse root of a layer's inputs or of its width."""
     rng, empty = np.random.default_rng(seed), empty_flow(task, shape)
     sizes = [leaf.shape for _, leaf in named_weights(empty)]
     weights = (rng.uniform(-1.0, 1.0, size) / np.sqrt(size[-1]) for size in sizes)
     return filled(empty, (each.astype(np.float32) for each in weights))
-
-
-def _for_validation(source: NDArray[np.int64], settings: Settings) -> NDArray[np.bool_]:
-    """Rows (m,) whose candidate base is kept for validation."""
-    bases, which = np.unique(source, return_inverse=True)
-    drawn = np.random.default_rng(settings.seed).random(len(bases)) < settings.validation
-    return np.asarray(drawn[which])
 
 
 def _mean_loss(weights: SplineFlow, rows: jax.Array, static: SplineFlow) -> jax.Array:
@@ -164,14 +159,14 @@ def _steps(
     rows: jax.Array,
     keys: jax.Array,
     static: SplineFlow,
-    optimiser: optax.GradientTransformation,
-    batch: int,
+    settings: Settings,
 ) -> tuple[SplineFlow, optax.OptState, jax.Array]:
     """As many steps as there are keys, each on rows drawn at random; also their mean loss."""
+    optimiser = _optimiser(settings)
 
     def step(carry: tuple[SplineFlow, optax.OptState], key: jax.Array) -> tuple[object, jax.Array]:
         weights, state = carry
-        drawn = rows[jax.random.randint(key, (batch,), 0, len(rows))]
+        drawn = rows[jax.random.randint(key, (settings.batch,), 0, len(rows))]
         loss, slope = jax.value_and_grad(partial(_mean_loss, static=static))(weights, drawn)
         change, state = optimiser.update(slope, state)
         return (eqx.apply_updates(weights, change), state), loss
