@@ -7,45 +7,45 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from galley.cli.common import arguments
+from galley.cli.common.arguments import count, seed
+from galley.cli.common.progress import Printer
+from galley.cli.common.tables import plain_table
+from galley.cli.reach.options import need
+from galley.cli.reach.train import NEEDED
 from galley.domain.errors import BadInput
 
 EPILOG = """examples:
   galley reach eval model.safetensors
-  galley reach eval model.safetensors --json | python -m json.tool"""
+  galley reach eval model.safetensors --json > figures.json"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
-    parser.add_argument("checkpoint", type=Path, help="what galley reach train has written")
-    parser.add_argument("--seed", type=arguments.seed, default=1, help="of all samples (1)")
-    parser.add_argument(
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley reach eval``."""
+    p.add_argument("checkpoint", type=Path, metavar="FILE", help="of galley reach train")
+    p.add_argument(
         "--bases",
-        type=arguments.count,
+        type=count,
         default=100_000,
         metavar="N",
-        help="candidate bases of the truth (100000)",
+        help="candidate bases of the true law (default 100000)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    p.add_argument("--seed", type=seed, default=1, metavar="N", help="random seed (default 1)")
+    p.add_argument("--json", action="store_true", help="print JSON")
 
 
-def command(options: argparse.Namespace) -> int:
-    """Evaluate; returns the exit status."""
-    from galley.cli.reach.train import learned
+def command(arguments: argparse.Namespace) -> int:
+    """Compare model and truth; exit status 0."""
+    need("learn", *NEEDED)
+    from galley.reachability.learned import evaluate, load_checkpoint
 
-    module = learned()
-    model = module.load_checkpoint(options.checkpoint)
+    model = load_checkpoint(arguments.checkpoint)
     try:
-        result = module.evaluate(model, options.seed, options.bases)
+        result = evaluate(model, arguments.seed, arguments.bases)
     except ValueError as error:
-        raise BadInput.one(options.checkpoint, str(error)) from None
-    if options.json:
+        raise BadInput.one(arguments.checkpoint, str(error)) from None
+    if arguments.json:
         print(json.dumps(asdict(result), indent=1))
         return 0
-
-    from galley.cli.common.progress import Printer
-    from galley.cli.common.tables import plain_table
-
     table = plain_table()
     for name in ("", "model", "truth"):
         table.add_column(name, justify="right" if name else "left", no_wrap=True)
@@ -64,5 +64,5 @@ def command(options: argparse.Namespace) -> int:
     printer = Printer()
     printer.console.print(table)
     what = "each for a circle of its own" if model.task.circle is not None else "no obstacle"
-    printer.console.print(f"{result.rows} samples of each, {what}; seed {options.seed}")
+    printer.console.print(f"{result.rows} samples of each, {what}; seed {arguments.seed}")
     return 0

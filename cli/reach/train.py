@@ -4,91 +4,86 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
-from galley.cli.common import arguments
+from galley.cli.common.arguments import count, plural, positive, seed
+from galley.cli.common.progress import Printer
+from galley.cli.reach.options import BOUNDS, any_sampler_option, need, sampler, sampler_options
 from galley.domain.errors import BadInput
 from galley.domain.files import check_writable
 
 if TYPE_CHECKING:
     from galley.reachability.learned import LearnedModel, Progress
 
-EPILOG = """examples:
+NEEDED = ("jax", "equinox", "flowjax", "optax", "safetensors")
+
+EPILOG = """A spline flow gives base and elbow, exact IK the joint angles. It learns a dataset, or what
+the options of arm and sampler say. The best model so far is in --out: a stopped training leaves it.
+
+examples:
   galley reach train --data data --out model.safetensors
-  galley reach train --data data --circle 0.1 0.4 --out clutter.safetensors
+  galley reach train --limits -2 0.9 -3 3 --out limits.safetensors
+  galley reach train --circle 0.1 0.4 --out circle.safetensors"""
 
-While it trains, the best model so far is kept in the file; a stopped training leaves it there."""
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
-    parser.add_argument(
-        "--data", type=Path, required=True, metavar="DIR", help="of galley reach sample"
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley reach train``."""
+    p.add_argument("--data", type=Path, metavar="DIR", help="of galley reach sample")
+    p.add_argument("--out", type=Path, required=True, metavar="FILE", help="the checkpoint")
+    p.add_argument(
+        "--bases", type=count, metavar="N", help="candidate bases, without --data (default 500000)"
     )
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="FILE", help="the checkpoint, safetensors"
-    )
-    parser.add_argument(
+    p.add_argument(
         "--circle",
-        type=arguments.positive,
+        type=positive,
         nargs=2,
         metavar=("MIN", "MAX"),
-        help="add one obstacle as context, a circle of such a radius (m) beside each target",
+        help="also with one obstacle as context, a circle with a radius between these, m",
     )
-    parser.add_argument(
-        "--steps",
-        type=arguments.count,
-        metavar="N",
-        help="of the optimiser (3000; with circle 8000)",
+    p.add_argument(
+        "--steps", type=count, metavar="N", help="training steps (default 1500, with circle 5000)"
     )
-    parser.add_argument("--seed", type=arguments.seed, default=0, help="of the training (0)")
+    p.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default 0)")
+    sampler_options(p)
 
 
-def command(options: argparse.Namespace) -> int:
-    """Train; returns the exit status."""
-    from galley.cli.common.progress import Printer
-    from galley.reachability.planar.dataset import load, read_settings
+def command(arguments: argparse.Namespace) -> int:
+    """Train; exit status 0 once the checkpoint is written."""
+    option = any_sampler_option(arguments) or (arguments.bases and "--bases")
+    if arguments.data is not None and option:
+        raise argparse.ArgumentTypeError(f"{option} does not go with --data, which says it")
+    need("learn", *NEEDED)
+    check_writable(arguments.out)
+    from galley.reachability.learned import Settings, Shape, Task, save_checkpoint, train
+    from galley.reachability.planar.dataset import DatasetSettings, load, read_settings
 
-    check_writable(options.out)
-    module = learned()
-    data = read_settings(options.data)
+    if arguments.data is not None:
+        need("data", "pyarrow")
+        data = read_settings(arguments.data)
+    else:
+        bases = arguments.bases or 500_000
+        bounds = (BOUNDS[:2], BOUNDS[2:])
+        data = DatasetSettings(sampler(arguments), bases, bounds=bounds, seed=arguments.seed)
     printer = Printer()
-    steps = options.steps or (8000 if options.circle else 3000)
 
-    def each(progress: Progress, best: LearnedModel) -> None:
-        if progress.best:
-            module.save_checkpoint(options.out, best)
+    def each(now: Progress, best: LearnedModel) -> None:
+        if now.best:
+            save_checkpoint(arguments.out, best)
         printer.console.print(
-            f"step {progress.step:6d}/{progress.steps}  loss {progress.training:8.4f}  "
-            f"validation {progress.validation:8.4f}  {'best' if progress.best else '    '}  "
-            f"{progress.left:4.0f} s left"
+            f"        step {now.step:6d}/{now.steps}  loss {now.training:.4f}  "
+            f"validation {now.validation:.4f} nats{', best' * now.best:6s}  {now.left:4.0f} s left"
         )
 
     try:
-        task = module.Task(data, tuple(options.circle) if options.circle else None)
-        samples = load(options.data, "all")
-        printer.stage(f"training on {len(samples)} rows of {options.data}")
-        settings = module.Settings(steps=steps, seed=options.seed)
-        best = module.train(task, samples, module.Shape(), settings, each)
+        task = Task(data, tuple(arguments.circle) if arguments.circle else None)
+        samples = task.samples() if arguments.data is None else load(arguments.data, "all")
+        printer.stage(f"training on {plural(len(samples), 'row')}")
+        steps = arguments.steps or (5000 if arguments.circle else 1500)
+        how = Settings(steps=steps, seed=arguments.seed)
+        best = train(task, samples, Shape(), how, each)
     except BadInput:
         raise
     except ValueError as error:
-        raise BadInput.one(options.data, str(error)) from None
-    history = best.history
-    printer.stage(
-        f"{options.out}: step {history['step']}, validation {history['validation_nats']:.4f} nats"
-    )
+        raise argparse.ArgumentTypeError(str(error)) from None
+    printer.stage(f"{arguments.out}: the model after {best.history['step']} steps")
     return 0
-
-
-def learned() -> ModuleType:
-    """``galley.reachability.learned``, if its libraries are there."""
-    try:
-        from galley.reachability import learned
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("galley"):
-            raise
-        what = f"learned models need {error.name}: pip install 'galley-tamp[learn]'"
-        raise argparse.ArgumentTypeError(what) from None
-    return learned
