@@ -147,18 +147,19 @@ class DonutSampler:
         q = np.empty((n * rows, self.columns))
         elbow = np.empty(n * rows, dtype=np.int8)
         source = np.empty(n * rows, dtype=np.int64)
-        count = 0
+        room, count = np.empty((min(n, _CHUNK), 2, self.columns)), 0
         for start in range(0, n, _CHUNK):
-            stop = min(start + _CHUNK, n)
-            here = targets if targets.ndim == 1 else targets[start:stop]
-            block = self._rows(here, stop - start, rng)
-            end = count + len(block[0])
-            q[count:end], elbow[count:end], source[count:end] = block
-            source[count:end] += start
+            block = room[: n - start]
+            here = targets if targets.ndim == 1 else targets[start : start + _CHUNK]
+            chosen = np.nonzero(self._fill(block, here, rng).ravel())[0]
+            end = count + len(chosen)
+            np.take(block.reshape(-1, self.columns), chosen, axis=0, out=q[count:end])
+            elbow[count:end] = 1 - 2 * (chosen & 1)
+            source[count:end] = start + (chosen >> 1)
             count = end
         q, elbow, source = q[:count], elbow[:count], source[:count]
-        chosen = np.broadcast_to(targets, (count, 2)) if targets.ndim == 1 else targets[source]
-        return Samples(q, np.array(chosen), elbow, source)
+        each = np.broadcast_to(targets, (count, 2)) if targets.ndim == 1 else targets[source]
+        return Samples(q, np.array(each), elbow, source)
 
     def log_density(self, q: ArrayLike, target: ArrayLike) -> Array:
         """log p(q | target) (m,) of rows q (m, 5 or 4); target (2,) or (m, 2). See the class.
@@ -251,32 +252,26 @@ class DonutSampler:
         with np.errstate(divide="ignore"):
             return np.asarray(-np.log(2.0 * pi * (high - low) * r))
 
-    def _rows(
-        self, target: Array, n: int, rng: np.random.Generator
-    ) -> tuple[Array, NDArray[np.int8], NDArray[np.int64]]:
-        """q, elbow and source of n candidate bases."""
+    def _fill(self, q: Array, target: Array, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Draws candidate bases with both elbows into q (n, 2, 5 or 4); which to keep (n, 2)."""
+        n = len(q)
         r = self.r_quantile(rng.random(n))
         phi = rng.uniform(-pi, pi, n)
         delta = HeadingError(self.sigma).sample(n, rng)
         gamma, beta = self.arm.triangle(r)
-        base = np.empty((n, self.columns - 2))
-        base[:, 0] = target[..., 0] + r * np.cos(phi)
-        base[:, 1] = target[..., 1] + r * np.sin(phi)
+        q[:, :, 0] = (target[..., 0] + r * np.cos(phi))[:, None]
+        q[:, :, 1] = (target[..., 1] + r * np.sin(phi))[:, None]
         if self.columns == 5:
-            base[:, 2] = turn(phi + pi + delta)
-        q = np.empty((n, 2, self.columns))
-        q[:, :, :-2] = base[:, None]
+            q[:, :, 2] = turn(phi + pi + delta)[:, None]
         q[:, 0, -2], q[:, 1, -2] = turn(-delta - beta), turn(beta - delta)
         q[:, 0, -1], q[:, 1, -1] = gamma, -gamma
         valid = np.ones((n, 2), dtype=bool)
         if self.arm.limits is not None:
             q[:, :, -2:], valid = self.arm.chain.in_limits(q[:, :, -2:])
         if self.branches == "one":
-            positive = rng.random(n) < 0.5
-            positive = np.where(valid.all(axis=1), positive, valid[:, 0])
+            positive = np.where(valid.all(axis=1), rng.random(n) < 0.5, valid[:, 0])
             valid &= np.column_stack([positive, ~positive])
-        source, side = np.nonzero(valid)
-        return q[source, side], (1 - 2 * side).astype(np.int8), source
+        return valid
 
 
 def uniform_targets(bounds: ArrayLike, n: int, rng: np.random.Generator) -> Array:
