@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 NEEDED = ("jax", "equinox", "flowjax", "optax", "safetensors")
 
-EPILOG = """A spline flow gives base and elbow, exact IK the joint angles. It learns a dataset, or what
-the options of arm and sampler say. The best model so far is in --out: a stopped training leaves it.
+EPILOG = """A spline flow gives base and elbow, exact IK the joint angles. It learns a dataset, or
+what the options of arm and sampler say. A stopped training leaves the best model so far in --out.
 
 examples:
   galley reach train --data data --out model.safetensors
