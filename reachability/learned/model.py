@@ -196,7 +196,9 @@ def load_checkpoint(path: Path | str) -> LearnedModel:
         raise BadInput.one(path, f"is a checkpoint of format {found}, expected {FORMAT}")
     try:
         return _assembled(settings, tensors)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except KeyError as error:
+        raise BadInput.one(path, f"is a damaged checkpoint: it has no {error}") from None
+    except (TypeError, ValueError, AttributeError) as error:
         raise BadInput.one(path, f"is a damaged checkpoint: {error}") from None
 
 
