@@ -27,12 +27,12 @@ _NEAR = 0.01  # m
 
 def learned(quick: bool) -> Section:
     """l. Trained three times; without IK once."""
-    bases = 50_000 if quick else 500_000
+    bases = 50_000 if quick else 1_000_000
     free = _task(bases, None)
     cases = {
         "no limits": (free, 1500),
         "joint limits": (_task(bases, _LIMITS), 1500),
-        "one circle": (replace(free, circle=(0.1, 0.4)), 5000),
+        "one circle": (replace(free, circle=(0.1, 0.4)), 7000),
     }
     lines, raw, targets = [], {}, []
     for name, (task, steps) in cases.items():

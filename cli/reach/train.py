@@ -31,7 +31,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument("--data", type=Path, metavar="DIR", help="of galley reach sample")
     p.add_argument("--out", type=Path, required=True, metavar="FILE", help="the checkpoint")
     p.add_argument(
-        "--bases", type=count, metavar="N", help="candidate bases, without --data (default 500000)"
+        "--bases", type=count, metavar="N", help="candidate bases, without --data (default 1000000)"
     )
     p.add_argument(
         "--circle",
@@ -41,7 +41,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         help="also with one obstacle as context, a circle with a radius between these, m",
     )
     p.add_argument(
-        "--steps", type=count, metavar="N", help="training steps (default 1500, with circle 5000)"
+        "--steps", type=count, metavar="N", help="training steps (default 1500, with circle 7000)"
     )
     p.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default 0)")
     sampler_options(p)
@@ -61,7 +61,7 @@ def command(arguments: argparse.Namespace) -> int:
         need("data", "pyarrow")
         data = read_settings(arguments.data)
     else:
-        bases = arguments.bases or 500_000
+        bases = arguments.bases or 1_000_000
         bounds = (BOUNDS[:2], BOUNDS[2:])
         data = DatasetSettings(sampler(arguments), bases, bounds=bounds, seed=arguments.seed)
     printer = Printer()
@@ -78,7 +78,7 @@ def command(arguments: argparse.Namespace) -> int:
         task = Task(data, tuple(arguments.circle) if arguments.circle else None)
         samples = task.samples() if arguments.data is None else load(arguments.data, "all")
         printer.stage(f"training on {plural(len(samples), 'row')}")
-        steps = arguments.steps or (5000 if arguments.circle else 1500)
+        steps = arguments.steps or (7000 if arguments.circle else 1500)
         how = Settings(steps=steps, seed=arguments.seed)
         best = train(task, samples, Shape(), how, each)
     except BadInput:
