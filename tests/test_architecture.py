@@ -60,8 +60,19 @@ CONFINED = {
     "pddlgym": {"planning"},
     "gym": {"planning"},
     "pyarrow": {"reachability"},
+    **{each: {"reachability"} for each in ("jax", "equinox", "flowjax", "optax", "safetensors")},
 }
-HEAVY = ("pybullet", "pydrake", "matplotlib", "pddlgym", "gym", "imageio", "numba", "pyarrow")
+HEAVY = (
+    "pybullet",
+    "pydrake",
+    "matplotlib",
+    "pddlgym",
+    "gym",
+    "imageio",
+    "numba",
+    "pyarrow",
+    "jax",
+)
 LONGEST_FILE = 600  # lines
 MOST_FILES = 14  # side by side, __init__.py included
 
