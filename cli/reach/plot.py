@@ -210,6 +210,8 @@ def _learned(model: Path, truth: DonutSampler, draws: int, start: int) -> Sample
     from galley.reachability.learned import load_checkpoint
 
     learned = load_checkpoint(model)
+    if learned.task.circle is not None:
+        raise argparse.ArgumentTypeError("--model has an obstacle as context, this picture none")
     theirs = learned.task.sampler
     for name in ("arm", "epsilon", "heading_sigma", "radial", "branches", "heading"):
         if getattr(theirs, name) != getattr(truth, name):
