@@ -154,9 +154,10 @@ def draw_densities(
                     vmax=top,
                     rasterized=True,
                 )
+                # A square, also where the limits of one joint are narrower.
+                ends = min(plane.x[0], plane.y[0]), max(plane.x[-1], plane.y[-1])
+                axes.set(xlim=ends, ylim=ends, aspect="equal", xlabel=x_label)
                 axes.set_title(name, fontsize=11)
-                axes.set_xlabel(x_label)
-                axes.set_aspect("equal")
             row[0].set_ylabel(y_label)
             figure.colorbar(image, ax=list(row), label=unit, extend="max", shrink=0.9, pad=0.015)
 
