@@ -197,6 +197,10 @@ def _data(
     from galley.reachability.planar.dataset import load, read_settings
 
     settings = read_settings(arguments.data)
+    drawn = ("joints", "donut")
+    if settings.filtered and not set(arguments.kind) <= set(drawn):
+        what = f"the rows of {arguments.data} were filtered: draw --kind {' or '.join(drawn)}"
+        raise argparse.ArgumentTypeError(what)
     return settings.sampler, load(arguments.data, "validation"), settings.bounds or bounds
 
 

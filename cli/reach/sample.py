@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from galley.cli.common.arguments import count, number, out_option, plural, seed
+from galley.cli.common.arguments import count, multiple, number, out_option, plural, positive, seed
 from galley.cli.common.progress import Printer
 from galley.cli.reach.options import BOUNDS, need, sampler, sampler_options
 
@@ -25,6 +25,7 @@ examples:
   galley reach sample --out data                         targets everywhere in the workspace
   galley reach sample --target 0 0 --out at_origin       one target
   galley reach sample --limits -2 2 -2.5 2.5 --out data  joint limits: theta1, then theta2
+  galley reach sample --circle 0.5 0 0.2 --score manipulability=1 --out preferred
   galley reach sample --bases 10000000 --jobs 2 --out large"""
 
 
@@ -49,6 +50,31 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         help="candidate bases, up to two rows each (default 100000)",
     )
     sampler_options(p)
+    filters = p.add_argument_group("filters of rows")
+    filters.add_argument(
+        "--circle",
+        type=number,
+        nargs=3,
+        action="append",
+        default=[],
+        metavar=("X", "Y", "RADIUS"),
+        help="an obstacle that neither links nor base touch, m; may be repeated",
+    )
+    filters.add_argument(
+        "--view", type=positive, metavar="RAD", help="the camera's field of view with the target"
+    )
+    filters.add_argument(
+        "--score",
+        nargs="+",
+        type=_score,
+        default=[],
+        metavar="NAME=WEIGHT",
+        help="of manipulability, margin, clearance, visibility; rows are kept with probability "
+        "(weighted sum) / (sum of weights)",
+    )
+    filters.add_argument(
+        "--threshold", type=multiple, metavar="S", help="keep rows with at least this sum instead"
+    )
     p.add_argument(
         "--validation",
         type=count,
@@ -74,6 +100,12 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     out_option(p)
 
 
+def _score(text: str) -> tuple[str, float]:
+    """A score's name and weight; 1 if there is only a name."""
+    name, _, weight = text.partition("=")
+    return name, multiple(weight) if weight else 1.0
+
+
 def command(arguments: argparse.Namespace) -> int:
     """Write the dataset; exit status 0 once all of it is there."""
     need("data", "pyarrow")
@@ -89,6 +121,10 @@ def command(arguments: argparse.Namespace) -> int:
             arguments.bases,
             target=tuple(arguments.target) if arguments.target else None,
             bounds=bounds,
+            circles=tuple(map(tuple, arguments.circle)),
+            view=arguments.view,
+            scores=tuple(arguments.score),
+            threshold=arguments.threshold,
             seed=arguments.seed,
             every=arguments.validation,
             shard_bases=arguments.shard,

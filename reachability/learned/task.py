@@ -35,6 +35,8 @@ class Task:
         outer = self.sampler.arm.outer
         if self.sampler.columns != 5:
             raise ValueError("heading_sigma is 0: the model's chart needs headings that vary")
+        if self.data.filtered:
+            raise ValueError("the dataset's rows were filtered by obstacles, view or scores")
         if self.circle is not None and not 0.0 < self.circle[0] <= self.circle[1] < outer:
             radii = f"{self.circle[0]:g} and {self.circle[1]:g}"
             raise ValueError(f"radii must be in (0, {outer:g}), smaller first, got {radii}")

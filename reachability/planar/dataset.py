@@ -24,7 +24,20 @@ import galley
 from galley.domain.errors import BadInput
 from galley.domain.files import atomic_file, read_text, write_atomically
 from galley.reachability.planar.arm import PlanarArm
+from galley.reachability.planar.context import Context
 from galley.reachability.planar.donut import DonutSampler, Samples, uniform_targets
+from galley.reachability.planar.scores import (
+    Clearance,
+    HardThreshold,
+    LimitMargin,
+    Manipulability,
+    Score,
+    SoftAcceptance,
+    Visibility,
+    WeightedSum,
+)
+from galley.reachability.planar.shapes import Circle
+from galley.reachability.planar.weighted import Weight, Weighted
 from galley.sweeps import LostJob, sweep
 
 INFO = "dataset.json"
@@ -57,6 +70,11 @@ class DatasetSettings:
         sampler: of bases and joint angles. bases: number of candidate bases.
         target: (x, y) of all rows (m); None: one for each base, uniform over ``bounds``.
         bounds: ((x_lo, x_hi), (y_lo, y_hi)) (m), or None.
+        circles: obstacles x, y, radius (m) that the robot must not touch. view: the camera's field
+            of view (rad) in which the target must be seen, or None.
+        scores: (name, weight) of manipulability, margin (to joint limits), clearance, visibility;
+            rows are kept with probability (weighted sum) / (sum
+            of the weights), or with ``threshold`` where the weighted sum is at least that.
         seed: from 0. every: one base in so many is for validation. shard_bases: bases per shard.
 
     Raises:
@@ -67,6 +85,10 @@ class DatasetSettings:
     bases: int
     target: tuple[float, float] | None = None
     bounds: tuple[tuple[float, float], tuple[float, float]] | None = None
+    circles: tuple[tuple[float, float, float], ...] = ()
+    view: float | None = None
+    scores: tuple[tuple[str, float], ...] = ()
+    threshold: float | None = None
     seed: int = 0
     every: int = 10
     shard_bases: int = 50_000
@@ -81,11 +103,45 @@ class DatasetSettings:
             raise ValueError(f"target must be finite, got {self.target}")
         if self.bounds is not None:
             uniform_targets(self.bounds, 0, np.random.default_rng(0))  # refuses bad ones
+        if self.threshold is not None and not self.scores:
+            raise ValueError(f"threshold {self.threshold:g} needs scores")
+        _ = self.law  # refuses bad circles, views, scores
 
     @property
     def shards(self) -> int:
         """Number of files."""
         return math.ceil(self.bases / self.shard_bases)
+
+    @property
+    def law(self) -> DonutSampler | Weighted:
+        """The rows' distribution, with its ``log_density``: the sampler, or what filters leave."""
+        arm, weights = self.sampler.arm, list[Weight]()
+        obstacles = tuple(Circle(np.array([x, y]), radius) for x, y, radius in self.circles)
+        context = Context(arm, obstacles=obstacles, view=self.view)
+        if obstacles or self.view is not None:
+            weights.append(context)
+        if self.scores:
+            known: dict[str, Callable[[], Score]] = {
+                "manipulability": Manipulability,
+                "margin": lambda: LimitMargin(arm),
+                "clearance": lambda: Clearance(context),
+                "visibility": lambda: Visibility(context),
+            }
+            for name, _ in self.scores:
+                if name not in known:
+                    raise ValueError(f"scores are {', '.join(known)}, got {name!r}")
+            total = WeightedSum(tuple((weight, known[name]()) for name, weight in self.scores))
+            weights.append(
+                SoftAcceptance(total)
+                if self.threshold is None
+                else HardThreshold(total, self.threshold)
+            )
+        return Weighted(self.sampler, tuple(weights)) if weights else self.sampler
+
+    @property
+    def filtered(self) -> bool:
+        """Whether rows are dropped for other reasons than joint limits."""
+        return isinstance(self.law, Weighted)
 
     def sample(self, shard: int) -> Samples:
         """The rows of a shard; ``source`` is the number of the base in the whole dataset."""
@@ -94,7 +150,7 @@ class DatasetSettings:
         n = min(self.shard_bases, self.bases - first)
         target = uniform_targets(self.bounds, n, rng) if self.bounds else self.target
         assert target is not None
-        rows = self.sampler.sample(target, n, rng)
+        rows = self.law.sample(target, n, rng)
         return Samples(rows.q, rows.target, rows.elbow, rows.source + first)
 
     def record(self) -> dict[str, Any]:
@@ -279,8 +335,9 @@ def _info(settings: DatasetSettings) -> dict[str, Any]:
             "pyarrow": pyarrow.__version__,
         },
         "rows_are": _FOR_EACH[sampler.branches],
-        "density": f"DonutSampler.log_density: per dx dy{' dpsi' * (sampler.columns == 5)}, "
-        "for each elbow, normalised within the limits",
+        "density": f"{type(settings.law).__name__}.log_density: per dx dy"
+        f"{' dpsi' * (sampler.columns == 5)}, for each elbow, "
+        "normalised over what is kept; targets are uniform only without filters",
         "keep_rate": sampler.keep_rate(),
         "validation": f"base % {settings.every} == {settings.every - 1}",
         "random_stream": "numpy.random.SeedSequence(seed).spawn(shards)[shard], PCG64",

@@ -224,3 +224,59 @@ def test_a_folder_that_is_no_dataset(text, named, tmp_path):
 def test_bad_settings(change, named):
     with pytest.raises(ValueError, match=named):
         replace(SETTINGS, **change)
+
+
+def test_filters_leave_the_rows_and_the_density_that_they_say(tmp_path):
+    settings = replace(
+        SETTINGS,
+        bounds=None,
+        target=(1.0, 2.0),
+        circles=((1.6, 2.0, 0.2),),
+        scores=(("manipulability", 2.0), ("margin", 1.0)),
+        threshold=2.0,
+    )
+    write_dataset(settings, tmp_path, workers=1)
+    assert read_settings(tmp_path) == settings
+    rows = load(tmp_path, "all")
+    assert 100 < len(rows) < 2500
+    away = np.linalg.norm(SAMPLER.arm.chain.points(rows.q[:, :3], rows.q[:, 3:])
+                          - (1.6, 2.0), axis=2)  # fmt: skip
+    assert away.min() > 0.2
+    low, high = np.array(LIMITS).T
+    theta = rows.q[:, 3:]
+    margin = (2 * np.minimum(theta - low, high - theta) / (high - low)).min(axis=1)
+    assert (2 * np.abs(np.sin(theta[:, 1])) + margin).min() >= 2.0
+    # A hard filter leaves the density as it was, over the share that is kept.
+    logs = settings.law.log_density(rows.q, rows.target)
+    ratio = logs - SAMPLER.log_density(rows.q, rows.target)
+    kept = len(rows) / (2 * SETTINGS.bases * SAMPLER.keep_rate())
+    np.testing.assert_allclose(ratio, ratio[0])
+    assert np.exp(-ratio[0]) == pytest.approx(kept, abs=0.03)
+
+
+def test_a_view_leaves_rows_that_face_the_target(tmp_path):
+    settings = replace(SETTINGS, view=1.0)
+    write_dataset(settings, tmp_path, workers=1)
+    rows, everything = load(tmp_path, "all"), replace(settings, view=None).sample(0)
+    assert 0 < len(rows) < settings.bases * 2 * SAMPLER.keep_rate()
+    ahead = np.column_stack([np.cos(rows.q[:, 2]), np.sin(rows.q[:, 2])])
+    camera = rows.q[:, :2] + 0.15 * ahead  # the middle of the front side
+    sight = rows.target - camera
+    cosine = (sight * ahead).sum(axis=1) / np.linalg.norm(sight, axis=1)
+    assert cosine.min() >= np.cos(0.5)
+    assert np.isin(rows.q[rows.source < 700, 0], everything.q[:, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"circles": ((0.0, 0.0, -1.0),)}, "radius"),
+        ({"view": 9.0}, "view must be in"),
+        ({"scores": (("speed", 1.0),)}, "got 'speed'"),
+        ({"scores": (("margin", -1.0),)}, "must not be negative"),
+        ({"threshold": 0.5}, "threshold 0.5 needs scores"),
+    ],
+)
+def test_bad_filters(change, named):
+    with pytest.raises(ValueError, match=named):
+        replace(SETTINGS, **change)
