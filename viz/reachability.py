@@ -68,7 +68,7 @@ def base_plane(sampler: DonutSampler, drawn: Mapping[str, Samples], cells: int =
         edges,
         edges,
         {"true density": true}
-        | {name: _histogram(*poses(rows)[:, :2].T, edges, edges) for name, rows in drawn.items()},
+        | {name: _histogram(poses(rows)[:, :2], edges, edges) for name, rows in drawn.items()},
     )
 
 
@@ -97,7 +97,7 @@ def joint_plane(sampler: DonutSampler, drawn: Mapping[str, Samples], cells: int 
         x,
         y,
         {"true density": true}
-        | {name: _histogram(*rows.q[:, -2:].T, x, y) for name, rows in drawn.items()},
+        | {name: _histogram(rows.q[:, -2:], x, y) for name, rows in drawn.items()},
     )
 
 
@@ -114,16 +114,16 @@ def _density_of_distance(sampler: DonutSampler) -> tuple[Array, Array]:
         some = valid[:, k]
         q = np.column_stack([columns, theta[:, k]])[some]
         total[some] += np.exp(sampler.log_density(q, (0.0, 0.0)))
-    total = total.reshape(len(r), -1)
     if sampler.columns == 4:
-        return r, total[:, 0]
-    return r, (total[:, 1:] + total[:, :-1]).sum(axis=1) * 0.5 * (delta[1] - delta[0])
+        return r, total
+    each = total.reshape(len(r), -1)
+    return r, np.asarray((each[:, 1:] + each[:, :-1]).sum(axis=1) * 0.5 * (delta[1] - delta[0]))
 
 
-def _histogram(x: Array, y: Array, x_edges: Array, y_edges: Array) -> Array:
-    """Density (l, k) of points, of which some may be outside."""
-    counts = np.histogram2d(x, y, (x_edges, y_edges))[0].T
-    return counts / (max(1, len(x)) * np.outer(np.diff(y_edges), np.diff(x_edges)))
+def _histogram(points: Array, x: Array, y: Array) -> Array:
+    """Density (l, k) of points (m, 2), of which some may be outside; x and y are edges."""
+    counts = np.histogram2d(points[:, 0], points[:, 1], (x, y))[0].T
+    return np.asarray(counts / (max(1, len(points)) * np.outer(np.diff(y), np.diff(x))))
 
 
 def _centres(edges: Array) -> Array:
@@ -300,7 +300,7 @@ def draw_coverage(path: Path, points: Coverage, bounds: Any, reach: float) -> No
         figure.set_layout_engine("constrained")
         row = figure.subplots(1, 3, sharey=True)
         for axes, (name, each) in zip(row, names.items(), strict=True):
-            ratio = area * _histogram(each[:, 0], each[:, 1], x, y)
+            ratio = area * _histogram(each, x, y)
             shown = np.where(ratio > 0.0, ratio, np.nan)
             image = axes.pcolormesh(x, y, shown, cmap="viridis", vmin=0.0, vmax=1.3)
             (a, b), (c, d) = box
