@@ -2,7 +2,8 @@
 
     python bench/reachability.py [--quick] [--json FILE] [--only a]
 
-Sections: a, samples of the planar arm against a loop over samples.
+Sections: a, samples of the planar arm against a loop over samples; b, rows to parquet;
+l, the learned p(Q | H).
 """
 
 from __future__ import annotations
@@ -17,13 +18,24 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import reachability_dataset as dataset
 import reachability_planar as planar
 from planning_runs import note, shown, table
 from planning_sections import Section, Target
 
+
+def learned(quick: bool) -> Section:
+    """Late, since it needs the extra ``learn``."""
+    import reachability_learned
+
+    return reachability_learned.learned(quick)
+
+
 # Letter: what measures it, given whether to be quick.
 STEPS: dict[str, Callable[[bool], Section]] = {
     "a": planar.generator,
+    "b": dataset.writer,
+    "l": learned,
 }
 
 

@@ -1,0 +1,26 @@
+"""A learned p(Q | H): a spline flow for the base and the elbow, exact IK for the joints.
+
+Needs the extra ``learn`` (JAX).
+
+- ``task``: what is learned, and its data; ``chart``: coordinates of base and elbow
+- ``flow``: the density in them; ``training``; ``model``: in the world, and in a file
+- ``evaluation``: against the true density
+"""
+
+from galley.reachability.learned.evaluation import Evaluation, evaluate
+from galley.reachability.learned.model import LearnedModel, Shape, load_checkpoint, save_checkpoint
+from galley.reachability.learned.task import Task
+from galley.reachability.learned.training import Progress, Settings, train
+
+__all__ = [
+    "Evaluation",
+    "LearnedModel",
+    "Progress",
+    "Settings",
+    "Shape",
+    "Task",
+    "evaluate",
+    "load_checkpoint",
+    "save_checkpoint",
+    "train",
+]

@@ -1,0 +1,272 @@
+"""A learned p(Q | H): samples and densities in the world, and the file it is kept in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from galley import __version__
+from galley.domain.errors import BadInput
+from galley.domain.files import read_bytes, write_atomically
+from galley.domain.frames import Array
+from galley.reachability.learned.chart import Chart
+from galley.reachability.learned.flow import SplineFlow
+from galley.reachability.learned.task import Task
+from galley.reachability.planar import Samples
+from galley.reachability.planar.dataset import DatasetSettings
+
+FORMAT = 1  # of a checkpoint
+_ROWS = 2**14  # at a time; one shape, so that it is compiled once
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The size of a flow: bins of its splines, units and hidden layers of its networks."""
+
+    bins: int = 24
+    width: int = 64
+    depth: int = 2
+
+
+@dataclass(frozen=True)
+class LearnedModel:
+    """A trained flow with its chart.
+
+    Attributes:
+        task: what it has learned.
+        chart: its coordinates.
+        shape: the flow's size.
+        scale: mean and standard deviation (2, k) of the k numbers that make a context.
+        flow: density on the unit cube.
+        history: of the training: steps, validation loss (nats), seed and so on.
+    """
+
+    task: Task
+    chart: Chart
+    shape: Shape
+    scale: Array
+    flow: SplineFlow
+    history: dict[str, float | int]
+
+    def sample(
+        self, target: ArrayLike, n: int, seed: int, circle: ArrayLike | None = None
+    ) -> Samples:
+        """``n`` draws for each target's row; those without a solution of the IK are left out.
+
+        Args:
+            target: (2,), or (n, 2).
+            n: number of draws.
+            seed: of the draws.
+            circle: obstacle x, y, radius (3,) or (n, 3) (m), if the model was trained with one.
+
+        Returns:
+            As ``DonutSampler.sample``; ``source`` is the draw, so that len / n is the share with a
+            solution.
+        """
+        base, elbow = self.bases(target, n, seed, circle)
+        target = np.broadcast_to(np.asarray(target, dtype=np.float64), (n, 2))
+        theta, valid = self.chart.arm.ik_batch(base, target)
+        side = (1 - elbow) // 2
+        kept = np.nonzero(valid[np.arange(n), side])[0]
+        q = np.column_stack([base[kept], theta[kept, side[kept]]])
+        return Samples(q, target[kept], elbow[kept], kept)
+
+    def bases(
+        self, target: ArrayLike, n: int, seed: int, circle: ArrayLike | None = None
+    ) -> tuple[Array, NDArray[np.int8]]:
+        """The same draws before the IK: base poses (n, 3) and elbows (n,)."""
+        target, context, zero = self._context(target, n, circle)
+        uniform = np.random.default_rng(seed).random((n, 4))
+        elbow = np.where(uniform[:, 0] < self._positive(context), 1, -1).astype(np.int8)
+        point = np.empty((n, 3))
+        for part in _parts(n):
+            drawn = _points(self.flow, *_padded(context[part], elbow[part], uniform[part, 1:]))
+            point[part] = drawn[: len(point[part])]
+        return self.chart.bases(point, elbow, target, zero), elbow
+
+    def log_density(
+        self, q: ArrayLike, target: ArrayLike, circle: ArrayLike | None = None
+    ) -> Array:
+        """The log density (m,) per dx dy dpsi, for each of the two elbows, as ``DonutSampler``'s.
+
+        Args:
+            q: (m, 5). target: (2,) or (m, 2). circle: as in ``sample``.
+        """
+        q = np.asarray(q, dtype=np.float64)
+        target, context, zero = self._context(target, len(q), circle)
+        point, volume, inside = self.chart.to_cube(q, target, zero)
+        elbow = np.where(np.sin(q[:, 4]) >= 0.0, 1, -1)
+        positive = self._positive(context)
+        result = np.empty(len(q))
+        for part in _parts(len(q)):
+            found = _densities(self.flow, *_padded(context[part], elbow[part], point[part]))
+            result[part] = found[: len(result[part])]
+        with np.errstate(divide="ignore"):
+            result += volume + np.log(np.where(elbow > 0, positive, 1.0 - positive))
+        return np.where(inside, result, -np.inf)
+
+    def positive_share(self, target: ArrayLike, n: int, circle: ArrayLike | None = None) -> Array:
+        """P(elbow +) (n,) for targets (2,) or (n, 2)."""
+        return self._positive(self._context(target, n, circle)[1])
+
+    def _context(
+        self, target: ArrayLike, n: int, circle: ArrayLike | None
+    ) -> tuple[Array, NDArray[np.float32], Array]:
+        if (circle is None) != (self.task.circle is None):
+            has = "no circle" if self.task.circle is None else "a circle"
+            raise ValueError(f"the model was trained with {has} as context")
+        target = np.broadcast_to(np.asarray(target, dtype=np.float64), (n, 2))
+        if circle is not None:
+            circle = np.broadcast_to(np.asarray(circle, dtype=np.float64), (n, 3))
+        raw, zero = features(target, circle)
+        return target, ((raw - self.scale[0]) / self.scale[1]).astype(np.float32), zero
+
+    def _positive(self, context: NDArray[np.float32]) -> Array:
+        """P(elbow +) (m,); an elbow that the limits forbid has no share."""
+        possible = self.chart.possible
+        if not possible.all():
+            return np.full(len(context), float(possible[0]))
+        odds = np.empty(len(context))
+        for part in _parts(len(context)):
+            odds[part] = _odds(self.flow, *_padded(context[part]))[: len(odds[part])]
+        return np.asarray(1.0 / (1.0 + np.exp(-odds)))
+
+
+def features(target: Array, circle: Array | None) -> tuple[Array, Array]:
+    """What the flow is told of targets (m, 2) and circles (m, 3), and where phi is measured from.
+
+    The target; of a circle also its centre as seen from the target, distance, radius, and half the
+    angle that it spans.
+    """
+    if circle is None:
+        return target, np.zeros(len(target))
+    away = circle[:, :2] - target
+    d = np.hypot(away[:, 0], away[:, 1])
+    span = np.arcsin(np.minimum(circle[:, 2] / d, 1.0))
+    columns = np.column_stack([target, away, d, circle[:, 2], span])
+    return columns, np.arctan2(away[:, 1], away[:, 0])
+
+
+def save_checkpoint(path: Path | str, model: LearnedModel) -> None:
+    """Write a model: weights as safetensors, all else as JSON in the file's header.
+
+    Raises:
+        BadInput, OSError: as ``atomic_file``.
+    """
+    settings = {
+        "format": FORMAT,
+        "galley": __version__,
+        "data": model.task.data.record(),
+        "circle": model.task.circle,
+        "spread": model.chart.spread,
+        "shape": asdict(model.shape),
+        "history": model.history,
+    }
+    tensors = {name: np.asarray(leaf) for name, leaf in named_weights(model.flow)}
+    tensors["scale"] = model.scale
+    write_atomically(path, save(tensors, metadata={"settings": json.dumps(settings)}))
+
+
+def load_checkpoint(path: Path | str) -> LearnedModel:
+    """Read what ``save_checkpoint`` has written.
+
+    Raises:
+        BadInput: the file is missing, damaged, of another kind or format.
+    """
+    data = read_bytes(path)
+    try:
+        tensors = load(data)
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        settings = json.loads(header["__metadata__"]["settings"])
+        found = settings["format"]
+    except (SafetensorError, ValueError, KeyError, TypeError):
+        raise BadInput.one(path, "is not a checkpoint of galley reach train") from None
+    if found != FORMAT:
+        raise BadInput.one(path, f"is a checkpoint of format {found}, expected {FORMAT}")
+    try:
+        return _assembled(settings, tensors)
+    except KeyError as error:
+        raise BadInput.one(path, f"is a damaged checkpoint: it has no {error}") from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise BadInput.one(path, f"is a damaged checkpoint: {error}") from None
+
+
+def _assembled(settings: dict[str, Any], tensors: dict[str, Any]) -> LearnedModel:
+    circle = settings["circle"]
+    radii = None if circle is None else (float(circle[0]), float(circle[1]))
+    task = Task(DatasetSettings.of_record(settings["data"]), radii)
+    shape = Shape(**settings["shape"])
+    scale = np.asarray(tensors["scale"], dtype=np.float64)
+    skeleton = empty_flow(task, shape)
+    weights = []
+    for name, leaf in named_weights(skeleton):
+        value = tensors[name]
+        if value.shape != leaf.shape or value.dtype != leaf.dtype or not np.isfinite(value).all():
+            raise ValueError(f"{name} is not a finite {leaf.dtype} array of shape {leaf.shape}")
+        weights.append(value)
+    flow = filled(skeleton, weights)
+    chart = Chart(task.sampler.arm, task.ring, float(settings["spread"]))
+    return LearnedModel(task, chart, shape, scale, flow, dict(settings["history"]))
+
+
+def empty_flow(task: Task, shape: Shape) -> SplineFlow:
+    """The structure of a task's flow, with shapes and types in place of weights."""
+    inputs = 2 if task.circle is None else 7
+    flow: SplineFlow = eqx.filter_eval_shape(SplineFlow, inputs, **asdict(shape))
+    return flow
+
+
+def filled(flow: SplineFlow, weights: Iterable[Array]) -> SplineFlow:
+    """A flow with these weights, in the order of ``named_weights``."""
+    parts, static = eqx.partition(flow, _is_weight)
+    arrays = [jnp.asarray(each) for each in weights]
+    return eqx.combine(jax.tree.unflatten(jax.tree.structure(parts), arrays), static)
+
+
+def named_weights(flow: SplineFlow) -> Iterator[tuple[str, Any]]:
+    """Weights by name, such as ``phi.layers[0].weight``."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(eqx.filter(flow, _is_weight)):
+        yield jax.tree_util.keystr(path).lstrip("."), leaf
+
+
+def _is_weight(leaf: Any) -> bool:
+    return hasattr(leaf, "shape")  # an array, or the shape of one
+
+
+def _parts(n: int) -> Iterator[slice]:
+    return (slice(i, min(i + _ROWS, n)) for i in range(0, n, _ROWS))
+
+
+def _padded(*columns: Any) -> list[Any]:
+    """Columns as float32, with zeros up to the compiled number of rows."""
+    short = _ROWS - len(columns[0])
+    return [
+        np.pad(np.asarray(c, dtype=np.float32), [(0, short)] + [(0, 0)] * (np.ndim(c) - 1))
+        for c in columns
+    ]
+
+
+@eqx.filter_jit
+def _points(flow: SplineFlow, context: jax.Array, elbow: jax.Array, uniform: jax.Array) -> Any:
+    return jax.vmap(flow.point)(context, elbow, uniform)
+
+
+@eqx.filter_jit
+def _densities(flow: SplineFlow, context: jax.Array, elbow: jax.Array, point: jax.Array) -> Any:
+    return jax.vmap(flow.log_density)(context, elbow, point)
+
+
+@eqx.filter_jit
+def _odds(flow: SplineFlow, context: jax.Array) -> Any:
+    return jax.vmap(flow.positive)(context)

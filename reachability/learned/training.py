@@ -1,0 +1,175 @@
+"""Training of a flow by maximum likelihood: Adam, a falling rate, the best step by validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from math import isfinite
+from time import perf_counter
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from galley.reachability.learned.chart import Chart
+from galley.reachability.learned.flow import SplineFlow
+from galley.reachability.learned.model import (
+    LearnedModel,
+    Shape,
+    empty_flow,
+    features,
+    filled,
+    named_weights,
+)
+from galley.reachability.learned.task import Task, heading_errors
+from galley.reachability.planar import Samples
+
+_EVALUATIONS = 40  # in a whole training
+_VALIDATED = 50_000  # rows at most that a validation looks at
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train.
+
+    Attributes:
+        steps: of the optimiser. batch: rows of a step. rate: the highest learning rate.
+        patience: evaluations (of which a whole training has 40) without a better one, to stop.
+        seed: of the weights, the circles and the order of rows.
+    """
+
+    steps: int = 6000
+    batch: int = 2048
+    rate: float = 4e-3
+    patience: int = 10
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state after an evaluation; losses are mean negative log densities (nats)."""
+
+    step: int
+    steps: int
+    training: float
+    validation: float
+    best: bool
+    left: float  # s
+
+
+def train(
+    task: Task,
+    samples: Samples,
+    shape: Shape,
+    settings: Settings,
+    each: Callable[[Progress, LearnedModel], None] = lambda progress, model: None,
+) -> LearnedModel:
+    """Fit a flow to rows, and return it as it was at its best validation.
+
+    Training and validation are split by base, as the dataset says. With circles, each row gets
+    one, and is dropped where it touches it. The same arguments on the same machine
+    give the same weights.
+
+    Args:
+        task: what the rows are of.
+        samples: the dataset's rows.
+        shape: size of the flow.
+        settings: of the optimiser.
+        each: called after every evaluation, with the best model so far.
+
+    Raises:
+        ValueError: too few rows, rows outside the ring or limits, or a loss that diverged.
+    """
+    circle = task.circles(samples.target, np.random.default_rng([settings.seed, 2]))
+    samples, circle = task.free_rows(samples, circle)
+    kept = samples.source % task.data.every == task.data.every - 1
+    if kept.all() or not kept.any():
+        raise ValueError(f"too few rows for training and validation: {len(samples)}")
+    spread = float(np.clip(np.median(np.abs(heading_errors(samples))), 1e-3, 3.0))
+    chart = Chart(task.sampler.arm, task.ring, spread)
+    raw, zero = features(samples.target, circle)
+    point, volume, inside = chart.to_cube(samples.q, samples.target, zero)
+    if not inside.all():
+        raise ValueError(f"{(~inside).sum()} rows are outside the ring or the joint limits")
+    scale = np.stack([raw.mean(axis=0), np.maximum(raw.std(axis=0), 1e-6)])
+    table = np.column_stack([(raw - scale[0]) / scale[1], samples.elbow, point])
+    table = table.astype(np.float32)
+    training = jnp.asarray(table[~kept])
+    validation = jnp.asarray(table[kept][:_VALIDATED])
+    offset = -float(volume[kept][:_VALIDATED].mean()), -float(volume[~kept].mean())
+
+    weights, static = eqx.partition(random_flow(task, shape, settings.seed), eqx.is_array)
+    chunk = max(1, settings.steps // _EVALUATIONS)
+    state, key = _optimiser(settings).init(weights), jax.random.key(settings.seed)
+    best, since, start = None, 0, perf_counter()
+    for step in range(chunk, settings.steps + 1, chunk):
+        key, now = jax.random.split(key)
+        keys = jax.random.split(now, chunk)
+        weights, state, loss = _steps(weights, state, training, keys, static, settings)
+        value = float(_loss(weights, validation, static)) + offset[0]
+        if not isfinite(value):
+            raise ValueError(f"the loss diverged at step {step}; a lower rate may help")
+        better = best is None or value < best.history["validation_nats"]
+        since = 0 if better else since + 1
+        if best is None or better:
+            history = {**asdict(settings), "step": step, "validation_nats": value}
+            flow = eqx.combine(weights, static)
+            best = LearnedModel(task, chart, shape, scale, flow, history)
+        left = (perf_counter() - start) * (settings.steps / step - 1.0)
+        each(Progress(step, settings.steps, float(loss) + offset[1], value, better, left), best)
+        if since >= settings.patience:
+            break
+    assert best is not None
+    return best
+
+
+def _optimiser(settings: Settings) -> optax.GradientTransformation:
+    rate = optax.warmup_cosine_decay_schedule(
+        0.0, settings.rate, max(1, settings.steps // 50), settings.steps, 0.01 * settings.rate
+    )
+    return optax.flatten(optax.chain(optax.clip_by_global_norm(5.0), optax.adam(rate)))
+
+
+def random_flow(task: Task, shape: Shape, seed: int) -> SplineFlow:
+    """Weights and biases, uniform up to the inverse root of a layer's inputs or of its width."""
+    rng, empty = np.random.default_rng(seed), empty_flow(task, shape)
+    sizes = [leaf.shape for _, leaf in named_weights(empty)]
+    weights = (rng.uniform(-1.0, 1.0, size) / np.sqrt(size[-1]) for size in sizes)
+    return filled(empty, (each.astype(np.float32) for each in weights))
+
+
+def _mean_loss(weights: SplineFlow, rows: jax.Array, static: SplineFlow) -> jax.Array:
+    """Mean negative log density of rows on the cube: context, elbow, point."""
+    flow = eqx.combine(weights, static)
+    return jnp.mean(jax.vmap(flow.loss)(rows[:, :-4], rows[:, -4], rows[:, -3:]))
+
+
+@eqx.filter_jit
+def _loss(weights: SplineFlow, rows: jax.Array, static: SplineFlow) -> jax.Array:
+    return _mean_loss(weights, rows, static)
+
+
+@eqx.filter_jit
+def _steps(
+    weights: SplineFlow,
+    state: optax.OptState,
+    rows: jax.Array,
+    keys: jax.Array,
+    static: SplineFlow,
+    settings: Settings,
+) -> tuple[SplineFlow, optax.OptState, jax.Array]:
+    """As many steps as there are keys, each on rows drawn at random; also their mean loss."""
+    optimiser = _optimiser(settings)
+
+    def step(carry: tuple[SplineFlow, optax.OptState], key: jax.Array) -> tuple[object, jax.Array]:
+        weights, state = carry
+        drawn = rows[jax.random.randint(key, (settings.batch,), 0, len(rows))]
+        loss, slope = jax.value_and_grad(partial(_mean_loss, static=static))(weights, drawn)
+        change, state = optimiser.update(slope, state)
+        return (eqx.apply_updates(weights, change), state), loss
+
+    (weights, state), losses = jax.lax.scan(step, (weights, state), keys)
+    return weights, state, losses.mean()
