@@ -2,7 +2,8 @@
 
     python bench/reachability.py [--quick] [--json FILE] [--only a]
 
-Sections: a, samples of the planar arm against a loop over samples; l, the learned p(Q | H).
+Sections: a, samples of the planar arm against a loop over samples; b, rows to parquet;
+l, the learned p(Q | H).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import reachability_dataset as dataset
 import reachability_planar as planar
 from planning_runs import note, shown, table
 from planning_sections import Section, Target
@@ -32,6 +34,7 @@ def learned(quick: bool) -> Section:
 # Letter: what measures it, given whether to be quick.
 STEPS: dict[str, Callable[[bool], Section]] = {
     "a": planar.generator,
+    "b": dataset.writer,
     "l": learned,
 }
 

@@ -16,8 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array
-from galley.reachability.planar import DonutSampler, PlanarArm, Samples, uniform_targets
+from galley.reachability.planar import (
+    DonutSampler,
+    PlanarArm,
+    Samples,
+    Weighted,
+    uniform_targets,
+)
 from galley.reachability.planar.kept import distance
+from galley.reachability.planar.scores import Score, SoftAcceptance, WeightedSum
 from galley.viz.figures import figure_file
 
 PLUS, MINUS, INK, FAINT = "#c8553d", "#2a7f9e", "#1d2b36", "#8b98a3"
@@ -331,10 +338,13 @@ class KeepRates:
         return np.sqrt(self.sampled * (1.0 - self.sampled) / self.bases)
 
 
-def keep_rates(sampler: DonutSampler, bases: int, rng: np.random.Generator) -> KeepRates:
-    """Over sigma from 0 to pi, by the closed form and by sampling."""
+def keep_rates(
+    sampler: DonutSampler, bases: int, rng: np.random.Generator, count: int = 41
+) -> KeepRates:
+    """At ``count`` sigmas from 0 to pi by the closed form, and at every fourth by sampling."""
     both = replace(sampler, branches="both", heading="facing")
-    sigma, at = np.linspace(0.0, pi, 45), np.linspace(0.0, pi, 11)
+    sigma = np.linspace(0.0, pi, count)
+    at = sigma[::4]
     closed = [replace(both, heading_sigma=float(each)).keep_rates() for each in sigma]
     sampled = []
     for each in at:
@@ -367,16 +377,41 @@ def draw_keep_rates(path: Path, rates: KeepRates, limits: Any) -> None:
 # -- scores ----------------------------------------------------------------------------------------
 
 
-def draw_small_multiples(path: Path, plane: Plane, shares: Mapping[str, float]) -> None:
+def scored_plane(
+    sampler: DonutSampler, scored: Mapping[str, Score], bases: int, rng: np.random.Generator
+) -> tuple[Plane, dict[str, float]]:
+    """Density of the base under each score by itself, and the share of the rows that it keeps.
+
+    A row is kept with the probability of its score, for H = (0, 0); the first entry has no score.
+    """
+    rows = {"no score": sampler.sample((0.0, 0.0), bases, rng)}
+    shares = {"no score": 1.0}
+    for name, score in scored.items():
+        law = Weighted(sampler, (SoftAcceptance(WeightedSum(((1.0, score),))),))
+        rows[name] = law.sample((0.0, 0.0), bases, rng)
+        shares[name] = len(rows[name]) / max(1, len(rows["no score"]))
+    plane = base_plane(sampler, rows, cells=44)
+    return Plane(plane.x, plane.y, {name: plane.densities[name] for name in rows}), shares
+
+
+def draw_scores(
+    path: Path,
+    plane: Plane,
+    shares: Mapping[str, float],
+    marks: Mapping[str, Sequence[tuple[float, float, float]]],
+) -> None:
     """Where the base stands under each score, all on one scale.
 
     Args:
         shares: of the rows that each score keeps, by the names of the densities.
+        marks: circles x, y, radius (m) to draw on a panel, by the same names; radius 0: a cross.
     """
+    from matplotlib.patches import Circle
+
     columns = min(4, len(plane.densities))
     rows = -(-len(plane.densities) // columns)
-    top = max(float(np.quantile(each, 0.999)) for each in plane.densities.values())
-    with figure_file(path, (1.0 + 3.3 * columns, 0.4 + 3.5 * rows)) as figure:
+    top = max(float(np.quantile(each, 0.998)) for each in plane.densities.values())
+    with figure_file(path, (1.2 + 3.0 * columns, 0.5 + 3.3 * rows)) as figure:
         figure.set_layout_engine("constrained")
         grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
         for axes in grid.flat[len(plane.densities) :]:
@@ -384,6 +419,12 @@ def draw_small_multiples(path: Path, plane: Plane, shares: Mapping[str, float]) 
         for axes, (name, density) in zip(grid.flat, plane.densities.items(), strict=False):
             shown = np.where(density > _BLANK * top, density, np.nan)
             image = axes.pcolormesh(plane.x, plane.y, shown, cmap="viridis", vmin=0.0, vmax=top)
+            axes.plot(0, 0, "*", color="#e0a100", markersize=11, markeredgecolor=INK)
+            for x, y, radius in marks.get(name, ()):
+                if radius > 0.0:
+                    axes.add_patch(Circle((x, y), radius, fc="#dddddd", ec=PLUS, lw=1.6))
+                else:
+                    axes.plot(x, y, "X", color=PLUS, markersize=10, markeredgecolor="white")
             axes.set_title(f"{name}\nkeeps {100 * shares[name]:.0f} %", fontsize=10)
             axes.set_aspect("equal")
         for axes in grid[:, 0]:

@@ -122,6 +122,35 @@ class _Drawing:
         rates = keep_rates(limited, min(self.bases, 4000), self.rng())
         draw_keep_rates(self.folder / "keep-rate.png", rates, limits)
 
+    def scores(self) -> None:
+        from dataclasses import replace
+
+        from galley.reachability.planar import Circle, Context, scores
+        from galley.viz.reachability import draw_scores, scored_plane
+
+        arm = replace(self.sampler.arm, limits=self.sampler.arm.limits or EXAMPLE_LIMITS)
+        reach = arm.outer
+        x, y, radius, place = 0.4 * reach, 0.25 * reach, 0.12 * reach, (-0.7 * reach, 0.0)
+        around = Context(arm, obstacles=(Circle(np.array([x, y]), radius),))
+        scored: dict[str, scores.Score] = {
+            "manipulability": scores.Manipulability(),
+            "joint-limit margin": scores.LimitMargin(arm),
+            "clearance of the circle": scores.Clearance(around),
+            "near the posture θ = (0.5, −1.5)": scores.Smoothness(arm, np.array([0.5, -1.5])),
+            "base travel from the cross": scores.BaseTravel(np.array(place)),
+            "target in view (90°)": scores.Visibility(Context(arm)),
+        }
+        whole = tuple((1.0, score) for score in scored.values())
+        scored["sum of these"] = scores.WeightedSum(tuple((w / len(whole), s) for w, s in whole))
+        plane, shares = scored_plane(replace(self.sampler, arm=arm), scored, self.bases, self.rng())
+        circle, cross = (x, y, radius), (*place, 0.0)
+        marks = {
+            "clearance of the circle": [circle],
+            "base travel from the cross": [cross],
+            "sum of these": [circle, cross],
+        }
+        draw_scores(self.folder / "scores.png", plane, shares, marks)
+
 
 KINDS: dict[str, Callable[[_Drawing], None]] = {
     "donut": _Drawing.donut,
@@ -129,6 +158,7 @@ KINDS: dict[str, Callable[[_Drawing], None]] = {
     "density": _Drawing.density,
     "coverage": _Drawing.coverage,
     "keep-rate": _Drawing.keep_rate,
+    "scores": _Drawing.scores,
 }
 
 
