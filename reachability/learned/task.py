@@ -12,6 +12,7 @@ from galley.domain.frames import Array
 from galley.reachability.planar import DonutSampler, Samples, uniform_targets
 from galley.reachability.planar.arm import turn
 from galley.reachability.planar.dataset import DatasetSettings
+from galley.reachability.planar.shapes import to_segments
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,7 @@ class Task:
     def free(self, q: Array, circle: Array) -> NDArray[np.bool_]:
         """Whether no link of rows q (m, 5) touches its circle (m, 3): (m,)."""
         points = self.sampler.arm.chain.points(q[:, :3], q[:, 3:])
-        link = np.diff(points, axis=1)
-        to = circle[:, None, :2] - points[:, :-1]
-        along = np.clip((to * link).sum(axis=2) / (link * link).sum(axis=2), 0.0, 1.0)
-        apart = np.linalg.norm(to - along[..., None] * link, axis=2)
+        apart = to_segments(circle[:, None, :2], points[:, :-1], points[:, 1:])
         return np.asarray((apart > circle[:, 2:]).all(axis=1))
 
     def free_rows(self, samples: Samples, circle: Array | None) -> tuple[Samples, Array | None]:
