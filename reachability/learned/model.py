@@ -221,7 +221,8 @@ def filled(flow: SplineFlow, weights: Iterable[Array]) -> SplineFlow:
     """A flow with these weights, in the order of ``named_weights``."""
     parts, static = eqx.partition(flow, _is_weight)
     arrays = [jnp.asarray(each) for each in weights]
-    return eqx.combine(jax.tree.unflatten(jax.tree.structure(parts), arrays), static)
+    full: SplineFlow = eqx.combine(jax.tree.unflatten(jax.tree.structure(parts), arrays), static)
+    return full
 
 
 def named_weights(flow: SplineFlow) -> Iterator[tuple[str, Any]]:
@@ -234,7 +235,7 @@ def _is_weight(leaf: Any) -> bool:
     return hasattr(leaf, "shape")  # an array, or the shape of one
 
 
-def _each_row(flow: SplineFlow, method: str, *columns: Array) -> Array:
+def _each_row(flow: SplineFlow, method: str, *columns: NDArray[Any]) -> Array:
     """A method of the flow for many rows, in float32."""
     found = []
     for i in range(0, max(1, len(columns[0])), _ROWS):
@@ -246,5 +247,5 @@ def _each_row(flow: SplineFlow, method: str, *columns: Array) -> Array:
 
 
 @eqx.filter_jit
-def _compiled(flow: SplineFlow, method: str, *columns: Any) -> jax.Array:
+def _compiled(flow: SplineFlow, method: str, *columns: Any) -> Any:
     return jax.vmap(getattr(flow, method))(*columns)

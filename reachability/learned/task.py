@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import pi
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,5 +92,5 @@ def heading_errors(samples: Samples) -> Array:
     return turn(samples.q[:, 2] - np.arctan2(away[:, 1], away[:, 0]))
 
 
-def _columns(samples: Samples) -> tuple[NDArray[np.float64], ...]:
+def _columns(samples: Samples) -> tuple[NDArray[Any], ...]:
     return samples.q, samples.target, samples.elbow, samples.source
