@@ -18,9 +18,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import pi
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.reachability.planar.arm import PlanarArm, turn
@@ -66,15 +67,16 @@ class Chart:
         return np.asarray(self.rings[:, 0] < self.rings[:, 1])
 
     def to_cube(
-        self, q: ArrayLike, target: ArrayLike, zero: ArrayLike = 0.0
+        self, q: Array, target: Array, zero: Array | float = 0.0
     ) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Points (m, 3), log of their volume per dx dy dpsi (m,), which are in the cube (m,).
 
         Args:
-            q: (m, 5). target: (2,) or (m, 2). zero: direction (rad) from the target, () or (m,).
+            q: (m, 5). target: (2,) or (m, 2). zero: direction (rad) from the target.
         """
-        q = np.asarray(q, dtype=np.float64)
-        offset = q[:, :2] - np.asarray(target, dtype=np.float64)
+        if q.ndim != 2 or q.shape[1] != 5:
+            raise ValueError(f"q must be (m, 5): x, y, psi, theta1, theta2; got {q.shape}")
+        offset = q[:, :2] - target
         r, phi = np.hypot(offset[:, 0], offset[:, 1]), np.arctan2(offset[:, 1], offset[:, 0])
         elbow = np.where(np.sin(q[:, 4]) >= 0.0, 1, -1)
         start, length, low, share = self._frame(r, elbow)
@@ -92,11 +94,14 @@ class Chart:
         return np.clip(point, 0.0, 1.0), volume, inside
 
     def bases(
-        self, point: Array, elbow: ArrayLike, target: ArrayLike, zero: ArrayLike = 0.0
+        self,
+        point: Array,
+        elbow: NDArray[np.integer[Any]],
+        target: Array,
+        zero: Array | float = 0.0,
     ) -> Array:
         """The base poses (m, 3) of points (m, 3) and elbows (m,): the inverse of ``to_cube``."""
-        point = np.clip(np.asarray(point, dtype=np.float64), _INSIDE, 1.0 - _INSIDE)
-        elbow = np.asarray(elbow)
+        point = np.clip(point, _INSIDE, 1.0 - _INSIDE)
         r0, r1 = self._ring(elbow)
         r, phi = r0 + (r1 - r0) * point[:, 1], 2.0 * pi * elbow * point[:, 0] + zero
         _, _, low, share = self._frame(r, elbow)
@@ -105,11 +110,13 @@ class Chart:
         base[:, 2] = turn(phi + pi + elbow * self._inverse_F(low + share * point[:, 2]))
         return base
 
-    def _ring(self, elbow: NDArray[np.int_]) -> tuple[Array, Array]:
+    def _ring(self, elbow: NDArray[np.integer[Any]]) -> tuple[Array, Array]:
         r0, r1 = self.rings[(1 - elbow) // 2].T
         return r0, r1
 
-    def _frame(self, r: Array, elbow: NDArray[np.int_]) -> tuple[Array, Array, Array, Array]:
+    def _frame(
+        self, r: Array, elbow: NDArray[np.integer[Any]]
+    ) -> tuple[Array, Array, Array, Array]:
         """The arc of s delta: start, length (rad), F at its start, and its share of F."""
         low, high = self.arm.limits[0] if self.arm.limits is not None else (-pi, pi)
         length = min(high - low, 2.0 * pi)

@@ -91,7 +91,7 @@ class SplineFlow(eqx.Module):
         known = jnp.concatenate([known, _waves(phi)])
         _, slope_u = spline(self.u(known), self.bins).transform_and_log_det(u)
         _, slope_v = spline(self.v(jnp.append(known, u)), self.bins).transform_and_log_det(v)
-        return slope_phi + slope_u + slope_v
+        return jnp.asarray(slope_phi + slope_u + slope_v)
 
     def point(self, context: Array, elbow: Array, uniform: Array) -> Array:
         """The point of the cube (3,) whose distribution functions are ``uniform`` (3,)."""

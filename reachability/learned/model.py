@@ -62,12 +62,11 @@ class LearnedModel:
     def sample(
         self, target: ArrayLike, n: int, seed: int, circle: ArrayLike | None = None
     ) -> Samples:
-        """``n`` draws for each target's row; those without a solution of the IK are left out.
+        """``n`` draws; those without a solution of the IK are left out.
 
         Args:
-            target: (2,), or (n, 2).
-            n: number of draws.
-            seed: of the draws.
+            target: (2,), or (n, 2), one for each draw.
+            n, seed: of the draws.
             circle: obstacle x, y, radius (3,) or (n, 3) (m), if the model was trained with one.
 
         Returns:
@@ -89,10 +88,7 @@ class LearnedModel:
         target, context, zero = self._context(target, n, circle)
         uniform = np.random.default_rng(seed).random((n, 4))
         elbow = np.where(uniform[:, 0] < self._positive(context), 1, -1).astype(np.int8)
-        point = np.empty((n, 3))
-        for part in _parts(n):
-            drawn = _points(self.flow, *_padded(context[part], elbow[part], uniform[part, 1:]))
-            point[part] = drawn[: len(point[part])]
+        point = _each_row(self.flow, "point", context, elbow, uniform[:, 1:])
         return self.chart.bases(point, elbow, target, zero), elbow
 
     def log_density(
@@ -108,13 +104,10 @@ class LearnedModel:
         point, volume, inside = self.chart.to_cube(q, target, zero)
         elbow = np.where(np.sin(q[:, 4]) >= 0.0, 1, -1)
         positive = self._positive(context)
-        result = np.empty(len(q))
-        for part in _parts(len(q)):
-            found = _densities(self.flow, *_padded(context[part], elbow[part], point[part]))
-            result[part] = found[: len(result[part])]
+        on_cube = _each_row(self.flow, "log_density", context, elbow, point)
         with np.errstate(divide="ignore"):
-            result += volume + np.log(np.where(elbow > 0, positive, 1.0 - positive))
-        return np.where(inside, result, -np.inf)
+            chosen = np.log(np.where(elbow > 0, positive, 1.0 - positive))
+        return np.where(inside, on_cube + volume + chosen, -np.inf)
 
     def positive_share(self, target: ArrayLike, n: int, circle: ArrayLike | None = None) -> Array:
         """P(elbow +) (n,) for targets (2,) or (n, 2)."""
@@ -137,10 +130,7 @@ class LearnedModel:
         possible = self.chart.possible
         if not possible.all():
             return np.full(len(context), float(possible[0]))
-        odds = np.empty(len(context))
-        for part in _parts(len(context)):
-            odds[part] = _odds(self.flow, *_padded(context[part]))[: len(odds[part])]
-        return np.asarray(1.0 / (1.0 + np.exp(-odds)))
+        return np.asarray(1.0 / (1.0 + np.exp(-_each_row(self.flow, "positive", context))))
 
 
 def features(target: Array, circle: Array | None) -> tuple[Array, Array]:
@@ -231,7 +221,8 @@ def filled(flow: SplineFlow, weights: Iterable[Array]) -> SplineFlow:
     """A flow with these weights, in the order of ``named_weights``."""
     parts, static = eqx.partition(flow, _is_weight)
     arrays = [jnp.asarray(each) for each in weights]
-    return eqx.combine(jax.tree.unflatten(jax.tree.structure(parts), arrays), static)
+    full: SplineFlow = eqx.combine(jax.tree.unflatten(jax.tree.structure(parts), arrays), static)
+    return full
 
 
 def named_weights(flow: SplineFlow) -> Iterator[tuple[str, Any]]:
@@ -244,29 +235,17 @@ def _is_weight(leaf: Any) -> bool:
     return hasattr(leaf, "shape")  # an array, or the shape of one
 
 
-def _parts(n: int) -> Iterator[slice]:
-    return (slice(i, min(i + _ROWS, n)) for i in range(0, n, _ROWS))
-
-
-def _padded(*columns: Any) -> list[Any]:
-    """Columns as float32, with zeros up to the compiled number of rows."""
-    short = _ROWS - len(columns[0])
-    return [
-        np.pad(np.asarray(c, dtype=np.float32), [(0, short)] + [(0, 0)] * (np.ndim(c) - 1))
-        for c in columns
-    ]
-
-
-@eqx.filter_jit
-def _points(flow: SplineFlow, context: jax.Array, elbow: jax.Array, uniform: jax.Array) -> Any:
-    return jax.vmap(flow.point)(context, elbow, uniform)
+def _each_row(flow: SplineFlow, method: str, *columns: NDArray[Any]) -> Array:
+    """A method of the flow for many rows, in float32."""
+    found = []
+    for i in range(0, max(1, len(columns[0])), _ROWS):
+        part = [np.asarray(column[i : i + _ROWS], dtype=np.float32) for column in columns]
+        n = len(part[0])
+        padded = [np.pad(c, [(0, _ROWS - n)] + [(0, 0)] * (c.ndim - 1)) for c in part]
+        found.append(np.asarray(_compiled(flow, method, *padded), dtype=np.float64)[:n])
+    return np.concatenate(found)
 
 
 @eqx.filter_jit
-def _densities(flow: SplineFlow, context: jax.Array, elbow: jax.Array, point: jax.Array) -> Any:
-    return jax.vmap(flow.log_density)(context, elbow, point)
-
-
-@eqx.filter_jit
-def _odds(flow: SplineFlow, context: jax.Array) -> Any:
-    return jax.vmap(flow.positive)(context)
+def _compiled(flow: SplineFlow, method: str, *columns: Any) -> Any:
+    return jax.vmap(getattr(flow, method))(*columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import pi
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from galley.domain.frames import Array
 from galley.reachability.planar import DonutSampler, Samples, uniform_targets
 from galley.reachability.planar.arm import turn
 from galley.reachability.planar.dataset import DatasetSettings
+from galley.reachability.planar.shapes import to_segments
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,7 @@ class Task:
     def free(self, q: Array, circle: Array) -> NDArray[np.bool_]:
         """Whether no link of rows q (m, 5) touches its circle (m, 3): (m,)."""
         points = self.sampler.arm.chain.points(q[:, :3], q[:, 3:])
-        link = np.diff(points, axis=1)
-        to = circle[:, None, :2] - points[:, :-1]
-        along = np.clip((to * link).sum(axis=2) / (link * link).sum(axis=2), 0.0, 1.0)
-        apart = np.linalg.norm(to - along[..., None] * link, axis=2)
+        apart = to_segments(circle[:, None, :2], points[:, :-1], points[:, 1:])
         return np.asarray((apart > circle[:, 2:]).all(axis=1))
 
     def free_rows(self, samples: Samples, circle: Array | None) -> tuple[Samples, Array | None]:
@@ -95,5 +94,5 @@ def heading_errors(samples: Samples) -> Array:
     return turn(samples.q[:, 2] - np.arctan2(away[:, 1], away[:, 0]))
 
 
-def _columns(samples: Samples) -> tuple[NDArray[np.float64], ...]:
+def _columns(samples: Samples) -> tuple[NDArray[Any], ...]:
     return samples.q, samples.target, samples.elbow, samples.source

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from math import isfinite
 from time import perf_counter
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -27,6 +28,7 @@ from galley.reachability.learned.model import (
 from galley.reachability.learned.task import Task, heading_errors
 from galley.reachability.planar import Samples
 
+_Carry = tuple[SplineFlow, Any]  # weights, state of the optimiser
 _EVALUATIONS = 40  # in a whole training
 _VALIDATED = 50_000  # rows at most that a validation looks at
 
@@ -164,7 +166,7 @@ def _steps(
     """As many steps as there are keys, each on rows drawn at random; also their mean loss."""
     optimiser = _optimiser(settings)
 
-    def step(carry: tuple[SplineFlow, optax.OptState], key: jax.Array) -> tuple[object, jax.Array]:
+    def step(carry: _Carry, key: jax.Array) -> tuple[_Carry, jax.Array]:
         weights, state = carry
         drawn = rows[jax.random.randint(key, (settings.batch,), 0, len(rows))]
         loss, slope = jax.value_and_grad(partial(_mean_loss, static=static))(weights, drawn)
