@@ -60,7 +60,7 @@ CONFINED = {
     "imageio_ffmpeg": {"viz"},
     "pddlgym": {"planning"},
     "gym": {"planning"},
-    "pyarrow": {"reachability"},
+    "pyarrow": {"contact", "reachability"},
     **{each: {"reachability"} for each in ("jax", "equinox", "flowjax", "optax", "safetensors")},
 }
 HEAVY = (
