@@ -28,7 +28,7 @@ from galley.contact.finger import Drag, Finger, Kind, Policy, Profile, Solver, S
         ({"object_drag": lambda v: -v}, "object_drag at 0.001 m/s is -0.001 N: must be finite"),
         ({"object_drag": lambda v: v + 1}, "object_drag at 0 m/s is 1.0 N: must be 0"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_parameters(changes, message):
     with pytest.raises(ValueError, match=r"must (be|not)") as caught:
@@ -48,7 +48,7 @@ def test_parameters(changes, message):
         (nan, "force = nan N: must be a finite number"),
         (Policy(lambda s: 1.0, 0.2), "period = 0.2 s: must not exceed contact_time = 0.1 s"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_forces(force, message):
     with pytest.raises(ValueError, match=message):
