@@ -1,7 +1,8 @@
 """The command line: ``galley``, ``python -m galley`` and ``python engine.py``.
 
-One file per command, with its options (``add_arguments``, ``EPILOG``) and its work (``command``).
-Only the called command is imported, and heavy libraries only when it runs.
+One file per command, with its options (``add_arguments``, ``EPILOG``) and its work (``command``);
+or a folder with one file per subcommand and their table (``COMMANDS``, ``EPILOG``). Only the called
+command is imported, and heavy libraries only when it runs.
 
 - ``common/``: argument types and options that several share, the terminal, sweeps
 """
@@ -13,7 +14,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from types import FrameType
 from typing import NoReturn
@@ -39,7 +40,8 @@ _EXAMPLES = """examples:
   galley scene my_kitchen.yaml            check a scene and draw it
   galley compare                          RRT and optimized trajectories on one query
   galley trajectory runs/NAME             a run's motions: limits, torques, export
-  galley scenarios                        the scenario suite: expected and actual outcomes"""
+  galley scenarios                        the scenario suite: expected and actual outcomes
+  galley reach sample --out data          where a robot can stand to reach a target: a dataset"""
 
 
 # Each command in a sentence, in the order of the help.
@@ -53,11 +55,16 @@ _COMMANDS = {
     "scenarios": "run the scenario suite or your own; print expected and actual outcomes",
     "check": "validate a stored run again, from its executed states and the scene alone",
     "disturb": "measure success rates under physics with noise and faults",
+    "reach": "sample, draw and learn where a robot can stand to reach a target",
 }
 
 
-def parser(command: str = "") -> argparse.ArgumentParser:
-    """The parser of the command line; only ``command`` gets its options."""
+def parser(*words: str) -> argparse.ArgumentParser:
+    """The parser of the command line; only the command that ``words`` begin with gets its options.
+
+    Args:
+        words: a command; a command and its subcommand; or the whole command line.
+    """
     top = argparse.ArgumentParser(
         prog="galley",
         description="Task-and-motion planning for a mobile Franka Panda in a kitchen.",
@@ -65,20 +72,32 @@ def parser(command: str = "") -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"galley {__version__}")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    for name, text in _COMMANDS.items():
-        p = commands.add_parser(
+    _add_commands(top, __name__, _COMMANDS, words)
+    return top
+
+
+def _add_commands(
+    p: argparse.ArgumentParser, package: str, commands: Mapping[str, str], words: Sequence[str]
+) -> None:
+    """Add the commands of a package, the first of ``words`` with its options or subcommands."""
+    group = p.add_subparsers(metavar="COMMAND", required=True)
+    for name, text in commands.items():
+        each = group.add_parser(
             name,
             help=text,
             description=text[0].upper() + text[1:] + ".",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        if name == command:
-            module = import_module(f"galley.cli.{name}")
-            p.epilog = f"{module.EPILOG}\n\n{_EXIT_CODES}".strip()
-            module.add_arguments(p)
-            p.set_defaults(function=module.command, parser=p)
-    return top
+        if name not in words[:1]:
+            continue
+        module = import_module(f"{package}.{name}")
+        each.epilog = f"{module.EPILOG}\n\n{_EXIT_CODES}".strip()
+        each.set_defaults(parser=each)
+        if hasattr(module, "COMMANDS"):
+            _add_commands(each, module.__name__, module.COMMANDS, words[1:])
+        else:
+            module.add_arguments(each)
+            each.set_defaults(function=module.command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -89,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version")
     ):
         arguments = ["run", *arguments]
-    options, unknown = parser(arguments[0]).parse_known_args(arguments)
+    options, unknown = parser(*arguments).parse_known_args(arguments)
     if unknown:
         _refuse_unknown(options, unknown)
     signal.signal(signal.SIGTERM, _interrupt)
@@ -102,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return BAD_INPUT
     except argparse.ArgumentTypeError as error:  # conflicting options
-        print(f"galley {options.command}: error: {error}", file=sys.stderr)
+        print(f"{options.parser.prog}: error: {error}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:  # the reader of our output has closed it (head, a pager)
         _leave_stdout()
@@ -116,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         kept = (
             "; what was finished is kept"
-            if options.command in ("run", "compare", "scenarios", "disturb")
+            if arguments[0] in ("run", "compare", "scenarios", "disturb", "reach")
             else ""
         )
         print(f"interrupted{kept}", file=sys.stderr)

@@ -67,6 +67,11 @@ def _number(text: str, fault: str, good: Callable[[float], bool]) -> float:
     return value
 
 
+def number(text: str) -> float:
+    """A finite number."""
+    return _number(text, "must be a finite number", lambda value: True)
+
+
 def positive(text: str) -> float:
     """A number greater than 0."""
     return _number(text, "must be a number greater than 0", lambda value: value > 0)

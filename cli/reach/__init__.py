@@ -1,0 +1,15 @@
+"""``galley reach``: where a robot can stand to reach a target. One file per subcommand."""
+
+from __future__ import annotations
+
+# Each subcommand in a sentence, in the order of the help.
+COMMANDS = {
+    "sample": "write a dataset of base poses and joint angles that reach a target",
+    "plot": "draw the distribution of bases and joint angles, and samples of it",
+}
+
+EPILOG = """examples:
+  galley reach sample --out data             a dataset for targets everywhere in the workspace
+  galley reach plot --data data --out plots  look at it
+
+docs/reachability.md has the whole sequence: sample, plot, train, evaluate."""

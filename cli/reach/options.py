@@ -1,0 +1,113 @@
+"""Options that the subcommands of ``galley reach`` share."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+from galley.cli.common.arguments import multiple, number, positive
+
+if TYPE_CHECKING:
+    from galley.reachability.planar import DonutSampler
+
+# Of the sampler, where no option says otherwise.
+L1, L2, EPSILON, HEADING_SIGMA = 1.0, 0.8, 0.05, 0.3
+BOUNDS = (-2.0, 2.0, -2.0, 2.0)
+
+
+def need(extra: str, *libraries: str) -> None:
+    """Refuse to go on without the libraries of an extra of Galley, before any is imported.
+
+    Raises:
+        argparse.ArgumentTypeError: with how to install them.
+    """
+    missing = [each for each in libraries if importlib.util.find_spec(each) is None]
+    if missing:
+        raise argparse.ArgumentTypeError(
+            f"needs {', '.join(missing)}: pip install 'galley-tamp[{extra}]'"
+        )
+
+
+def sampler_options(p: argparse.ArgumentParser) -> None:
+    """Add the options of arm and sampler; ``sampler`` makes them one."""
+    group = p.add_argument_group("arm and sampler")
+    group.add_argument("--l1", type=positive, metavar="M", help=f"length of link 1 (default {L1})")
+    group.add_argument("--l2", type=positive, metavar="M", help=f"length of link 2 (default {L2})")
+    group.add_argument(
+        "--limits",
+        type=number,
+        nargs=4,
+        metavar=("LO1", "HI1", "LO2", "HI2"),
+        help="of theta1 and theta2, rad (default: none)",
+    )
+    group.add_argument(
+        "--epsilon",
+        type=multiple,
+        metavar="M",
+        help=f"margin to the least and greatest distance in reach (default {EPSILON})",
+    )
+    group.add_argument(
+        "--heading-sigma",
+        type=multiple,
+        metavar="RAD",
+        help="standard deviation of the heading about facing the target; 0: it faces it exactly, "
+        f"and psi is no column (default {HEADING_SIGMA})",
+    )
+    group.add_argument(
+        "--radial",
+        choices=("linear", "area"),
+        help="uniform in distance, or in area (default linear)",
+    )
+    group.add_argument(
+        "--branches",
+        choices=("both", "one"),
+        help="a row for each elbow within the limits, or one for each base (default both)",
+    )
+    group.add_argument(
+        "--heading",
+        choices=("facing", "free"),
+        help="facing the target, or uniform in all directions (default facing)",
+    )
+
+
+def sampler(arguments: argparse.Namespace) -> DonutSampler:
+    """The sampler of ``sampler_options``.
+
+    Raises:
+        argparse.ArgumentTypeError: options that don't go together.
+    """
+    from galley.reachability.planar import DonutSampler, PlanarArm
+
+    def given(name: str, default: Any) -> Any:
+        value = getattr(arguments, name)
+        return default if value is None else value
+
+    edges = arguments.limits
+    try:
+        arm = PlanarArm(
+            given("l1", L1),
+            given("l2", L2),
+            None if edges is None else ((edges[0], edges[1]), (edges[2], edges[3])),
+        )
+        made = DonutSampler(
+            arm,
+            epsilon=given("epsilon", EPSILON),
+            heading_sigma=given("heading_sigma", HEADING_SIGMA),
+            radial=given("radial", "linear"),
+            branches=given("branches", "both"),
+            heading=given("heading", "facing"),
+        )
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if made.keep_rate() <= 0.0:
+        raise argparse.ArgumentTypeError(f"nothing in the ring is within the limits {arm.limits}")
+    return made
+
+
+def any_sampler_option(arguments: argparse.Namespace) -> str | None:
+    """The first of ``sampler_options`` that was given, as it is written; None if none was."""
+    names = ("l1", "l2", "limits", "epsilon", "heading_sigma", "radial", "branches", "heading")
+    given = (name for name in names if getattr(arguments, name) is not None)
+    name = next(given, None)
+    return None if name is None else f"--{name.replace('_', '-')}"

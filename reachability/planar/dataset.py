@@ -1,0 +1,326 @@
+"""Datasets of p(Q | H): parquet shards, one file and one random stream each.
+
+A folder holds ``dataset.json`` and ``shard-00000.parquet``, ... A shard has the rows of its own
+candidate bases, from stream k of the seed: its bytes do not depend on who writes it, or when.
+Shards appear whole, so those that are there are finished: a killed dataset resumes from them.
+
+Training and validation are split by base, since rows of one base are dependent: validation has the
+bases whose number is ``every - 1`` modulo ``every`` (10 by default), training has the others.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+import galley
+from galley.domain.errors import BadInput
+from galley.domain.files import atomic_file, read_text, write_atomically
+from galley.reachability.planar.arm import PlanarArm
+from galley.reachability.planar.donut import DonutSampler, Samples, uniform_targets
+from galley.sweeps import LostJob, sweep
+
+INFO = "dataset.json"
+FORMAT = 1
+_KEY = b"galley"  # of a shard's own metadata
+_FOR_EACH = {
+    "both": "a row for each base and each elbow that is within the limits there",
+    "one": "a row for each base with an elbow within the limits, drawn among those",
+}
+_UNITS = {
+    "x": "m, base, world frame",
+    "y": "m, base, world frame",
+    "psi": "rad, heading of the base",
+    "theta1": "rad, from the heading",
+    "theta2": "rad, from link 1",
+    "target_x": "m, world frame",
+    "target_y": "m, world frame",
+    "elbow": "+1 or -1, the sign of sin(theta2)",
+    "base": "number of the candidate base, unique in the dataset",
+}
+
+Split = Literal["train", "validation", "all"]
+
+
+@dataclass(frozen=True)
+class DatasetSettings:
+    """All that the rows of a dataset depend on.
+
+    Attributes:
+        sampler: of bases and joint angles. bases: number of candidate bases.
+        target: (x, y) of all rows (m); None: one for each base, uniform over ``bounds``.
+        bounds: ((x_lo, x_hi), (y_lo, y_hi)) (m), or None.
+        seed: from 0. every: one base in so many is for validation. shard_bases: bases per shard.
+
+    Raises:
+        ValueError: a number too small, not exactly one of target and bounds, bad bounds.
+    """
+
+    sampler: DonutSampler
+    bases: int
+    target: tuple[float, float] | None = None
+    bounds: tuple[tuple[float, float], tuple[float, float]] | None = None
+    seed: int = 0
+    every: int = 10
+    shard_bases: int = 50_000
+
+    def __post_init__(self) -> None:
+        for name, least in (("bases", 1), ("seed", 0), ("every", 2), ("shard_bases", 1)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be {least} or more, got {getattr(self, name)}")
+        if (self.target is None) == (self.bounds is None):
+            raise ValueError(f"give one of target and bounds, got {self.target} and {self.bounds}")
+        if self.target is not None and not np.isfinite(self.target).all():
+            raise ValueError(f"target must be finite, got {self.target}")
+        if self.bounds is not None:
+            uniform_targets(self.bounds, 0, np.random.default_rng(0))  # refuses bad ones
+
+    @property
+    def shards(self) -> int:
+        """Number of files."""
+        return math.ceil(self.bases / self.shard_bases)
+
+    def sample(self, shard: int) -> Samples:
+        """The rows of a shard; ``source`` is the number of the base in the whole dataset."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(shard,)))
+        first = shard * self.shard_bases
+        n = min(self.shard_bases, self.bases - first)
+        target = uniform_targets(self.bounds, n, rng) if self.bounds else self.target
+        assert target is not None
+        rows = self.sampler.sample(target, n, rng)
+        return Samples(rows.q, rows.target, rows.elbow, rows.source + first)
+
+    def record(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        own = asdict(self)
+        sampler = own.pop("sampler")
+        arm = sampler.pop("arm")
+        del arm["chain"]
+        record: dict[str, Any] = json.loads(json.dumps({**arm, **sampler, **own}))
+        return record
+
+    @classmethod
+    def of_record(cls, record: dict[str, Any]) -> DatasetSettings:
+        """The inverse of ``record``."""
+        own = {key: _tuples(value) for key, value in record.items()}
+        arm = PlanarArm(**{key: own.pop(key) for key in ("l1", "l2", "limits")})
+        keys = ("epsilon", "heading_sigma", "radial", "branches", "heading")
+        return cls(DonutSampler(arm, **{key: own.pop(key) for key in keys}), **own)
+
+
+def write_dataset(
+    settings: DatasetSettings,
+    folder: Path,
+    workers: int | None = None,
+    engine: str = "process",
+    progress: Callable[[int, int], None] | None = None,
+) -> list[LostJob]:
+    """Write the shards that ``folder`` does not have yet.
+
+    Args:
+        folder: exists; empty, or with shards of the same settings.
+        workers, engine: as for ``sweep``.
+        progress: called with the number of finished shards and of all.
+
+    Returns:
+        Shards that could not be written; if there are none, the dataset is finished.
+
+    Raises:
+        BadInput: the folder has a dataset with other settings, or made with other versions.
+    """
+    info = _info(settings)
+    if (folder / INFO).exists():
+        _check_same(folder, info)
+    write_atomically(folder / INFO, _text(info))
+    missing = [k for k in range(settings.shards) if _rows(folder, info, k) is None]
+    done = settings.shards - len(missing)
+
+    def ended(_: int, result: int | LostJob) -> None:
+        nonlocal done
+        done += not isinstance(result, LostJob)
+        if progress is not None:
+            progress(done, settings.shards)
+
+    write = partial(_write_shard, settings, str(folder))
+    results = sweep(write, missing, workers, engine, ended)
+    lost = [result for result in results if isinstance(result, LostJob)]
+    if not lost:
+        rows = [_rows(folder, info, k) or 0 for k in range(settings.shards)]
+        counts = {"finished": True, "rows": sum(rows), "rows_of_shards": rows}
+        write_atomically(folder / INFO, _text(info | counts))
+    return lost
+
+
+def read_settings(folder: Path) -> DatasetSettings:
+    """The settings of a dataset; their sampler knows the true density.
+
+    Raises:
+        BadInput: the folder has no dataset, or one that this version can't read.
+    """
+    record = _read_info(folder)
+    try:
+        if record["format"] != FORMAT:
+            what = f"has format {record['format']}, this version of Galley reads format {FORMAT}"
+            raise BadInput.one(folder / INFO, what)
+        return DatasetSettings.of_record(record["settings"])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput.one(folder / INFO, f"is not a dataset of galley reach: {error}") from None
+
+
+def row_count(folder: Path) -> int:
+    """Number of rows of a finished dataset.
+
+    Raises:
+        BadInput: the folder has none.
+    """
+    return int(_read_info(folder).get("rows", 0))
+
+
+def load(folder: Path, split: Split = "train", most: int | None = None) -> Samples:
+    """The rows of a dataset; ``source`` is the number of the base in the whole dataset.
+
+    Args:
+        split: by base, see the module. most: shards that are read at most; None for all.
+
+    Raises:
+        BadInput: the folder has no dataset, it is unfinished, or a file can't be read.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    settings, info = read_settings(folder), _read_info(folder)
+    names, own = _names(settings.sampler.columns), _info(settings)
+    if info.get("finished") is not True:
+        there = sum(_rows(folder, own, k) is not None for k in range(settings.shards))
+        what = f"is unfinished, {there} of {settings.shards} shards are there; sample it again"
+        raise BadInput.one(folder, f"{what} with the same options")
+    parts = []
+    for k in range(min(settings.shards, most or settings.shards)):
+        path = _shard(folder, k)
+        try:
+            table = pyarrow.parquet.read_table(path, columns=names, memory_map=True)
+        except (OSError, pyarrow.ArrowException) as error:
+            why = str(error).splitlines()[0]
+            raise BadInput.one(path, f"can't be read as a shard: {why}") from None
+        column = [each.to_numpy() for each in table.columns]
+        held_out = column[-1] % settings.every == settings.every - 1
+        chosen = {"train": ~held_out, "validation": held_out, "all": slice(None)}[split]
+        parts.append([each[chosen] for each in column])
+    columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
+    q, target = np.column_stack(columns[:-4]), np.column_stack(columns[-4:-2])
+    return Samples(q, target, columns[-2], columns[-1])
+
+
+def _write_shard(settings: DatasetSettings, folder: str, k: int) -> int:
+    """Sample shard ``k`` and write its file; returns the number of rows."""
+    import pyarrow
+    import pyarrow.parquet
+
+    rows = settings.sample(k)
+    names = _names(settings.sampler.columns)
+    values = [*rows.q.T, *rows.target.T, rows.elbow, rows.source]
+    table = pyarrow.table(dict(zip(names, map(pyarrow.array, values), strict=True)))
+    table = table.replace_schema_metadata({_KEY: _shard_text(_info(settings), k)})
+    with atomic_file(_shard(Path(folder), k)) as partial_file:
+        # Random digits don't compress: zstd takes a fifth off the size, and doubles the time.
+        repeated = [names[-2]] if settings.target is None else names[-4:-1]
+        pyarrow.parquet.write_table(
+            table,
+            partial_file,
+            compression="none",
+            use_dictionary=repeated,
+            column_encoding={names[-1]: "DELTA_BINARY_PACKED"},
+        )
+    return len(rows)
+
+
+def _rows(folder: Path, info: dict[str, Any], k: int) -> int | None:
+    """Number of rows of shard ``k``; None where it is missing, damaged, or of other settings."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        footer = pyarrow.parquet.read_metadata(_shard(folder, k))
+    except (OSError, pyarrow.ArrowException):
+        return None
+    same = (footer.metadata or {}).get(_KEY) == _shard_text(info, k).encode()
+    return int(footer.num_rows) if same else None
+
+
+def _shard(folder: Path, k: int) -> Path:
+    return folder / f"shard-{k:05d}.parquet"
+
+
+def _names(columns: int) -> list[str]:
+    """Of the columns of a shard, where q has ``columns``."""
+    return [name for name in _UNITS if columns == 5 or name != "psi"]
+
+
+def _info(settings: DatasetSettings) -> dict[str, Any]:
+    """What ``dataset.json`` says, and every shard, but for the number of rows."""
+    import pyarrow
+
+    sampler = settings.sampler
+    return {
+        "format": FORMAT,
+        "settings": settings.record(),
+        "versions": {
+            "galley": galley.__version__,
+            "numpy": np.__version__,
+            "pyarrow": pyarrow.__version__,
+        },
+        "rows_are": _FOR_EACH[sampler.branches],
+        "density": f"DonutSampler.log_density: per dx dy{' dpsi' * (sampler.columns == 5)}, "
+        "for each elbow, normalised within the limits",
+        "keep_rate": sampler.keep_rate(),
+        "validation": f"base % {settings.every} == {settings.every - 1}",
+        "random_stream": "numpy.random.SeedSequence(seed).spawn(shards)[shard], PCG64",
+        "columns": {name: _UNITS[name] for name in _names(sampler.columns)},
+    }
+
+
+def _shard_text(info: dict[str, Any], k: int) -> str:
+    return json.dumps({**info, "shard": k})
+
+
+def _text(info: dict[str, Any]) -> str:
+    return json.dumps(info, indent=1) + "\n"
+
+
+def _read_info(folder: Path) -> dict[str, Any]:
+    if not (folder / INFO).is_file():
+        raise BadInput.one(folder, f"has no dataset (no {INFO})")
+    try:
+        record = json.loads(read_text(folder / INFO))
+    except ValueError as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput.one(folder / INFO, f"is not JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise BadInput.one(folder / INFO, "is not a dataset of galley reach")
+    return record
+
+
+def _check_same(folder: Path, info: dict[str, Any]) -> None:
+    """Refuse to mix rows of different settings or versions."""
+    read_settings(folder)
+    earlier = _read_info(folder)
+    for part in ("settings", "versions"):
+        old, new = earlier.get(part, {}), info[part]
+        for name in new:
+            if old.get(name) != new[name]:
+                what = f"has a dataset made with {name} {old.get(name)}, not {new[name]}"
+                raise BadInput.one(folder, f"{what}; choose another --out")
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

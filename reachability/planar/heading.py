@@ -1,0 +1,90 @@
+"""The error of the base's heading: a wrapped normal, with its limits sigma = 0 and infinity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, log, pi
+
+import numpy as np
+from numpy.polynomial.legendre import leggauss
+from scipy.special import ndtr
+
+from galley.domain.frames import Array, wrap
+
+# Beyond this many sigma nothing is left: 2 Phi(-9) = 2e-19. As the first Fourier coefficient is
+# exp(-sigma^2 / 2), a wrapped normal of sigma >= 9 rad is uniform to 3e-18.
+_TAIL = 9.0
+_NODES, _WEIGHTS = leggauss(64)
+
+
+@dataclass(frozen=True)
+class HeadingError:
+    """delta (rad), N(0, sigma^2) wrapped to a full turn; exact for 0, uniform for infinity."""
+
+    sigma: float
+
+    @property
+    def uniform(self) -> bool:
+        """Whether it can't be told from a uniform angle."""
+        return self.sigma >= _TAIL
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """delta (n,), not wrapped."""
+        if self.sigma == inf:
+            return rng.uniform(-pi, pi, n)
+        return self.sigma * rng.standard_normal(n) if self.sigma > 0.0 else np.zeros(n)
+
+    def log_density(self, delta: Array) -> Array:
+        """log WN(delta; sigma) (nats per rad), sigma > 0: a sum over whole turns."""
+        if self.uniform:
+            return np.full(np.shape(delta), -log(2.0 * pi))
+        delta, sigma = wrap(delta), self.sigma
+        # Relative to the largest term, that of no turn: (d + t)^2 - d^2 = t (2 d + t).
+        others = np.zeros(np.shape(delta))
+        for k in range(1, self._turns() + 1):
+            for t in (2.0 * pi * k, -2.0 * pi * k):
+                others += np.exp(-t * (2.0 * delta + t) / (2.0 * sigma**2))
+        nearest = -0.5 * (delta / sigma) ** 2 - log(sigma * np.sqrt(2.0 * pi))
+        return np.asarray(nearest + np.log1p(others))
+
+    def mass(self, low: Array, high: Array) -> Array:
+        """P(delta in [low, high] + 2 pi k for any k); low <= high <= low + 2 pi, or else 0.
+
+        Each turn's share is a difference of normal distribution functions.
+        """
+        width = np.clip(high - low, 0.0, 2.0 * pi)
+        if self.uniform:
+            return np.asarray(width / (2.0 * pi))
+        start = wrap(low)
+        if self.sigma == 0.0:
+            holds = (start <= 0.0) & (start + width >= 0.0) | (start + width >= 2.0 * pi)
+            return np.where(high >= low, holds, 0.0).astype(np.float64)
+        total = np.zeros(np.shape(width))
+        for k in range(-self._turns(), self._turns() + 1):
+            a = (start + 2.0 * pi * k) / self.sigma
+            b = a + width / self.sigma
+            # On the right the upper tails are subtracted: ndtr would round both to 1.
+            right = a > 0.0
+            total += np.where(right, ndtr(-a) - ndtr(-b), ndtr(b) - ndtr(a))
+        return total
+
+    def mass_log(self, low: Array, high: Array) -> Array:
+        """The integral of WN log WN over the same arc (nats); 0 where sigma is 0."""
+        if self.uniform:
+            return -log(2.0 * pi) * self.mass(low, high)
+        total = np.zeros(np.shape(low))
+        if self.sigma == 0.0:
+            return total
+        width = np.clip(high - low, 0.0, 2.0 * pi)
+        start, reach = wrap(low), min(pi, _TAIL * self.sigma)
+        for k in (-1, 0, 1):
+            a = np.clip(start + 2.0 * pi * k, -reach, reach)
+            b = np.clip(start + width + 2.0 * pi * k, -reach, reach)
+            delta = 0.5 * (a + b)[..., None] + 0.5 * (b - a)[..., None] * _NODES
+            logs = self.log_density(np.clip(delta, -pi, np.nextafter(pi, 0.0)))
+            total += 0.5 * (b - a) * ((np.exp(logs) * logs) @ _WEIGHTS)
+        return total
+
+    def _turns(self) -> int:
+        """Whole turns that matter on either side."""
+        return int(np.ceil((pi + _TAIL * self.sigma) / (2.0 * pi)))
