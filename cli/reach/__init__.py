@@ -6,10 +6,12 @@ from __future__ import annotations
 COMMANDS = {
     "sample": "write a dataset of base poses and joint angles that reach a target",
     "plot": "draw the distribution of bases and joint angles, and samples of it",
+    "field": "draw from where an item of a scene can be grasped, over the floor plan",
 }
 
 EPILOG = """examples:
   galley reach sample --out data             a dataset for targets everywhere in the workspace
   galley reach plot --data data --out plots  look at it
+  galley reach field kitchen.yaml sugar_box  where the kitchen's robot may stand
 
 docs/reachability.md has the whole sequence: sample, plot, train, evaluate."""

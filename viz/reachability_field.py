@@ -1,0 +1,72 @@
+"""The reachability field of an item, over the scene's floor plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from galley.domain.frames import Array
+from galley.domain.scene.model import Scene
+from galley.domain.state import initial_state
+from galley.reachability.field import Field
+from galley.viz.figures import figure_file
+
+_OVERHEAD = 1.3  # m, what begins above it is drawn dashed
+
+
+def draw_field(field: Field, shares: Array, scene: Scene, item: str, path: Path) -> None:
+    """Write a heat map as PNG: furniture in outline, the item, the robot's start.
+
+    Args:
+        field: gives the places.
+        shares: of headings at each place, in [0, 1] (n, m).
+        scene: at its start. item: name of the item.
+        path: of the picture; it appears whole or not at all.
+
+    Raises:
+        BadInput: ``path`` can't be written.
+    """
+    from matplotlib.patches import Rectangle
+
+    scene_q = initial_state(scene).scene_q
+    dx, dy = (0.5 * (each[1] - each[0]) for each in (field.x, field.y))
+    extent = (field.x[0] - dx, field.x[-1] + dx, field.y[0] - dy, field.y[-1] + dy)
+    with figure_file(path, (8.2, 7.2)) as figure:
+        axes = figure.add_subplot()
+        most = max(0.05, float(shares.max()))
+        shown = axes.imshow(
+            100.0 * shares.T, origin="lower", extent=extent, cmap="viridis", vmin=0.0,
+            vmax=100.0 * most, interpolation="nearest",
+        )  # fmt: skip
+        bar = figure.colorbar(shown, ax=axes, fraction=0.046, pad=0.03)
+        bar.set_label("headings from which it can be grasped, % of all")
+        labelled = set()
+        for body in scene.bodies:
+            X_WB = scene.body_pose(body.name, scene_q)
+            for shape in body.shapes:
+                if not shape.collision:
+                    continue
+                low, high = shape.bounds(X_WB)
+                overhead = low[2] > _OVERHEAD
+                label = {True: "furniture overhead", False: "furniture"}[bool(overhead)]
+                axes.add_patch(
+                    Rectangle(
+                        low[:2],
+                        *(high - low)[:2],
+                        fill=False,
+                        linewidth=1.1,
+                        edgecolor="white",
+                        linestyle=":" if overhead else "-",
+                        alpha=0.9,
+                        label=None if label in labelled else label,
+                    )  # fmt: skip
+                )
+                labelled.add(label)
+        x, y = scene.item(item).X_WI[:2, 3]
+        axes.plot(x, y, "*", ms=15, mfc="#ffce54", mec="black", ls="", label=item)
+        axes.set_xlim(extent[:2])
+        axes.set_ylim(extent[2:])
+        axes.set_xlabel("x of the arm's foot, m")
+        axes.set_ylabel("y, m")
+        axes.set_title(f"Where to stand to grasp {item}")
+        axes.legend(loc="upper left", facecolor="#555555", labelcolor="white", framealpha=0.85)
+        figure.tight_layout()
