@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from galley.domain.frames import Array
 from galley.domain.scene.model import Scene
 from galley.domain.state import initial_state
 from galley.reachability.field import Field
 from galley.viz.figures import figure_file
 
-_OVERHEAD = 1.3  # m, what begins above it is drawn dashed
+_OVERHEAD = 1.3  # m, what begins above it is drawn dotted
 
 
 def draw_field(field: Field, shares: Array, scene: Scene, item: str, path: Path) -> None:
@@ -39,28 +41,12 @@ def draw_field(field: Field, shares: Array, scene: Scene, item: str, path: Path)
         )  # fmt: skip
         bar = figure.colorbar(shown, ax=axes, fraction=0.046, pad=0.03)
         bar.set_label("headings from which it can be grasped, % of all")
-        labelled = set()
-        for body in scene.bodies:
-            X_WB = scene.body_pose(body.name, scene_q)
-            for shape in body.shapes:
-                if not shape.collision:
-                    continue
-                low, high = shape.bounds(X_WB)
-                overhead = low[2] > _OVERHEAD
-                label = {True: "furniture overhead", False: "furniture"}[bool(overhead)]
-                axes.add_patch(
-                    Rectangle(
-                        low[:2],
-                        *(high - low)[:2],
-                        fill=False,
-                        linewidth=1.1,
-                        edgecolor="white",
-                        linestyle=":" if overhead else "-",
-                        alpha=0.9,
-                        label=None if label in labelled else label,
-                    )  # fmt: skip
-                )
-                labelled.add(label)
+        for overhead, label in ((False, "furniture"), (True, "furniture overhead")):
+            for low, high in _outlines(scene, scene_q, overhead):
+                style = ":" if overhead else "-"
+                patch = Rectangle(low, *(high - low), fill=False, ec="white", lw=1.2, ls=style)
+                axes.add_patch(patch).set_label(label)
+                label = None
         x, y = scene.item(item).X_WI[:2, 3]
         axes.plot(x, y, "*", ms=15, mfc="#ffce54", mec="black", ls="", label=item)
         axes.set_xlim(extent[:2])
@@ -70,3 +56,16 @@ def draw_field(field: Field, shares: Array, scene: Scene, item: str, path: Path)
         axes.set_title(f"Where to stand to grasp {item}")
         axes.legend(loc="upper left", facecolor="#555555", labelcolor="white", framealpha=0.85)
         figure.tight_layout()
+
+
+def _outlines(scene: Scene, scene_q: Array, overhead: bool) -> list[tuple[Array, Array]]:
+    """Corners (2,), (2,) of each body's parts that are overhead, or of those that are not."""
+    found = []
+    for body in scene.bodies:
+        X_WB = scene.body_pose(body.name, scene_q)
+        boxes = [shape.bounds(X_WB) for shape in body.shapes if shape.collision]
+        boxes = [box for box in boxes if (box[0][2] > _OVERHEAD) == overhead]
+        if boxes:
+            low, high = (np.array(corners) for corners in zip(*boxes, strict=True))
+            found.append((low.min(axis=0)[:2], high.max(axis=0)[:2]))
+    return found

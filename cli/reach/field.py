@@ -81,9 +81,8 @@ def command(arguments: argparse.Namespace) -> int:
     x, y = square(item.X_WI[:3, 3], arguments.half, arguments.grid)
     field = reachability_field(robot, hands, x, y)
     shares = _with_room(scene, robot, field)
-    best = np.unravel_index(int(np.argmax(shares)), shares.shape)
     printer = Printer()
-    printer.console.print(_sentence(item.name, len(hands), field, shares, best))
+    printer.console.print(_sentence(item.name, len(hands), field, shares))
     draw_field(field, shares, scene, item.name, path)
     printer.console.print(f"picture: {path}")
     return 0
@@ -109,13 +108,15 @@ def _with_room(scene: Scene, robot: RobotModel, field: Field) -> Array:
     return found / _HEADINGS
 
 
-def _sentence(name: str, hands: int, field: Field, shares: Array, best: tuple[np.intp, ...]) -> str:
+def _sentence(name: str, hands: int, field: Field, shares: Array) -> str:
     reach = field.share()
     text = (
         f"{name}, {hands} grasps: in reach from {100.0 * reach.mean():.1f}% of all places and "
         f"headings, and with room for the base from {100.0 * shares.mean():.1f}%"
     )
-    if shares[best] <= 0.0:
+    most = float(shares.max())
+    if most <= 0.0:
         return f"{text}: nowhere on this grid"
-    x, y = field.x[best[0]], field.y[best[1]]
-    return f"{text}; best with the foot at ({x:.2f}, {y:.2f}): {100.0 * shares[best]:.0f}%"
+    row, column = divmod(int(shares.argmax()), shares.shape[1])
+    x, y = field.x[row], field.y[column]
+    return f"{text}; most of all, {100.0 * most:.0f}%, with the foot at ({x:.2f}, {y:.2f})"
