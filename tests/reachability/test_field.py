@@ -39,9 +39,9 @@ def test_the_field_is_what_a_solve_at_every_base_pose_finds(R):
     def solves(X_WH, base):
         return bool(ROBOT.kinematics.reachable_bases(X_WH, base[None], Q7)[0])
 
-    wrong, reached = brute(field, X_WH, solves, 1000, np.random.default_rng(0))
+    wrong, reached = brute(field, X_WH, solves, 400, np.random.default_rng(0))
     assert wrong == 0
-    assert 100 < reached < 900
+    assert 40 < reached < 360
 
 
 @pytest.mark.parametrize("R", [DOWN, ASIDE])
@@ -51,7 +51,7 @@ def test_the_field_agrees_with_ssik_up_to_the_grid_of_joint_7(R):
     grid = square(X_WH[:2, 3], 0.9, 13)
     coarse, fine = (reachability_field(ROBOT, X_WH, *grid, redundant=n) for n in (12, 144))
     rng, ours, theirs = np.random.default_rng(1), 0, 0
-    for _ in range(60):
+    for _ in range(30):
         i, j, heading = rng.integers(13), rng.integers(13), rng.uniform(-np.pi, np.pi)
         X_WA = link0_pose(fine.bases(heading)[i, j], SPEC)
         solved = ssik_panda.solve(inverse(X_WA) @ X_WH @ inverse(X_FH))
@@ -63,7 +63,7 @@ def test_the_field_agrees_with_ssik_up_to_the_grid_of_joint_7(R):
         if inside.any():
             assert fine.reaches(heading)[i, j]
             theirs += 1
-    assert min(ours, theirs) > 10
+    assert min(ours, theirs) > 4
 
 
 def test_several_hand_poses_reach_from_wherever_one_does():

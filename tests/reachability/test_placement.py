@@ -123,6 +123,7 @@ def test_targets_are_needed():
             Placer(ARM, targets)
 
 
+@pytest.mark.slow
 def test_any_arm_from_a_urdf_is_placed():
     """The iiwa on the floor: its own forward kinematics say that it gets there."""
     robot = iiwa()
