@@ -80,19 +80,18 @@ class PlanarChain:
         return np.stack([-lever[..., 1], lever[..., 0]], axis=-2)
 
     def in_limits(self, theta: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Angles (..., N) turned by whole turns into the limits, and which rows could be (...,).
+        """Angles (..., N) taken into the limits by whole turns, and which rows could be (...,).
 
-        An angle within its limits stays as it is. One that differs from a limit by rounding is put
-        on it.
+        Of the turns that do, the one nearest the middle of the limits. An angle that is out by
+        rounding is put on the limit; rows that could not be are of no use.
         """
         if self.limits is None:
             return theta, np.ones(theta.shape[:-1], dtype=bool)
         low, high = np.array(self.limits).T
-        least = np.ceil((low - _EDGE - theta) / (2.0 * pi))
-        most = np.floor((high + _EDGE - theta) / (2.0 * pi))
-        turned = theta + 2.0 * pi * np.clip(0.0, least, most)
-        inside = least <= most
-        return np.where(inside, np.clip(turned, low, high), theta), inside.all(axis=-1)
+        middle = 0.5 * (low + high)
+        turned = theta - 2.0 * pi * np.rint((theta - middle) / (2.0 * pi))
+        inside = np.abs(turned - middle) <= 0.5 * (high - low) + _EDGE
+        return np.minimum(np.maximum(turned, low), high), inside.all(axis=-1)
 
     def _directions(self, base: ArrayLike, theta: ArrayLike) -> Array:
         """Headings of the links in the world (..., N) (rad)."""

@@ -69,7 +69,7 @@ class PlanarArm:
                 f"base must be (3,) and target (2,), got {base.shape} and {target.shape}"
             )
         theta, valid = self.ik_batch(base[None], target[None])
-        return theta[0][valid[0]]
+        return np.asarray(theta[0][valid[0]])
 
     def ik_batch(self, bases: ArrayLike, targets: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
         """Joint angles theta (m, 2, 2) and which of them are solutions, valid (m, 2).

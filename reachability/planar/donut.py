@@ -147,18 +147,36 @@ class DonutSampler:
         q = np.empty((n * rows, self.columns))
         elbow = np.empty(n * rows, dtype=np.int8)
         source = np.empty(n * rows, dtype=np.int64)
-        count = 0
+        room, count = np.empty((min(n, _CHUNK), 2, self.columns)), 0
         for start in range(0, n, _CHUNK):
-            stop = min(start + _CHUNK, n)
-            here = targets if targets.ndim == 1 else targets[start:stop]
-            block = self._rows(here, stop - start, rng)
-            end = count + len(block[0])
-            q[count:end], elbow[count:end], source[count:end] = block
-            source[count:end] += start
+            block = room[: n - start]
+            here = targets if targets.ndim == 1 else targets[start : start + _CHUNK]
+            kept_here = self._draw(block, here, rng)
+            chosen = np.nonzero(kept_here.ravel())[0]
+            end = count + len(chosen)
+            np.take(block.reshape(-1, self.columns), chosen, axis=0, out=q[count:end])
+            elbow[count:end] = 1 - 2 * (chosen & 1)
+            source[count:end] = start + (chosen >> 1)
             count = end
         q, elbow, source = q[:count], elbow[:count], source[:count]
-        chosen = np.broadcast_to(targets, (count, 2)) if targets.ndim == 1 else targets[source]
-        return Samples(q, np.array(chosen), elbow, source)
+        each = np.broadcast_to(targets, (count, 2)) if targets.ndim == 1 else targets[source]
+        return Samples(q, np.array(each), elbow, source)
+
+    def candidates(
+        self, target: Array, r: Array, phi: Array, delta: Array
+    ) -> tuple[Array, NDArray[np.bool_]]:
+        """Both elbows of chosen bases, and which are within the limits.
+
+        Args:
+            target: (2,). r, phi: (n,) polar coordinates of the base about it (m, rad).
+            delta: (n,) error of the heading (rad), without effect where there is none.
+
+        Returns:
+            q (n, 2, 5 or 4), elbow + first; valid (n, 2). Other rows are of no use.
+        """
+        q = np.empty((len(r), 2, self.columns))
+        valid = self._fill(q, target, r, phi, delta if self.columns == 5 else np.zeros(len(r)))
+        return q, valid
 
     def log_density(self, q: ArrayLike, target: ArrayLike) -> Array:
         """log p(q | target) (m,) of rows q (m, 5 or 4); target (2,) or (m, 2). See the class.
@@ -175,10 +193,9 @@ class DonutSampler:
                 f"q must be (m, {self.columns}) where the heading's sigma is {self.sigma:g}, "
                 f"got {q.shape}"
             )
+        base, theta = base_and_angles(q, target)
         offset = target - q[:, :2]
-        r, facing = np.hypot(*offset.T), np.arctan2(offset[:, 1], offset[:, 0])
-        psi = facing if self.columns == 4 else q[:, 2]
-        base, theta = np.column_stack([q[:, :2], psi]), q[:, -2:]
+        r = np.hypot(offset[:, 0], offset[:, 1])
         off = np.linalg.norm(self.arm.fk(base, theta) - target, axis=1)
         on = (off <= _OFF * self.arm.outer) & self._in_ring(r)
         if self.arm.limits is not None:
@@ -186,13 +203,20 @@ class DonutSampler:
             on &= ((theta >= low) & (theta <= high)).all(axis=1)
         result = self._log_g(r) + log(0.5)
         if self.columns == 5:
-            result += HeadingError(self.sigma).log_density(psi - facing)
+            result += HeadingError(self.sigma).log_density(
+                base[:, 2] - np.arctan2(offset[:, 1], offset[:, 0])
+            )
         if self.arm.limits is not None and on.any():
             result -= log(self.keep_rate())
             if self.branches == "one":
                 _, valid = self.arm.ik_batch(base[on], np.broadcast_to(target, offset.shape)[on])
                 result[on] += log(2.0) - np.log(np.maximum(valid.sum(axis=1), 1))
         return np.where(on, result, -inf)
+
+    def row_weights(self, valid: NDArray[np.bool_]) -> Array:
+        """The factor c, up to scale, of bases whose elbows are ``valid`` (n, 2)."""
+        number = valid.sum(axis=1, keepdims=True) if self.branches == "one" else 1.0
+        return np.asarray(valid / np.maximum(number, 1.0))
 
     def keep_rate(self) -> float:
         """What the limits leave: of all (base, elbow) pairs, or with one branch of all bases.
@@ -251,32 +275,41 @@ class DonutSampler:
         with np.errstate(divide="ignore"):
             return np.asarray(-np.log(2.0 * pi * (high - low) * r))
 
-    def _rows(
-        self, target: Array, n: int, rng: np.random.Generator
-    ) -> tuple[Array, NDArray[np.int8], NDArray[np.int64]]:
-        """q, elbow and source of n candidate bases."""
+    def _draw(self, q: Array, target: Array, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Draws candidate bases with both elbows into q (n, 2, 5 or 4); which to keep (n, 2)."""
+        n = len(q)
         r = self.r_quantile(rng.random(n))
         phi = rng.uniform(-pi, pi, n)
         delta = HeadingError(self.sigma).sample(n, rng)
+        valid = self._fill(q, target, r, phi, delta)
+        if self.branches == "one":
+            positive = np.where(valid.all(axis=1), rng.random(n) < 0.5, valid[:, 0])
+            valid &= np.column_stack([positive, ~positive])
+        return valid
+
+    def _fill(
+        self, q: Array, target: Array, r: Array, phi: Array, delta: Array
+    ) -> NDArray[np.bool_]:
+        """Writes ``candidates`` into q (n, 2, 5 or 4)."""
         gamma, beta = self.arm.triangle(r)
-        base = np.empty((n, self.columns - 2))
-        base[:, 0] = target[..., 0] + r * np.cos(phi)
-        base[:, 1] = target[..., 1] + r * np.sin(phi)
+        q[:, :, 0] = (target[..., 0] + r * np.cos(phi))[:, None]
+        q[:, :, 1] = (target[..., 1] + r * np.sin(phi))[:, None]
         if self.columns == 5:
-            base[:, 2] = turn(phi + pi + delta)
-        q = np.empty((n, 2, self.columns))
-        q[:, :, :-2] = base[:, None]
+            q[:, :, 2] = turn(phi + pi + delta)[:, None]
         q[:, 0, -2], q[:, 1, -2] = turn(-delta - beta), turn(beta - delta)
         q[:, 0, -1], q[:, 1, -1] = gamma, -gamma
-        valid = np.ones((n, 2), dtype=bool)
-        if self.arm.limits is not None:
-            q[:, :, -2:], valid = self.arm.chain.in_limits(q[:, :, -2:])
-        if self.branches == "one":
-            positive = rng.random(n) < 0.5
-            positive = np.where(valid.all(axis=1), positive, valid[:, 0])
-            valid &= np.column_stack([positive, ~positive])
-        source, side = np.nonzero(valid)
-        return q[source, side], (1 - 2 * side).astype(np.int8), source
+        if self.arm.limits is None:
+            return np.ones((len(q), 2), dtype=bool)
+        q[:, :, -2:], valid = self.arm.chain.in_limits(q[:, :, -2:])
+        return valid
+
+
+def base_and_angles(q: Array, target: Array) -> tuple[Array, Array]:
+    """Base poses (m, 3) and joint angles (m, 2) of q (m, 5), or (m, 4): then bases face H."""
+    if q.shape[1] == 5:
+        return q[:, :3], q[:, 3:]
+    away = target - q[:, :2]
+    return np.column_stack([q[:, :2], np.arctan2(away[:, 1], away[:, 0])]), q[:, 2:]
 
 
 def uniform_targets(bounds: ArrayLike, n: int, rng: np.random.Generator) -> Array:
@@ -287,5 +320,5 @@ def uniform_targets(bounds: ArrayLike, n: int, rng: np.random.Generator) -> Arra
     """
     box = np.asarray(bounds, dtype=np.float64)
     if box.shape != (2, 2) or not np.isfinite(box).all() or (box[:, 0] > box[:, 1]).any():
-        raise ValueError(f"bounds must be ((x_lo, x_hi), (y_lo, y_hi)), got {bounds}")
+        raise ValueError(f"bounds must be ((x_lo, x_hi), (y_lo, y_hi)), got {bounds!r}")
     return rng.uniform(box[:, 0], box[:, 1], (n, 2))

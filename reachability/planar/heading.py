@@ -7,7 +7,7 @@ from math import inf, log, pi
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from galley.domain.frames import Array, wrap
 
@@ -33,6 +33,12 @@ class HeadingError:
         if self.sigma == inf:
             return rng.uniform(-pi, pi, n)
         return self.sigma * rng.standard_normal(n) if self.sigma > 0.0 else np.zeros(n)
+
+    def quantile(self, u: Array) -> Array:
+        """The error, not wrapped, below which the share u in (0, 1) is."""
+        if self.sigma == inf:
+            return np.asarray(pi * (2.0 * u - 1.0))
+        return np.asarray(self.sigma * ndtri(u))
 
     def log_density(self, delta: Array) -> Array:
         """log WN(delta; sigma) (nats per rad), sigma > 0: a sum over whole turns."""
