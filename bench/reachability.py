@@ -2,7 +2,8 @@
 
     python bench/reachability.py [--quick] [--json FILE] [--only a]
 
-Sections: a, samples of the planar arm against a loop over samples.
+Sections: a, samples of the planar arm against a loop over samples; p, a valid base for each grasp of
+the sugar box, against PyBullet; f, the reachability field.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import reachability_placement as placement
 import reachability_planar as planar
 from planning_runs import note, shown, table
 from planning_sections import Section, Target
@@ -24,6 +26,8 @@ from planning_sections import Section, Target
 # Letter: what measures it, given whether to be quick.
 STEPS: dict[str, Callable[[bool], Section]] = {
     "a": planar.generator,
+    "p": placement.placement,
+    "f": placement.field,
 }
 
 

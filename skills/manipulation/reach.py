@@ -26,7 +26,7 @@ from galley.skills.solving.proof import holding_contact_pairs
 _REDUNDANT = 12  # values of the redundant joint tried at a contact
 _REDUNDANT_FIRST = 6  # the same to score base poses
 _SOLUTIONS = 6  # free arm configurations tried at a contact
-_BASES = 48  # base poses drawn for one manipulation
+_BASES = 16  # base poses drawn for one manipulation
 _RANK = ("best", "second best")
 _STANCES = len(_RANK)  # of the best of them, how many are solved
 
