@@ -2,8 +2,8 @@
 
     python bench/reachability.py [--quick] [--json FILE] [--only a]
 
-Sections: a, samples of the planar arm against a loop over samples; p, a valid base for each grasp of
-the sugar box, against PyBullet; f, the reachability field.
+Sections: a, samples of the planar arm against a loop over samples; p, a valid base for each
+grasp of the sugar box, against PyBullet; f, the reachability field.
 """
 
 from __future__ import annotations

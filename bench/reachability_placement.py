@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -11,14 +13,16 @@ import pybullet
 from planning_runs import note, shown, table
 from planning_sections import Section, Target
 
-from galley.domain.frames import Array, to_pose7, transform
+from galley.domain.frames import Array, inverse, to_pose7, transform
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.domain.state import initial_state
 from galley.reachability.field import reachability_field, square
 from galley.reachability.placement import MobileArm, Placer
 from galley.reachability.stances import sample_stances
-from galley.robots.panda.models import mobile_panda
+from galley.robots.panda.kinematics import JOINTS
+from galley.robots.panda.mobile import link0_pose
+from galley.robots.panda.models import mobile_panda, panda_arm
 from galley.skills.manipulation.grasps import grasps_at
 from galley.worlds.checker import pairs
 from galley.worlds.scene_kernel import SceneKernel
@@ -93,70 +97,49 @@ def placement(quick: bool) -> Section:
 
 
 class _Peer:
-    """Uniform annulus, PyBullet's damped least squares with restarts, the same checker."""
+    """Uniform annulus, PyBullet's inverse kinematics of the arm with restarts, the same checker."""
 
     def __init__(self, kitchen: _Kitchen, client: int) -> None:
-        import tempfile
-        from pathlib import Path
-
         self._kitchen, self._client = kitchen, client
+        arm = panda_arm()
         with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "robot.urdf"
-            file.write_text(kitchen.robot.urdf)
+            file = Path(folder) / "arm.urdf"
+            file.write_text(arm.urdf)
             self._body = pybullet.loadURDF(str(file), useFixedBase=True, physicsClientId=client)
         count = pybullet.getNumJoints(self._body, physicsClientId=client)
         info = [pybullet.getJointInfo(self._body, k, physicsClientId=client) for k in range(count)]
-        index = {row[1].decode(): k for k, row in enumerate(info)}
-        self._joints = [index[name] for name in kitchen.robot.joints]
         moving = [k for k, row in enumerate(info) if row[2] != pybullet.JOINT_FIXED]
-        self._of = [moving.index(j) for j in self._joints]
-        self._moving = moving
-        self._hand = next(k for k, row in enumerate(info) if row[12].decode() == kitchen.robot.palm)
+        names = [info[k][1].decode() for k in moving]
+        self._joints = [moving[names.index(name)] for name in JOINTS]
+        self._rows = [names.index(name) for name in JOINTS]
+        self._hand = next(k for k, row in enumerate(info) if row[12].decode() == arm.palm)
 
     def find(self, X_WH: Array, rng: np.random.Generator) -> bool:
         """Whether a base was found among so many draws."""
-        robot, drawn = self._kitchen.robot, 0
-        arm, base = robot.slice("arm"), robot.slice("base")
-        low, high = robot.limits
-        pose = to_pose7(X_WH)
-        while drawn < _MOST_BASES:
-            drawn += 1
-            bases = sample_stances(X_WH, self._kitchen.stance, robot, 1, rng)
-            for pose_of_base in bases:
+        robot = self._kitchen.robot
+        group = robot.group("arm")
+        for _ in range(_MOST_BASES):
+            for base in sample_stances(X_WH, self._kitchen.stance, robot, 1, rng):
+                pose = to_pose7(inverse(link0_pose(base, self._kitchen.scene.robot.base)) @ X_WH)
                 for _ in range(_RESTARTS):
-                    q = rng.uniform(low, high)
-                    q[base] = pose_of_base
-                    found = self._solve(q, pose, low, high)
-                    if found is None:
-                        continue
-                    if np.abs(found[base] - pose_of_base).max() > 1e-9:
-                        continue
-                    error = robot.kinematics.hand_pose(found) - X_WH
-                    inside = (found >= low) & (found <= high)
-                    if np.abs(error).max() < 1e-3 and inside[arm].all():
-                        if self._kitchen.free(pose_of_base[None], found[arm][None])[0]:
-                            return True
-                        break
+                    arm = self._solve(rng.uniform(group.lower, group.upper), pose)
+                    error = robot.kinematics.hand_pose(np.r_[base, arm]) - X_WH
+                    if (
+                        np.abs(error).max() < 1e-3
+                        and ((arm >= group.lower) & (arm <= group.upper)).all()
+                        and self._kitchen.free(base[None], arm[None])[0]
+                    ):
+                        return True
         return False
 
-    def _solve(self, q: Array, pose: Array, low: Array, high: Array) -> Array | None:
-        """The base is held by limits of no width."""
+    def _solve(self, q: Array, pose: Array) -> Array:
         for joint, value in zip(self._joints, q, strict=True):
             pybullet.resetJointState(self._body, joint, value, physicsClientId=self._client)
-        lower, upper = low.copy(), high.copy()
-        at = self._kitchen.robot.slice("base")
-        lower[at], upper[at] = q[at] - 1e-6, q[at] + 1e-6
-        order = np.argsort(self._of)
-        found = np.array(
-            pybullet.calculateInverseKinematics(
-                self._body, self._hand, pose[:3].tolist(), pose[3:].tolist(),
-                lowerLimits=lower[order].tolist(), upperLimits=upper[order].tolist(),
-                jointRanges=(high - low)[order].tolist(), restPoses=q[order].tolist(),
-                maxNumIterations=100, residualThreshold=1e-5, physicsClientId=self._client,
-            )
-        )[self._of]  # fmt: skip
-        found[at] = q[at]
-        return found
+        found = pybullet.calculateInverseKinematics(
+            self._body, self._hand, pose[:3].tolist(), pose[3:].tolist(),
+            maxNumIterations=100, residualThreshold=1e-5, physicsClientId=self._client,
+        )  # fmt: skip
+        return np.array(found)[self._rows]
 
 
 def field(quick: bool) -> Section:
