@@ -20,9 +20,10 @@ from galley.domain.state import initial_state
 from galley.reachability.field import reachability_field, square
 from galley.reachability.placement import MobileArm, Placer
 from galley.reachability.stances import sample_stances
+from galley.robots.panda.description import panda_arm
 from galley.robots.panda.kinematics import JOINTS
 from galley.robots.panda.mobile import link0_pose
-from galley.robots.panda.models import mobile_panda, panda_arm
+from galley.robots.panda.models import mobile_panda
 from galley.skills.manipulation.grasps import grasps_at
 from galley.worlds.checker import pairs
 from galley.worlds.scene_kernel import SceneKernel
