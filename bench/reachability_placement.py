@@ -75,7 +75,7 @@ def placement(quick: bool) -> Section:
                 rng = np.random.default_rng([k, seed])
                 began = perf_counter()
                 found = Placer(MobileArm(kitchen.robot), [X_WH], kitchen.free).best(
-                    kitchen.stance, rng, n=192
+                    kitchen.stance, rng, n=96
                 )
                 ours.append((perf_counter() - began, bool(found)))
                 began = perf_counter()

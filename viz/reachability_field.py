@@ -41,12 +41,12 @@ def draw_field(field: Field, shares: Array, scene: Scene, item: str, path: Path)
         )  # fmt: skip
         bar = figure.colorbar(shown, ax=axes, fraction=0.046, pad=0.03)
         bar.set_label("headings from which it can be grasped, % of all")
-        for overhead, label in ((False, "furniture"), (True, "furniture overhead")):
-            for low, high in _outlines(scene, scene_q, overhead):
-                style = ":" if overhead else "-"
-                patch = Rectangle(low, *(high - low), fill=False, ec="white", lw=1.2, ls=style)
-                axes.add_patch(patch).set_label(label)
-                label = None
+        for overhead, name in ((False, "furniture"), (True, "furniture overhead")):
+            style = ":" if overhead else "-"
+            for k, (low, high) in enumerate(_outlines(scene, scene_q, overhead)):
+                corner, (width, depth) = (float(low[0]), float(low[1])), high - low
+                patch = Rectangle(corner, width, depth, fill=False, ec="white", lw=1.2, ls=style)
+                axes.add_patch(patch).set_label(name if k == 0 else None)
         x, y = scene.item(item).X_WI[:2, 3]
         axes.plot(x, y, "*", ms=15, mfc="#ffce54", mec="black", ls="", label=item)
         axes.set_xlim(extent[:2])
