@@ -153,7 +153,7 @@ def _candidate_bases(
     return [
         (
             bases[k],
-            f"{_RANK[rank]} of {len(bases)} free bases in reach of '{manipulation.name}': "
+            f"{_RANK[rank]} of the free draws ({len(bases)}) for '{manipulation.name}': "
             f"manipulability {100 * terms[k, 0]:.0f}% of the arm's greatest, joints "
             f"{100 * terms[k, 1]:.0f}% of half their range from a limit",
         )
