@@ -2,8 +2,9 @@
 
     python bench/reachability.py [--quick] [--json FILE] [--only a]
 
-Sections: a, samples of the planar arm against a loop over samples; b, rows to parquet;
-l, the learned p(Q | H).
+Sections: a, samples of the planar arm against a loop over samples; b, rows to parquet; l, the
+learned p(Q | H); p, a valid base for each grasp of the sugar box, against PyBullet; f, the
+reachability field.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from time import perf_counter
 from typing import Any
 
 import reachability_dataset as dataset
+import reachability_placement as placement
 import reachability_planar as planar
 from planning_runs import note, shown, table
 from planning_sections import Section, Target
@@ -36,6 +38,8 @@ STEPS: dict[str, Callable[[bool], Section]] = {
     "a": planar.generator,
     "b": dataset.writer,
     "l": learned,
+    "p": placement.placement,
+    "f": placement.field,
 }
 
 

@@ -59,6 +59,7 @@ class Record:
         velocity_ratio, acceleration_ratio, jerk_ratio: peaks as shares of the limits.
         audit: Drake's verdict, or None.
         torque_slowdown: factor by which the trajectory was slowed to keep the torque limits.
+        reason: of a drive, why to this base pose; empty where there was no choice.
     """
 
     planner: str
@@ -74,6 +75,7 @@ class Record:
     jerk_ratio: float = 0.0
     audit: str | None = None
     torque_slowdown: float = 1.0
+    reason: str = ""
 
 
 @dataclass(frozen=True)

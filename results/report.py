@@ -206,6 +206,7 @@ def _motion(motion: Motion) -> dict[str, Any]:
         "optimizer": record.optimizer,
         "torque_slowdown": record.torque_slowdown,
         "audit": record.audit,
+        "reason": record.reason,
         "declared_contacts": [list(names) for names in sorted(motion.allowed)],
     }
 

@@ -72,6 +72,27 @@ class Kinematics:
         """Which base poses (m, 3) have any such configuration: (m,)."""
         raise NotImplementedError(_MISSING)
 
+    def heading_gaps(self, hands: Array, feet: Array, redundant: Array) -> Array:
+        """Headings from which an arm with its foot at (m, 2) reaches none of hands (g, 4, 4).
+
+        Returns:
+            Middle and half of the width of the one arc that is out of reach (m, 2), rad; a half of
+            pi: no heading reaches; 0: all do.
+        """
+        raise NotImplementedError(_MISSING)
+
+    def best_configurations(
+        self, X_WH: Array, bases: Array, redundant: Array
+    ) -> tuple[Array, Array]:
+        """The best configuration with the hand at X_WH (4, 4) from each base pose (m, 3).
+
+        Returns:
+            Configurations (m, n), and of each its manipulability sqrt(det(J J^T)) as a share of the
+            greatest, and the least margin of a joint to its limits, 1 in the middle (m, 2). Best is
+            the greatest product of manipulability and root of margin. Zeros where there is none.
+        """
+        raise NotImplementedError(_MISSING)
+
     def follow(self, start: Array, poses: Array, base: Array) -> Array | None:
         """A continuous path (m, n) along hand poses X_WH (m, 4, 4), from ``start`` (n,).
 

@@ -47,9 +47,10 @@ class Navigate(LookaheadSkill):
         if self._can_stay(context, action.bindings[1], upcoming, state, rng):
             return ()
         failed: Failure | None = None
-        for k, goal in enumerate(self._goals(context, stance, upcoming, state, rng, tally)):
+        goals = self._goals(context, stance, upcoming, state, rng, tally)
+        for k, (goal, reason) in enumerate(goals):
             builder = MotionBuilder(context, state, action.index, rng)
-            failed = builder.move_base(goal, "")
+            failed = builder.move_base(goal, "", reason)
             if failed is None:
                 return tuple(builder.motions)
             if k + 1 == _GOALS:
@@ -73,17 +74,19 @@ class Navigate(LookaheadSkill):
         state: State,
         rng: np.random.Generator,
         tally: Tally,
-    ) -> Iterator[Array]:
+    ) -> Iterator[tuple[Array, str]]:
+        """Base poses (3,) with the reason for each."""
         arms = folded_configurations(context, state)
         if len(arms) == 0:
             tally.reasons["the folded arm is in collision"] += 1
             return
         contacts = self._next_contacts(context, upcoming, state, rng)
         if contacts is None:  # nothing to do there: any free stance of the set
-            yield from _anywhere(context, stance, arms[0], state, rng, tally)
+            for base in _anywhere(context, stance, arms[0], state, rng, tally):
+                yield base, ""
             return
         for reached in solve_from_stances(context, contacts, stance, arms[0], state, rng, tally):
-            yield reached.base
+            yield reached.base, reached.reason
 
     def _can_stay(
         self,

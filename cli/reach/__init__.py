@@ -8,6 +8,7 @@ COMMANDS = {
     "plot": "draw the distribution of bases and joint angles, and samples of it",
     "train": "learn that distribution, with joint limits or an obstacle too",
     "eval": "say how near a learned distribution is to the true one",
+    "field": "draw from where an item of a scene can be grasped, over the floor plan",
 }
 
 EPILOG = """examples:
@@ -15,5 +16,6 @@ EPILOG = """examples:
   galley reach plot --data data --out plots  look at it
   galley reach train --data data --out m     learn it
   galley reach eval m                        the learned beside the true
+  galley reach field kitchen.yaml sugar_box  where the kitchen's robot may stand
 
 docs/reachability.md has the whole sequence: sample, plot, train, evaluate."""

@@ -48,7 +48,7 @@ _COS_ZERO = math.cos(ANGLE_AT_ZERO)
 _SIN_ZERO = math.sin(ANGLE_AT_ZERO)
 
 # One row a joint: a, alpha in quarter turns, and d of the DH table.
-_DH_TURNS = tuple((a, float(round(2.0 * alpha / math.pi)), d) for a, alpha, d in DH)
+DH_TURNS = tuple((a, float(round(2.0 * alpha / math.pi)), d) for a, alpha, d in DH)
 
 # Of a pose, what does not depend on q7: the axes x, y, z of the flange in A; then, with u the
 # vector from the point 107 mm behind the flange to the shoulder, x.u, y.u and -z.u.
@@ -383,7 +383,7 @@ def link_frames(q: Array) -> Array:
         for axis in range(4):
             X[i, 0, axis, axis] = 1.0
         for joint in range(7):
-            a, turn, d = _DH_TURNS[joint]
+            a, turn, d = DH_TURNS[joint]
             c, s = math.cos(q[i, joint]), math.sin(q[i, joint])
             for row in range(3):
                 # By a quarter turn about x, y and z trade places.

@@ -26,6 +26,7 @@ _TOO_NEAR = 0.2  # m, horizontally from the arm's axis to the wrist: nearer, it 
 _SWINGS = (0.0, 0.7, -0.7, 1.4, -1.4)  # rad, of joint 1
 _TURNS = (0.0, np.pi / 2, -np.pi / 2, np.pi, -np.pi)  # rad, of joint 7
 _LIFTS = (0.0, 0.35)  # rad, of joint 4
+_MOST_MANIPULABLE = 0.1307  # sqrt(det(J J^T)), the greatest in a million random configurations
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,32 @@ class MobilePandaKinematics(Kinematics):
             as_input(X_WH), as_input(bases), *self._constants, as_input(redundant)
         )
         return found
+
+    def heading_gaps(self, hands: Array, feet: Array, redundant: Array) -> Array:
+        """By turning joint 1, whose axis is the foot's vertical."""
+        _, X_HF, table = self._constants
+        free = table.copy()
+        free[0] = -np.pi, np.pi, 0.0, 1.0, 0.0, -1.0
+        gaps: Array = _compiled().heading_gaps(
+            as_input(hands).reshape(-1, 4, 4),
+            as_input(feet),
+            float(self.spec.p_BA[2]),
+            X_HF,
+            free,
+            table[0, :2].copy(),
+            as_input(redundant),
+        )
+        return gaps
+
+    def best_configurations(
+        self, X_WH: Array, bases: Array, redundant: Array
+    ) -> tuple[Array, Array]:
+        """Manipulability as a share of the greatest that was found in a million samples."""
+        arms, scores = _compiled().best_configurations(
+            as_input(X_WH), as_input(bases), *self._constants, as_input(redundant)
+        )
+        scores[:, 0] = np.minimum(1.0, scores[:, 0] / _MOST_MANIPULABLE)
+        return arms, scores
 
     def follow(self, start: Array, poses: Array, base: Array) -> Array | None:
         """Joint 7 keeps its value where it can and drifts where it must."""

@@ -1,4 +1,4 @@
-"""Compiled: arm configurations for a hand pose and a base, and along a line of hand poses."""
+"""Compiled: arm configurations for a hand pose and bases, and along a line of hand poses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from galley.compiled.jit import entry, kernel
 from galley.domain.frames import Array
-from galley.robots.panda.ik_kernel import BRANCHES, pose_terms, solve
+from galley.robots.panda.ik_kernel import BRANCHES, DH_TURNS, pose_terms, solve
 
 
 @kernel
@@ -175,3 +175,151 @@ def follow_line(
         for joint in range(7):
             path[i, joint] = out[best, joint]
     return path, path.shape[0]
+
+
+@kernel
+def _wrapped(angle: float) -> float:
+    return angle - 2.0 * math.pi * math.floor((angle + math.pi) / (2.0 * math.pi))
+
+
+@entry("f8:3 f8:2 f8 f8:2 f8:2 f8:1 f8:1")
+@kernel
+def heading_gaps(
+    hands: Array, feet: Array, height: float, X_HF: Array, table: Array, first: Array, q7: Array
+) -> Array:
+    """The headings of the arm's foot from which it reaches none of several hand poses.
+
+    Turning the foot by psi adds -psi to joint 1 and changes nothing else. Of each configuration
+    with joint 1 free, the headings that put joint 1 beyond its limits are therefore an arc; what
+    is out of reach is the intersection of these arcs.
+
+    Args:
+        hands: X_WH (g, 4, 4).
+        feet: where the arm stands (m, 2). height: of its foot.
+        table: of the limits, that of joint 1 being the whole circle.
+        first: limits of joint 1 (2,), more than pi apart.
+        q7: values of joint 7 (k,).
+
+    Returns:
+        Middle and half of the width of each gap (m, 2), rad; pi: no heading reaches; 0: all do.
+    """
+    X = np.zeros((3, 4, 4))
+    out, branch = np.empty((BRANCHES, 7)), np.empty(BRANCHES, np.int64)
+    base, p_BA, gaps = np.zeros(3), np.zeros(3), np.zeros((feet.shape[0], 2))
+    p_BA[2] = height
+    half = math.pi - 0.5 * (first[1] - first[0])
+    turns = np.empty((q7.shape[0], 2))
+    for j in range(q7.shape[0]):
+        turns[j, 0], turns[j, 1] = math.sin(q7[j]), math.cos(q7[j])
+    for i in range(feet.shape[0]):
+        base[0], base[1] = feet[i, 0], feet[i, 1]
+        _place_arm(base, p_BA, X[0])
+        middle, width = 0.0, math.pi
+        for g in range(hands.shape[0]):
+            if width == 0.0:
+                break
+            _flange_in_arm(hands[g], X_HF, X[0], X[1], X[2])
+            terms = pose_terms(X[2])
+            for j in range(q7.shape[0]):
+                if width == 0.0:
+                    break
+                count = solve(
+                    terms, q7[j], turns[j, 0], turns[j, 1], table, out, branch, 0, BRANCHES
+                )
+                for k in range(count):
+                    at = _wrapped(out[k, 0] - 0.5 * (first[0] + first[1]) + math.pi)
+                    if width == math.pi:
+                        middle, width = at, half
+                        continue
+                    apart = _wrapped(at - middle)
+                    low, high = max(-width, apart - half), min(width, apart + half)
+                    middle = _wrapped(middle + 0.5 * (low + high))
+                    width = max(0.0, 0.5 * (high - low))
+        gaps[i, 0], gaps[i, 1] = middle, width
+    return gaps
+
+
+@kernel
+def _manipulability(q: Array, J: Array, A: Array) -> float:
+    """sqrt(det(J J^T)) of joints q (7,), by Yoshikawa. J (7, 6), A (6, 6) are room to work in.
+
+    It does not depend on the point of the hand whose velocity J gives: here the arm's foot.
+    """
+    r0, r1, r2 = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+    p0, p1, p2 = 0.0, 0.0, 0.0
+    for joint in range(7):
+        a, turn, d = DH_TURNS[joint]
+        p0, p1, p2 = p0 + a * r0[0], p1 + a * r1[0], p2 + a * r2[0]
+        if turn != 0.0:
+            r0 = (r0[0], turn * r0[2], -turn * r0[1])
+            r1 = (r1[0], turn * r1[2], -turn * r1[1])
+            r2 = (r2[0], turn * r2[2], -turn * r2[1])
+        c, s = math.cos(q[joint]), math.sin(q[joint])
+        r0 = (c * r0[0] + s * r0[1], c * r0[1] - s * r0[0], r0[2])
+        r1 = (c * r1[0] + s * r1[1], c * r1[1] - s * r1[0], r1[2])
+        r2 = (c * r2[0] + s * r2[1], c * r2[1] - s * r2[0], r2[2])
+        p0, p1, p2 = p0 + d * r0[2], p1 + d * r1[2], p2 + d * r2[2]
+        J[joint, 0] = p1 * r2[2] - p2 * r1[2]
+        J[joint, 1] = p2 * r0[2] - p0 * r2[2]
+        J[joint, 2] = p0 * r1[2] - p1 * r0[2]
+        J[joint, 3], J[joint, 4], J[joint, 5] = r0[2], r1[2], r2[2]
+    # The product of the Cholesky factor's diagonal is the root of the determinant.
+    found = 1.0
+    for i in range(6):
+        for j in range(i + 1):
+            value = 0.0
+            for k in range(7):
+                value += J[k, i] * J[k, j]
+            for k in range(j):
+                value -= A[i, k] * A[j, k]
+            if i > j:
+                A[i, j] = value / A[j, j]
+            elif value <= 1e-18:
+                return 0.0
+            else:
+                A[i, i] = math.sqrt(value)
+                found *= A[i, i]
+    return found
+
+
+@entry("f8:2 f8:2 f8:1 f8:2 f8:2 f8:1")
+@kernel
+def best_configurations(
+    X_WH: Array, bases: Array, p_BA: Array, X_HF: Array, table: Array, q7: Array
+) -> tuple[Array, Array]:
+    """The best configuration with the hand at X_WH (4, 4) from each base (m, 3).
+
+    Returns:
+        Configurations (m, 7), and of each its manipulability and the least margin of a joint to
+        its limits, 1 in the middle (m, 2). The best has the greatest manipulability times root of
+        margin. Zeros where there is none.
+    """
+    X = np.zeros((3, 4, 4))
+    out, branch = np.empty((BRANCHES, 7)), np.empty(BRANCHES, np.int64)
+    J, A = np.empty((7, 6)), np.empty((6, 6))
+    found, scores = np.zeros((bases.shape[0], 7)), np.zeros((bases.shape[0], 2))
+    turns = np.empty((q7.shape[0], 2))
+    for j in range(q7.shape[0]):
+        turns[j, 0], turns[j, 1] = math.sin(q7[j]), math.cos(q7[j])
+    for i in range(bases.shape[0]):
+        _place_arm(bases[i], p_BA, X[0])
+        _flange_in_arm(X_WH, X_HF, X[0], X[1], X[2])
+        terms = pose_terms(X[2])
+        best = -1.0
+        for j in range(q7.shape[0]):
+            count = solve(terms, q7[j], turns[j, 0], turns[j, 1], table, out, branch, 0, BRANCHES)
+            for k in range(count):
+                margin = 1.0
+                for joint in range(7):
+                    low, high = table[joint, 0], table[joint, 1]
+                    spare = min(out[k, joint] - low, high - out[k, joint])
+                    margin = min(margin, 2.0 * spare / (high - low))
+                margin = max(margin, 0.0)
+                freedom = _manipulability(out[k], J, A)
+                score = freedom * math.sqrt(margin)
+                if score > best:
+                    best = score
+                    scores[i, 0], scores[i, 1] = freedom, margin
+                    for joint in range(7):
+                        found[i, joint] = out[k, joint]
+    return found, scores

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,10 +24,11 @@ from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import holding_contact_pairs
 
 _REDUNDANT = 12  # values of the redundant joint tried at a contact
-_REDUNDANT_FIRST = 6  # the same to see whether there is any solution
+_REDUNDANT_FIRST = 6  # the same to score base poses
 _SOLUTIONS = 6  # free arm configurations tried at a contact
 _BASES = 16  # base poses drawn for one manipulation
-_STANCES = 2  # of the promising ones, how many are solved
+_RANK = ("best", "second best")
+_STANCES = len(_RANK)  # of the best of them, how many are solved
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,13 @@ class ManipulationSolution:
     Attributes:
         manipulation: the lines and strokes.
         base: pose (3,). segments: one for each Line, in order.
+        reason: why this base, if there was a choice.
     """
 
     manipulation: Manipulation
     base: Array
     segments: tuple[Segment, ...]
+    reason: str = ""
 
     @property
     def before(self) -> Array:
@@ -105,10 +108,12 @@ def solve_from_stances(
     for manipulation in manipulations:
         if tally.tried >= limit:
             return
-        for base in _candidate_bases(context, manipulation, stance, arm_q, state, rng, tally):
+        for base, reason in _candidate_bases(
+            context, manipulation, stance, arm_q, state, rng, tally
+        ):
             reached = solve_manipulation(context, manipulation, base, rng, tally)
             if reached is not None:
-                yield reached
+                yield replace(reached, reason=reason)
                 break
 
 
@@ -120,21 +125,37 @@ def _candidate_bases(
     state: State,
     rng: np.random.Generator,
     tally: Tally,
-) -> Array:
-    """A few base poses (k, 3) from which the arm reaches the contact and the robot is free."""
+) -> list[tuple[Array, str]]:
+    """The best base poses (3,) from which the arm reaches the contact and the robot is free.
+
+    Best by the greatest manipulability times root of joint margin of a configuration there. With
+    each the reason for it.
+    """
     contact, kinematics = manipulation.contact, context.robot.kinematics
     bases = sample_stances(contact, stance, context.robot, _BASES, rng)
-    reason = "no stance there"
+    terms, drawn, reason = np.empty((0, 2)), len(bases), "no stance there"
     # The cheapest test first: kinematics before collisions.
-    if len(bases):
+    if drawn:
         redundant = kinematics.redundant_values(_REDUNDANT_FIRST, rng)
-        bases = bases[kinematics.reachable_bases(contact, bases, redundant)]
+        terms = kinematics.best_configurations(contact, bases, redundant)[1]
+        reached = terms[:, 0] > 0.0
+        bases, terms = bases[reached], terms[reached]
         reason = "out of the arm's reach"
     if len(bases):
         Q = context.robot.with_groups(state.q, base=bases, arm=arm_q)
-        bases = bases[context.checker(state, holding_contact_pairs(context, state)).free_many(Q)]
+        free = context.checker(state, holding_contact_pairs(context, state)).free_many(Q)
+        bases, terms = bases[free], terms[free]
         reason = "no room for the base"
     if not len(bases):
         tally.tried += 1
         tally.reasons[reason] += 1
-    return bases[:_STANCES]
+    order = np.argsort(-terms[:, 0] * np.sqrt(terms[:, 1]), kind="stable")[:_STANCES]
+    return [
+        (
+            bases[k],
+            f"{_RANK[rank]} of the free draws ({len(bases)}) for '{manipulation.name}': "
+            f"manipulability {100 * terms[k, 0]:.0f}% of the arm's greatest, joints "
+            f"{100 * terms[k, 1]:.0f}% of half their range from a limit",
+        )
+        for rank, k in enumerate(order)
+    ]

@@ -6,7 +6,7 @@ The current stance is tried first, then others of the furniture's stance set.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import numpy as np
@@ -50,8 +50,16 @@ class MotionBuilder:
         self.motions.append(motion)
         self.state = after(self.context.scene, self.context.robot, motion, self.state)
 
-    def move_base(self, goal: Array, step: str) -> Failure | None:
-        """Fold the arm if necessary, then drive to ``goal`` (3,)."""
+    def move_base(self, goal: Array, step: str, reason: str = "") -> Failure | None:
+        """Fold the arm if necessary, then drive to ``goal`` (3,), for a ``reason`` or none."""
+        done = len(self.motions)
+        failed = self._move_base(goal, step)
+        if failed is None and len(self.motions) > done:
+            drive = self.motions[-1]
+            self.motions[-1] = replace(drive, record=replace(drive.record, reason=reason))
+        return failed
+
+    def _move_base(self, goal: Array, step: str) -> Failure | None:
         q = self.state.q[self.context.robot.slice("base")]
         if np.abs(q - goal).max() < 1e-9:
             return None
@@ -91,7 +99,7 @@ class MotionBuilder:
     def run(self, reached: ManipulationSolution, step: str = "") -> Failure | None:
         """The whole manipulation: drive, reach, lines and strokes."""
         opening = reached.manipulation.opening
-        failed = self.move_base(reached.base, step)
+        failed = self.move_base(reached.base, step, reached.reason)
         if failed is not None:
             return failed
         # Where obstacles are close, the fingers open only after the arm has moved.

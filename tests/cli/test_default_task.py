@@ -43,6 +43,7 @@ MOTION = {
     "jerk_ratio": NUMBER,
     "optimizer": TEXT,
     "torque_slowdown": NUMBER,
+    "reason": str,
     "audit": TEXT,
     "declared_contacts": [[TEXT]],
 }

@@ -1,0 +1,385 @@
+"""Scored base poses: for a grasp, for alternatives, for several targets in a row, for any arm.
+
+A base is as good as its worst target, and a target as good as its best hand pose:
+
+    score = manipulability * margin^0.5 * clearance^c * travel^t, each factor in [0, 1]
+
+with manipulability sqrt(det(J J^T)) (Yoshikawa 1985) as a share of the arm's greatest, and margin
+the least distance of a joint to its limits as a share of half its range. A product: a base that is
+useless in one respect is useless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array, inverse, rotation_z, transform, wrap
+from galley.domain.scene.model import Stance
+from galley.reachability.stances import sample_headings, sample_stances, shortfall
+from galley.robots.model import RobotModel
+from galley.robots.urdf_reader import read_tree
+
+Free = Callable[[Array, Array], NDArray[np.bool_]]
+"""Which of base poses (m, 3) with arms (m, n) are free of collision (m,)."""
+Clearance = Callable[[Array, Array], float]
+"""Metres to the nearest obstacle for a base (3,) and an arm (n,)."""
+
+TURN = 0.3  # m of travel that a turn of 1 rad counts as
+_REDUNDANT = 12
+_CHUNK = 256
+_HALVINGS = 6
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Of what is not the arm's. Exponents of the factors; 0: it does not count.
+
+    Attributes:
+        clearance: of clearance / ``enough``, at most 1. enough: metres.
+        travel: of 1 / (1 + metres from the current base), a turn of 1 rad counting 0.3 m.
+    """
+
+    clearance: float = 0.25
+    enough: float = 0.05
+    travel: float = 0.25
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A base pose and why it is good.
+
+    Attributes:
+        base: (3,). arms: a configuration for each target (t, n). hands: which of its poses (t,).
+        manipulability, margin: of the worst target, in [0, 1].
+        travel: from the current base, or None. clearance: the least, or None. Metres.
+        score: in [0, 1].
+    """
+
+    base: Array
+    arms: Array
+    hands: NDArray[np.int64]
+    manipulability: float
+    margin: float
+    score: float
+    travel: float | None = None
+    clearance: float | None = None
+
+    def reason(self) -> str:
+        """In a sentence without its full stop, for a report."""
+        parts = [
+            f"manipulability {100 * self.manipulability:.0f}% of the arm's greatest",
+            f"joints {100 * self.margin:.0f}% of half their range from a limit",
+        ]
+        if self.clearance is not None:
+            parts.append(f"{100 * self.clearance:.1f} cm clear")
+        if self.travel is not None:
+            parts.append(f"{self.travel:.2f} m away")
+        return f"score {self.score:.2f}: {', '.join(parts)}"
+
+
+class Arm(Protocol):
+    """What placement asks of an arm on a base."""
+
+    def best(self, X_WH: Array, bases: Array) -> tuple[Array, Array]:
+        """The best configurations (m, n) from bases (m, 3), with manipulability and margin (m, 2).
+
+        Zeros where there is none.
+        """
+        ...
+
+    def sample(self, X_WH: Array, stance: Stance, n: int, rng: np.random.Generator) -> Array:
+        """At most n base poses (k, 3) of a stance set that may reach."""
+        ...
+
+    def shortfall(self, X_WH: Array, stance: Stance) -> float:
+        """Proven lower bound (m) on how far the hand stays away, from anywhere in the set."""
+        ...
+
+
+@dataclass(frozen=True)
+class MobileArm:
+    """A robot whose kinematics are in closed form; the redundant joint takes ``redundant`` values.
+
+    For hand poses X_WH of ``robot.palm``.
+    """
+
+    robot: RobotModel
+    redundant: int = _REDUNDANT
+
+    def best(self, X_WH: Array, bases: Array) -> tuple[Array, Array]:
+        """In closed form."""
+        kinematics = self.robot.kinematics
+        q7 = np.linspace(*kinematics.redundant_range, self.redundant)
+        return kinematics.best_configurations(X_WH, bases, q7)
+
+    def sample(self, X_WH: Array, stance: Stance, n: int, rng: np.random.Generator) -> Array:
+        """Uniformly from the ring that the stretched arm spans."""
+        return sample_stances(X_WH, stance, self.robot, n, rng)
+
+    def shortfall(self, X_WH: Array, stance: Stance) -> float:
+        """See ``stances.shortfall``."""
+        return shortfall(X_WH[:3, 3], stance, self.robot)
+
+
+class UrdfArm:
+    """Any arm with one group ``arm``, its URDF's root standing on the base: numeric, so slower.
+
+    For poses X_WT of its tool. Manipulability is relative to the greatest of 400 random
+    configurations.
+
+    Args:
+        robot: from ``urdf_arm.arm_from_urdf``.
+        starts: of the numeric inverse kinematics from each base.
+    """
+
+    def __init__(self, robot: RobotModel, starts: int = 6) -> None:
+        from galley.worlds.engines.numeric_ik import NumericIK
+
+        self._ik, self._group = NumericIK(robot), robot.group("arm")
+        self._tree = tree = read_tree(robot.urdf, robot.joints)
+        frame, X_FL = tree.link(robot.tool_link)
+        self._tool, self._X_FT = frame, X_FL @ robot.X_LT
+        rng, group = np.random.default_rng(0), self._group
+        self._seeds = rng.uniform(group.lower, group.upper, (starts, group.size))
+        self._most = 1.0
+        random = rng.uniform(group.lower, group.upper, (400, group.size))
+        self._most = float(max(self.terms(q)[0] for q in random))
+        # The arm laid end to end; sliding joints at their farthest.
+        slide = np.where(tree.prismatic, np.maximum(np.abs(group.lower), np.abs(group.upper)), 0.0)
+        lengths = np.linalg.norm(tree.X_PJ[1:, :3, 3], axis=1)
+        self._p_BS = tree.X_PJ[0, :3, 3]
+        self._length = float(lengths.sum() + slide.sum() + np.linalg.norm(self._X_FT[:3, 3]))
+
+    def terms(self, q: Array) -> tuple[float, float]:
+        """Manipulability and margin of a configuration (n,)."""
+        frames = self._tree.poses(q)
+        p = (frames[self._tool] @ self._X_FT)[:3, 3]
+        z, slides = frames[1:, :3, 2], self._tree.prismatic[:, None]
+        J = np.hstack(
+            [np.where(slides, z, np.cross(z, p - frames[1:, :3, 3])), np.where(slides, 0.0, z)]
+        ).T
+        J = J[np.linalg.norm(J, axis=1) > 1e-12]  # a planar arm has no other velocities
+        wide = J @ J.T if J.shape[0] <= J.shape[1] else J.T @ J
+        group = self._group
+        spare = np.minimum(q - group.lower, group.upper - q)
+        margin = float((2.0 * spare / (group.upper - group.lower)).min())
+        freedom = float(np.sqrt(max(0.0, np.linalg.det(wide)))) / self._most
+        return min(1.0, freedom) if self._most != 1.0 else freedom, max(0.0, margin)
+
+    def best(self, X_WH: Array, bases: Array) -> tuple[Array, Array]:
+        """From the same starts each time."""
+        arms, terms = np.zeros((len(bases), self._group.size)), np.zeros((len(bases), 2))
+        for k, (x, y, heading) in enumerate(bases):
+            X_WB = transform(rotation_z(heading), (x, y, 0.0))
+            X_BT = inverse(X_WB) @ X_WH
+            if np.linalg.norm(X_BT[:3, 3] - self._p_BS) > self._length:
+                continue
+            for q in self._ik.solve(X_BT, self._seeds):
+                found = self.terms(q)
+                if found[0] * found[1] ** 0.5 > terms[k, 0] * terms[k, 1] ** 0.5:
+                    arms[k], terms[k] = q, found
+        return arms, terms
+
+    def sample(self, X_WH: Array, stance: Stance, n: int, rng: np.random.Generator) -> Array:
+        """Uniformly from the disc that the arm laid end to end spans."""
+        span = self._length**2 - (X_WH[2, 3] - self._p_BS[2]) ** 2
+        if span <= 0.0:
+            return np.empty((0, 3))
+        r, angle = np.sqrt(rng.uniform(0.0, span, n)), rng.uniform(-np.pi, np.pi, n)
+        heading = sample_headings(stance, n, rng)
+        c, s = np.cos(heading), np.sin(heading)
+        x = X_WH[0, 3] + r * np.cos(angle) - (c * self._p_BS[0] - s * self._p_BS[1])
+        y = X_WH[1, 3] + r * np.sin(angle) - (s * self._p_BS[0] + c * self._p_BS[1])
+        bases = np.column_stack([x, y, heading])
+        within = (bases[:, :2] >= stance.lower[:2]) & (bases[:, :2] <= stance.upper[:2])
+        return np.asarray(bases[within.all(axis=1)])
+
+    def shortfall(self, X_WH: Array, stance: Stance) -> float:
+        """The arm laid end to end, from the nearest corner or edge of the set."""
+        away = X_WH[:2, 3] - np.clip(X_WH[:2, 3], stance.lower[:2], stance.upper[:2])
+        beside = max(0.0, float(np.linalg.norm(away) - np.linalg.norm(self._p_BS[:2])))
+        return float(max(0.0, np.hypot(beside, X_WH[2, 3] - self._p_BS[2]) - self._length))
+
+
+def travel(bases: Array, start: Array) -> Array:
+    """Metres from ``start`` (3,) to bases (m, 3), a turn of 1 rad counting 0.3 m."""
+    apart = bases - start
+    return np.asarray(np.hypot(apart[:, 0], apart[:, 1]) + TURN * np.abs(wrap(apart[:, 2])))
+
+
+@dataclass(frozen=True)
+class Placer:
+    """Finds base poses from which one arm serves every target.
+
+    Attributes:
+        arm: the robot's.
+        targets: each a choice of hand poses (g, 4, 4), of which one is to be reached.
+        free: collision check of base and arm; None: none.
+        clearance: likewise.
+        weights: of the scores.
+    """
+
+    arm: Arm
+    targets: Sequence[Array]
+    free: Free | None = None
+    clearance: Clearance | None = None
+    weights: Weights = Weights()
+
+    def __post_init__(self) -> None:
+        if not self.targets or any(np.size(each) == 0 for each in self.targets):
+            raise ValueError("a base needs targets, each with at least one hand pose")
+
+    def score(self, bases: Array, start: Array | None = None) -> list[Placement]:
+        """The bases (m, 3) that reach all targets, best first. Collisions are not looked at."""
+        found: list[tuple[Array, Array, Array]] = []
+        alive = np.arange(len(bases))
+        for hands in self.targets:
+            options = [self.arm.best(X, bases[alive]) for X in np.reshape(hands, (-1, 4, 4))]
+            value = np.array([terms[:, 0] * np.sqrt(terms[:, 1]) for _, terms in options])
+            which, rows = value.argmax(axis=0), np.arange(len(alive))
+            arms = np.array([a for a, _ in options])[which, rows]
+            terms = np.array([t for _, t in options])[which, rows]
+            keep = value.max(axis=0, initial=0.0) > 0.0
+            found = [(a[keep], t[keep], w[keep]) for a, t, w in found]
+            found.append((arms[keep], terms[keep], which[keep]))
+            alive = alive[keep]
+        chosen = bases[alive]
+        away = None if start is None else travel(chosen, start)
+        placements = []
+        for k, base in enumerate(chosen):
+            worst = min((t[k] for _, t, _ in found), key=lambda t: float(t[0] * np.sqrt(t[1])))
+            score = float(worst[0] * np.sqrt(worst[1]))
+            far = None if away is None else float(away[k])
+            if far is not None:
+                score *= (1.0 + far) ** -self.weights.travel
+            placements.append(
+                Placement(
+                    base,
+                    np.array([a[k] for a, _, _ in found]),
+                    np.array([w[k] for _, _, w in found]),
+                    float(worst[0]),
+                    float(worst[1]),
+                    score,
+                    far,
+                )
+            )
+        return sorted(placements, key=lambda each: -each.score)
+
+    def best(
+        self,
+        stance: Stance,
+        rng: np.random.Generator,
+        k: int = 1,
+        n: int = 256,
+        start: Array | None = None,
+        apart: float = 0.15,
+    ) -> list[Placement]:
+        """The k best free bases of a stance set, of n drawn, ``apart`` (m) from each other.
+
+        The first target's hand poses share the draws. A turn of 1 rad counts 0.3 m. Clearance is
+        measured of the bases that are returned, and orders them anew. Of each base one arm
+        configuration is checked, its best: fewer than k may be found, and none proves nothing.
+        """
+        hands = np.reshape(self.targets[0], (-1, 4, 4))
+        each = -(-n // len(hands))
+        bases = np.vstack([self.arm.sample(X, stance, each, rng) for X in hands])
+        found: list[Placement] = []
+        for placement in self._free(self.score(bases, start)):
+            if all(travel(placement.base[None], other.base)[0] >= apart for other in found):
+                found.append(self._with_clearance(placement))
+            if len(found) == k:
+                break
+        return sorted(found, key=lambda each: -each.score)
+
+    def nearest(self, base: Array, stance: Stance, step: float = 0.06, turns: int = 16) -> Nearest:
+        """The free base of a stance set nearest to ``base`` (3,) that reaches all targets.
+
+        Nearest on a grid of ``step`` (m) and ``turns`` headings about it, then moved towards
+        ``base`` by bisection as far as it still serves: within a cell of the nearest that the grid
+        of the redundant joint allows. If there is none, the proven shortfall.
+        """
+        placement = next(iter(self._free(self.score(base[None], base))), None)
+        low, high = stance.lower[:2], stance.upper[:2]
+        x, y = (
+            base[i]
+            + step
+            * np.arange(
+                np.floor((low[i] - base[i]) / step), np.ceil((high[i] - base[i]) / step) + 1
+            )
+            for i in (0, 1)
+        )
+        heading = wrap(base[2] + np.arange(turns) * (2.0 * np.pi / turns))
+        grid = np.stack(np.meshgrid(x, y, heading, indexing="ij"), axis=-1).reshape(-1, 3)
+        grid = grid[[stance.contains(each) for each in grid]] if placement is None else grid[:0]
+        grid = grid[np.argsort(travel(grid, base), kind="stable")]
+        for begin in range(0, len(grid), _CHUNK):
+            options = self.score(grid[begin : begin + _CHUNK], base)
+            options.sort(key=lambda each: each.travel or 0.0)
+            placement = next(self._free(options), None)
+            if placement is not None:
+                placement = self._pulled(placement, base, stance)
+                break
+        if placement is not None:
+            return Nearest(self._with_clearance(placement), 0.0)
+        short = max(
+            min(self.arm.shortfall(X, stance) for X in np.reshape(hands, (-1, 4, 4)))
+            for hands in self.targets
+        )
+        return Nearest(None, short)
+
+    def _pulled(self, placement: Placement, base: Array, stance: Stance) -> Placement:
+        """Moved towards ``base`` (3,) as far as bisection finds that it serves."""
+        apart = placement.base - base
+        apart[2] = wrap(apart[2:])[0]
+        near, far = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (near + far)
+            tried = base + middle * apart
+            tried[2] = wrap(tried[2:])[0]
+            options = self.score(tried[None], base) if stance.contains(tried) else []
+            found = next(self._free(options), None)
+            if found is None:
+                near = middle
+            else:
+                placement, far = found, middle
+        return placement
+
+    def _free(self, placements: Sequence[Placement]) -> Iterator[Placement]:
+        """The free ones, lazily, in order."""
+        for begin in range(0, len(placements), 32):
+            part = placements[begin : begin + 32]
+            if self.free is None:
+                yield from part
+                continue
+            free = np.ones(len(part), dtype=bool)
+            bases = np.array([each.base for each in part])
+            for target in range(len(self.targets)):
+                free &= self.free(bases, np.array([each.arms[target] for each in part]))
+            yield from (each for each, good in zip(part, free, strict=True) if good)
+
+    def _with_clearance(self, placement: Placement) -> Placement:
+        if self.clearance is None:
+            return placement
+        clear = min(self.clearance(placement.base, arm) for arm in placement.arms)
+        share = min(1.0, max(0.0, clear) / self.weights.enough)
+        score = placement.score * float(share**self.weights.clearance)
+        return replace(placement, clearance=clear, score=score)
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The nearest base that serves.
+
+    Attributes:
+        placement: None if none was found.
+        shortfall: then, how far (m) a target is out of reach of the whole stance set, at least;
+            0: the bound proves nothing.
+    """
+
+    placement: Placement | None
+    shortfall: float
