@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.stats import norm
 
 from galley.contact.finger import Finger, Kind, Policy, simulate
 from galley.contact.finger.filter import ContactFilter, ContactModel
@@ -60,11 +61,12 @@ def test_evidence_is_the_ratio_of_densities():
     model = ContactModel(noise=0.07, force=0.4)
     for y in (-0.2, -0.05, 0.0, 0.03, 0.2, 0.9):
 
-        def gauss(u):
-            return math.exp(-0.5 * (u / 0.07) ** 2) / (0.07 * math.sqrt(2 * math.pi))
+        def both(f, y=y):
+            return math.exp(-f / 0.4) / 0.4 * norm.pdf(y - f, scale=0.07)
 
-        contact = quad(lambda f: math.exp(-f / 0.4) / 0.4 * gauss(y - f), 0, 3, points=[max(y, 0)])
-        assert model.evidence(y) == pytest.approx(math.log(contact[0] / gauss(y)), abs=1e-6)
+        contact = quad(both, 0, 3, points=[max(y, 0)])[0]
+        expected = math.log(contact / norm.pdf(y, scale=0.07))
+        assert model.evidence(y) == pytest.approx(expected, abs=1e-6)
 
 
 def test_probabilities_are_calibrated_on_its_own_chain():
