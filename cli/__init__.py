@@ -39,7 +39,8 @@ _EXAMPLES = """examples:
   galley scene my_kitchen.yaml            check a scene and draw it
   galley compare                          RRT and optimized trajectories on one query
   galley trajectory runs/NAME             a run's motions: limits, torques, export
-  galley scenarios                        the scenario suite: expected and actual outcomes"""
+  galley scenarios                        the scenario suite: expected and actual outcomes
+  galley touch push                       a finger pushes an object, and feels it"""
 
 
 # Each command in a sentence, in the order of the help.
@@ -53,6 +54,7 @@ _COMMANDS = {
     "scenarios": "run the scenario suite or your own; print expected and actual outcomes",
     "check": "validate a stored run again, from its executed states and the scene alone",
     "disturb": "measure success rates under physics with noise and faults",
+    "touch": "push an object with a finger in one dimension: events, felt force, figure and film",
 }
 
 

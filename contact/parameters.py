@@ -60,11 +60,12 @@ MASS = Quantity("kg", 0.0, above=True)
 MASS_OR_WALL = Quantity("kg", 0.0, above=True, infinite=True)
 FORCE = Quantity("N")
 FORCE_LIMIT = Quantity("N", 0.0)
-LENGTH = Quantity("m")
 GAP = Quantity("m", 0.0)
+TIME = Quantity("s")
 DURATION = Quantity("s", 0.0, above=True)
 SPEED = Quantity("m/s")
 RATIO = Quantity("1", 0.0, 1.0)
+TOLERANCE = Quantity("1", 0.0, above=True)
 LINEAR_DRAG = Quantity("N s/m", 0.0)
 QUADRATIC_DRAG = Quantity("N s^2/m^2", 0.0)
 
@@ -86,10 +87,9 @@ class Described:
 
 def described(model: type[Any]) -> tuple[Described, ...]:
     """The parameters of a dataclass in the order of its fields."""
+    found = (each for each in fields(model) if "quantity" in each.metadata)
     return tuple(
-        Described(each.name, each.metadata["quantity"], each.default, each.metadata["about"])
-        for each in fields(model)
-        if "quantity" in each.metadata
+        Described(each.name, default=float(each.default), **each.metadata) for each in found
     )
 
 

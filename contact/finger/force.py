@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from galley.contact.parameters import DURATION, check, parameter
+from galley.contact.parameters import DURATION, FORCE, TIME, check, parameter
 from galley.domain.frames import Array, frozen
 
 Force = Callable[[float], float]
@@ -23,6 +23,7 @@ class Constant:
     value: float
 
     def __call__(self, time: float) -> float:
+        """The force (N) at a time (s)."""
         return self.value
 
 
@@ -35,6 +36,7 @@ class Ramp:
     slope: float
 
     def __call__(self, time: float) -> float:
+        """The force (N) at a time (s)."""
         return self.value + self.slope * (time - self.start)
 
 
@@ -76,7 +78,7 @@ class Profile:
                 raise ValueError(f"profile, pair {k}: the third at time {time} s, two make a jump")
 
     @classmethod
-    def of(cls, pairs: Sequence[Sequence[float]]) -> Profile:
+    def of(cls, pairs: Any) -> Profile:
         """From (time, force) pairs.
 
         Raises:
@@ -162,11 +164,8 @@ def pieces(force: Any, t_end: float, breaks: Sequence[float]) -> Iterator[tuple[
     if isinstance(force, Profile):
         return force.pieces(t_end)
     if callable(force):
-        edges = sorted({float(t) for t in breaks if 0.0 < t < t_end})
-        return iter([(force, end) for end in [*edges, t_end]])
-    if np.ndim(force) == 0:
-        try:
-            return iter([(Constant(float(force)), t_end)])
-        except (TypeError, ValueError):
-            raise ValueError(f"force = {force!r}: must be a number, function or pairs") from None
-    return Profile.of(force).pieces(t_end)
+        edges = sorted({TIME.checked("breaks", each) for each in breaks})
+        return iter([(force, end) for end in [*(t for t in edges if 0.0 < t < t_end), t_end]])
+    if isinstance(force, (Sequence, np.ndarray)) and not isinstance(force, str):
+        return Profile.of(force).pieces(t_end)
+    return iter([(Constant(FORCE.checked("force", force)), t_end)])

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from galley.contact.finger.force import Constant, Force, Policy, Sense, pieces
 from galley.contact.finger.model import Finger
 from galley.contact.finger.trace import Epoch, Event, Kind, Segment, Trace, impulsive
-from galley.contact.parameters import DURATION, SPEED, check, parameter
+from galley.contact.parameters import DURATION, SPEED, TOLERANCE, check, parameter
 from galley.domain.frames import Array, frozen
 
 _TINY_SPEED = 1e-14  # m/s: a closing speed that is rounding
@@ -43,8 +42,8 @@ class Solver:
         max_events: after so many the run ends with a fault.
     """
 
-    rtol: float = 1e-9
-    atol: float = 1e-12
+    rtol: float = parameter(1e-9, TOLERANCE, "relative tolerance")
+    atol: float = parameter(1e-12, TOLERANCE, "absolute tolerance")
     max_step: float = parameter(0.05, DURATION, "longest step")
     max_events: int = 10_000
 
@@ -108,7 +107,7 @@ def _decided(policy: Policy, sense: Sense) -> float:
     try:
         value = policy.act(sense)
         force = float(value)
-    except Exception as error:  # whatever a user's code raises ends the run, not the program
+    except (Exception, SystemExit) as error:  # it ends the run, not the program
         what = f"{type(error).__name__}: {error}"
         raise Fault(f"the policy failed at {sense.time:g} s: {what}") from error
     if not math.isfinite(force):
@@ -373,7 +372,7 @@ class Simulation:
         time = self.time if time is None else time
         try:
             force = float(self._force(time))
-        except Exception as error:  # whatever a user's code raises ends the run, not the program
+        except (Exception, SystemExit) as error:  # it ends the run, not the program
             what = f"{type(error).__name__}: {error}"
             raise Fault(f"the force failed at {time:g} s: {what}") from error
         if not math.isfinite(force):
@@ -393,6 +392,8 @@ class Simulation:
     def _solve(
         self, flow: Callable[[float, Any], list[float]], y: list[float], until: float, events: Any
     ) -> Any:
+        from scipy.integrate import solve_ivp  # late: parameters alone start at once
+
         solver = self._solver
         found = solve_ivp(
             flow,

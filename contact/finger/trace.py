@@ -164,8 +164,10 @@ class Trace:
             applied[rows] = [segment.force(t) for t in time[rows]]
             epoch[rows] = segment.epoch.value
             constant[rows] = self._compression(segment, applied[rows], motion[1, rows])
-        columns = (time, *motion, applied, constant, self._impulsive(time))
-        return Samples(*(frozen(column) for column in columns), epoch)
+        x_f, v_f, x_o, v_o = (frozen(row) for row in motion)
+        pulses = impulsive(self.events, time, self.finger.contact_time)
+        felt = frozen(constant), frozen(pulses)
+        return Samples(frozen(time), x_f, v_f, x_o, v_o, frozen(applied), *felt, epoch)
 
     def samples(self, rate: float = 100.0) -> Samples:
         """The run at ``rate`` (Hz), the end included."""
@@ -223,9 +225,6 @@ class Trace:
             for f, v in zip(force.tolist(), velocity.tolist(), strict=True)
         ]
         return np.maximum(found, 0.0)
-
-    def _impulsive(self, time: Array) -> Array:
-        return impulsive(self.events, time, self.finger.contact_time)
 
 
 def impulsive(events: tuple[Event, ...] | list[Event], time: Array, contact_time: float) -> Array:

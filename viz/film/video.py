@@ -29,6 +29,7 @@ from galley.viz.render.view import Camera, Image
 CHUNK = 24  # consecutive frames that one worker draws: neighbours share most of their pixels
 _LOOKAHEAD = 2  # chunks that each worker may be ahead of the encoder
 _SUFFIX = ".mp4"  # also of the partial file: the encoder chooses the format by it
+_GIF = ".gif"
 _ENCODER_OPTIONS = ["-preset", "superfast", "-x264-params", "mbtree=1:rc-lookahead=10"]
 """A third faster than ``veryfast``, files a fifth larger; ``superfast`` alone doubles them."""
 
@@ -209,17 +210,19 @@ def _result(chunk: Future[list[Image]]) -> list[Image]:
 
 @contextlib.contextmanager
 def encoder(path: Path, fps: float) -> Iterator[Append]:
-    """Encode an H.264 film, index at the front; yields the function that takes the next picture.
+    """Encode a film; yields the function that takes the next picture.
 
-    The file is written under another name and renamed at the end of the block; if the block raises,
-    it is removed.
+    An H.264 file, index at the front, or an animated GIF where ``path`` ends in ``.gif``. It is
+    written under another name and renamed at the end of the block; if the block raises, it is
+    removed.
 
     Raises:
         RuntimeError: the encoder failed.
         BadInput, OSError: ``path`` can't be written (``domain.files.write_fault``).
     """
-    check_writable(path, _SUFFIX)  # ffmpeg would not say why
-    with atomic_file(path, _SUFFIX) as partial:
+    suffix = _GIF if path.suffix.lower() == _GIF else _SUFFIX
+    check_writable(path, suffix)  # ffmpeg would not say why
+    with atomic_file(path, suffix) as partial:
         try:
             with contextlib.closing(_writer(partial, fps)) as writer:
                 yield writer.append_data
@@ -234,6 +237,8 @@ def encoder(path: Path, fps: float) -> Iterator[Append]:
 def _writer(path: Path, fps: float) -> Any:
     import imageio.v2 as imageio  # slow to import, and not every run is filmed
 
+    if path.suffix == _GIF:
+        return imageio.get_writer(str(path), format="GIF", mode="I", duration=1e3 / fps, loop=0)
     return imageio.get_writer(
         str(path),
         format="FFMPEG",

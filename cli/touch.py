@@ -1,0 +1,285 @@
+"""``galley touch``: a finger and an object in one dimension, and what the finger feels."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from galley.cli.common.arguments import frame_rate, height, out_option, positive, sample_rate
+from galley.cli.common.tables import plain_table
+from galley.domain.errors import BadInput
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from galley.contact.finger import Finger, Trace
+
+_DURATION = 10.0  # s
+_MOST_ROWS = 40  # events in the table
+
+EPILOG = """examples:
+  galley touch wall                            coast, bounce off the object, come back and push it
+  galley touch push                            press it without moving it, then push it
+  galley touch --force profile.csv             a force over time, for the default finger
+  galley touch --force policy.py --object-mass 3 --until 20
+  galley touch --keyboard                      push by hand, with the arrow keys
+
+A profile is CSV: a time (s) and a force (N) a line, in order; linear in between, and a jump where
+two lines have the same time. A policy is Python: policy(sense) returns the force (N) of the next
+control step from sense.time, sense.position, sense.velocity and sense.sensor, in s, m, m/s and N:
+
+  def policy(sense):                           # seek the object, then lean on it with 0.4 N
+      return 0.4 if sense.sensor else 0.2 - 0.5 * sense.velocity
+
+The object stays while its static friction bears what the sensor reads, in an impact (impulse over
+contact time) as in a push. The results: touch.png, touch.mp4 or .gif, samples and events. The exit
+status is 1 if a policy fails; the run until then is written."""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley touch``."""
+    p.add_argument("example", nargs="?", choices=("wall", "push"), help="one of the examples")
+    p.add_argument(
+        "--force",
+        type=Path,
+        metavar="FILE",
+        help="what pushes the finger: a .csv or .py, see below",
+    )
+    p.add_argument("--keyboard", action="store_true", help="push by hand, in a window")
+    p.add_argument(
+        "--until",
+        type=positive,
+        metavar="S",
+        help=f"end, in s (default {_DURATION:g}, or the example's)",
+    )
+    p.add_argument(
+        "--period", type=positive, metavar="S", help="control step of a policy, in s (default 0.02)"
+    )
+    world = p.add_argument_group("finger and object (defaults: the example's)")
+    from galley.contact.finger.model import Finger
+    from galley.contact.parameters import described
+
+    for each in described(Finger):
+        world.add_argument(
+            f"--{each.name.replace('_', '-')}",
+            type=_quantity(each.name, each.quantity),
+            metavar=each.quantity.unit.upper() if each.quantity.unit != "1" else "RATIO",
+            help=f"{each.about} (default {each.default:g})",
+        )
+    for name, default in (("finger", "0 1"), ("object", "0.02 0")):
+        world.add_argument(
+            f"--{name}-drag",
+            nargs=2,
+            type=float,
+            metavar=("LINEAR", "QUADRATIC"),
+            help=f"drag of the {name}: N s/m and N s^2/m^2 (default {default})",
+        )
+    results = p.add_argument_group("results")
+    out_option(results)
+    results.add_argument(
+        "--video",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="film it (default: yes)",
+    )
+    results.add_argument("--gif", action="store_true", help="as animated GIF instead of mp4")
+    results.add_argument(
+        "--height", type=height, default=540, metavar="PIXELS", help="of the film (default 540)"
+    )
+    results.add_argument(
+        "--fps", type=frame_rate, default=25, metavar="N", help="frames per second (default 25)"
+    )
+    results.add_argument("--parquet", action="store_true", help="samples as parquet instead of CSV")
+    results.add_argument(
+        "--rate", type=sample_rate, default=1000.0, metavar="HZ", help="of samples (default 1000)"
+    )
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Simulate, print the events, write the results; 1 if the run ended early."""
+    from galley.cli.common.progress import Printer
+    from galley.results.run_folder import run_folder
+
+    _check(arguments)
+    finger, duration, force = _task(arguments)
+    name = arguments.example or ("keyboard" if arguments.keyboard else arguments.force.stem)
+    printer = Printer()
+    with run_folder(arguments.out, f"touch-{name}", "events.csv") as folder:
+        trace = _run(arguments, finger, force, duration)
+        printer.console.print(_table(trace))
+        _write(arguments, trace, folder, f"galley touch {name}", printer)
+    printer.console.print(f"results: {folder}")
+    if trace.fault:
+        print(f"ended at {trace.end:g} s: {trace.fault}", file=sys.stderr)
+    return 1 if trace.fault else 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if not (arguments.example or arguments.force or arguments.keyboard):
+        raise argparse.ArgumentTypeError("say what pushes: wall, push, --force or --keyboard")
+    if arguments.force and arguments.keyboard:
+        raise argparse.ArgumentTypeError("argument --keyboard: not with --force")
+    if arguments.period and (not arguments.force or arguments.force.suffix != ".py"):
+        raise argparse.ArgumentTypeError("argument --period: belongs to --force with a policy")
+    for option, module, extra in (
+        ("--parquet", "pyarrow", "data"),
+        ("--keyboard", "pygame", "push"),
+    ):
+        if getattr(arguments, option[2:]) and find_spec(module) is None:
+            what = f"argument {option}: needs {module}: pip install 'galley-tamp[{extra}]'"
+            raise argparse.ArgumentTypeError(what)
+
+
+def _task(arguments: argparse.Namespace) -> tuple[Finger, float, Any]:
+    """The finger, until when (s), and what pushes it."""
+    from galley.contact.finger import Drag, Finger
+    from galley.contact.finger.examples import EXAMPLES
+    from galley.contact.parameters import described
+
+    example = EXAMPLES.get(arguments.example)
+    changes = {each.name: getattr(arguments, each.name) for each in described(Finger)}
+    try:
+        for name in ("finger_drag", "object_drag"):
+            law = getattr(arguments, name)
+            changes[name] = None if law is None else Drag(*law)
+        chosen = {name: value for name, value in changes.items() if value is not None}
+        finger = replace(example.finger if example else Finger(), **chosen)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    duration = arguments.until or (example.t_end if example else _DURATION)
+    force = example.force if example else None
+    if arguments.force:
+        force = _force_of(arguments.force, arguments.period)
+    return finger, duration, force
+
+
+def _run(arguments: argparse.Namespace, finger: Finger, force: Any, duration: float) -> Trace:
+    from galley.contact.finger import simulate
+
+    if arguments.keyboard:
+        from galley.viz.touch_window import drive
+
+        try:
+            return drive(finger, longest=arguments.until or 600.0)
+        except RuntimeError as error:  # no display
+            raise argparse.ArgumentTypeError(f"argument --keyboard: {error}") from None
+    try:
+        return simulate(finger, force, duration)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _force_of(path: Path, period: float | None) -> Any:
+    """The profile of a CSV file or the policy of a Python file.
+
+    Raises:
+        BadInput: it is neither, or malformed.
+    """
+    from galley.contact.finger import Policy
+    from galley.domain.files import read_text
+
+    if path.suffix == ".csv":
+        return _profile(path, read_text(path))
+    if path.suffix != ".py":
+        raise BadInput.one(path, "must be a profile, .csv, or a policy, .py")
+    from galley.skills.guarded import user_code
+
+    text = read_text(path)
+    try:
+        code = compile(text, str(path), "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise BadInput.one(path, f"is no Python: {error.msg}", error.lineno) from None
+    except ValueError as error:  # a NUL
+        raise BadInput.one(path, f"is no Python: {error}") from None
+    module = ModuleType("galley_policy")
+    module.__file__ = str(path)
+    with user_code(str(path), None, "fails while it is read: "):
+        exec(code, module.__dict__)
+    act = getattr(module, "policy", None)
+    if not callable(act):
+        raise BadInput.one(path, "defines no function policy(sense)")
+    return Policy(act) if period is None else Policy(act, period)
+
+
+def _profile(path: Path, text: str) -> Any:
+    from galley.contact.finger import Profile
+
+    pairs: list[tuple[float, ...]] = []
+    for line, row in enumerate(csv.reader(text.splitlines()), 1):
+        if not any(cell.strip() for cell in row):
+            continue
+        try:
+            time, force = (float(cell) for cell in row)
+        except ValueError:
+            if not pairs and line == 1 and len(row) == 2:
+                continue  # a header
+            raise BadInput.one(path, "expected a time and a force", line) from None
+        pairs.append((time, force))
+        try:
+            Profile.of(pairs[-3:])
+        except ValueError as error:
+            what = str(error).partition(": ")[2]
+            raise BadInput.one(path, what, line) from None
+    if not pairs:
+        raise BadInput.one(path, "is empty, expected a time and a force a line")
+    return Profile.of(pairs)
+
+
+def _table(trace: Trace) -> Table:
+    table = plain_table()
+    table.add_column("time s", justify="right")
+    table.add_column("event", no_wrap=True)
+    for name in ("at m", "closing m/s", "impulse N s"):
+        table.add_column(name, justify="right")
+    for event in trace.events[:_MOST_ROWS]:
+        speed = f"{event.closing_speed:.4f}" if event.closing_speed else ""
+        impulse = f"{event.impulse:.4g}" if event.impulse else ""
+        table.add_row(f"{event.time:.4f}", event.kind, f"{event.position:.4f}", speed, impulse)
+    if len(trace.events) > _MOST_ROWS:
+        table.add_row("", f"... {len(trace.events) - _MOST_ROWS} more in events.csv")
+    return table
+
+
+def _write(
+    arguments: argparse.Namespace, trace: Trace, folder: Path, title: str, printer: Any
+) -> None:
+    from galley.viz.touch import draw_touch, film_touch
+
+    trace.write_events(folder / "events.csv")
+    suffix = "parquet" if arguments.parquet else "csv"
+    trace.write(folder / f"samples.{suffix}", arguments.rate)
+    if trace.end == 0.0:
+        return  # nothing to be seen
+    draw_touch(trace, folder / "touch.png", title)
+    if not arguments.video:
+        return
+    printer.stage("filming")
+    path = folder / ("touch.gif" if arguments.gif else "touch.mp4")
+    try:
+        film_touch(
+            trace,
+            path,
+            arguments.fps,
+            arguments.height,
+            lambda done, total: printer.fraction("filming", done / total),
+        )
+    except RuntimeError as error:
+        print(f"no film: {error}", file=sys.stderr)
+    finally:
+        printer.close()
+
+
+def _quantity(name: str, quantity: Any) -> Any:
+    def checked(text: str) -> float:
+        try:
+            return float(quantity.checked(name, text))
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error).partition(": ")[2]) from None
+
+    return checked

@@ -1,0 +1,18 @@
+"""The example of docs/contact.md runs, and prints what its comments say."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import galley
+
+PAGE = Path(galley.__file__).parent / "docs" / "contact.md"
+
+
+def test_the_example_runs(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    exec(code, names := {})
+    assert "5.000 s  slip" in capsys.readouterr().out
+    assert names["samples"].sensor[0] == 0.5
+    assert names["run"].at(20.0).sensor[0] == pytest.approx(0.4)
