@@ -13,6 +13,7 @@ one in which the readings say nothing: every parameter with a part in it has an 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -28,10 +29,11 @@ from galley.contact.parameters import DURATION, RATIO
 from galley.domain.frames import Array, frozen
 
 NAMES = ("object_mass", "static_friction", "kinetic_friction", "restitution")
-_SOLVER = Solver(rtol=1e-7, atol=1e-9, max_step=0.2, max_events=2000)
+_SOLVER = Solver(rtol=1e-7, atol=1e-9, max_step=0.2, max_events=200)
 _STEP = 1e-4  # of finite differences, above the solver's error
-_STARTS = 3  # of the guesses, from which the search goes on while none fits
-_STEPS = 25
+_STEPS = 15
+_FIRST, _GROWTH = 10, 1.5  # intervals after the first touch that are looked at, and more of them
+_LOST = 30.0  # mean square of the residuals at which a guess is given up
 _GOOD = 1.5  # mean square of the residuals, in units of the noise, that is a fit
 _FELT = 4.0  # times the noise: a reading that is none
 _BLIND = 1e-3  # of J's largest singular value, over the square root of rows: below it nothing
@@ -131,33 +133,47 @@ def identify(readings: Readings) -> Estimate:
         nothing = dict.fromkeys(NAMES, np.nan)
         return Estimate(nothing, dict.fromkeys(NAMES, np.inf), 0.0)
 
-    def residuals(p: Array) -> Array:
-        trace = simulate(_finger(readings, p), readings.force, readings.times[-1], solver=_SOLVER)
+    def residuals(p: Array, count: int) -> Array:
+        """Of the first ``count`` intervals."""
+        times = readings.times[: count + 1]
+        trace = simulate(_finger(readings, p), readings.force, times[-1], solver=_SOLVER)
         if trace.fault is not None:
-            return np.full(2 * len(readings.sensor), 1e3)
-        velocity, sensor = _means(trace, readings.times)
-        return np.concatenate(
-            [
-                (velocity - readings.velocity) / scales[0],
-                (sensor - readings.sensor) / scales[1],
-            ]
-        )
+            return np.full(2 * count, 1e3)
+        means = zip(_means(trace, times), (readings.velocity, readings.sensor), scales, strict=True)
+        return np.concatenate([(mean - read[:count]) / scale for mean, read, scale in means])
 
-    guesses.sort(key=lambda p: float(np.square(residuals(p)).sum()))
-    best: Any = None
-    for guess in guesses[:_STARTS]:
-        found = least_squares(
+    def searched(p: Array, count: int) -> Any:
+        return least_squares(
             residuals,
-            guess,
+            np.clip(p, _LOW + 1e-6, _HIGH - 1e-6),
+            args=(count,),
             bounds=(_LOW, _HIGH),
             x_scale="jac",
             diff_step=_STEP,
-            ftol=1e-6,
+            ftol=1e-4,
             max_nfev=_STEPS,
         )
-        best = found if best is None or found.cost < best.cost else best
-        if 2.0 * best.cost < _GOOD * best.fun.size:
+
+    # Runs of different parameters drift apart with time: what the beginning tells comes first.
+    n, first = len(readings.sensor), int(_felt(readings, float(scales[1]))[0])
+    horizons = [first + _FIRST]
+    while horizons[-1] < n:
+        horizons.append(min(first + math.ceil(_GROWTH * (horizons[-1] - first)), n))
+    horizons[0] = min(horizons[0], n)
+    best: Any = None
+    for guess in guesses:
+        found = searched(guess, horizons[0])
+        for count in horizons[1:]:
+            found = searched(found.x, count)
+            if 2.0 * found.cost > _LOST * found.fun.size:
+                break
+        whole = found.fun.size == 2 * n
+        if whole and (best is None or found.cost < best.cost):
+            best = found
+        if whole and 2.0 * found.cost < _GOOD * found.fun.size:
             break
+    if best is None:
+        best = searched(guesses[0], n)
     rows = best.fun.size
     variance = 2.0 * best.cost / max(rows - best.x.size, 1)
     finger = _finger(readings, best.x)
@@ -205,10 +221,15 @@ def _noise(channel: Array) -> float:
     return float(max(rough, 1e-4 * np.abs(channel).max(), 1e-12))
 
 
+def _felt(readings: Readings, noise: float) -> Any:
+    """Indices of the intervals in which something was felt, in two of them running."""
+    felt = readings.sensor > max(_FELT * noise, 1e-6)
+    return np.flatnonzero(felt[:-1] & felt[1:])
+
+
 def _guesses(readings: Readings, noise: float) -> Iterator[Array]:
     """A grid of parameters; empty if nothing was felt."""
-    level = max(_FELT * noise, 1e-6)
-    felt = np.flatnonzero((readings.sensor > level) & np.roll(readings.sensor > level, -1))
+    felt = _felt(readings, noise)
     if not len(felt):
         return
     h = float(readings.times[1] - readings.times[0])
@@ -224,12 +245,14 @@ def _guesses(readings: Readings, noise: float) -> Iterator[Array]:
         float(readings.velocity[max(first - 3, 0) : first].mean()) if first else 0.0, 1e-3
     )
     share_of_all = float(readings.sensor[during].sum()) * h / closing / known.finger_mass
-    for mass, share in product((0.3, 0.6, 1.2, 2.5, 5.0, np.inf), (0.5, 0.8)):
+    for share, mass in product((0.7, 0.4), (np.inf, 1.0, 2.0, 0.5, 4.0)):
         e = share_of_all * (1.0 + known.finger_mass / mass) - 1.0
-        if -0.3 <= e <= 1.3:
-            object_mass = min(mass, 2.0)  # ``inf``: friction held the object
+        if -0.3 <= e <= 1.1:
             kinetic, surplus = max(share * most, 2e-3), max((1.0 - share) * most, 2e-4)
-            guess = [np.log(object_mass), np.log(kinetic), np.log(surplus), e, gap]
+            object_mass = mass
+            if math.isinf(mass):  # friction held it
+                object_mass, surplus = 2.0, 50.0 * max(most, float(readings.sensor.max()))
+            guess = [np.log(object_mass), np.log(kinetic), np.log(surplus), min(e, 0.8), gap]
             yield np.clip(guess, _LOW + 1e-3, _HIGH - 1e-3)
 
 
