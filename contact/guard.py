@@ -13,6 +13,10 @@ An impact with restitution e against something that stays has the impulse J = m 
   F_peak = F0 + sqrt(F0^2 + k m v^2), which is v sqrt(k m) without a push;
 - rigid bodies, as a simulator with time step dt has them, act within one step: the mean over it is
   F0 + J / dt.
+
+All this holds for joints that give way in the impact. Motors that a simulator solves as rigid
+constraints, together with the contact, don't: they add their own push, up to what their torque
+limits allow, which can be many times J / dt at a low speed.
 """
 
 from __future__ import annotations

@@ -4,14 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from guard_impulses import DT, POSES, SPEEDS, measured_force
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from galley.contact.guard import Approach, fastest, reflected_mass, threshold
-from galley.worlds.engines.bullet import pybullet as pb
-
-DT = 1.0 / 240.0
 
 
 @pytest.mark.parametrize("push", [0.0, 4.0, 40.0])
@@ -63,74 +61,12 @@ def test_false_alarms_by_monte_carlo():
     assert alarms == pytest.approx(0.05, abs=0.006)
 
 
-def arm(client):
-    """A chain of three links with boxes at their ends, about parallel axes, in PyBullet."""
-    box = pb.createCollisionShape(pb.GEOM_SPHERE, radius=0.02, physicsClientId=client)
-    return pb.createMultiBody(
-        0.0,
-        linkMasses=[2.0, 1.2, 0.7],
-        linkCollisionShapeIndices=[-1, -1, box],
-        linkVisualShapeIndices=[-1] * 3,
-        linkPositions=[[0, 0, 0], [0.5, 0, 0], [0.4, 0, 0]],
-        linkOrientations=[[0, 0, 0, 1]] * 3,
-        linkInertialFramePositions=[[0.25, 0, 0], [0.2, 0, 0], [0.0, 0, 0]],
-        linkInertialFrameOrientations=[[0, 0, 0, 1]] * 3,
-        linkParentIndices=[0, 1, 2],
-        linkJointTypes=[pb.JOINT_REVOLUTE] * 3,
-        linkJointAxis=[[0, 1, 0]] * 3,
-        physicsClientId=client,
-    )
-
-
-@pytest.mark.parametrize("q", [(0.3, 0.5, 0.0), (-0.4, 1.2, 0.3), (0.1, 2.0, 0.0)])
-@pytest.mark.parametrize("speed", [0.05, 0.3])
+@pytest.mark.parametrize("q", POSES)
+@pytest.mark.parametrize("speed", SPEEDS)
 def test_pybullet_measures_the_predicted_impulse(q, speed):
-    client = pb.connect(pb.DIRECT)
-    try:
-        body = arm(client)
-        for k, value in enumerate(q):
-            pb.setJointMotorControl2(
-                body, k, pb.VELOCITY_CONTROL, force=0.0, physicsClientId=client
-            )
-            pb.changeDynamics(
-                body,
-                k,
-                linearDamping=0,
-                angularDamping=0,
-                jointDamping=0,
-                restitution=0,
-                lateralFriction=0,
-                physicsClientId=client,
-            )
-            pb.resetJointState(body, k, value, physicsClientId=client)
-        matrix = np.array(pb.calculateMassMatrix(body, list(q), physicsClientId=client))
-        J = np.array(
-            pb.calculateJacobian(
-                body, 2, [0, 0, 0], list(q), [0] * 3, [0] * 3, physicsClientId=client
-            )[0]
-        )
-        down = np.array([0.0, 0.0, -1.0])
-        mass = reflected_mass(matrix, J, down)
-        assert 0.7 < mass < 3.9  # between the tip's own and everything
-        rates = np.linalg.solve(matrix, J.T @ down) * mass * speed  # at which the tip comes down
-        for k, rate in enumerate(rates):
-            pb.resetJointState(body, k, q[k], rate, physicsClientId=client)
-        tip = np.array(pb.getLinkState(body, 2, True, True, physicsClientId=client)[4])
-        floor = pb.createMultiBody(
-            0.0,
-            pb.createCollisionShape(
-                pb.GEOM_BOX, halfExtents=[0.5, 0.5, 0.1], physicsClientId=client
-            ),
-            # Bullet lets bodies overlap by 10 um before they touch, its linear slop.
-            basePosition=tip - np.array([0.0, 0.0, 0.12 - 1e-5]),
-            physicsClientId=client,
-        )
-        pb.stepSimulation(physicsClientId=client)
-        points = pb.getContactPoints(body, floor, physicsClientId=client)
-        measured = sum(point[9] for point in points)
-        assert measured == pytest.approx(Approach(mass, speed).mean_force(DT), rel=0.03)
-    finally:
-        pb.disconnect(client)
+    mass, force = measured_force(q, speed)
+    assert 0.7 < mass < 3.9  # between the tip's own and everything
+    assert force == pytest.approx(Approach(mass, speed).mean_force(DT), rel=0.03)
 
 
 def test_bad_input_is_named():
