@@ -61,6 +61,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--period", type=positive, metavar="S", help="control step of a policy, in s (default 0.02)"
     )
+    out_option(p)
     world = p.add_argument_group("finger and object (defaults: the example's)")
     from galley.contact.finger.model import Finger
     from galley.contact.parameters import described
@@ -80,8 +81,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
             metavar=("LINEAR", "QUADRATIC"),
             help=f"drag of the {name}: N s/m and N s^2/m^2 (default {default})",
         )
-    results = p.add_argument_group("results")
-    out_option(results)
+    results = p.add_argument_group("film and samples")
     results.add_argument(
         "--video",
         action=argparse.BooleanOptionalAction,
@@ -113,11 +113,18 @@ def command(arguments: argparse.Namespace) -> int:
     with run_folder(arguments.out, f"touch-{name}", "events.csv") as folder:
         trace = _run(arguments, finger, force, duration)
         printer.console.print(_table(trace))
-        _write(arguments, trace, folder, f"galley touch {name}", printer)
+        _write(arguments, trace, folder, _title(name), printer)
     printer.console.print(f"results: {folder}")
     if trace.fault:
         print(f"ended at {trace.end:g} s: {trace.fault}", file=sys.stderr)
     return 1 if trace.fault else 0
+
+
+def _title(name: str) -> str:
+    from galley.contact.finger.examples import EXAMPLES
+
+    about = f": {EXAMPLES[name].about}" if name in EXAMPLES else ""
+    return f"galley touch {name}{about}"
 
 
 def _check(arguments: argparse.Namespace) -> None:

@@ -1,7 +1,7 @@
 """The schema of contact parameters: each field of a model has a unit, bounds and a sentence.
 
 A model is a frozen dataclass whose fields are made by ``parameter`` and which calls ``check`` in
-``__post_init__``. The same schema makes command-line options, table headers and error messages.
+``__post_init__``. The same schema makes command-line options and error messages.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def described(model: type[Any]) -> tuple[Described, ...]:
     """The parameters of a dataclass in the order of its fields."""
     found = (each for each in fields(model) if "quantity" in each.metadata)
     return tuple(
-        Described(each.name, default=float(each.default), **each.metadata) for each in found
+        Described(each.name, default=float(getattr(model, each.name)), **each.metadata)
+        for each in found
     )
 
 

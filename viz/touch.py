@@ -36,7 +36,7 @@ _NAMES = {
     Kind.TURN: "finger turns",
     Kind.SETTLE: "bouncing ends",
 }
-_LABEL_GAP = 0.025  # share of the run between two labels of events; the later one is left out
+_LABEL_GAP = 0.045  # share of the run between two labels of events; the later one is left out
 _OVERSAMPLE = 2  # bodies are drawn larger, then reduced, for smooth edges
 _INK: Color = (40, 46, 54)
 _BLUE: Color = (27, 108, 168)
@@ -202,7 +202,7 @@ class Stage:
         level = floor - 0.5 * size  # of the finger's axis: the middle of the object
         box = (k * face, k * (floor - size), k * (face + size), k * (floor - 2))
         if self.finger.wall:
-            box = (k * face, 0, k * max(self.width, face + 1), k * (floor - 2))
+            box = (k * face, k * 0.3 * self.height, k * max(self.width, face + 1), k * (floor - 2))
         pen.rectangle(box, fill=(205, 170, 125), outline=(110, 72, 34), width=2 * k)
         body = (k * (tip - length), k * (level - thick / 2), k * tip, k * (level + thick / 2))
         pen.rounded_rectangle(
@@ -311,9 +311,9 @@ def _frame(
 def _stage(trace: Trace, samples: Samples, width: int, height: int) -> Stage:
     """A stage that holds the whole run, finger and object at full length."""
     low, high = float(samples.finger_position.min()), float(samples.object_position.max())
-    span = max(high - low, 0.1) / (1.0 - 0.15 - 0.05 - 0.42 * height / width)
+    span = max(high - low, 0.1) / (1.0 - 0.2 - 0.03 - 0.42 * height / width)
     full = max(1e-9, float(np.abs(samples.applied_force).max()), float(samples.sensor.max()))
-    low -= 0.15 * span
+    low -= 0.2 * span
     return Stage(trace.finger, width, height, low, low + span, full)
 
 
@@ -326,7 +326,7 @@ def _panel(
 
     dpi = height / 3.0
     figure = Figure(figsize=(width / dpi, height / dpi), dpi=dpi)
-    canvas = FigureCanvasAgg(figure)
+    canvas: Any = FigureCanvasAgg(figure)
     axis = figure.add_axes((0.07, 0.2, 0.91, 0.68))
     samples = trace.samples(_RATE)
     axis.fill_between(samples.time, 0.0, samples.sensor, color=_FELT, alpha=0.4, lw=0)

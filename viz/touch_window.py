@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +16,9 @@ from galley.viz.touch import EPOCH_NAMES, Moment, Stage
 _SIZE = (960, 360)  # pixels
 _VIEW = 6.0  # m across the window
 _MARGIN = 0.3  # share of the window that is kept clear ahead of the object and behind the fingertip
-_STEP = 0.02  # s
+_STEP = 0.04  # s, between pictures: what drawing one takes, and to spare
 _HARD = 5.0  # with shift
+_UNSEEN = ("dummy", "offscreen")  # SDL's last resorts
 _HELP = "left, right: push   shift: five times as hard   escape: end"
 
 
@@ -32,10 +34,13 @@ def drive(finger: Finger, force: float = 2.0, longest: float = 600.0) -> Trace:
         ImportError: pygame is missing.
         RuntimeError: there is no display.
     """
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     import pygame
 
     try:
         pygame.display.init()
+        if pygame.display.get_driver() in _UNSEEN and "SDL_VIDEODRIVER" not in os.environ:
+            raise RuntimeError("no window: there is no display")
         window = pygame.display.set_mode(_SIZE)
     except pygame.error as error:
         raise RuntimeError(f"no window: {error}") from None

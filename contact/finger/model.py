@@ -148,6 +148,10 @@ class Finger:
         allowance = _ROUNDING * (terms + self.kinetic_friction) + _NO_FORCE
         return self.compression(force, velocity, sign) + allowance
 
+    def press_margin(self, force: float) -> float:
+        """Push (N) on what touches at rest, with an allowance; the finger leaves it below 0."""
+        return force + _NO_FORCE
+
     def slip_margin(self, force: float) -> float:
         """Push (N) that a resting object still bears, with an allowance; it slips below 0."""
         if self.wall:

@@ -11,7 +11,7 @@ import numpy as np
 
 from galley.contact.finger.force import Constant, Force, Policy, Sense, pieces
 from galley.contact.finger.model import Finger
-from galley.contact.finger.trace import Epoch, Event, Kind, Segment, Trace, impulsive
+from galley.contact.finger.trace import Epoch, Event, Kind, Segment, Trace
 from galley.contact.parameters import DURATION, SPEED, TOLERANCE, check, parameter
 from galley.domain.frames import Array, frozen
 
@@ -176,9 +176,12 @@ class Simulation:
             constant = self._applied()
         elif self.epoch is Epoch.PUSHING:
             constant = self.finger.compression(self._applied(), self.v_f, self._sign)
-        recent = self.events[-64:]  # more are not summed one by one within a contact time
-        pulses = impulsive(recent, np.array([self.time]), self.finger.contact_time)[0]
-        return Sense(self.time, self.x_f, self.v_f, max(constant, 0.0) + float(pulses))
+        pulses = 0.0
+        for event in reversed(self.events):
+            if event.time + self.finger.contact_time <= self.time:
+                break
+            pulses += event.impulse / self.finger.contact_time
+        return Sense(self.time, self.x_f, self.v_f, max(constant, 0.0) + pulses)
 
     def trace(self, fault: str | None = None) -> Trace:
         """The run until now."""
@@ -191,7 +194,7 @@ class Simulation:
         end, ended = until, -1
         if not isinstance(self._force, Constant):
             events = [
-                _event(lambda t, y: self._applied(t) + 1e-15, -1),
+                _event(lambda t, y: self.finger.press_margin(self._applied(t)), -1),
                 _event(lambda t, y: self.finger.slip_margin(self._applied(t)), -1),
             ]
             found = self._solve(lambda t, y: [0.0], [0.0], until, events)
@@ -209,10 +212,11 @@ class Simulation:
         finger, sign = self.finger, self._sign
 
         def flow(t: float, y: Any) -> list[float]:
-            return [y[1], self._finite(finger.joint_acceleration(self._applied(t), y[1], sign), t)]
+            v = float(y[1])  # as NumPy's scalars they would take twice as long
+            return [v, self._finite(finger.joint_acceleration(self._applied(t), v, sign), t)]
 
         events = [
-            _event(lambda t, y: finger.tension_margin(self._applied(t), y[1], sign), -1),
+            _event(lambda t, y: finger.tension_margin(self._applied(t), float(y[1]), sign), -1),
             _event(lambda t, y: sign * y[1], -1),
         ]
         found = self._solve(flow, [self.x_o, self.v_o], until, events)
@@ -224,7 +228,7 @@ class Simulation:
         if ended == 0:
             self._part()
         elif ended == 1:
-            self.v_f = self.v_o = 0.0
+            self.v_o = 0.0
             self._touching()
 
     def _move_apart(self, until: float) -> None:
@@ -232,9 +236,10 @@ class Simulation:
         finger, sign = self.finger, self._sign
 
         def flow(t: float, y: Any) -> list[float]:
-            a_f = finger.finger_acceleration(self._applied(t), y[1])
-            a_o = finger.object_acceleration(y[3], sign)
-            return [y[1], self._finite(a_f, t), y[3], self._finite(a_o, t)]
+            _, v_f, _, v_o = y.tolist()
+            a_f = finger.finger_acceleration(self._applied(t), v_f)
+            a_o = finger.object_acceleration(v_o, sign)
+            return [v_f, self._finite(a_f, t), v_o, self._finite(a_o, t)]
 
         events = [_event(lambda t, y: y[1], 0, terminal=False)]
         if self._opening:
@@ -274,7 +279,6 @@ class Simulation:
             self._log(Kind.SLIP)
         self._opening = True
         if self.v_o - self.v_f <= _TINY_SPEED:
-            self.v_f = self.v_o
             self._touching()
         else:
             self._settle(until)
@@ -324,6 +328,7 @@ class Simulation:
     def _touching(self) -> None:
         """Finger and object touch at one velocity: do they stay, push on, or part?"""
         finger, force, before = self.finger, self._applied(), self.epoch
+        self.v_f = self.v_o
         if self.v_o != 0.0:
             self._sign = _sign(self.v_o)
             if finger.tension_margin(force, self.v_f, self._sign) < 0.0:
@@ -338,7 +343,7 @@ class Simulation:
         if before is Epoch.PUSHING:
             self._log(Kind.STOP)
         self._sign = 0.0
-        if force < -1e-15:
+        if finger.press_margin(force) < 0.0:
             self._part()
         else:
             self.epoch = Epoch.STUCK
@@ -395,17 +400,21 @@ class Simulation:
         from scipy.integrate import solve_ivp  # late: parameters alone start at once
 
         solver = self._solver
-        found = solve_ivp(
-            flow,
-            (self.time, until),
-            y,
-            method="DOP853",
-            dense_output=True,
-            events=events,
-            rtol=solver.rtol,
-            atol=solver.atol,
-            max_step=solver.max_step,
-        )
+        try:
+            found = solve_ivp(
+                flow,
+                (self.time, until),
+                y,
+                method="DOP853",
+                dense_output=True,
+                events=events,
+                rtol=solver.rtol,
+                atol=solver.atol,
+                max_step=solver.max_step,
+            )
+        except (ArithmeticError, ValueError) as error:
+            what = f"{type(error).__name__}: {error}"
+            raise Fault(f"a drag law failed after {self.time:g} s: {what}") from error
         if found.status < 0:
             raise Fault(f"the solver failed at {found.t[-1]:g} s: {found.message}")
         return found

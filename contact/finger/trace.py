@@ -165,8 +165,7 @@ class Trace:
             epoch[rows] = segment.epoch.value
             constant[rows] = self._compression(segment, applied[rows], motion[1, rows])
         x_f, v_f, x_o, v_o = (frozen(row) for row in motion)
-        pulses = impulsive(self.events, time, self.finger.contact_time)
-        felt = frozen(constant), frozen(pulses)
+        felt = frozen(constant), frozen(self._impulsive(time))
         return Samples(frozen(time), x_f, v_f, x_o, v_o, frozen(applied), *felt, epoch)
 
     def samples(self, rate: float = 100.0) -> Samples:
@@ -226,14 +225,14 @@ class Trace:
         ]
         return np.maximum(found, 0.0)
 
-
-def impulsive(events: tuple[Event, ...] | list[Event], time: Array, contact_time: float) -> Array:
-    """The sensor's reading of impacts (n,) in N at ``time`` (n,): each J / dt for dt after it."""
-    felt = [each for each in events if each.impulse]
-    totals = np.concatenate([[0.0], np.cumsum([each.impulse for each in felt])])
-    until = np.searchsorted([each.time for each in felt], time, side="right")
-    since = np.searchsorted([each.time + contact_time for each in felt], time, side="right")
-    return np.asarray((totals[until] - totals[since]) / contact_time)
+    def _impulsive(self, time: Array) -> Array:
+        """J / dt for dt after each impact."""
+        dt = self.finger.contact_time
+        struck = [each for each in self.events if each.impulse]
+        totals = np.concatenate([[0.0], np.cumsum([each.impulse for each in struck])])
+        until = np.searchsorted([each.time for each in struck], time, side="right")
+        since = np.searchsorted([each.time + dt for each in struck], time, side="right")
+        return np.asarray((totals[until] - totals[since]) / dt)
 
 
 def _header(name: str) -> str:

@@ -48,7 +48,19 @@ def test_a_profile(tmp_path):
 def test_the_policy_of_the_help(tmp_path):
     (tmp_path / "p.py").write_text(POLICY)
     out = tmp_path / "out"
-    given = ("--no-video", "--object-mass", "inf", "--until", 20, "--out", out)
+    given = (
+        "--no-video",
+        "--object-mass",
+        "inf",
+        "--gap",
+        0.3,
+        "--until",
+        4,
+        "--rate",
+        100,
+        "--out",
+        out,
+    )
     assert touch("--force", tmp_path / "p.py", *given) == 0
     assert events(out)[-1] == "settle"
 
@@ -156,18 +168,26 @@ def test_the_keyboard(monkeypatch):
         tick = next(ticks)
         for at, kind, key in (
             (3, pygame.KEYDOWN, pygame.K_RIGHT),
-            (28, pygame.KEYUP, pygame.K_RIGHT),
-            (30, pygame.KEYDOWN, pygame.K_LSHIFT),
-            (30, pygame.KEYDOWN, pygame.K_LEFT),
-            (40, pygame.KEYDOWN, pygame.K_ESCAPE),
+            (13, pygame.KEYUP, pygame.K_RIGHT),
+            (15, pygame.KEYDOWN, pygame.K_LSHIFT),
+            (15, pygame.KEYDOWN, pygame.K_LEFT),
+            (20, pygame.KEYDOWN, pygame.K_ESCAPE),
         ):
             if tick == at:
                 pygame.event.post(pygame.event.Event(kind, key=key))
         return real()
 
     monkeypatch.setattr(pygame.event, "get", get)
-    run = drive(Finger(gap=0.1), 2.0)
+    run = drive(Finger(gap=0.05), 2.0)
     assert run.fault is None
     assert run.end == pytest.approx(0.8)
-    assert run.at([0.03, 0.3, 0.59, 0.7]).applied_force.tolist() == [0.0, 2.0, 0.0, -10.0]
+    assert run.at([0.06, 0.3, 0.58, 0.7]).applied_force.tolist() == [0.0, 2.0, 0.0, -10.0]
     assert run.order(Kind.TOUCH)
+
+
+def test_no_display_is_said_at_once(monkeypatch, tmp_path, capsys):
+    for name in ("SDL_VIDEODRIVER", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    assert touch("--keyboard", "--until", 0.1, "--out", tmp_path / "out") == 2
+    assert "argument --keyboard: no window: " in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

@@ -116,6 +116,15 @@ def test_a_force_or_drag_that_fails_ends_the_run():
     assert drag.fault.startswith("an acceleration is nan m/s^2 at 0.")
 
 
+def test_a_drag_law_that_raises_ends_the_run():
+    def law(velocity):
+        return velocity / (velocity < 10.5)
+
+    run = simulate(Finger(finger_drag=law, gap=1e3), [(0, 20), (0.3, 20), (3, 20)], 5.0)
+    assert run.fault.startswith("a drag law failed after 0.3 s: ZeroDivisionError")
+    assert run.end == 0.3
+
+
 def test_too_many_events():
     """An elastic finger bounces between force and wall for ever; the run ends and says so."""
     finger = Finger(object_mass=inf, restitution=1.0, gap=1e-5, finger_drag=Drag())

@@ -244,3 +244,18 @@ def test_pressed_on_until_the_object():
     assert touch.time == near(acosh(exp(1.5)) / 0.7)
     assert touch.time == near(asinh(sqrt(exp(3.0) - 1.0)) / 0.7)
     assert touch.closing_speed == near(0.7 * sqrt(1.0 - exp(-3.0)))
+
+
+def test_compression_becomes_tension_under_a_falling_force():
+    """Pushing, at F = -F_k m_f / m_o, while both still move on; at rest, at F = 0."""
+    finger = Finger(1.0, 2.0, 0.5, 2.0, 1.0, 0.0, **NO_DRAG)
+    for force in ([(0, 6), (3, -6)], lambda t: 6 - 4 * t):
+        slip, part = simulate(finger, force, 2.0, solver=TIGHT).events[:2]
+        assert (slip.kind, part.kind) == (Kind.SLIP, Kind.PART)
+        assert part.time == near(6.5 / 4)
+        assert part.position == near((2.5 * part.time**2 - 2 / 3 * part.time**3) / 3)
+    resting = simulate(finger, [(0, 0.5), (1, -0.5)], 1.0)
+    assert resting.order() == (Kind.PART,)
+    assert resting.events[0].time == near(0.5)
+    assert resting.at(1.0).finger_velocity[0] == near(-0.5 * 0.5**2)
+    assert resting.at(1.0).object_position[0] == 0.0
