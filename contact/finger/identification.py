@@ -84,7 +84,7 @@ class Readings:
         count = int(trace.end / DURATION.checked("period", period) + 1e-9)
         if count < 10:
             raise ValueError(f"end = {trace.end:g} s: too short for ten intervals of {period:g} s")
-        times = np.arange(count + 1) * period
+        times = frozen(np.arange(count + 1) * period)
         velocity, sensor = _means(trace, times)
         if noise:
             rng = rng or np.random.default_rng(0)
