@@ -151,4 +151,4 @@ class FingerEnv(gymnasium.Env[Numbers, Numbers]):
 
 
 if ID not in gymnasium.registry:
-    gymnasium.register(ID, entry_point=FingerEnv)
+    gymnasium.register(ID, entry_point=f"{__name__}:FingerEnv")
