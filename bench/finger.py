@@ -6,10 +6,24 @@ import time
 from collections.abc import Callable
 from math import acosh, exp, inf, sqrt
 
+import gymnasium
+import numpy as np
 from planning_runs import table
 
-from galley.contact.finger import Drag, Finger, Policy, Simulation, Solver, Start, Trace, simulate
+from galley.contact.finger import (
+    Drag,
+    Finger,
+    Policy,
+    Profile,
+    Simulation,
+    Solver,
+    Start,
+    Trace,
+    simulate,
+)
+from galley.contact.finger.environment import ID
 from galley.contact.finger.examples import EXAMPLES
+from galley.contact.finger.identification import NAMES, Readings, identify
 
 TIGHT = Solver(rtol=1e-12, atol=1e-14)
 FREE = {"finger_drag": Drag(), "object_drag": Drag()}
@@ -114,6 +128,46 @@ def speed() -> None:
     table(["speed", "per second", "of"], rows)
 
 
+def environment() -> None:
+    """Steps of the Gymnasium environment per second, with random actions."""
+    rows = []
+    for name, make, count in (
+        ("one", lambda: gymnasium.make(ID, task="push"), 1),
+        ("SyncVectorEnv of 8", lambda: gymnasium.make_vec(ID, 8, "sync", task="push"), 8),
+    ):
+        env = make()
+        env.reset(seed=0)
+        env.action_space.seed(0)
+        began = time.perf_counter()
+        for _ in range(500):
+            _, _, ended, late, _ = env.step(env.action_space.sample())
+            if count == 1 and (ended or late):
+                env.reset()
+        rows.append([name, f"{500 * count / (time.perf_counter() - began):.0f}"])
+    table(["environment, push", "steps per second"], rows)
+
+
+def told() -> None:
+    """Parameters found again from noisy readings: value, standard error, true deviation."""
+    finger = Finger(1.0, 1.3, 0.2, 1.1, 0.7, 0.3)
+    force = Profile.of([(0, 0.6), (1, 0.6), (1, 0.1), (2, 0.1), (3, 1.5), (3.6, 1.8), (4, 0)])
+    trace, rows = simulate(finger, force, 4.0), []
+    for noise in (0.01, 0.05):
+        began = time.perf_counter()
+        found = identify(Readings.of(trace, force, noise, np.random.default_rng(0), 0.04))
+        spent = time.perf_counter() - began
+        for name in NAMES:
+            true = getattr(finger, name)
+            value, error = found.values[name], found.errors[name]
+            off = f"{100 * abs(value / true - 1):.1f} %"
+            rows.append(
+                [f"{100 * noise:.0f} %", name, f"{value:.4f}", f"{error:.4f}", off, f"{spent:.0f}"]
+            )
+    table(["noise", "parameter", "found", "standard error", "off by", "s in all"], rows)
+
+
 if __name__ == "__main__":
     accuracy()
     speed()
+    environment()
+    told()

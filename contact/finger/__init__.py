@@ -4,6 +4,9 @@
 - ``force``: ``Profile`` of (time, force) pairs; ``Policy``, called with a ``Sense``
 - ``simulation``: ``simulate`` a whole run, or a ``Simulation`` step by step
 - ``trace``: the result: ``Trace``, its ``Samples`` and ``Event`` log
+- ``filter``: ``ContactFilter``, how likely is contact now
+- ``identification``: ``identify`` an object's parameters from what the finger felt
+- ``environment``, ``policies``: the Gymnasium environment (extra ``gym``), hand-made policies
 """
 
 from galley.contact.finger.force import Policy, Profile, Sense
