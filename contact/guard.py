@@ -14,9 +14,8 @@ An impact with restitution e against something that stays has the impulse J = m 
 - rigid bodies, as a simulator with time step dt has them, act within one step: the mean over it is
   F0 + J / dt.
 
-All this holds for joints that give way in the impact. Motors that a simulator solves as rigid
-constraints, together with the contact, don't: they add their own push, up to what their torque
-limits allow, which can be many times J / dt at a low speed.
+All this holds for joints that give way in the impact. Motors that a simulator solves as
+constraints, together with the contact, may add a push of their own, up to their torque limits.
 """
 
 from __future__ import annotations
