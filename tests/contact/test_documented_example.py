@@ -1,4 +1,4 @@
-"""The example of docs/contact.md runs, and prints what its comments say."""
+"""The examples of docs/contact.md run, and print what their comments say."""
 
 import re
 from pathlib import Path
@@ -10,8 +10,8 @@ import galley
 PAGE = Path(galley.__file__).parent / "docs" / "contact.md"
 
 
-def test_the_example_runs(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+def test_the_examples_run(capsys):
+    code = "".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL))
     exec(code, names := {})
     assert "5.000 s  slip" in capsys.readouterr().out
     assert names["samples"].sensor[0] == 0.5
