@@ -4,7 +4,7 @@
 
 Sections: a, samples of the planar arm against a loop over samples; b, rows to parquet; l, the
 learned p(Q | H); p, a valid base for each grasp of the sugar box, against PyBullet; f, the
-reachability field.
+reachability field; s, whole tasks with the ring's stances and with scored ones.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 import reachability_dataset as dataset
 import reachability_placement as placement
 import reachability_planar as planar
+import reachability_stances as stances
 from planning_runs import note, shown, table
 from planning_sections import Section, Target
 
@@ -40,6 +41,7 @@ STEPS: dict[str, Callable[[bool], Section]] = {
     "l": learned,
     "p": placement.placement,
     "f": placement.field,
+    "s": stances.stances,
 }
 
 
