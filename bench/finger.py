@@ -154,7 +154,7 @@ def told() -> None:
     trace, rows = simulate(finger, force, 4.0), []
     for noise in (0.01, 0.05):
         began = time.perf_counter()
-        found = identify(Readings.of(trace, force, noise, np.random.default_rng(0), 0.04))
+        found = identify(Readings.of(trace, noise, np.random.default_rng(0), 0.04))
         spent = time.perf_counter() - began
         for name in NAMES:
             true = getattr(finger, name)

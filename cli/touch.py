@@ -37,9 +37,10 @@ control step from sense.time, sense.position, sense.velocity and sense.sensor, i
   def policy(sense):                           # seek the object, then lean on it with 0.4 N
       return 0.4 if sense.sensor else 0.2 - 0.5 * sense.velocity
 
-The object stays while its static friction bears what the sensor reads, in an impact (impulse over
-contact time) as in a push. The results: touch.png, touch.mp4 or .gif, samples and events. The exit
-status is 1 if a policy fails; the run until then is written."""
+The object stays if its static friction bears the push, and in an impact as on a wall, finger mass
+(1 + restitution) closing speed / contact time, push and impact together; otherwise it moves off.
+Each impact is judged by itself. The results: touch.png, touch.mp4 or .gif, samples and events. The
+exit status is 1 if a policy fails; the run until then is written."""
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:

@@ -66,7 +66,8 @@ class Approach:
 
     Attributes:
         mass: reflected, kg. speed: m/s. stiffness: of the contact, N/m, ``inf`` if rigid.
-        push: N, with which the motors go on pushing. restitution: 0 to 1; of the spring, 1.
+        push: N, with which the motors go on pushing.
+        restitution: 0 to 1, of rigid bodies; a spring gives back everything.
 
     Raises:
         ValueError: a parameter is out of its bounds; the message names it and its value.
@@ -84,7 +85,8 @@ class Approach:
     @property
     def impulse(self) -> float:
         """N s, of the impact itself."""
-        return self.mass * self.speed * (1.0 + self.restitution)
+        bounce = self.restitution if math.isinf(self.stiffness) else 1.0
+        return self.mass * self.speed * (1.0 + bounce)
 
     @property
     def peak_force(self) -> float:
@@ -101,22 +103,28 @@ class Approach:
         swing = self.peak_force - self.push
         rate = math.sqrt(self.stiffness / self.mass)
         # The force of a spring is a sine about the push; from touch to peak it runs through
-        lead = math.pi / 2.0 + math.asin(self.push / swing) if swing else math.pi
+        lead = math.pi / 2.0 + math.asin(min(self.push / swing, 1.0)) if swing else math.pi
         half = 0.5 * rate * window
         if half >= lead:  # the whole contact
             return (self.impulse + self.push * 2.0 * lead / rate) / window
         return self.push + swing * math.sin(half) / half
 
 
-def fastest(limit: float, mass: float, window: float, push: float = 0.0, e: float = 0.0) -> float:
+def fastest(
+    limit: float, mass: float, window: float, push: float = 0.0, restitution: float = 0.0
+) -> float:
     """The speed (m/s) at which a rigid impact keeps to a mean force over a window; 0 if none does.
 
     Args:
-        limit: N. mass: reflected, kg. window: s. push: N. e: restitution.
+        limit: N. mass: reflected, kg. window: s. push: N. restitution: 0 to 1.
+
+    Raises:
+        ValueError: a value is out of its bounds.
     """
-    room = max(FORCE_LIMIT.checked("limit", limit) - push, 0.0)
+    room = FORCE_LIMIT.checked("limit", limit) - FORCE_LIMIT.checked("push", push)
     mass, window = MASS.checked("mass", mass), DURATION.checked("window", window)
-    return room * window / (mass * (1.0 + RATIO.checked("e", e)))
+    bounce = RATIO.checked("restitution", restitution)
+    return max(room, 0.0) * window / (mass * (1.0 + bounce))
 
 
 def threshold(drag: float, noise: float, false_alarms: float, steps: int) -> float:
@@ -130,7 +138,7 @@ def threshold(drag: float, noise: float, false_alarms: float, steps: int) -> flo
     Raises:
         ValueError: a value is out of its bounds.
     """
-    if steps < 1 or not 0.0 < false_alarms < 1.0:
+    if not steps >= 1 or not 0.0 < false_alarms < 1.0:
         raise ValueError(f"steps = {steps}, false_alarms = {false_alarms}: must be >= 1, in (0, 1)")
     drag, noise = FORCE_LIMIT.checked("drag", drag), FORCE_LIMIT.checked("noise", noise)
     each = -math.expm1(math.log1p(-false_alarms) / steps)  # of one reading

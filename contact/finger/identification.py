@@ -16,12 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import groupby, product
 from typing import Any
 
 import numpy as np
 from scipy.optimize import least_squares
 
+from galley.contact.finger.force import Constant, Profile, Ramp
 from galley.contact.finger.model import Finger
 from galley.contact.finger.simulation import Solver, simulate
 from galley.contact.finger.trace import Trace
@@ -31,12 +32,12 @@ from galley.domain.frames import Array, frozen
 NAMES = ("object_mass", "static_friction", "kinetic_friction", "restitution")
 _SOLVER = Solver(rtol=1e-7, atol=1e-9, max_step=0.2, max_events=200)
 _STEP = 1e-4  # of finite differences, above the solver's error
-_STEPS = 15
+_MAX_EVALUATIONS = 15
 _FIRST, _GROWTH = 10, 1.5  # intervals after the first touch that are looked at, and more of them
 _LOST = 30.0  # mean square of the residuals at which a guess is given up
 _GOOD = 1.5  # mean square of the residuals, in units of the noise, that is a fit
-_FELT = 4.0  # times the noise: a reading that is none
-_BLIND = 1e-3  # of J's largest singular value, over the square root of rows: below it nothing
+_FELT = 4.0  # times the noise: a reading above it was felt
+_BLIND = 1e-3  # rms change of the residuals, in units of noise, per unit of p: below it unseen
 _PART = 0.1  # of a unit vector: a parameter has a part in a direction
 # Logarithms of mass, kinetic friction and surplus of the static one; restitution; gap (m).
 _LOW = np.array([np.log(1e-2), np.log(1e-3), np.log(1e-4), 0.0, 0.0])
@@ -49,41 +50,56 @@ class Readings:
 
     Attributes:
         finger: of which the object's parameters and the gap are not read.
-        force: as applied, for ``simulate``.
+        force: as applied.
         times: (n + 1,) s, equally spaced.
         velocity: (n,) m/s. sensor: (n,) N.
+
+    Raises:
+        ValueError: fewer than ten intervals, arrays that don't fit, or a number that is none.
     """
 
     finger: Finger
-    force: Any
+    force: Profile
     times: Array
     velocity: Array
     sensor: Array
+
+    def __post_init__(self) -> None:
+        n = len(self.velocity)
+        if n < 10:
+            raise ValueError(f"{n} intervals are too few: at least ten are needed")
+        for name, size in (("times", n + 1), ("velocity", n), ("sensor", n)):
+            values = np.asarray(getattr(self, name))
+            if values.shape != (size,) or not np.isfinite(values).all():
+                raise ValueError(f"{name} {values.shape}: must be ({size},) finite numbers")
 
     @classmethod
     def of(
         cls,
         trace: Trace,
-        force: Any,
         noise: float = 0.0,
         rng: np.random.Generator | None = None,
         period: float = 0.02,
     ) -> Readings:
-        """From a simulated run: its own side of it, never the object's.
+        """From a simulated run: the finger's side of it, never the object's.
 
         Args:
-            trace: the run. force: as given to ``simulate``.
+            trace: the run, from rest.
             noise: standard deviation of white noise, as a share of each channel's largest reading.
             rng: for the noise.
             period: s, of an interval.
 
         Raises:
-            ValueError: bad noise or period, or a run shorter than ten intervals.
+            ValueError: bad noise or period, a run shorter than ten intervals or not from rest, or
+                its force was a function of time.
         """
         noise = RATIO.checked("noise", noise)
         count = int(trace.end / DURATION.checked("period", period) + 1e-9)
         if count < 10:
             raise ValueError(f"end = {trace.end:g} s: too short for ten intervals of {period:g} s")
+        start = trace.at(0.0)
+        if start.finger_velocity[0] or start.object_velocity[0]:
+            raise ValueError("the run doesn't begin at rest")
         times = frozen(np.arange(count + 1) * period)
         velocity, sensor = _means(trace, times)
         if noise:
@@ -92,6 +108,7 @@ class Readings:
                 channel + rng.normal(0.0, noise * np.abs(channel).max() + 1e-300, channel.shape)
                 for channel in (velocity, sensor)
             )
+        force = _applied(trace)
         return cls(trace.finger, force, *(frozen(each) for each in (times, velocity, sensor)))
 
 
@@ -125,13 +142,23 @@ class Estimate:
         return ", ".join(known + ([f"not identified: {', '.join(blind)}"] if blind else []))
 
 
-def identify(readings: Readings) -> Estimate:
-    """Mass, friction and restitution of the object that a finger felt."""
+def identify(readings: Readings | Trace) -> Estimate:
+    """Mass, friction and restitution of the object that a finger felt.
+
+    Args:
+        readings: of a run from rest; of a ``Trace``, those without noise.
+
+    Raises:
+        ValueError: as ``Readings.of``.
+    """
+    if isinstance(readings, Trace):
+        readings = Readings.of(readings)
     scales = np.array([_noise(readings.velocity), _noise(readings.sensor)])
-    guesses = list(_guesses(readings, float(scales[1])))
-    if not guesses:  # nothing was touched
+    felt = _felt(readings, float(scales[1]))
+    if not len(felt):  # nothing was touched
         nothing = dict.fromkeys(NAMES, np.nan)
         return Estimate(nothing, dict.fromkeys(NAMES, np.inf), 0.0)
+    guesses = list(_guesses(readings, felt))
 
     def residuals(p: Array, count: int) -> Array:
         """Of the first ``count`` intervals."""
@@ -151,11 +178,11 @@ def identify(readings: Readings) -> Estimate:
             x_scale="jac",
             diff_step=_STEP,
             ftol=1e-4,
-            max_nfev=_STEPS,
+            max_nfev=_MAX_EVALUATIONS,
         )
 
     # Runs of different parameters drift apart with time: what the beginning tells comes first.
-    n, first = len(readings.sensor), int(_felt(readings, float(scales[1]))[0])
+    n, first = len(readings.sensor), int(felt[0])
     horizons = [first + _FIRST]
     while horizons[-1] < n:
         horizons.append(min(first + math.ceil(_GROWTH * (horizons[-1] - first)), n))
@@ -227,11 +254,8 @@ def _felt(readings: Readings, noise: float) -> Any:
     return np.flatnonzero(felt[:-1] & felt[1:])
 
 
-def _guesses(readings: Readings, noise: float) -> Iterator[Array]:
-    """A grid of parameters; empty if nothing was felt."""
-    felt = _felt(readings, noise)
-    if not len(felt):
-        return
+def _guesses(readings: Readings, felt: Any) -> Iterator[Array]:
+    """A grid of parameters, from the intervals in which something was felt."""
     h = float(readings.times[1] - readings.times[0])
     first = int(felt[0])
     gap = max(float(readings.velocity[:first].sum() * h), 0.0)
@@ -245,15 +269,29 @@ def _guesses(readings: Readings, noise: float) -> Iterator[Array]:
         float(readings.velocity[max(first - 3, 0) : first].mean()) if first else 0.0, 1e-3
     )
     share_of_all = float(readings.sensor[during].sum()) * h / closing / known.finger_mass
-    for share, mass in product((0.7, 0.4), (np.inf, 1.0, 2.0, 0.5, 4.0)):
-        e = share_of_all * (1.0 + known.finger_mass / mass) - 1.0
-        if -0.3 <= e <= 1.1:
-            kinetic, surplus = max(share * most, 2e-3), max((1.0 - share) * most, 2e-4)
-            object_mass = mass
-            if math.isinf(mass):  # friction held it
-                object_mass, surplus = 2.0, 50.0 * max(most, float(readings.sensor.max()))
-            guess = [np.log(object_mass), np.log(kinetic), np.log(surplus), min(e, 0.8), gap]
-            yield np.clip(guess, _LOW + 1e-3, _HIGH - 1e-3)
+    masses = (np.inf, 1.0, 2.0, 0.5, 4.0)
+    bounces = {mass: share_of_all * (1.0 + known.finger_mass / mass) - 1.0 for mass in masses}
+    likely = {mass: e for mass, e in bounces.items() if -0.3 <= e <= 1.1}
+    if not likely:  # there was no first impact, as where the finger starts in contact
+        likely = dict.fromkeys(masses, 0.2)
+    for share, (mass, e) in product((0.7, 0.4), likely.items()):
+        kinetic, surplus = max(share * most, 2e-3), max((1.0 - share) * most, 2e-4)
+        object_mass = mass
+        if math.isinf(mass):  # friction held it
+            object_mass, surplus = 2.0, 50.0 * max(most, float(readings.sensor.max()))
+        guess = [np.log(object_mass), np.log(kinetic), np.log(surplus), min(e, 0.8), gap]
+        yield np.clip(guess, _LOW + 1e-3, _HIGH - 1e-3)
+
+
+def _applied(trace: Trace) -> Profile:
+    """The force of a run, whose pieces must be constant or ramps."""
+    pairs = []
+    for force, group in groupby(trace.segments, lambda each: each.force):
+        if not isinstance(force, (Constant, Ramp)):
+            raise ValueError("the force is a function of time: must be a number, pairs or a policy")
+        stretch = list(group)
+        pairs += [(t, force(t)) for t in (stretch[0].start, stretch[-1].end)]
+    return Profile.of(pairs)
 
 
 def _means(trace: Trace, times: Array) -> tuple[Array, Array]:

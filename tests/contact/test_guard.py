@@ -25,7 +25,7 @@ def test_a_spring_against_integration(push, window):
         atol=1e-13,
         dense_output=True,
     )
-    approach = Approach(mass, speed, k, push, 1.0)
+    approach = Approach(mass, speed, k, push)
     t = np.linspace(0.0, found.t[-1], 40_001)
     force = k * found.sol(t)[0]
     assert approach.peak_force == pytest.approx(force.max(), rel=1e-6)
@@ -77,4 +77,9 @@ def test_bad_input_is_named():
         threshold(1.0, 1.0, 0.1, 0)
     with pytest.raises(ValueError, match="limit = -3"):
         fastest(-3.0, 1.0, DT)
+    for push in (float("nan"), -50.0):
+        with pytest.raises(ValueError, match=f"push = {push}"):
+            fastest(3.0, 1.0, DT, push)
+    with pytest.raises(ValueError, match="steps = nan"):
+        threshold(1.0, 1.0, 0.1, float("nan"))
     assert reflected_mass(np.eye(2), np.zeros((3, 2)), np.array([0, 0, 1.0])) == math.inf

@@ -14,9 +14,7 @@ FORCE = Profile.of([(0, 0.6), (1, 0.6), (1, 0.1), (2, 0.1), (3, 1.5), (3.6, 1.8)
 
 
 def readings(noise, seed=0, finger=FINGER, force=FORCE, end=4.0):
-    return Readings.of(
-        simulate(finger, force, end), force, noise, np.random.default_rng(seed), 0.04
-    )
+    return Readings.of(simulate(finger, force, end), noise, np.random.default_rng(seed), 0.04)
 
 
 @pytest.mark.slow
@@ -63,13 +61,13 @@ def test_an_object_that_never_moves_hides_its_mass():
 )
 def test_bad_readings_are_named(noise, period, named):
     with pytest.raises(ValueError, match=named):
-        Readings.of(simulate(FINGER, 1.0, 2.0), 1.0, noise, None, period)
+        Readings.of(simulate(FINGER, 1.0, 2.0), noise, None, period)
 
 
 def test_readings_are_what_happened():
     """Mean velocity is displacement, and mean force the momentum that the finger lost."""
     trace = simulate(FINGER, FORCE, 4.0)
-    clean = Readings.of(trace, FORCE, period=0.04)
+    clean = Readings.of(trace, period=0.04)
     end = trace.at(4.0)
     assert clean.velocity.sum() * 0.04 == pytest.approx(end.finger_position[0], abs=1e-9)
     t = np.linspace(0.0, 4.0, 200_001)
