@@ -47,7 +47,7 @@ class Quantity:
         """
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = math.nan
         good = self.low <= number <= self.high and not (self.above and number == self.low)
         if not good or (math.isinf(number) and not self.infinite):

@@ -93,6 +93,8 @@ class FingerEnv(gymnasium.Env[Numbers, Numbers]):
         """Make a world; returns the first observation, and its parameters as info."""
         super().reset(seed=seed)
         options = options or {}
+        if unknown := set(options) - {"finger", "goal"}:
+            raise ValueError(f"options {sorted(unknown)}: must be finger or goal")
         finger, goal = random_world(self.task, self.np_random)
         finger = options.get("finger", finger)
         self._goal = FORCE.checked("goal", options.get("goal", goal))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scipy.special import log_ndtr
 
-from galley.contact.parameters import FORCE_LIMIT, RATIO, Quantity, check, parameter
+from galley.contact.parameters import FORCE, FORCE_LIMIT, RATIO, Quantity, check, parameter
 
 _POSITIVE_FORCE = Quantity("N", 0.0, above=True)
 _LEAST_NOISE = 1e-6  # N: a reading without noise would make certain what may change
@@ -64,7 +64,12 @@ class ContactFilter:
         self.probability = RATIO.checked("probability", probability)
 
     def update(self, reading: float) -> float:
-        """Take in the reading (N) of a control step; returns the probability of contact."""
+        """Take in the reading (N) of a control step; returns the probability of contact.
+
+        Raises:
+            ValueError: the reading is no finite number.
+        """
+        reading = FORCE.checked("reading", reading)
         model, before = self.model, self.probability
         expected = before * (1.0 - model.part) + (1.0 - before) * model.touch
         log_odds = model.evidence(reading) + _log_odds(expected)

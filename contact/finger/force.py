@@ -84,11 +84,18 @@ class Profile:
         Raises:
             ValueError: as the class, or something is not a pair of numbers.
         """
+        try:
+            pairs = list(pairs)
+        except TypeError:
+            raise ValueError(f"profile = {pairs!r}: must be (time, force) pairs") from None
         for k, pair in enumerate(pairs):
             try:
                 _, _ = (float(number) for number in pair)
-            except (TypeError, ValueError):
-                raise ValueError(f"profile, pair {k}: {pair!r} is no (time, force) pair") from None
+                good = not isinstance(pair, str)
+            except (TypeError, ValueError, OverflowError):
+                good = False
+            if not good:
+                raise ValueError(f"profile, pair {k}: {pair!r} is no (time, force) pair")
         times, forces = np.asarray(pairs, dtype=np.float64).reshape(-1, 2).T
         return cls(times, forces)
 
@@ -164,7 +171,10 @@ def pieces(force: Any, t_end: float, breaks: Sequence[float]) -> Iterator[tuple[
     if isinstance(force, Profile):
         return force.pieces(t_end)
     if callable(force):
-        edges = sorted({TIME.checked("breaks", each) for each in breaks})
+        try:
+            edges = sorted({TIME.checked("breaks", each) for each in breaks})
+        except TypeError:
+            raise ValueError(f"breaks = {breaks!r}: must be times in s") from None
         return iter([(force, end) for end in [*(t for t in edges if 0.0 < t < t_end), t_end]])
     if isinstance(force, (Sequence, np.ndarray)) and not isinstance(force, str):
         return Profile.of(force).pieces(t_end)

@@ -19,8 +19,8 @@ if it bears both, and else it moves off freely:
 
     held   if  m_f (1 + e) w / dt + max(F_a - D_f(v_f), 0) <= F_s     J = m_f (1 + e) w
 
-So an object slips exactly if the sensor would read more than its static friction, in an impact as
-in a push, and dt -> 0 is the rigid limit, in which any impact moves it.
+Each impact is judged by itself, also where the sensor still reads the one before it. dt -> 0 is the
+rigid limit, in which any impact moves the object.
 """
 
 from __future__ import annotations
@@ -45,7 +45,14 @@ from galley.contact.parameters import (
 DragLaw = Callable[[float], float]
 """Drag force (N) at a velocity (m/s); it has the sign of the velocity, and is 0 at rest."""
 
-_PROBES = (1e-3, 0.1, 1.0, 10.0)  # m/s, at which a drag law given as a function is tried
+_PROBES = (
+    1e-3,
+    0.1,
+    1.0,
+    10.0,
+    1e-6,
+    1e-9,
+)  # m/s, at which a drag law given as a function is tried
 # Rounding must not tear apart what touches: forces are 0 up to this share of what they are the
 # difference of, plus this many newtons.
 _ROUNDING = 1e-13
@@ -181,12 +188,24 @@ class Finger:
 
 
 def _check_law(name: str, law: DragLaw) -> None:
-    """Refuse a function that pushes at rest, or along with the motion."""
+    """Refuse a function that fails, or pushes at rest, along with the motion or like dry friction.
+
+    Dry friction, which doesn't go to 0 with the speed, would have no solution at rest.
+    """
     if not callable(law):
         raise ValueError(f"{name} = {law!r}: must be a Drag or a function of velocity")
+    forces = {}
     for velocity in (0.0, *_PROBES, *(-v for v in _PROBES)):
-        force = law(velocity)
+        try:
+            force = forces[velocity] = float(law(velocity))
+        except Exception as error:
+            raise ValueError(f"{name} at {velocity:g} m/s failed: {error!r}") from None
         good = force == 0.0 if velocity == 0.0 else force * velocity >= 0.0
         if not good or not math.isfinite(force):
             must = "0" if velocity == 0.0 else "finite and against the motion"
             raise ValueError(f"{name} at {velocity:g} m/s is {force} N: must be {must}")
+    for way in (1.0, -1.0):
+        slow, slower = (way * v for v in _PROBES[-2:])
+        if abs(forces[slower]) > 0.1 * abs(forces[slow]):  # at a thousandth of the speed
+            what = f"{name} at {slower:g} m/s is {forces[slower]:g} N"
+            raise ValueError(f"{what}: must go to 0 with the speed")

@@ -119,5 +119,12 @@ class Tell(Touch):
 
 
 def make_policy(task: str, noise: float = 0.0) -> Touch:
-    """A fresh policy for one episode of a task."""
-    return {"push": Push, "press": Press, "tell": Tell}[task](noise)
+    """A fresh policy for one episode of a task.
+
+    Raises:
+        ValueError: no such task.
+    """
+    made = {"push": Push, "press": Press, "tell": Tell}
+    if task not in made:
+        raise ValueError(f"task = {task!r}: must be one of {', '.join(made)}")
+    return made[task](noise)

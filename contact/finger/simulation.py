@@ -16,8 +16,11 @@ from galley.contact.parameters import DURATION, SPEED, TOLERANCE, check, paramet
 from galley.domain.frames import Array, frozen
 
 _TINY_SPEED = 1e-14  # m/s: a closing speed that is rounding
+_ROUNDING = 1e-12  # of a time
 _SETTLE_TIME = 1e-3  # s: ever smaller bounces that take no longer than this are summed
 _SETTLE_ERROR = 1e-10  # s: if their limit is that exact, for their acceleration changes meanwhile
+_INSIDE = 8  # instants of each step of the solver at which finger and object must not overlap
+_ATTEMPTS = 3  # with ever shorter steps, to find where they do
 _Function = Callable[[float, Any], float]
 
 
@@ -152,6 +155,15 @@ class Simulation:
             Fault: force or drag failed, or too much happens; the run stands where it got to.
         """
         self._force = force if callable(force) else Constant(float(force))
+        try:
+            self._go(until)
+        except Fault:
+            raise
+        except (Exception, SystemExit) as error:  # it ends the run, not the program
+            what = f"{type(error).__name__}: {error}"
+            raise Fault(f"a drag law failed after {self.time:g} s: {what}") from error
+
+    def _go(self, until: float) -> None:
         if self.x_f >= self.x_o and self.epoch is Epoch.SEPARATE:
             if self.v_f - self.v_o > _TINY_SPEED:
                 self._impact(until)
@@ -178,14 +190,24 @@ class Simulation:
             constant = self.finger.compression(self._applied(), self.v_f, self._sign)
         pulses = 0.0
         for event in reversed(self.events):
-            if event.time + self.finger.contact_time <= self.time:
+            if event.time + self.finger.contact_time < self.time * (1.0 - _ROUNDING):
                 break
             pulses += event.impulse / self.finger.contact_time
         return Sense(self.time, self.x_f, self.v_f, max(constant, 0.0) + pulses)
 
     def trace(self, fault: str | None = None) -> Trace:
         """The run until now."""
-        return Trace(self.finger, self.time, tuple(self.events), tuple(self._segments), fault)
+        segments = tuple(self._segments) or (self._start(),)
+        return Trace(self.finger, self.time, tuple(self.events), segments, fault)
+
+    def _start(self) -> Segment:
+        """Of a run that goes nowhere, so that it has its first instant."""
+        state = np.array([[self.x_f], [self.v_f], [self.x_o], [self.v_o]])
+        steps, force = frozen([self.time]), Constant(0.0)
+        return Segment(
+            *(self.time, self.time, self.epoch, force, self._sign, steps),
+            lambda t: np.repeat(state, len(t), axis=1),
+        )
 
     # Epochs. Each integrates until the first event, or to the end.
 
@@ -249,7 +271,12 @@ class Simulation:
             events.append(_event(lambda t, y: y[2] - y[0], -1))
         if sign:
             events.append(_event(lambda t, y: sign * y[3], -1))
-        found = self._solve(flow, [self.x_f, self.v_f, self.x_o, self.v_o], until, events)
+        begin = [self.x_f, self.v_f, self.x_o, self.v_o]
+        found = self._solve(flow, begin, until, events)
+        for _ in range(_ATTEMPTS):
+            if (missed := self._missed(found)) is None:
+                break
+            found = self._solve(flow, begin, missed[1], events, (missed[1] - missed[0]) / _INSIDE)
         self.x_f, self.v_f, self.x_o, self.v_o = (float(value) for value in found.y[:, -1])
         self._record(found.t[-1], found.sol, found.t)
         self._log_turns(found)
@@ -266,6 +293,16 @@ class Simulation:
             self.v_o = self._sign = 0.0
             self._log(Kind.STOP)
 
+    def _missed(self, found: Any) -> tuple[float, float] | None:
+        """The first step (s) inside which the bodies overlap: the gap closed and opened again."""
+        inside = np.linspace(found.t[:-1], found.t[1:], _INSIDE, endpoint=False)
+        x_f, _, x_o, _ = found.sol(inside.T.ravel())
+        allowed = self._solver.atol + self._solver.rtol * np.abs(x_o)
+        k = int(np.argmax(x_f - x_o > allowed))
+        if not x_f[k] - x_o[k] > allowed[k]:
+            return None
+        return float(found.t[k // _INSIDE]), float(found.t[k // _INSIDE + 1])
+
     # Events.
 
     def _impact(self, until: float) -> None:
@@ -275,8 +312,8 @@ class Simulation:
         impulse, self.v_f, self.v_o = self.finger.impact(force, self.v_f, self.v_o)
         self._log(Kind.TOUCH, impulse, closing)
         self._sign, self._heading = _sign(self.v_o), _sign(self.v_f)
-        if rested and self.v_o != 0.0:
-            self._log(Kind.SLIP)
+        if rested != (self.v_o == 0.0):
+            self._log(Kind.SLIP if rested else Kind.STOP)
         self._opening = True
         if self.v_o - self.v_f <= _TINY_SPEED:
             self._touching()
@@ -395,26 +432,27 @@ class Simulation:
         return self._finite(finger.finger_acceleration(force, v_f) - pull, self.time)
 
     def _solve(
-        self, flow: Callable[[float, Any], list[float]], y: list[float], until: float, events: Any
+        self,
+        flow: Callable[[float, Any], list[float]],
+        y: list[float],
+        until: float,
+        events: Any,
+        max_step: float = math.inf,
     ) -> Any:
         from scipy.integrate import solve_ivp  # late: parameters alone start at once
 
         solver = self._solver
-        try:
-            found = solve_ivp(
-                flow,
-                (self.time, until),
-                y,
-                method="DOP853",
-                dense_output=True,
-                events=events,
-                rtol=solver.rtol,
-                atol=solver.atol,
-                max_step=solver.max_step,
-            )
-        except (ArithmeticError, ValueError) as error:
-            what = f"{type(error).__name__}: {error}"
-            raise Fault(f"a drag law failed after {self.time:g} s: {what}") from error
+        found = solve_ivp(
+            flow,
+            (self.time, until),
+            y,
+            method="DOP853",
+            dense_output=True,
+            events=events,
+            rtol=solver.rtol,
+            atol=solver.atol,
+            max_step=min(max_step, solver.max_step),
+        )
         if found.status < 0:
             raise Fault(f"the solver failed at {found.t[-1]:g} s: {found.message}")
         return found

@@ -147,6 +147,7 @@ class Trace:
 
         Raises:
             ValueError: a time is before 0 or after the end.
+            Exception: what a drag law raises there, given as a function.
         """
         time = np.atleast_1d(np.asarray(times, dtype=np.float64))
         bad = time[~((time >= 0.0) & (time <= self.end))]
@@ -170,9 +171,8 @@ class Trace:
 
     def samples(self, rate: float = 100.0) -> Samples:
         """The run at ``rate`` (Hz), the end included."""
-        count = int(np.floor(self.end * rate + 1e-9))
-        time = np.arange(count + 1) / rate
-        return self.at(np.append(np.minimum(time, self.end), self.end))
+        count = int(np.ceil(self.end * rate - 1e-9))
+        return self.at(np.append(np.arange(count) / rate, self.end))
 
     def write(self, path: Path, rate: float = _ROW_RATE) -> int:
         """Write samples as ``.csv`` or ``.parquet`` (extra ``data``), by the suffix of ``path``.

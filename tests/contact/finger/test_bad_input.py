@@ -1,11 +1,12 @@
 """Bad input is refused by name; what fails during a run ends it and keeps what was simulated."""
 
-from math import inf, nan
+from math import copysign, inf, nan
 
 import numpy as np
 import pytest
 
 from galley.contact.finger import Drag, Finger, Kind, Policy, Profile, Solver, Start, simulate
+from galley.contact.finger.filter import ContactFilter
 
 
 @pytest.mark.parametrize(
@@ -27,11 +28,15 @@ from galley.contact.finger import Drag, Finger, Kind, Policy, Profile, Solver, S
         ({"finger_drag": 1.0}, "finger_drag = 1.0: must be a Drag or a function of velocity"),
         ({"object_drag": lambda v: -v}, "object_drag at 0.001 m/s is -0.001 N: must be finite"),
         ({"object_drag": lambda v: v + 1}, "object_drag at 0 m/s is 1.0 N: must be 0"),
+        ({"object_drag": lambda v: 1 / v}, "object_drag at 0 m/s failed: ZeroDivisionError"),
+        ({"object_drag": lambda v: "x"}, "object_drag at 0 m/s failed: ValueError"),
+        ({"finger_drag": lambda v: copysign(2, v) if v else 0}, "finger_drag at 1e-09 m/s is 2 N"),
+        ({"finger_mass": 10**400}, "finger_mass = 1000"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_parameters(changes, message):
-    with pytest.raises(ValueError, match=r"must (be|not)") as caught:
+    with pytest.raises(ValueError, match=r"must (be|not|go)|failed") as caught:
         Finger(**changes)
     assert str(caught.value).startswith(message)
 
@@ -44,6 +49,7 @@ def test_parameters(changes, message):
         ([(0, 1), (1, nan)], r"profile, pair 1: \(1.0, nan\) is not finite"),
         ([(0, 1), (1,)], r"profile, pair 1: \(1,\) is no \(time, force\) pair"),
         ([], "a profile needs a force for each time"),
+        (["12", "34"], "profile, pair 0: '12' is no"),
         ("hard", "force = hard N: must be a finite number"),
         (nan, "force = nan N: must be a finite number"),
         (Policy(lambda s: 1.0, 0.2), "period = 0.2 s: must not exceed contact_time = 0.1 s"),
@@ -61,6 +67,9 @@ def test_forces(force, message):
         (lambda: simulate(Finger(), 1.0, -1.0), "t_end = -1.0 s"),
         (lambda: Drag(quadratic=-1.0), "quadratic = -1.0 N s"),
         (lambda: Policy(1.0), "policy = 1.0"),
+        (lambda: Profile.of(5), "profile = 5: must be"),
+        (lambda: simulate(Finger(), abs, 1.0, breaks=0.5), "breaks = 0.5"),
+        (lambda: ContactFilter().update(nan), "reading = nan N"),
         (lambda: Policy(abs, 0.0), "period = 0.0 s"),
         (lambda: Start(inf), "finger_velocity = inf m/s"),
         (lambda: Solver(max_step=0.0), "max_step = 0.0 s"),
@@ -101,11 +110,11 @@ def test_a_policy_that_fails_ends_the_run(act, why):
 
 
 def test_a_policy_that_fails_at_once():
-    run = simulate(Finger(), Policy(lambda s: nan), 5.0)
+    run = simulate(Finger(), Policy(lambda s: nan), 5.0, Start(2.0, -1.0))
     assert run.end == 0.0
     assert run.fault == "the policy returned nan at 0 s"
     assert run.at(0.0).object_position == [1.5]
-    assert len(run.samples().time) >= 1
+    assert (run.at(0.0).finger_velocity, run.samples().object_velocity) == (2.0, -1.0)
 
 
 def test_a_force_or_drag_that_fails_ends_the_run():
@@ -123,6 +132,17 @@ def test_a_drag_law_that_raises_ends_the_run():
     run = simulate(Finger(finger_drag=law, gap=1e3), [(0, 20), (0.3, 20), (3, 20)], 5.0)
     assert run.fault.startswith("a drag law failed after 0.3 s: ZeroDivisionError")
     assert run.end == 0.3
+
+
+@pytest.mark.parametrize("error", [KeyError, TypeError, SystemExit])
+def test_a_drag_law_that_raises_in_an_impact(error):
+    def law(velocity):
+        if velocity == 1.5:
+            raise error("no")
+        return 0.0
+
+    run = simulate(Finger(finger_drag=law, gap=0.0), 1.0, 5.0, Start(1.5))
+    assert run.fault.startswith(f"a drag law failed after 0 s: {error.__name__}")
 
 
 def test_too_many_events():

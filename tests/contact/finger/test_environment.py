@@ -98,6 +98,13 @@ def test_bad_arguments_are_named(options, named):
         FingerEnv(**options)
 
 
+def test_a_misspelt_option_or_task_is_named():
+    with pytest.raises(ValueError, match="gaol"):
+        FingerEnv().reset(options={"gaol": 1.0})
+    with pytest.raises(ValueError, match="lift"):
+        make_policy("lift")
+
+
 @pytest.mark.parametrize("action", [[float("nan")], [1.0, 2.0], 0.0])
 def test_bad_actions_are_refused(action):
     env = FingerEnv("push")

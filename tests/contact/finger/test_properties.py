@@ -59,9 +59,10 @@ def integrals(run):
 
 
 @settings(max_examples=examples(150) * 2 // 5)
-@given(fingers(), profiles(), st.floats(0.0, 1.5))
-def test_laws_of_mechanics(finger, profile, speed):
-    run = simulate(finger, profile, 3.0, Start(finger_velocity=speed))
+@given(fingers(), profiles(), st.floats(-0.5, 1.5), st.floats(-1.0, 1.0))
+def test_laws_of_mechanics(finger, profile, speed, object_speed):
+    object_speed = 0.0 if finger.wall else object_speed
+    run = simulate(finger, profile, 3.0, Start(speed, object_speed))
     assert run.fault is None
     assert run.end == 3.0
     samples = run.samples(200.0)
@@ -85,7 +86,29 @@ def test_laws_of_mechanics(finger, profile, speed):
         last = v_f
     total = net - run.impulse()
     assert finger.finger_mass * (last - speed) == pytest.approx(total, rel=1e-6, abs=1e-6)
-    assert np.diff([0.5 * finger.finger_mass * speed**2, *energies]).max() < 1e-7
+    begin = 0.0 if finger.wall else 0.5 * finger.object_mass * object_speed**2
+    begin += 0.5 * finger.finger_mass * speed**2
+    assert np.diff([begin, *energies]).max() < 1e-7
+
+
+def test_a_gap_that_closes_and_opens_within_one_step():
+    laws = Drag(0.98188334, 0.44586987), Drag(0.318393, 0.04901339)
+    finger = Finger(0.2615892489, 1.6238063824, 0.3, 2.7815008062, 2.301599969, 0.0, 0.1, *laws)
+    profile = [(0.0101782, 0.96454067), (0.22194432, -0.2792697), (0.31482979, 2.51994909)]
+    run = simulate(finger, profile, 1.0, Start(-0.0260117893, -0.4018828282)).samples(2000.0)
+    assert (run.finger_position - run.object_position).max() < 1e-12
+
+
+def test_an_impact_at_a_control_step_is_felt():
+    felt, finger = [], Finger(object_mass=np.inf, gap=0.0)
+    simulate(finger, Policy(lambda s: felt.append(s.sensor) or 0.0, 0.1), 0.3, Start(1.0))
+    assert felt == pytest.approx([0.0, 15.0, 0.0])
+
+
+def test_an_impact_that_stops_the_object():
+    finger = Finger(1.0, 1.0, 1.0, 0.0, 0.0, 0.1, 0.1, Drag(), Drag())
+    run = simulate(finger, 0.0, 1.0, Start(object_velocity=-1.0))
+    assert run.order() == (Kind.TOUCH, Kind.STOP)
 
 
 @settings(max_examples=examples(40) // 4)
