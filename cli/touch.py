@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from galley.cli.common.arguments import frame_rate, height, out_option, positive, sample_rate
@@ -57,7 +55,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         "--until",
         type=positive,
         metavar="S",
-        help=f"end, in s (default {_DURATION:g}, or the example's)",
+        help=f"end, in s (default {_DURATION:g}, or the example's; 600 with --keyboard)",
     )
     p.add_argument(
         "--period", type=positive, metavar="S", help="control step of a policy, in s (default 0.02)"
@@ -105,27 +103,25 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Simulate, print the events, write the results; 1 if the run ended early."""
     from galley.cli.common.progress import Printer
+    from galley.contact.finger.examples import EXAMPLES
     from galley.results.run_folder import run_folder
 
     _check(arguments)
     finger, duration, force = _task(arguments)
-    name = arguments.example or ("keyboard" if arguments.keyboard else arguments.force.stem)
+    name, about = arguments.example, ""
+    if arguments.keyboard or arguments.force:
+        name = "keyboard" if arguments.keyboard else arguments.force.stem
+    else:
+        about = f": {EXAMPLES[name].about}"
     printer = Printer()
     with run_folder(arguments.out, f"touch-{name}", "events.csv") as folder:
         trace = _run(arguments, finger, force, duration)
         printer.console.print(_table(trace))
-        _write(arguments, trace, folder, _title(name), printer)
+        _write(arguments, trace, folder, f"galley touch {name}{about}", printer)
     printer.console.print(f"results: {folder}")
     if trace.fault:
         print(f"ended at {trace.end:g} s: {trace.fault}", file=sys.stderr)
     return 1 if trace.fault else 0
-
-
-def _title(name: str) -> str:
-    from galley.contact.finger.examples import EXAMPLES
-
-    about = f": {EXAMPLES[name].about}" if name in EXAMPLES else ""
-    return f"galley touch {name}{about}"
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -135,6 +131,9 @@ def _check(arguments: argparse.Namespace) -> None:
         raise argparse.ArgumentTypeError("argument --keyboard: not with --force")
     if arguments.period and (not arguments.force or arguments.force.suffix != ".py"):
         raise argparse.ArgumentTypeError("argument --period: belongs to --force with a policy")
+    if arguments.gif and (arguments.fps > 50 or 100 % arguments.fps):
+        what = "a GIF's frames last whole hundredths of a second: 1, 2, 4, 5, 10, 20, 25 or 50"
+        raise argparse.ArgumentTypeError(f"argument --fps: {what}")
     for option, module, extra in (
         ("--parquet", "pyarrow", "data"),
         ("--keyboard", "pygame", "push"),
@@ -190,43 +189,31 @@ def _force_of(path: Path, period: float | None) -> Any:
         BadInput: it is neither, or malformed.
     """
     from galley.contact.finger import Policy
-    from galley.domain.files import read_text
 
     if path.suffix == ".csv":
-        return _profile(path, read_text(path))
+        return _profile(path)
     if path.suffix != ".py":
         raise BadInput.one(path, "must be a profile, .csv, or a policy, .py")
-    from galley.skills.guarded import user_code
+    from galley.skills.own import load_module
 
-    text = read_text(path)
-    try:
-        code = compile(text, str(path), "exec", dont_inherit=True)
-    except SyntaxError as error:
-        raise BadInput.one(path, f"is no Python: {error.msg}", error.lineno) from None
-    except ValueError as error:  # a NUL
-        raise BadInput.one(path, f"is no Python: {error}") from None
-    module = ModuleType("galley_policy")
-    module.__file__ = str(path)
-    with user_code(str(path), None, "fails while it is read: "):
-        exec(code, module.__dict__)
-    act = getattr(module, "policy", None)
+    act = getattr(load_module(path)[0], "policy", None)
     if not callable(act):
         raise BadInput.one(path, "defines no function policy(sense)")
     return Policy(act) if period is None else Policy(act, period)
 
 
-def _profile(path: Path, text: str) -> Any:
+def _profile(path: Path) -> Any:
     from galley.contact.finger import Profile
+    from galley.domain.files import read_text
 
     pairs: list[tuple[float, ...]] = []
-    for line, row in enumerate(csv.reader(text.splitlines()), 1):
-        if not any(cell.strip() for cell in row):
-            continue
+    for line, text in enumerate(read_text(path).splitlines(), 1):
+        cells = [cell.strip().strip('"') for cell in text.split(",")]
+        if not any(cells) or (line == 1 and len(cells) == 2 and not any(map(_is_number, cells))):
+            continue  # empty, or a header
         try:
-            time, force = (float(cell) for cell in row)
+            time, force = (float(cell) for cell in cells)
         except ValueError:
-            if not pairs and line == 1 and len(row) == 2:
-                continue  # a header
             raise BadInput.one(path, "expected a time and a force", line) from None
         pairs.append((time, force))
         try:
@@ -237,6 +224,14 @@ def _profile(path: Path, text: str) -> Any:
     if not pairs:
         raise BadInput.one(path, "is empty, expected a time and a force a line")
     return Profile.of(pairs)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _table(trace: Trace) -> Table:

@@ -1,4 +1,4 @@
-"""Loads a user's skills from a Python file."""
+"""Loads a user's Python file, and the skills in it."""
 
 from __future__ import annotations
 import __future__
@@ -29,19 +29,16 @@ def load_skills(
 ) -> dict[str, GuardedSkill]:
     """The skills in a file's ``SKILLS``, by name of the PDDL action.
 
-    The file is run once, as a module of its own. It can't import files beside it.
-
     Args:
-        path: the file.
+        path: the file, for ``load_module``.
         actions: names of the domain's actions; None: any name is accepted.
 
     Raises:
-        BadInput: the file is missing or no Python, raises or closes stdout, or its ``SKILLS`` is
-            missing or wrong; with the line where possible.
+        BadInput: as ``load_module``, or ``SKILLS`` is missing or wrong; with the line where
+            possible.
     """
-    file, text = str(path), read_text(path)
-    tree = _parsed(file, text)
-    module = _run(file, tree)
+    file = str(path)
+    module, tree = load_module(path)
     lines = _lines(tree)
     if not hasattr(module, _TABLE):
         what = f"defines no {_TABLE}; write {_TABLE} = {{'wipe': Wipe()}} for an action 'wipe'"
@@ -68,6 +65,18 @@ def load_skills(
     return found
 
 
+def load_module(path: str | Path) -> tuple[ModuleType, ast.Module]:
+    """Run a user's file, once, as a module of its own; returns the module and its syntax tree.
+
+    It can't import files beside it.
+
+    Raises:
+        BadInput: the file is missing or no Python, raises or closes stdout; with the line.
+    """
+    tree = _parsed(str(path), read_text(path))
+    return _run(str(path), tree), tree
+
+
 def _parsed(file: str, text: str) -> ast.Module:
     try:
         tree = ast.parse(text, file)
@@ -86,7 +95,7 @@ def _run(file: str, tree: ast.Module) -> ModuleType:
     One statement at a time, so that closing stdout is reported with its line.
     """
     place = Path(file).resolve()
-    name = "galley_own_skills_" + hashlib.sha256(str(place).encode()).hexdigest()[:16]
+    name = "galley_own_" + hashlib.sha256(str(place).encode()).hexdigest()[:16]
     spec = importlib.util.spec_from_file_location(name, place)
     module = ModuleType(name) if spec is None else importlib.util.module_from_spec(spec)
     module.__file__ = str(place)

@@ -186,7 +186,8 @@ class Stage:
     def _marks(self) -> tuple[Any, float]:
         """Positions (m) of the scale's marks, and the distance between them."""
         span = self.high - self.low
-        step = next(s for s in (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 1e9) if span / s <= 12)
+        unit = 10.0 ** math.floor(math.log10(span / 12))
+        step = next(f * unit for f in (1, 2, 5, 10, 20) if span / (f * unit) <= 12)
         return np.arange(math.ceil(self.low / step), math.floor(self.high / step) + 1) * step, step
 
     def _ground(self, pen: ImageDraw.ImageDraw, floor: float) -> None:
@@ -261,7 +262,7 @@ def film_touch(
     height: int = 720,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Film a run in real time as H.264 or, by its suffix, GIF; below it the forces so far.
+    """Film a run in real time as H.264 or, by its suffix, GIF; below it the forces.
 
     Args:
         trace: the run. path: ends in ``.mp4`` or ``.gif``. fps: pictures per second.

@@ -11,7 +11,9 @@ from galley.cli import main
 from galley.contact.finger import Drag, Finger, Kind, simulate
 from galley.viz.touch import Moment, Stage, film_touch
 
-POLICY = "def policy(sense):\n    return 0.4 if sense.sensor else 0.2 - 0.5 * sense.velocity\n"
+POLICY = "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+POLICY += "@dataclass\nclass Memory:\n    seen: bool = False\n"
+POLICY += "def policy(sense):\n    return 0.4 if sense.sensor else 0.2 - 0.5 * sense.velocity\n"
 
 
 def touch(*arguments):
@@ -79,8 +81,10 @@ def test_a_policy_that_fails_keeps_what_was_simulated(tmp_path, capsys):
         ("f.csv", "0,1\n2,1\n1,0\n", "f.csv:3: time 1.0 s comes after 2.0 s; sort the pairs"),
         ("f.csv", "time,force\n0,1\n1,nan\n", "f.csv:3: (1.0, nan) is not finite"),
         ("f.csv", "0,1\n1\n", "f.csv:2: expected a time and a force"),
+        ("f.csv", "0,1O\n1,2\n", "f.csv:1: expected a time and a force"),
+        ("f.csv", f"0,1\n{'1' * 200_000}x,1\n", "f.csv:2: expected a time and a force"),
         ("f.csv", "\n", "f.csv: is empty, expected a time and a force a line"),
-        ("f.py", "def policy(sense:\n", "f.py:1: is no Python: "),
+        ("f.py", "def policy(sense:\n", "f.py:1:11: is no Python: "),
         ("f.py", "a = 1\nb = 1 / 0\n", "f.py:2: fails while it is read: ZeroDivisionError"),
         ("f.py", "a = 1\n", "f.py: defines no function policy(sense)"),
         ("f.txt", "", "f.txt: must be a profile, .csv, or a policy, .py"),
@@ -102,6 +106,7 @@ def test_malformed_files(name, text, message, tmp_path, capsys):
         (["wall", "--kinetic-friction", "12"], "kinetic_friction = 12 N: must not exceed"),
         (["wall", "--finger-drag", "-1", "0"], "linear = -1.0 N s/m: must be a number from 0"),
         (["wall", "--period", "0.1"], "argument --period: belongs to --force with a policy"),
+        (["wall", "--gif", "--fps", "30"], "argument --fps: a GIF's frames last whole hundredths"),
         (["--force", "p.py", "--keyboard"], "argument --keyboard: not with --force"),
     ],
 )
@@ -142,6 +147,12 @@ def test_bodies_and_arrows_stand_where_they_should():
         columns(low, (198, 40, 40))  # nothing is felt
     felt = np.asarray(stage.draw(Moment(3.0, 3.0, 0.0, 10.0, 0.0)))[120:]
     assert columns(felt, (198, 40, 40)) == pytest.approx([500 - 160, 500], abs=4)
+
+
+@pytest.mark.parametrize("span", [0.4, 10.0, 121.0, 3e10])
+def test_the_scale_has_marks(span):
+    marks = Stage(Finger(), 1000, 400, -0.2 * span, 0.8 * span, 10.0)._marks()[0]
+    assert 5 <= len(marks) <= 13
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.gif"])
