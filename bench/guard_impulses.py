@@ -20,12 +20,12 @@ SPEEDS = (0.05, 0.3)
 
 
 def arm(client: int) -> int:
-    """A chain of three links with boxes at their ends, about parallel axes, in PyBullet."""
-    box = pb.createCollisionShape(pb.GEOM_SPHERE, radius=0.02, physicsClientId=client)
+    """A chain of three links with a ball at its tip, about parallel axes, in PyBullet."""
+    ball = pb.createCollisionShape(pb.GEOM_SPHERE, radius=0.02, physicsClientId=client)
     return pb.createMultiBody(
         0.0,
         linkMasses=[2.0, 1.2, 0.7],
-        linkCollisionShapeIndices=[-1, -1, box],
+        linkCollisionShapeIndices=[-1, -1, ball],
         linkVisualShapeIndices=[-1] * 3,
         linkPositions=[[0, 0, 0], [0.5, 0, 0], [0.4, 0, 0]],
         linkOrientations=[[0, 0, 0, 1]] * 3,

@@ -4,5 +4,6 @@
 - ``finger/``: one dimension, event by event: a finger, an object, and a sensor at the fingertip
 - ``guard``: how hard a guarded approach will touch, how fast it may be, from what force it counts
 
-Importing this package loads nothing; SciPy comes with ``finger``.
+Importing this package loads nothing; SciPy is loaded by the first simulation, by
+``filter`` and by ``identification``.
 """

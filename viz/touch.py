@@ -262,7 +262,8 @@ def film_touch(
     height: int = 720,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Film a run in real time as H.264 or, by its suffix, GIF; below it the forces.
+    """Film a run in real time as H.264 or, by its suffix, GIF; below it the forces of
+    the whole run, with a moving line.
 
     Args:
         trace: the run. path: ends in ``.mp4`` or ``.gif``. fps: pictures per second.

@@ -23,7 +23,9 @@ _HELP = "left, right: push   shift: five times as hard   escape: end"
 
 
 def drive(finger: Finger, force: float = 2.0, longest: float = 600.0) -> Trace:
-    """Open a window and simulate in real time, until escape or the window is closed.
+    """Open a window and simulate until escape or the window is closed.
+
+    It runs in real time; slower, where the contact time is shorter than a picture takes (0.04 s).
 
     Args:
         finger: the parameters.

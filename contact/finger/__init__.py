@@ -11,13 +11,14 @@
 
 from galley.contact.finger.force import Policy, Profile, Sense
 from galley.contact.finger.model import Drag, Finger
-from galley.contact.finger.simulation import Simulation, Solver, Start, simulate
+from galley.contact.finger.simulation import Fault, Simulation, Solver, Start, simulate
 from galley.contact.finger.trace import Epoch, Event, Kind, Samples, Trace
 
 __all__ = [
     "Drag",
     "Epoch",
     "Event",
+    "Fault",
     "Finger",
     "Kind",
     "Policy",

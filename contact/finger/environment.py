@@ -36,7 +36,7 @@ from galley.contact.parameters import FORCE, FORCE_LIMIT
 ID = "galley/Finger-v0"
 TASKS = ("push", "press", "tell")
 PERIOD = 0.05  # s, of a control step
-MOST_FORCE = 5.0  # N, of an action
+MAX_FORCE = 5.0  # N, of an action
 MASSES = (0.5, 2.0)  # kg, of the light and the heavy object of ``tell``
 TOLERANCE = 0.05  # m, of ``push``
 PRESS_TOLERANCE, PRESS_LEAST = 0.05, 0.02  # share of the force, N: the larger counts
@@ -83,7 +83,7 @@ class FingerEnv(gymnasium.Env[Numbers, Numbers]):
         if task not in TASKS:
             raise ValueError(f"task = {task!r}: must be one of {', '.join(TASKS)}")
         self.task, self.noise = task, FORCE_LIMIT.checked("noise", noise)
-        most = np.array([MOST_FORCE, 1.0][: 2 if task == "tell" else 1], dtype=np.float32)
+        most = np.array([MAX_FORCE, 1.0][: 2 if task == "tell" else 1], dtype=np.float32)
         self.action_space = spaces.Box(-most, most, dtype=np.float32)
         self.observation_space = spaces.Box(-np.inf, np.inf, (4,), dtype=np.float32)
 
@@ -111,7 +111,7 @@ class FingerEnv(gymnasium.Env[Numbers, Numbers]):
         values = np.asarray(action, dtype=np.float64)
         if values.shape != self.action_space.shape or not np.isfinite(values).all():
             raise ValueError(f"action = {action}: must be {self.action_space.shape} finite numbers")
-        force = float(np.clip(values[0], -MOST_FORCE, MOST_FORCE))
+        force = float(np.clip(values[0], -MAX_FORCE, MAX_FORCE))
         run, fault = self._run, None
         try:
             run.advance(force, run.time + PERIOD)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.contact.finger.environment import MASSES, MOST_FORCE, PERIOD
+from galley.contact.finger.environment import MASSES, MAX_FORCE, PERIOD
 from galley.contact.finger.filter import ContactFilter, ContactModel
 from galley.contact.finger.model import Finger
 
@@ -25,7 +25,7 @@ _GAIN = 4.0  # N s/m, from the error of speed to force
 _FINGER = Finger()  # its own mass and drag, which the finger knows
 
 
-class Touch:
+class TouchPolicy:
     """Moves at a wanted speed, and knows from its filter whether it is in contact.
 
     Args:
@@ -41,7 +41,7 @@ class Touch:
         position, velocity, sensor, aim = (float(value) for value in observation)
         self.touching = self.felt.update(sensor) > 0.5
         action = self.decide(position, velocity, sensor, aim)
-        return np.clip(action, -MOST_FORCE, MOST_FORCE).astype(np.float32)
+        return np.clip(action, -MAX_FORCE, MAX_FORCE).astype(np.float32)
 
     def decide(self, position: float, velocity: float, sensor: float, aim: float) -> list[float]:
         """The action."""
@@ -53,7 +53,7 @@ class Touch:
         return push + sensor if self.touching else push
 
 
-class Push(Touch):
+class Push(TouchPolicy):
     """Pushes slower the nearer the aim is, then lets the object slide out of touch."""
 
     def decide(self, position: float, velocity: float, sensor: float, aim: float) -> list[float]:
@@ -65,7 +65,7 @@ class Push(Touch):
         return [self.force(speed, velocity, sensor)]
 
 
-class Press(Touch):
+class Press(TouchPolicy):
     """Approaches, and once the object rests against it lets the force grow to the aim.
 
     A gentler object than the push slips away; it is followed, at a crawl, until it rests again.
@@ -84,7 +84,7 @@ class Press(Touch):
         return [self.pressed]
 
 
-class Tell(Touch):
+class Tell(TouchPolicy):
     """Pushes the object with alternating accelerations a; its mass is the slope of felt force on a.
 
     In motion the sensor reads F_kinetic + m_o a and a little drag; the finger knows its own a.
@@ -109,7 +109,7 @@ class Tell(Touch):
             self.rows.append((acceleration, net))
         lively = 0.6 if self.steps // 4 % 2 else 0.1
         force = self.force(lively if self.touching else _APPROACH, velocity, sensor)
-        self.before = (velocity, float(np.clip(force, -MOST_FORCE, MOST_FORCE)))
+        self.before = (velocity, float(np.clip(force, -MAX_FORCE, MAX_FORCE)))
         declared = 0.0
         if len(self.rows) >= 20:
             a, felt = np.array(self.rows).T
@@ -118,7 +118,7 @@ class Tell(Touch):
         return [force, declared]
 
 
-def make_policy(task: str, noise: float = 0.0) -> Touch:
+def make_policy(task: str, noise: float = 0.0) -> TouchPolicy:
     """A fresh policy for one episode of a task.
 
     Raises:

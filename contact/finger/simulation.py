@@ -133,7 +133,7 @@ class Simulation:
     ) -> None:
         start = start or Start()
         if finger.wall and start.object_velocity != 0.0:
-            raise ValueError(f"object_velocity = {start.object_velocity:g} m/s: a wall stands")
+            raise ValueError(f"object_velocity = {start.object_velocity:g} m/s: a wall can't move")
         self.finger = finger
         self.time = 0.0
         self.epoch = Epoch.SEPARATE

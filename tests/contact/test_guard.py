@@ -66,7 +66,7 @@ def test_false_alarms_by_monte_carlo():
 def test_pybullet_measures_the_predicted_impulse(q, speed):
     mass, force = measured_force(q, speed)
     assert 0.7 < mass < 3.9  # between the tip's own and everything
-    assert force == pytest.approx(Approach(mass, speed).mean_force(DT), rel=0.03)
+    assert force == pytest.approx(Approach(mass, speed).mean_force(DT), rel=0.005)
 
 
 def test_bad_input_is_named():

@@ -74,7 +74,7 @@ def test_forces(force, message):
         (lambda: Start(inf), "finger_velocity = inf m/s"),
         (lambda: Solver(max_step=0.0), "max_step = 0.0 s"),
         (lambda: Solver(rtol=0.0), "rtol = 0.0"),
-        (lambda: simulate(Finger(object_mass=inf), 0.0, 1.0, Start(0.0, 1.0)), "a wall stands"),
+        (lambda: simulate(Finger(object_mass=inf), 0.0, 1.0, Start(0.0, 1.0)), "a wall can't move"),
         (lambda: simulate(Finger(), 0.0, 1.0).at(1.5), "time = 1.5 s: the run is from 0 to 1 s"),
         (lambda: simulate(Finger(), 0.0, 1.0).at(nan), "time = nan s"),
         (lambda: simulate(Finger(), abs, 1.0, breaks=[nan]), "breaks = nan s"),
