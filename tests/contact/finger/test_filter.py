@@ -42,7 +42,7 @@ def approach(rng, static=1.0):
 def test_false_alarms_and_detection():
     rng = np.random.default_rng(1)
     noise, alarms, steps, late, count = 0.05, 0, 0, 0, 0
-    for _ in range(25):
+    for _ in range(12):
         clean, touch = approach(rng)
         for _ in range(40):
             felt = ContactFilter(ContactModel(noise=noise))

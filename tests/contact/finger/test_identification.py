@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from galley.contact.finger import Finger, Profile, simulate
+from galley.contact.finger import Finger, Profile, Start, simulate
 from galley.contact.finger.identification import NAMES, Readings, identify
 
 FINGER = Finger(
@@ -41,6 +41,13 @@ def test_errors_are_as_large_as_it_says():
         ]
     assert len(deviations) >= 15
     assert 0.25 < np.median(np.abs(deviations)) < 1.5
+
+
+def test_a_force_or_start_that_identify_cannot_use_is_refused():
+    with pytest.raises(ValueError, match="function of time"):
+        identify(simulate(FINGER, lambda t: 1.0, 1.0))
+    with pytest.raises(ValueError, match="begin at rest"):
+        identify(simulate(FINGER, 1.0, 1.0, Start(1.0)))
 
 
 def test_nothing_touched_tells_nothing():
