@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from galley.cli.common.arguments import frame_rate, height, out_option, positive, sample_rate
+from galley.cli.common.arguments import film_options, out_option, positive, sample_rate
 from galley.cli.common.tables import plain_table
 from galley.domain.errors import BadInput
 
@@ -63,14 +63,15 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     out_option(p)
     world = p.add_argument_group("finger and object (defaults: the example's)")
     from galley.contact.finger.model import Finger
-    from galley.contact.parameters import described
+    from galley.contact.parameters import parameters
 
-    for each in described(Finger):
+    for each in parameters(Finger):
+        quantity = each.metadata["quantity"]
         world.add_argument(
             f"--{each.name.replace('_', '-')}",
-            type=_quantity(each.name, each.quantity),
-            metavar=each.quantity.unit.upper() if each.quantity.unit != "1" else "RATIO",
-            help=f"{each.about} (default {each.default:g})",
+            type=_quantity(each.name, quantity),
+            metavar=quantity.unit.upper() if quantity.unit != "1" else "RATIO",
+            help=f"{each.metadata['about']} (default {each.default:g})",
         )
     for name, default in (("finger", "0 1"), ("object", "0.02 0")):
         world.add_argument(
@@ -81,19 +82,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
             help=f"drag of the {name}: N s/m and N s^2/m^2 (default {default})",
         )
     results = p.add_argument_group("film and samples")
-    results.add_argument(
-        "--video",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="film it (default: yes)",
-    )
+    film_options(results, 540, 25)
     results.add_argument("--gif", action="store_true", help="as animated GIF instead of mp4")
-    results.add_argument(
-        "--height", type=height, default=540, metavar="PIXELS", help="of the film (default 540)"
-    )
-    results.add_argument(
-        "--fps", type=frame_rate, default=25, metavar="N", help="frames per second (default 25)"
-    )
     results.add_argument("--parquet", action="store_true", help="samples as parquet instead of CSV")
     results.add_argument(
         "--rate", type=sample_rate, default=1000.0, metavar="HZ", help="of samples (default 1000)"
@@ -147,10 +137,10 @@ def _task(arguments: argparse.Namespace) -> tuple[Finger, float, Any]:
     """The finger, until when (s), and what pushes it."""
     from galley.contact.finger import Drag, Finger
     from galley.contact.finger.examples import EXAMPLES
-    from galley.contact.parameters import described
+    from galley.contact.parameters import parameters
 
     example = EXAMPLES.get(arguments.example)
-    changes = {each.name: getattr(arguments, each.name) for each in described(Finger)}
+    changes = {each.name: getattr(arguments, each.name) for each in parameters(Finger)}
     try:
         for name in ("finger_drag", "object_drag"):
             law = getattr(arguments, name)

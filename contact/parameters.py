@@ -7,7 +7,7 @@ A model is a frozen dataclass whose fields are made by ``parameter`` and which c
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
 
@@ -75,23 +75,9 @@ def parameter(default: float, quantity: Quantity, about: str) -> Any:
     return field(default=default, metadata={"quantity": quantity, "about": about})
 
 
-@dataclass(frozen=True)
-class Described:
-    """A parameter of a model: its name, quantity, default and a sentence."""
-
-    name: str
-    quantity: Quantity
-    default: float
-    about: str
-
-
-def described(model: type[Any]) -> tuple[Described, ...]:
-    """The parameters of a dataclass in the order of its fields."""
-    found = (each for each in fields(model) if "quantity" in each.metadata)
-    return tuple(
-        Described(each.name, default=float(getattr(model, each.name)), **each.metadata)
-        for each in found
-    )
+def parameters(model: Any) -> tuple[Field[Any], ...]:
+    """The fields of a dataclass, in order, that ``parameter`` made."""
+    return tuple(each for each in fields(model) if "quantity" in each.metadata)
 
 
 def check(model: Any) -> None:
@@ -100,6 +86,6 @@ def check(model: Any) -> None:
     Raises:
         ValueError: one is not; the message names parameter and value.
     """
-    for each in described(type(model)):
-        value = each.quantity.checked(each.name, getattr(model, each.name))
+    for each in parameters(model):
+        value = each.metadata["quantity"].checked(each.name, getattr(model, each.name))
         object.__setattr__(model, each.name, value)

@@ -20,7 +20,7 @@ from galley.viz.render.tags import Color, font
 from galley.viz.render.view import Image
 
 _RATE = 1000.0  # Hz, of the lines in the figure
-_FINGER, _OBJECT, _APPLIED, _FELT = "#1b6ca8", "#8a5a2b", "#1b6ca8", "#c62828"
+_FINGER, _OBJECT, _FELT = "#1b6ca8", "#8a5a2b", "#c62828"  # the finger, and what is applied to it
 _IMPULSIVE = "#f0a202"
 _SHADES = {Epoch.STUCK: "#dfe7ef", Epoch.PUSHING: "#e3f0dc"}
 EPOCH_NAMES = {
@@ -84,8 +84,8 @@ def _forces(axis: Any, samples: Samples, finger: Finger) -> None:
     resisting += np.where(speed < 0.0, -1.0, 1.0) * finger.kinetic_friction
     moving = (speed != 0.0) | (samples.epoch == Epoch.PUSHING.value)
     friction = np.where(moving, resisting, samples.sensor_constant)
-    axis.plot(samples.time, samples.applied_force, color=_APPLIED, label="applied to the finger")
-    axis.plot(samples.time, drag, color=_APPLIED, ls="--", lw=1.2, label="drag on the finger")
+    axis.plot(samples.time, samples.applied_force, color=_FINGER, label="applied to the finger")
+    axis.plot(samples.time, drag, color=_FINGER, ls="--", lw=1.2, label="drag on the finger")
     axis.plot(
         samples.time, friction, color=_OBJECT, lw=1.2, label="friction and drag on the object"
     )
@@ -329,11 +329,12 @@ def _panel(
     dpi = height / 3.0
     figure = Figure(figsize=(width / dpi, height / dpi), dpi=dpi)
     canvas: Any = FigureCanvasAgg(figure)
-    axis = figure.add_axes((0.07, 0.2, 0.91, 0.68))
+    left, across = 0.07, 0.91  # shares of the width
+    axis = figure.add_axes((left, 0.2, across, 0.68))
     samples = trace.samples(_RATE)
     axis.fill_between(samples.time, 0.0, samples.sensor, color=_FELT, alpha=0.4, lw=0)
     axis.plot(samples.time, samples.sensor, color=_FELT, lw=1.4, label="felt")
-    axis.plot(samples.time, samples.applied_force, color=_APPLIED, lw=1.6, label="applied")
+    axis.plot(samples.time, samples.applied_force, color=_FINGER, lw=1.6, label="applied")
     axis.set_xlim(0.0, trace.end)
     axis.set_xlabel("time, s")
     axis.set_ylabel("force, N")
@@ -341,8 +342,4 @@ def _panel(
     axis.legend(loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=2, frameon=False)
     canvas.draw()
     image = PilImage.fromarray(np.asarray(canvas.buffer_rgba())[:, :, :3].copy())
-    left, right = (axis.transData.transform((t, 0.0))[0] for t in (0.0, trace.end))
-    scale = image.width / canvas.get_width_height()[0]
-    return image.resize((width, height)), lambda t: float(
-        (left + (right - left) * t / trace.end) * scale * width / image.width
-    )
+    return image.resize((width, height)), lambda t: (left + across * t / trace.end) * width

@@ -135,10 +135,8 @@ def given(arguments: argparse.Namespace, kind: type[Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def motion_options(p: argparse.ArgumentParser) -> None:
-    """Add the options of commands that make motions and film them."""
-    p.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default 0)")
-    out_option(p)
+def film_options(p: argparse._ActionsContainer, high: int, fps: int) -> None:
+    """Add the options of a film; ``high`` (pixels) and ``fps`` (Hz) are the defaults."""
     p.add_argument(
         "--video",
         action=argparse.BooleanOptionalAction,
@@ -148,13 +146,24 @@ def motion_options(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--height",
         type=height,
-        default=720,
+        default=high,
         metavar="PIXELS",
-        help="height of the film, 16:9 (default 720)",
+        help=f"height of the film, 16:9 (default {high})",
     )
     p.add_argument(
-        "--fps", type=frame_rate, default=20, metavar="N", help="frames per second (default 20)"
+        "--fps",
+        type=frame_rate,
+        default=fps,
+        metavar="N",
+        help=f"frames per second (default {fps})",
     )
+
+
+def motion_options(p: argparse.ArgumentParser) -> None:
+    """Add the options of commands that make motions and film them."""
+    p.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default 0)")
+    out_option(p)
+    film_options(p, 720, 20)
     p.add_argument(
         "--speed",
         type=positive,

@@ -107,7 +107,8 @@ class Samples:
         return self.sensor_constant + self.sensor_impulsive
 
 
-_UNITS = {"time": "s", "position": "m", "velocity": "m/s", "epoch": ""}
+_UNITS = {"time": "s", "position": "m", "velocity": "m/s", "closing_speed": "m/s"}
+_UNITS |= {"impulse": "N s", "epoch": "", "kind": ""}  # of what ends so; all else is in N
 _ROW_RATE = 1000.0  # Hz, of exported files
 
 
@@ -205,11 +206,8 @@ class Trace:
         Raises:
             BadInput: ``path`` can't be written.
         """
-        units = {"time": "s", "position": "m", "impulse": "N s", "closing_speed": "m/s"}
         table = {
-            f"{each.name} [{units[each.name]}]" if each.name in units else each.name: [
-                getattr(event, each.name) for event in self.events
-            ]
+            _header(each.name): [getattr(event, each.name) for event in self.events]
             for each in fields(Event)
         }
         write_atomically(path, _csv(table))
