@@ -221,18 +221,18 @@ class Stage:
             outline=(20, 78, 122),
             width=k,
         )
-        self._arrow(pen, tip - length, level - 0.95 * thick, moment.applied, _BLUE)
-        self._arrow(pen, tip, level + 0.95 * thick, -moment.felt, _RED)
+        self._arrow(pen, tip - length, level - 0.95 * thick, moment.applied, _BLUE, True)
+        self._arrow(pen, tip, level + 0.95 * thick, -moment.felt, _RED, False)
 
     def _arrow(
-        self, pen: ImageDraw.ImageDraw, x: float, y: float, force: float, color: Color
+        self, pen: ImageDraw.ImageDraw, x: float, y: float, force: float, color: Color, to: bool
     ) -> None:
-        """An arrow as long as the force. A push ends at x, all others start there."""
+        """An arrow as long as the force. It starts at x, but a push, if ``to``, ends there."""
         if abs(force) < 1e-3 * self.full:
             return
         k, head, way = _OVERSAMPLE, 0.045 * self.height, math.copysign(1.0, force)
         length = max(min(abs(force) / self.full, 1.2) * 0.16 * self.width, head)
-        start = x - length if color is _BLUE and way > 0 else x
+        start = x - length if to and way > 0 else x
         end = start + way * length
         pen.line((k * start, k * y, k * (end - way * head * 0.8), k * y), fill=color, width=5 * k)
         wing = 0.6 * head

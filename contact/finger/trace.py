@@ -130,11 +130,6 @@ class Trace:
     segments: tuple[Segment, ...]
     fault: str | None = None
 
-    @property
-    def steps(self) -> Array:
-        """(n,) s: the solver's steps; each event's time twice, as the end and start of segments."""
-        return frozen(np.concatenate([each.steps for each in self.segments] or [np.zeros(1)]))
-
     def order(self, *kinds: Kind) -> tuple[Kind, ...]:
         """The kinds of all events in order; of these kinds only, if any are given."""
         return tuple(each.kind for each in self.events if not kinds or each.kind in kinds)

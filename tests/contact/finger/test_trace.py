@@ -41,15 +41,6 @@ def test_dense_output_has_one_value_at_each_time(run):
     assert slope == pytest.approx(run.at(calm).finger_velocity, abs=1e-4)
 
 
-def test_steps_hold_each_event_twice(run):
-    assert (np.diff(run.steps) >= 0.0).all()
-    assert run.steps[0] == 0.0
-    assert run.steps[-1] == run.end
-    for event in run.events:
-        if event.kind in ("touch", "part") and event.impulse > 1e-3:
-            assert (run.steps == event.time).sum() == 2
-
-
 def test_impulses_are_the_area_under_the_sensor(run):
     """Up to the last impact's contact time all of them have been felt."""
     times = np.linspace(0.0, run.end, 200_001)
