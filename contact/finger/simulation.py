@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ _TINY_SPEED = 1e-14  # m/s: a closing speed that is rounding
 _ROUNDING = 1e-12  # of a time
 _SETTLE_TIME = 1e-3  # s: ever smaller bounces that take no longer than this are summed
 _SETTLE_ERROR = 1e-10  # s: if their limit is that exact, for their acceleration changes meanwhile
-_INSIDE = 8  # instants of each step of the solver at which finger and object must not overlap
+# Shares of each step of the solver at which finger and object must not overlap.
+_INSIDE = np.arange(1, 8) / 8.0
 _ATTEMPTS = 3  # with ever shorter steps, to find where they do
 _Function = Callable[[float, Any], float]
 
@@ -276,7 +278,7 @@ class Simulation:
         for _ in range(_ATTEMPTS):
             if (missed := self._missed(found)) is None:
                 break
-            found = self._solve(flow, begin, missed[1], events, (missed[1] - missed[0]) / _INSIDE)
+            found = self._solve(flow, begin, missed[1], events, (missed[1] - missed[0]) / 8.0)
         self.x_f, self.v_f, self.x_o, self.v_o = (float(value) for value in found.y[:, -1])
         self._record(found.t[-1], found.sol, found.t)
         self._log_turns(found)
@@ -295,13 +297,12 @@ class Simulation:
 
     def _missed(self, found: Any) -> tuple[float, float] | None:
         """The first step (s) inside which the bodies overlap: the gap closed and opened again."""
-        inside = np.linspace(found.t[:-1], found.t[1:], _INSIDE, endpoint=False)
-        x_f, _, x_o, _ = found.sol(inside.T.ravel())
-        allowed = self._solver.atol + self._solver.rtol * np.abs(x_o)
-        k = int(np.argmax(x_f - x_o > allowed))
-        if not x_f[k] - x_o[k] > allowed[k]:
-            return None
-        return float(found.t[k // _INSIDE]), float(found.t[k // _INSIDE + 1])
+        allowed = self._solver.atol + self._solver.rtol * abs(self.x_o)
+        for k, (start, end) in enumerate(itertools.pairwise(found.t.tolist())):
+            x_f, _, x_o, _ = found.sol.interpolants[k](start + (end - start) * _INSIDE)
+            if (x_f - x_o).max() > allowed:
+                return start, end
+        return None
 
     # Events.
 
