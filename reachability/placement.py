@@ -303,7 +303,8 @@ class Placer:
         ``base`` by bisection as far as it still serves: within a cell of the nearest that the grid
         of the redundant joint allows. If there is none, the proven shortfall.
         """
-        placement = next(iter(self._free(self.score(base[None], base))), None)
+        here = self.score(base[None], base) if stance.contains(base) else []
+        placement = next(self._free(here), None)
         low, high = stance.lower[:2], stance.upper[:2]
         x, y = (
             base[i]

@@ -182,7 +182,8 @@ class DonutSampler:
         """log p(q | target) (m,) of rows q (m, 5 or 4); target (2,) or (m, 2). See the class.
 
         -inf off the support: the hand more than 1e-6 (L1 + L2) away from the target, r outside
-        [Ra, Rb], or angles out of limits.
+        [Ra, Rb], or angles out of limits. Limits wider than a turn hold angles that differ by
+        whole turns: only those that samples have, nearest the middle, have a density.
 
         Raises:
             ValueError: q has four columns where headings vary, or five where they don't.
@@ -198,9 +199,9 @@ class DonutSampler:
         r = np.hypot(offset[:, 0], offset[:, 1])
         off = np.linalg.norm(self.arm.fk(base, theta) - target, axis=1)
         on = (off <= _OFF * self.arm.outer) & self._in_ring(r)
-        if self.arm.limits is not None:
-            low, high = np.array(self.arm.limits).T
-            on &= ((theta >= low) & (theta <= high)).all(axis=1)
+        # Where limits are wider than a turn, of theta and theta + 2 pi only one is ever drawn.
+        turned, inside = self.arm.chain.in_limits(theta)
+        on &= inside & (turned == theta).all(axis=1)
         result = self._log_g(r) + log(0.5)
         if self.columns == 5:
             result += HeadingError(self.sigma).log_density(
