@@ -129,13 +129,14 @@ class _Drawing:
         from dataclasses import replace
 
         from galley.reachability.planar import Circle, Context, scores
+        from galley.reachability.planar.weighted import Weight
         from galley.viz.reachability import draw_scores, scored_plane
 
         arm = replace(self.sampler.arm, limits=self.sampler.arm.limits or EXAMPLE_LIMITS)
         reach = arm.outer
         x, y, radius, place = 0.4 * reach, 0.25 * reach, 0.12 * reach, (-0.7 * reach, 0.0)
         around = Context(arm, obstacles=(Circle(np.array([x, y]), radius),))
-        scored: dict[str, scores.Score] = {
+        scored: dict[str, Weight] = {
             "manipulability": scores.Manipulability(),
             "joint-limit margin": scores.LimitMargin(arm),
             "clearance of the circle": scores.Clearance(around),

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite, log, pi
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,6 +48,10 @@ class Samples:
 
     def __len__(self) -> int:
         return len(self.q)
+
+    def take(self, rows: NDArray[Any]) -> Samples:
+        """Some of the rows, by number or by a mask."""
+        return Samples(self.q[rows], self.target[rows], self.elbow[rows], self.source[rows])
 
 
 @dataclass(frozen=True)
@@ -198,7 +202,8 @@ class DonutSampler:
         offset = target - q[:, :2]
         r = np.hypot(offset[:, 0], offset[:, 1])
         off = np.linalg.norm(self.arm.fk(base, theta) - target, axis=1)
-        on = (off <= _OFF * self.arm.outer) & self._in_ring(r)
+        slack = 1e-12 * self.arm.outer  # for rounding
+        on = (off <= _OFF * self.arm.outer) & (r >= self.r_min - slack) & (r <= self.r_max + slack)
         # Where limits are wider than a turn, of theta and theta + 2 pi only one is ever drawn.
         turned, inside = self.arm.chain.in_limits(theta)
         on &= inside & (turned == theta).all(axis=1)
@@ -262,11 +267,6 @@ class DonutSampler:
         if self._kept.any <= 0.0:
             raise ValueError(f"nothing in the ring is within the limits {self.arm.limits}")
         return self._kept
-
-    def _in_ring(self, r: Array) -> NDArray[np.bool_]:
-        """Distances (m,) in [Ra, Rb], but for rounding."""
-        slack = 1e-12 * self.arm.outer
-        return np.asarray((r >= self.r_min - slack) & (r <= self.r_max + slack))
 
     def _log_g(self, r: Array) -> Array:
         """Log density of the base's position (per m^2) at distances r."""

@@ -64,8 +64,7 @@ class Weighted:
     def sample(self, target: ArrayLike, n: int, rng: np.random.Generator) -> Samples:
         """The rows of ``n`` candidate bases that are kept."""
         rows = self.sampler.sample(target, n, rng)
-        keep = rng.random(len(rows)) < self.weight(rows.q, rows.target)
-        return Samples(rows.q[keep], rows.target[keep], rows.elbow[keep], rows.source[keep])
+        return rows.take(rng.random(len(rows)) < self.weight(rows.q, rows.target))
 
     def log_density(self, q: ArrayLike, target: ArrayLike) -> Array:
         """log of p w / Z (m,), as ``DonutSampler.log_density``; Z by quadrature.
