@@ -83,10 +83,10 @@ def command(arguments: argparse.Namespace) -> int:
 
     try:
         task = Task(data, tuple(arguments.circle) if arguments.circle else None)
-        samples = task.samples() if arguments.data is None else load(arguments.data, "all")
-        printer.stage(f"training on {plural(len(samples), 'row')}")
         steps = arguments.steps or (7000 if arguments.circle else 1500)
         how = Settings(steps=steps, seed=arguments.seed)
+        samples = task.samples() if arguments.data is None else load(arguments.data, "all")
+        printer.stage(f"training on {plural(len(samples), 'row')}")
         best = train(task, samples, Shape(), how, each)
     except BadInput:
         raise
