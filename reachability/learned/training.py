@@ -28,7 +28,7 @@ from galley.reachability.learned.model import (
 from galley.reachability.learned.task import Task, heading_errors
 from galley.reachability.planar import Samples
 
-_Carry = tuple[SplineFlow, Any]  # weights, state of the optimiser
+_Carry = tuple[SplineFlow, Any, jax.Array]  # weights, state of the optimiser, sum of losses
 _EVALUATIONS = 40  # in a whole training
 _VALIDATED = 50_000  # rows at most that a validation looks at
 
@@ -117,8 +117,8 @@ def train(
     for done in range(0, settings.steps, chunk):
         step = min(done + chunk, settings.steps)
         key, now = jax.random.split(key)
-        keys = jax.random.split(now, step - done)
-        weights, state, loss = _steps(weights, state, training, keys, static, settings)
+        keys, count = jax.random.split(now, chunk), jnp.asarray(step - done)
+        weights, state, loss = _steps(weights, state, training, keys, count, static, settings)
         value = float(_loss(weights, validation, static)) + offset[0]
         if not isfinite(value):
             raise ValueError(f"the loss diverged at step {step}; a lower rate may help")
@@ -168,18 +168,22 @@ def _steps(
     state: optax.OptState,
     rows: jax.Array,
     keys: jax.Array,
+    count: jax.Array,
     static: SplineFlow,
     settings: Settings,
 ) -> tuple[SplineFlow, optax.OptState, jax.Array]:
-    """As many steps as there are keys, each on rows drawn at random; also their mean loss."""
+    """``count`` steps, each on rows drawn at random by its key; also their mean loss.
+
+    There may be more keys than steps: the last evaluation's fewer steps are not compiled anew.
+    """
     optimiser = _optimiser(settings)
 
-    def step(carry: _Carry, key: jax.Array) -> tuple[_Carry, jax.Array]:
-        weights, state = carry
-        drawn = rows[jax.random.randint(key, (settings.batch,), 0, len(rows))]
+    def step(i: jax.Array, carry: _Carry) -> _Carry:
+        weights, state, total = carry
+        drawn = rows[jax.random.randint(keys[i], (settings.batch,), 0, len(rows))]
         loss, slope = jax.value_and_grad(partial(_mean_loss, static=static))(weights, drawn)
         change, state = optimiser.update(slope, state)
-        return (eqx.apply_updates(weights, change), state), loss
+        return eqx.apply_updates(weights, change), state, total + loss
 
-    (weights, state), losses = jax.lax.scan(step, (weights, state), keys)
-    return weights, state, losses.mean()
+    weights, state, total = jax.lax.fori_loop(0, count, step, (weights, state, jnp.zeros(())))
+    return weights, state, total / count
