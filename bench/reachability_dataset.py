@@ -35,18 +35,22 @@ def writer(quick: bool) -> Section:
             # In the first file's time each worker makes one.
             rates[workers].append(rows * (1 - workers / shards) / (last - first) / 1e6)
             starts[workers].append(first)
+    running, all_of_it = (
+        median(two / one for one, two in zip(each[1], each[2], strict=True))
+        for each in (rates, whole)
+    )
+    lines = [
+        [f"{workers} worker{'s' * (workers > 1)}", *(shown(median(v)) for v in values)]
+        for workers, values in ((w, (rates[w], whole[w], starts[w])) for w in rates)
+    ]
     table(
         ["b. to parquet", "million rows a second", "with the start", "first file after s"],
-        [
-            [f"{workers} worker{'s' * (workers > 1)}", *(shown(median(v)) for v in values)]
-            for workers, values in ((w, (rates[w], whole[w], starts[w])) for w in rates)
-        ],
+        [*lines, ["two over one", shown(running), shown(all_of_it), ""]],
     )
-    ratio = median(two / one for one, two in zip(rates[1], rates[2], strict=True))
     raw = {"rates": rates, "whole": whole, "starts": starts}
     return raw, [
         Target.at_least("b. to parquet, one process", _ROWS, median(whole[1]), " M rows/s"),
-        Target.at_least("b. two workers over one", _RATIO, ratio),
+        Target.at_least("b. two workers over one, once running", _RATIO, running),
     ]
 
 

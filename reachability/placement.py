@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -71,15 +72,25 @@ class Placement:
 
     def reason(self) -> str:
         """In a sentence without its full stop, for a report."""
-        parts = [
-            f"manipulability {100 * self.manipulability:.0f}% of the arm's greatest",
-            f"joints {100 * self.margin:.0f}% of half their range from a limit",
-        ]
+        parts = [in_words((self.manipulability, self.margin))]
         if self.clearance is not None:
             parts.append(f"{100 * self.clearance:.1f} cm clear")
         if self.travel is not None:
             parts.append(f"{self.travel:.2f} m away")
         return f"score {self.score:.2f}: {', '.join(parts)}"
+
+
+def value(terms: Array) -> Array:
+    """Manipulability times root of margin (...,), of both (..., 2)."""
+    return np.asarray(terms[..., 0] * np.sqrt(terms[..., 1]))
+
+
+def in_words(terms: Sequence[float] | Array) -> str:
+    """Manipulability and margin (2,) in words, for a report."""
+    return (
+        f"manipulability {100 * terms[0]:.0f}% of the arm's greatest, "
+        f"joints {100 * terms[1]:.0f}% of half their range from a limit"
+    )
 
 
 class Arm(Protocol):
@@ -146,17 +157,27 @@ class UrdfArm:
         self._tool, self._X_FT = frame, X_FL @ robot.X_LT
         rng, group = np.random.default_rng(0), self._group
         self._seeds = rng.uniform(group.lower, group.upper, (starts, group.size))
-        self._most = 1.0
-        random = rng.uniform(group.lower, group.upper, (400, group.size))
-        self._most = float(max(self.terms(q)[0] for q in random))
+        self._random = rng.uniform(group.lower, group.upper, (400, group.size))
         # The arm laid end to end; sliding joints at their farthest.
         slide = np.where(tree.prismatic, np.maximum(np.abs(group.lower), np.abs(group.upper)), 0.0)
         lengths = np.linalg.norm(tree.X_PJ[1:, :3, 3], axis=1)
         self._p_BS = tree.X_PJ[0, :3, 3]
         self._length = float(lengths.sum() + slide.sum() + np.linalg.norm(self._X_FT[:3, 3]))
 
-    def terms(self, q: Array) -> tuple[float, float]:
-        """Manipulability and margin of a configuration (n,)."""
+    @cached_property
+    def _most(self) -> float:
+        """The greatest manipulability, before it is a share."""
+        return max(map(self._freedom, self._random))
+
+    def terms(self, q: Array) -> Array:
+        """Manipulability and margin (2,) of a configuration (n,)."""
+        group = self._group
+        spare = np.minimum(q - group.lower, group.upper - q)
+        margin = float((2.0 * spare / (group.upper - group.lower)).min())
+        return np.array([min(1.0, self._freedom(q) / self._most), max(0.0, margin)])
+
+    def _freedom(self, q: Array) -> float:
+        """sqrt(det(J J^T)) of a configuration (n,), in the units of the arm."""
         frames = self._tree.poses(q)
         p = (frames[self._tool] @ self._X_FT)[:3, 3]
         z, slides = frames[1:, :3, 2], self._tree.prismatic[:, None]
@@ -165,11 +186,7 @@ class UrdfArm:
         ).T
         J = J[np.linalg.norm(J, axis=1) > 1e-12]  # a planar arm has no other velocities
         wide = J @ J.T if J.shape[0] <= J.shape[1] else J.T @ J
-        group = self._group
-        spare = np.minimum(q - group.lower, group.upper - q)
-        margin = float((2.0 * spare / (group.upper - group.lower)).min())
-        freedom = float(np.sqrt(max(0.0, np.linalg.det(wide)))) / self._most
-        return min(1.0, freedom) if self._most != 1.0 else freedom, max(0.0, margin)
+        return float(np.sqrt(max(0.0, np.linalg.det(wide))))
 
     def best(self, X_WH: Array, bases: Array) -> tuple[Array, Array]:
         """From the same starts each time."""
@@ -181,7 +198,7 @@ class UrdfArm:
                 continue
             for q in self._ik.solve(X_BT, self._seeds):
                 found = self.terms(q)
-                if found[0] * found[1] ** 0.5 > terms[k, 0] * terms[k, 1] ** 0.5:
+                if value(found) > value(terms[k]):
                     arms[k], terms[k] = q, found
         return arms, terms
 
@@ -240,11 +257,11 @@ class Placer:
         alive = np.arange(len(bases))
         for hands in self.targets:
             options = [self.arm.best(X, bases[alive]) for X in np.reshape(hands, (-1, 4, 4))]
-            value = np.array([terms[:, 0] * np.sqrt(terms[:, 1]) for _, terms in options])
-            which, rows = value.argmax(axis=0), np.arange(len(alive))
+            values = np.array([value(terms) for _, terms in options])
+            which, rows = values.argmax(axis=0), np.arange(len(alive))
             arms = np.array([a for a, _ in options])[which, rows]
             terms = np.array([t for _, t in options])[which, rows]
-            keep = value.max(axis=0, initial=0.0) > 0.0
+            keep = values.max(axis=0, initial=0.0) > 0.0
             found = [(a[keep], t[keep], w[keep]) for a, t, w in found]
             found.append((arms[keep], terms[keep], which[keep]))
             alive = alive[keep]
@@ -252,8 +269,8 @@ class Placer:
         away = None if start is None else travel(chosen, start)
         placements = []
         for k, base in enumerate(chosen):
-            worst = min((t[k] for _, t, _ in found), key=lambda t: float(t[0] * np.sqrt(t[1])))
-            score = float(worst[0] * np.sqrt(worst[1]))
+            worst = min((t[k] for _, t, _ in found), key=lambda t: float(value(t)))
+            score = float(value(worst))
             far = None if away is None else float(away[k])
             if far is not None:
                 score *= (1.0 + far) ** -self.weights.travel
@@ -303,7 +320,8 @@ class Placer:
         ``base`` by bisection as far as it still serves: within a cell of the nearest that the grid
         of the redundant joint allows. If there is none, the proven shortfall.
         """
-        placement = next(iter(self._free(self.score(base[None], base))), None)
+        here = self.score(base[None], base) if stance.contains(base) else []
+        placement = next(self._free(here), None)
         low, high = stance.lower[:2], stance.upper[:2]
         x, y = (
             base[i]

@@ -23,8 +23,10 @@ from galley.reachability.planar import (
     Weighted,
     uniform_targets,
 )
+from galley.reachability.planar.donut import base_and_angles
 from galley.reachability.planar.kept import distance
-from galley.reachability.planar.scores import Score, SoftAcceptance, WeightedSum
+from galley.reachability.planar.scores import SoftAcceptance, WeightedSum
+from galley.reachability.planar.weighted import Weight
 from galley.viz.figures import figure_file
 
 PLUS, MINUS, INK, FAINT = "#c8553d", "#2a7f9e", "#1d2b36", "#8b98a3"
@@ -48,10 +50,8 @@ class Plane:
 
 def poses(samples: Samples) -> Array:
     """Base poses (m, 3) relative to the target, headings in the world."""
-    xy = samples.q[:, :2] - samples.target
-    if samples.q.shape[1] == 5:
-        return np.column_stack([xy, samples.q[:, 2]])
-    return np.column_stack([xy, np.arctan2(-xy[:, 1], -xy[:, 0])])
+    base, _ = base_and_angles(samples.q, samples.target)
+    return np.column_stack([base[:, :2] - samples.target, base[:, 2]])
 
 
 # -- densities -------------------------------------------------------------------------------------
@@ -379,7 +379,7 @@ def draw_keep_rates(path: Path, rates: KeepRates, limits: Any) -> None:
 
 
 def scored_plane(
-    sampler: DonutSampler, scored: Mapping[str, Score], bases: int, rng: np.random.Generator
+    sampler: DonutSampler, scored: Mapping[str, Weight], bases: int, rng: np.random.Generator
 ) -> tuple[Plane, dict[str, float]]:
     """Density of the base under each score by itself, and the share of the rows that it keeps.
 

@@ -11,17 +11,24 @@ from galley.cli.common.arguments import count, seed
 from galley.cli.common.progress import Printer
 from galley.cli.common.tables import plain_table
 from galley.cli.reach.options import need
-from galley.cli.reach.train import NEEDED
+from galley.cli.reach.train import MODEL, NEEDED
 from galley.domain.errors import BadInput
 
 EPILOG = """examples:
-  galley reach eval model.safetensors
+  galley reach eval
   galley reach eval model.safetensors --json > figures.json"""
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     """Add the options of ``galley reach eval``."""
-    p.add_argument("checkpoint", type=Path, metavar="FILE", help="of galley reach train")
+    p.add_argument(
+        "checkpoint",
+        type=Path,
+        nargs="?",
+        default=MODEL,
+        metavar="FILE",
+        help=f"of galley reach train (default {MODEL})",
+    )
     p.add_argument(
         "--bases",
         type=count,
@@ -65,4 +72,5 @@ def command(arguments: argparse.Namespace) -> int:
     printer.console.print(table)
     what = "each for a circle of its own" if model.task.circle is not None else "no obstacle"
     printer.console.print(f"{result.rows} samples of each, {what}; seed {arguments.seed}")
+    printer.console.print("outside the ring and reachable are 0 and 100 % by the model's chart")
     return 0

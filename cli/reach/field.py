@@ -12,6 +12,7 @@ from galley.domain.errors import BadInput, did_you_mean
 if TYPE_CHECKING:
     from galley.domain.frames import Array
     from galley.domain.scene.model import Scene
+    from galley.domain.state import State
     from galley.reachability.field import Field
     from galley.robots.model import RobotModel
 
@@ -80,7 +81,7 @@ def command(arguments: argparse.Namespace) -> int:
         raise BadInput.one(file, f"no grasp of '{item.name}' fits between the fingers")
     x, y = square(item.X_WI[:3, 3], arguments.half, arguments.grid)
     field = reachability_field(robot, hands, x, y)
-    shares = _with_room(scene, robot, field)
+    shares = _with_room(scene, state, robot, field)
     printer = Printer()
     printer.console.print(_sentence(item.name, len(hands), field, shares))
     draw_field(field, shares, scene, item.name, path)
@@ -88,14 +89,12 @@ def command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _with_room(scene: Scene, robot: RobotModel, field: Field) -> Array:
+def _with_room(scene: Scene, state: State, robot: RobotModel, field: Field) -> Array:
     """The share of headings (n, m) that reach and leave the base with its folded arm free."""
     import numpy as np
 
-    from galley.domain.state import initial_state
     from galley.worlds.scene_kernel import SceneKernel
 
-    state = initial_state(scene)
     checker = SceneKernel(scene, robot).checker(state)
     base = robot.group("base")
     found = np.zeros(field.gap.shape[:2])

@@ -11,8 +11,17 @@ from galley.cli.common.arguments import multiple, number, positive
 if TYPE_CHECKING:
     from galley.reachability.planar import DonutSampler
 
-# Of the sampler, where no option says otherwise.
-L1, L2, EPSILON, HEADING_SIGMA = 1.0, 0.8, 0.05, 0.3
+# Of the sampler's options, where they are not given.
+DEFAULTS: dict[str, Any] = {
+    "l1": 1.0,
+    "l2": 0.8,
+    "limits": None,
+    "epsilon": 0.05,
+    "heading_sigma": 0.3,
+    "radial": "linear",
+    "branches": "both",
+    "heading": "facing",
+}
 BOUNDS = (-2.0, 2.0, -2.0, 2.0)
 
 
@@ -32,8 +41,12 @@ def need(extra: str, *libraries: str) -> None:
 def sampler_options(p: argparse.ArgumentParser) -> None:
     """Add the options of arm and sampler; ``sampler`` makes them one."""
     group = p.add_argument_group("arm and sampler")
-    group.add_argument("--l1", type=positive, metavar="M", help=f"length of link 1 (default {L1})")
-    group.add_argument("--l2", type=positive, metavar="M", help=f"length of link 2 (default {L2})")
+    group.add_argument(
+        "--l1", type=positive, metavar="M", help=f"length of link 1 (default {DEFAULTS['l1']})"
+    )
+    group.add_argument(
+        "--l2", type=positive, metavar="M", help=f"length of link 2 (default {DEFAULTS['l2']})"
+    )
     group.add_argument(
         "--limits",
         type=number,
@@ -45,14 +58,14 @@ def sampler_options(p: argparse.ArgumentParser) -> None:
         "--epsilon",
         type=multiple,
         metavar="M",
-        help=f"margin to the least and greatest distance in reach (default {EPSILON})",
+        help=f"margin to the least and greatest distance in reach (default {DEFAULTS['epsilon']})",
     )
     group.add_argument(
         "--heading-sigma",
         type=multiple,
         metavar="RAD",
         help="standard deviation of the heading about facing the target; 0: it faces it exactly, "
-        f"and psi is no column (default {HEADING_SIGMA})",
+        f"and psi is no column (default {DEFAULTS['heading_sigma']})",
     )
     group.add_argument(
         "--radial",
@@ -79,25 +92,13 @@ def sampler(arguments: argparse.Namespace) -> DonutSampler:
     """
     from galley.reachability.planar import DonutSampler, PlanarArm
 
-    def given(name: str, default: Any) -> Any:
-        value = getattr(arguments, name)
-        return default if value is None else value
-
-    edges = arguments.limits
+    given = {name: getattr(arguments, name) for name in DEFAULTS}
+    chosen = {name: DEFAULTS[name] if each is None else each for name, each in given.items()}
+    edges = chosen.pop("limits")
+    limits = None if edges is None else ((edges[0], edges[1]), (edges[2], edges[3]))
     try:
-        arm = PlanarArm(
-            given("l1", L1),
-            given("l2", L2),
-            None if edges is None else ((edges[0], edges[1]), (edges[2], edges[3])),
-        )
-        made = DonutSampler(
-            arm,
-            epsilon=given("epsilon", EPSILON),
-            heading_sigma=given("heading_sigma", HEADING_SIGMA),
-            radial=given("radial", "linear"),
-            branches=given("branches", "both"),
-            heading=given("heading", "facing"),
-        )
+        arm = PlanarArm(chosen.pop("l1"), chosen.pop("l2"), limits)
+        made = DonutSampler(arm, **chosen)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     if made.keep_rate() <= 0.0:
@@ -107,7 +108,5 @@ def sampler(arguments: argparse.Namespace) -> DonutSampler:
 
 def any_sampler_option(arguments: argparse.Namespace) -> str | None:
     """The first of ``sampler_options`` that was given, as it is written; None if none was."""
-    names = ("l1", "l2", "limits", "epsilon", "heading_sigma", "radial", "branches", "heading")
-    given = (name for name in names if getattr(arguments, name) is not None)
-    name = next(given, None)
+    name = next((each for each in DEFAULTS if getattr(arguments, each) is not None), None)
     return None if name is None else f"--{name.replace('_', '-')}"

@@ -18,6 +18,7 @@ from galley.cli.reach.options import (
     sampler,
     sampler_options,
 )
+from galley.domain.errors import BadInput
 
 if TYPE_CHECKING:
     from galley.reachability.planar import DonutSampler, Samples
@@ -56,7 +57,6 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--bases",
         type=count,
-        default=100_000,
         metavar="N",
         help="candidate bases of samples that are drawn here (default 100000)",
     )
@@ -69,9 +69,13 @@ class _Drawing:
     """What the pictures are drawn from; pictures are written into ``folder``."""
 
     def __init__(self, arguments: argparse.Namespace, folder: Path) -> None:
-        self.folder, self.bases, self.seed = folder, arguments.bases, arguments.seed
-        self.model: Path | None = arguments.model
-        self.sampler, self.samples, self.bounds = _data(arguments)
+        _check_used(arguments)
+        self.folder, self.seed = folder, arguments.seed
+        self.bases = arguments.bases or 100_000
+        self.sampler, self.samples, self.bounds = _data(arguments, self.bases)
+        self.learned: Samples | None = None
+        if arguments.model is not None:
+            self.learned = _learned(arguments.model, self.sampler, self.bases, self.seed)
 
     def rng(self) -> np.random.Generator:
         """A new one for each picture, so that it does not depend on the others."""
@@ -91,9 +95,8 @@ class _Drawing:
         from galley.viz.reachability import base_plane, draw_densities, joint_plane
 
         drawn = {f"{len(self.samples):,} samples": self.samples}
-        if self.model is not None:
-            rows = _learned(self.model, self.sampler, self.bases, self.seed)
-            drawn[f"learned model, {len(rows):,} samples"] = rows
+        if self.learned is not None:
+            drawn[f"learned model, {len(self.learned):,} samples"] = self.learned
         planes = [base_plane(self.sampler, drawn)]
         labels = [("x − x of H (m)", "y − y of H (m)", "density of the base (per m²)")]
         if self.sampler.columns == 5:
@@ -126,13 +129,14 @@ class _Drawing:
         from dataclasses import replace
 
         from galley.reachability.planar import Circle, Context, scores
+        from galley.reachability.planar.weighted import Weight
         from galley.viz.reachability import draw_scores, scored_plane
 
         arm = replace(self.sampler.arm, limits=self.sampler.arm.limits or EXAMPLE_LIMITS)
         reach = arm.outer
         x, y, radius, place = 0.4 * reach, 0.25 * reach, 0.12 * reach, (-0.7 * reach, 0.0)
         around = Context(arm, obstacles=(Circle(np.array([x, y]), radius),))
-        scored: dict[str, scores.Score] = {
+        scored: dict[str, Weight] = {
             "manipulability": scores.Manipulability(),
             "joint-limit margin": scores.LimitMargin(arm),
             "clearance of the circle": scores.Clearance(around),
@@ -181,15 +185,29 @@ def command(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check_used(arguments: argparse.Namespace) -> None:
+    """Refuse options that none of the pictures would heed.
+
+    Raises:
+        argparse.ArgumentTypeError: with the option.
+    """
+    kinds = set(KINDS if "all" in arguments.kind else arguments.kind)
+    if arguments.model is not None and "density" not in kinds:
+        raise argparse.ArgumentTypeError("--model is drawn by --kind density alone")
+    of_rows = kinds <= {"donut", "joints", "density"} and arguments.model is None
+    if arguments.bases is not None and arguments.data is not None and of_rows:
+        raise argparse.ArgumentTypeError("--bases has no effect on rows of --data")
+
+
 def _data(
-    arguments: argparse.Namespace,
+    arguments: argparse.Namespace, bases: int
 ) -> tuple[DonutSampler, Samples, tuple[tuple[float, ...], ...]]:
     """The sampler, rows to draw, and bounds of targets."""
     bounds: tuple[tuple[float, ...], ...] = (BOUNDS[:2], BOUNDS[2:])
     if arguments.data is None:
         made = sampler(arguments)
         rng = np.random.default_rng(arguments.seed)
-        return made, made.sample((0.0, 0.0), arguments.bases, rng), bounds
+        return made, made.sample((0.0, 0.0), bases, rng), bounds
     option = any_sampler_option(arguments)
     if option is not None:
         raise argparse.ArgumentTypeError(f"{option} is that of the dataset where --data is given")
@@ -201,7 +219,11 @@ def _data(
     if settings.filtered and not set(arguments.kind) <= set(drawn):
         what = f"the rows of {arguments.data} were filtered: draw --kind {' or '.join(drawn)}"
         raise argparse.ArgumentTypeError(what)
-    return settings.sampler, load(arguments.data, "validation"), settings.bounds or bounds
+    rows = load(arguments.data, "validation")
+    if not len(rows):
+        what = "has no validation rows to draw: sample more bases"
+        raise BadInput.one(arguments.data, what)
+    return settings.sampler, rows, settings.bounds or bounds
 
 
 def _learned(model: Path, truth: DonutSampler, draws: int, start: int) -> Samples:

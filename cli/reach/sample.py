@@ -107,7 +107,7 @@ def _score(text: str) -> tuple[str, float]:
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Write the dataset; exit status 0 once all of it is there."""
+    """Write the dataset; exit status 0 once all of it is there, 1 if files or all rows lack."""
     need("data", "pyarrow")
     from galley.cli.common.study import results_folder
     from galley.reachability.planar import dataset
@@ -151,4 +151,7 @@ def command(arguments: argparse.Namespace) -> int:
         rows = dataset.row_count(folder)
         share = f"{rows / settings.bases:.3f} a base"
         printer.stage(f"{plural(rows, 'row')}, {share}, in {plural(settings.shards, 'file')}")
+        if not rows:
+            print("the dataset is empty: no candidate base passes the filters", file=sys.stderr)
+            return 1
     return 0

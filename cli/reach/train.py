@@ -15,13 +15,14 @@ from galley.domain.files import check_writable
 if TYPE_CHECKING:
     from galley.reachability.learned import LearnedModel, Progress
 
+MODEL = Path("model.safetensors")  # where no other is named
 NEEDED = ("jax", "equinox", "flowjax", "optax", "safetensors")
 
 EPILOG = """A spline flow gives base and elbow, exact IK the joint angles. It learns a dataset, or
 what the options of arm and sampler say. A stopped training leaves the best model so far in --out.
 
 examples:
-  galley reach train --data data --out model.safetensors
+  galley reach train --data data
   galley reach train --limits -2 0.9 -3 3 --out limits.safetensors
   galley reach train --circle 0.1 0.4 --out circle.safetensors"""
 
@@ -29,7 +30,13 @@ examples:
 def add_arguments(p: argparse.ArgumentParser) -> None:
     """Add the options of ``galley reach train``."""
     p.add_argument("--data", type=Path, metavar="DIR", help="of galley reach sample")
-    p.add_argument("--out", type=Path, required=True, metavar="FILE", help="the checkpoint")
+    p.add_argument(
+        "--out",
+        type=Path,
+        default=MODEL,
+        metavar="FILE",
+        help=f"the checkpoint (default {MODEL})",
+    )
     p.add_argument(
         "--bases", type=count, metavar="N", help="candidate bases, without --data (default 1000000)"
     )
@@ -76,10 +83,10 @@ def command(arguments: argparse.Namespace) -> int:
 
     try:
         task = Task(data, tuple(arguments.circle) if arguments.circle else None)
-        samples = task.samples() if arguments.data is None else load(arguments.data, "all")
-        printer.stage(f"training on {plural(len(samples), 'row')}")
         steps = arguments.steps or (7000 if arguments.circle else 1500)
         how = Settings(steps=steps, seed=arguments.seed)
+        samples = task.samples() if arguments.data is None else load(arguments.data, "all")
+        printer.stage(f"training on {plural(len(samples), 'row')}")
         best = train(task, samples, Shape(), how, each)
     except BadInput:
         raise

@@ -28,8 +28,10 @@ class Evaluation:
         entropy_nats: the same in the truth: the least that nll_nats can be.
         positive, positive_true: share of the elbow +.
         spread_rad, spread_true_rad: standard deviation of the heading error.
-        outside_ring: share of the model's bases nearer than Ra or farther than Rb.
-        reachable: share of its bases from which the IK has the drawn elbow, limits included.
+        outside_ring: share of the model's bases nearer than Ra or farther than Rb; 0 by
+            construction of the chart, but for rounding.
+        reachable: share of its bases from which the IK has the drawn elbow, limits included;
+            likewise 1.
         free: share of these that touch no obstacle; 1 where there is none.
         samples_per_second: with IK, after compiling.
         rows: of the truth, and samples of the model.

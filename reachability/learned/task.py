@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import pi
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,8 +54,8 @@ class Task:
 
     def samples(self) -> Samples:
         """All rows of the dataset, without reading or writing a file."""
-        parts = [self.data.sample(k) for k in range(self.data.shards)]
-        return Samples(*(np.concatenate(each) for each in zip(*map(_columns, parts), strict=True)))
+        parts = [vars(self.data.sample(k)).values() for k in range(self.data.shards)]
+        return Samples(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
     def targets(self, n: int, rng: np.random.Generator) -> Array:
         """Targets (n, 2) as the dataset has them."""
@@ -85,14 +84,10 @@ class Task:
         if circle is None:
             return samples, None
         free = self.free(samples.q, circle)
-        return Samples(*(column[free] for column in _columns(samples))), circle[free]
+        return samples.take(free), circle[free]
 
 
 def heading_errors(samples: Samples) -> Array:
     """How far each base is from facing its target (m,) (rad), in [-pi, pi]."""
     away = samples.target - samples.q[:, :2]
     return turn(samples.q[:, 2] - np.arctan2(away[:, 1], away[:, 0]))
-
-
-def _columns(samples: Samples) -> tuple[NDArray[Any], ...]:
-    return samples.q, samples.target, samples.elbow, samples.source

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
-from math import isfinite
+from math import ceil, isfinite
 from time import perf_counter
 from typing import Any
 
@@ -28,7 +28,7 @@ from galley.reachability.learned.model import (
 from galley.reachability.learned.task import Task, heading_errors
 from galley.reachability.planar import Samples
 
-_Carry = tuple[SplineFlow, Any]  # weights, state of the optimiser
+_Carry = tuple[SplineFlow, Any, jax.Array]  # weights, state of the optimiser, sum of losses
 _EVALUATIONS = 40  # in a whole training
 _VALIDATED = 50_000  # rows at most that a validation looks at
 
@@ -38,9 +38,12 @@ class Settings:
     """How to train.
 
     Attributes:
-        steps: of the optimiser. batch: rows of a step. rate: the highest learning rate.
-        patience: evaluations (of which a whole training has 40) without a better one, to stop.
+        steps: of the optimiser, 2 or more. batch: rows of a step. rate: the highest learning rate.
+        patience: evaluations (at most 40 in a whole training) without a better one, to stop.
         seed: of the weights, the circles and the order of rows.
+
+    Raises:
+        ValueError: fewer than 2 steps: the rate rises in the first.
     """
 
     steps: int = 6000
@@ -48,6 +51,10 @@ class Settings:
     rate: float = 4e-3
     patience: int = 10
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.steps < 2:
+            raise ValueError(f"steps must be 2 or more, got {self.steps}")
 
 
 @dataclass(frozen=True)
@@ -87,8 +94,8 @@ def train(
     """
     circle = task.circles(samples.target, np.random.default_rng([settings.seed, 2]))
     samples, circle = task.free_rows(samples, circle)
-    kept = samples.source % task.data.every == task.data.every - 1
-    if kept.all() or not kept.any():
+    held_out = samples.source % task.data.every == task.data.every - 1
+    if held_out.all() or not held_out.any():
         raise ValueError(f"too few rows for training and validation: {len(samples)}")
     spread = float(np.clip(np.median(np.abs(heading_errors(samples))), 1e-3, 3.0))
     chart = Chart(task.sampler.arm, task.ring, spread)
@@ -99,18 +106,19 @@ def train(
     scale = np.stack([raw.mean(axis=0), np.maximum(raw.std(axis=0), 1e-6)])
     table = np.column_stack([(raw - scale[0]) / scale[1], samples.elbow, point])
     table = table.astype(np.float32)
-    training = jnp.asarray(table[~kept])
-    validation = jnp.asarray(table[kept][:_VALIDATED])
-    offset = -float(volume[kept][:_VALIDATED].mean()), -float(volume[~kept].mean())
+    training = jnp.asarray(table[~held_out])
+    validation = jnp.asarray(table[held_out][:_VALIDATED])
+    offset = -float(volume[held_out][:_VALIDATED].mean()), -float(volume[~held_out].mean())
 
     weights, static = eqx.partition(random_flow(task, shape, settings.seed), eqx.is_array)
-    chunk = max(1, settings.steps // _EVALUATIONS)
+    chunk = ceil(settings.steps / _EVALUATIONS)
     state, key = _optimiser(settings).init(weights), jax.random.key(settings.seed)
     best, since, start = None, 0, perf_counter()
-    for step in range(chunk, settings.steps + 1, chunk):
+    for done in range(0, settings.steps, chunk):
+        step = min(done + chunk, settings.steps)
         key, now = jax.random.split(key)
-        keys = jax.random.split(now, chunk)
-        weights, state, loss = _steps(weights, state, training, keys, static, settings)
+        keys, count = jax.random.split(now, chunk), jnp.asarray(step - done)
+        weights, state, loss = _steps(weights, state, training, keys, count, static, settings)
         value = float(_loss(weights, validation, static)) + offset[0]
         if not isfinite(value):
             raise ValueError(f"the loss diverged at step {step}; a lower rate may help")
@@ -160,18 +168,22 @@ def _steps(
     state: optax.OptState,
     rows: jax.Array,
     keys: jax.Array,
+    count: jax.Array,
     static: SplineFlow,
     settings: Settings,
 ) -> tuple[SplineFlow, optax.OptState, jax.Array]:
-    """As many steps as there are keys, each on rows drawn at random; also their mean loss."""
+    """``count`` steps, each on rows drawn at random by its key; also their mean loss.
+
+    There may be more keys than steps: the last evaluation's fewer steps are not compiled anew.
+    """
     optimiser = _optimiser(settings)
 
-    def step(carry: _Carry, key: jax.Array) -> tuple[_Carry, jax.Array]:
-        weights, state = carry
-        drawn = rows[jax.random.randint(key, (settings.batch,), 0, len(rows))]
+    def step(i: jax.Array, carry: _Carry) -> _Carry:
+        weights, state, total = carry
+        drawn = rows[jax.random.randint(keys[i], (settings.batch,), 0, len(rows))]
         loss, slope = jax.value_and_grad(partial(_mean_loss, static=static))(weights, drawn)
         change, state = optimiser.update(slope, state)
-        return (eqx.apply_updates(weights, change), state), loss
+        return eqx.apply_updates(weights, change), state, total + loss
 
-    (weights, state), losses = jax.lax.scan(step, (weights, state), keys)
-    return weights, state, losses.mean()
+    weights, state, total = jax.lax.fori_loop(0, count, step, (weights, state, jnp.zeros(())))
+    return weights, state, total / count

@@ -31,7 +31,6 @@ from galley.reachability.planar.scores import (
     HardThreshold,
     LimitMargin,
     Manipulability,
-    Score,
     SoftAcceptance,
     Visibility,
     WeightedSum,
@@ -121,7 +120,7 @@ class DatasetSettings:
         if obstacles or self.view is not None:
             weights.append(context)
         if self.scores:
-            known: dict[str, Callable[[], Score]] = {
+            known: dict[str, Callable[[], Weight]] = {
                 "manipulability": Manipulability,
                 "margin": lambda: LimitMargin(arm),
                 "clearance": lambda: Clearance(context),
@@ -241,11 +240,11 @@ def row_count(folder: Path) -> int:
     return int(_read_info(folder).get("rows", 0))
 
 
-def load(folder: Path, split: Split = "train", most: int | None = None) -> Samples:
+def load(folder: Path, split: Split = "train") -> Samples:
     """The rows of a dataset; ``source`` is the number of the base in the whole dataset.
 
     Args:
-        split: by base, see the module. most: shards that are read at most; None for all.
+        split: by base, see the module.
 
     Raises:
         BadInput: the folder has no dataset, it is unfinished, or a file can't be read.
@@ -260,7 +259,7 @@ def load(folder: Path, split: Split = "train", most: int | None = None) -> Sampl
         what = f"is unfinished, {there} of {settings.shards} shards are there; sample it again"
         raise BadInput.one(folder, f"{what} with the same options")
     parts = []
-    for k in range(min(settings.shards, most or settings.shards)):
+    for k in range(settings.shards):
         path = _shard(folder, k)
         try:
             table = pyarrow.parquet.read_table(path, columns=names, memory_map=True)

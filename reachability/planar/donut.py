@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite, log, pi
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from galley.domain.frames import Array
 from galley.reachability.planar.arm import PlanarArm, turn
 from galley.reachability.planar.heading import HeadingError
-from galley.reachability.planar.kept import Kept, kept
+from galley.reachability.planar.kept import Shares, shares_within
 
 _CHUNK = 8192  # bases at a time: the temporaries of one chunk stay in the processor's cache
 _OFF = 1e-6  # part of L1 + L2 that the hand may be away from the target
@@ -48,6 +48,10 @@ class Samples:
 
     def __len__(self) -> int:
         return len(self.q)
+
+    def take(self, rows: NDArray[Any]) -> Samples:
+        """Some of the rows, by number or by a mask."""
+        return Samples(self.q[rows], self.target[rows], self.elbow[rows], self.source[rows])
 
 
 @dataclass(frozen=True)
@@ -151,8 +155,8 @@ class DonutSampler:
         for start in range(0, n, _CHUNK):
             block = room[: n - start]
             here = targets if targets.ndim == 1 else targets[start : start + _CHUNK]
-            kept_here = self._draw(block, here, rng)
-            chosen = np.nonzero(kept_here.ravel())[0]
+            valid = self._draw(block, here, rng)
+            chosen = np.nonzero(valid.ravel())[0]
             end = count + len(chosen)
             np.take(block.reshape(-1, self.columns), chosen, axis=0, out=q[count:end])
             elbow[count:end] = 1 - 2 * (chosen & 1)
@@ -182,7 +186,8 @@ class DonutSampler:
         """log p(q | target) (m,) of rows q (m, 5 or 4); target (2,) or (m, 2). See the class.
 
         -inf off the support: the hand more than 1e-6 (L1 + L2) away from the target, r outside
-        [Ra, Rb], or angles out of limits.
+        [Ra, Rb], or angles out of limits. Limits wider than a turn hold angles that differ by
+        whole turns: only those that samples have, nearest the middle, have a density.
 
         Raises:
             ValueError: q has four columns where headings vary, or five where they don't.
@@ -197,10 +202,11 @@ class DonutSampler:
         offset = target - q[:, :2]
         r = np.hypot(offset[:, 0], offset[:, 1])
         off = np.linalg.norm(self.arm.fk(base, theta) - target, axis=1)
-        on = (off <= _OFF * self.arm.outer) & self._in_ring(r)
-        if self.arm.limits is not None:
-            low, high = np.array(self.arm.limits).T
-            on &= ((theta >= low) & (theta <= high)).all(axis=1)
+        slack = 1e-12 * self.arm.outer  # for rounding
+        on = (off <= _OFF * self.arm.outer) & (r >= self.r_min - slack) & (r <= self.r_max + slack)
+        # Where limits are wider than a turn, of theta and theta + 2 pi only one is ever drawn.
+        turned, inside = self.arm.chain.in_limits(theta)
+        on &= inside & (turned == theta).all(axis=1)
         result = self._log_g(r) + log(0.5)
         if self.columns == 5:
             result += HeadingError(self.sigma).log_density(
@@ -223,12 +229,12 @@ class DonutSampler:
 
         By quadrature over r; over delta it is closed. 1 without limits.
         """
-        each = self._kept
+        each = self._shares
         return each.any if self.branches == "one" else 0.5 * (each.positive + each.negative)
 
     def keep_rates(self) -> tuple[float, float]:
         """The same of each elbow by itself, + and -: P(within limits | elbow)."""
-        return self._kept.positive, self._kept.negative
+        return self._shares.positive, self._shares.negative
 
     def positive_share(self) -> float:
         """P(elbow +) among the rows.
@@ -236,7 +242,7 @@ class DonutSampler:
         Raises:
             ValueError: nothing is within the limits.
         """
-        each = self._some_kept()
+        each = self._some_shares()
         if self.branches == "one":  # those with both toss a coin
             return (each.positive - 0.5 * each.both) / each.any
         return each.positive / (each.positive + each.negative)
@@ -247,25 +253,22 @@ class DonutSampler:
         Raises:
             ValueError: nothing is within the limits.
         """
-        each = self._some_kept()
+        each = self._some_shares()
         if self.branches == "one":
             return log(each.any) - (each.log_any - log(2.0) * each.both) / each.any
         whole = each.positive + each.negative
         return log(whole) - (each.log_positive + each.log_negative) / whole
 
     @cached_property
-    def _kept(self) -> Kept:
-        return kept(self.arm, (self.r_min, self.r_max), HeadingError(self.sigma), self._log_g)
+    def _shares(self) -> Shares:
+        return shares_within(
+            self.arm, (self.r_min, self.r_max), HeadingError(self.sigma), self._log_g
+        )
 
-    def _some_kept(self) -> Kept:
-        if self._kept.any <= 0.0:
+    def _some_shares(self) -> Shares:
+        if self._shares.any <= 0.0:
             raise ValueError(f"nothing in the ring is within the limits {self.arm.limits}")
-        return self._kept
-
-    def _in_ring(self, r: Array) -> NDArray[np.bool_]:
-        """Distances (m,) in [Ra, Rb], but for rounding."""
-        slack = 1e-12 * self.arm.outer
-        return np.asarray((r >= self.r_min - slack) & (r <= self.r_max + slack))
+        return self._shares
 
     def _log_g(self, r: Array) -> Array:
         """Log density of the base's position (per m^2) at distances r."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, log, pi
+from math import log, pi
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
@@ -30,13 +30,13 @@ class HeadingError:
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """delta (n,), not wrapped."""
-        if self.sigma == inf:
+        if self.uniform:
             return rng.uniform(-pi, pi, n)
         return self.sigma * rng.standard_normal(n) if self.sigma > 0.0 else np.zeros(n)
 
     def quantile(self, u: Array) -> Array:
         """The error, not wrapped, below which the share u in (0, 1) is."""
-        if self.sigma == inf:
+        if self.uniform:
             return np.asarray(pi * (2.0 * u - 1.0))
         return np.asarray(self.sigma * ndtri(u))
 

@@ -25,7 +25,7 @@ _SIGMAS = (-8.0, -5.0, -3.5, -2.5, -1.5, -0.75, 0.0, 0.75, 1.5, 2.5, 3.5, 5.0, 8
 
 
 @dataclass(frozen=True)
-class Kept:
+class Shares:
     """Shares of candidate bases whose elbow + is within the limits, whose -, whose both, any.
 
     ``log_*`` is the integral, over the same set, of p log p, p = g(r) WN per dx dy dpsi (nats).
@@ -40,12 +40,12 @@ class Kept:
     log_any: float
 
 
-def kept(
+def shares_within(
     arm: PlanarArm,
     ring: tuple[float, float],
     heading: HeadingError,
     log_g: Callable[[Array], Array],
-) -> Kept:
+) -> Shares:
     """Shares and entropies for bases in ``ring`` (m), with log density log_g(r) per m^2."""
     gamma, weight = _rule(arm, ring, heading.sigma)
     r = distance(arm, gamma)
@@ -73,7 +73,7 @@ def kept(
         logs.append(float(weight @ (mass * log_base + log_heading)))
     positive, negative, both = masses
     union = [values[0] + values[1] - values[2] for values in (masses, logs)]
-    return Kept(positive, negative, both, union[0], logs[0], logs[1], union[1])
+    return Shares(positive, negative, both, union[0], logs[0], logs[1], union[1])
 
 
 def distance(arm: PlanarArm, gamma: Array) -> Array:

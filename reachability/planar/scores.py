@@ -8,20 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite, pi
-from typing import Protocol
 
 import numpy as np
 
 from galley.domain.frames import Array, frozen, wrap
 from galley.reachability.planar.arm import PlanarArm
 from galley.reachability.planar.context import Context
-
-
-class Score(Protocol):
-    """What a score is called with."""
-
-    def __call__(self, q: Array, target: Array) -> Array:
-        """In [0, 1] (m,), for rows q (m, 5 or 4) and targets (m, 2)."""
+from galley.reachability.planar.weighted import Weight
 
 
 @dataclass(frozen=True)
@@ -129,7 +122,7 @@ class WeightedSum:
         ValueError: a negative weight, or weights that are all 0.
     """
 
-    terms: tuple[tuple[float, Score], ...]
+    terms: tuple[tuple[float, Weight], ...]
 
     def __post_init__(self) -> None:
         for weight, score in self.terms:

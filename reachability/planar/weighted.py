@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, log, pi
+from math import ceil, inf, log, log2, pi
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,10 +17,8 @@ from galley.domain.frames import Array
 from galley.reachability.planar.donut import DonutSampler, Samples
 from galley.reachability.planar.heading import HeadingError
 
-# Steps of the lattice: powers of the root of x^4 = x + 1, which fill the cube evenly (Roberts 2018,
-# "The unreasonable effectiveness of quasirandom sequences").
-_LATTICE = 1.2207440846057596 ** -np.arange(1.0, 4.0)
-_SHIFTS = 8
+_PARTS = 16
+_MOST = 18  # log2 of the points of a part: 4 million in all
 
 # Probability (m,) of keeping rows q (m, 5 or 4) for targets (m, 2).
 Weight = Callable[[Array, Array], Array]
@@ -34,10 +32,11 @@ class Weighted:
     kept or not by itself: with ``branches="one"`` a base whose elbow is dropped gets no second try.
 
     Attributes:
-        points: bases (r, phi, delta) of the quadrature for Z, each with both elbows.
+        points: bases (r, phi, delta) of the quadrature for Z, each with both elbows, that joint
+            limits leave; as many more are drawn.
 
     Raises:
-        ValueError: fewer points than one for each of the lattice's shifts.
+        ValueError: fewer points than one for each of the quadrature's 16 parts.
     """
 
     sampler: DonutSampler
@@ -45,8 +44,8 @@ class Weighted:
     points: int = 32_768
 
     def __post_init__(self) -> None:
-        if self.points < _SHIFTS:
-            raise ValueError(f"points must be at least {_SHIFTS}, got {self.points}")
+        if self.points < _PARTS:
+            raise ValueError(f"points must be at least {_PARTS}, got {self.points}")
 
     def weight(self, q: Array, target: Array) -> Array:
         """w (m,) of rows q (m, 5 or 4) for targets (m, 2).
@@ -65,13 +64,13 @@ class Weighted:
     def sample(self, target: ArrayLike, n: int, rng: np.random.Generator) -> Samples:
         """The rows of ``n`` candidate bases that are kept."""
         rows = self.sampler.sample(target, n, rng)
-        keep = rng.random(len(rows)) < self.weight(rows.q, rows.target)
-        return Samples(rows.q[keep], rows.target[keep], rows.elbow[keep], rows.source[keep])
+        return rows.take(rng.random(len(rows)) < self.weight(rows.q, rows.target))
 
     def log_density(self, q: ArrayLike, target: ArrayLike) -> Array:
-        """log of p w / Z (m,), as ``DonutSampler.log_density``; Z by quadrature for each target.
+        """log of p w / Z (m,), as ``DonutSampler.log_density``; Z by quadrature.
 
-        The error of Z, see ``keep_rate``, is that of the density.
+        There is one quadrature for each distinct target, so many targets take long. The error of
+        Z, see ``keep_rate``, is that of the density.
         """
         q = np.asarray(q, dtype=np.float64)
         base = self.sampler.log_density(q, target)
@@ -85,36 +84,35 @@ class Weighted:
     def keep_rate(self, target: ArrayLike) -> tuple[float, float]:
         """Z and its standard error, by quadrature over (r, phi, delta, elbow).
 
-        The quadrature is a lattice over the quantiles of r, phi and delta, shifted at random a few
-        times: each mean is unbiased, and their spread gives the error.
-        The shifts are always the same ones, so Z is too.
+        Z is a ratio of two sums over scrambled Sobol points in the quantiles of r, phi and delta:
+        what the weights leave, over what the joint limits leave. Some independent scramblings give
+        the error, which is never less than one base: what is rarer is not seen. The scramblings
+        are always the same ones, so Z is too.
+
+        Raises:
+            ValueError: the limits leave so little that none of the points is within.
         """
-        shifts = np.random.default_rng(0).random((_SHIFTS, 3))
-        means = np.array([self._mean(target, each) for each in shifts])
-        return float(means.mean()), float(means.std(ddof=1) / np.sqrt(_SHIFTS))
-
-    def rejection_rate(
-        self, target: ArrayLike, n: int, rng: np.random.Generator
-    ) -> tuple[float, float]:
-        """Z and its standard error from ``n`` random bases; rows of one base count together."""
-        rows = self.sampler.sample(target, n, rng)
-        if not len(rows):
+        share = self.sampler.keep_rate()
+        if share <= 0.0:
             return 0.0, 0.0
-        kept = np.bincount(rows.source, self.weight(rows.q, rows.target), n)
-        count = np.bincount(rows.source, minlength=n)
-        rate = float(kept.sum() / count.sum())
-        return rate, float(np.linalg.norm(kept - rate * count) / count.sum())
+        power = min(_MOST, max(0, ceil(log2(self.points / _PARTS / share) - 1e-9)))
+        sums = [self._sums(np.asarray(target, dtype=np.float64), power, k) for k in range(_PARTS)]
+        kept, every, bases = np.array(sums).T
+        if not bases.any():
+            raise ValueError(f"too few bases are within the limits ({share:.1e} of all) to tell Z")
+        rate = float(kept.sum() / every.sum())
+        spread = np.linalg.norm(kept - rate * every) / every.sum()
+        error = float(spread * np.sqrt(_PARTS / (_PARTS - 1)))
+        return rate, max(error, 1.0 / float(bases.sum()))
 
-    def _mean(self, target: ArrayLike, shift: Array) -> float:
-        """The mean of w under p on one shifted lattice."""
-        sampler, target = self.sampler, np.asarray(target, dtype=np.float64)
-        steps = np.arange(1, self.points // _SHIFTS + 1)[:, None] * _LATTICE
-        u, v, w = ((steps + shift) % 1.0).T
-        delta = HeadingError(sampler.sigma).quantile(w)
-        q, valid = sampler.candidates(target, sampler.r_quantile(u), pi * (2.0 * v - 1.0), delta)
-        share = sampler.row_weights(valid)[valid]
-        if not len(share):
-            return 0.0
-        rows = q[valid]
+    def _sums(self, target: Array, power: int, seed: int) -> tuple[float, float, int]:
+        """Over 2^power points: shares times w, shares, and bases within the limits."""
+        from scipy.stats import qmc  # takes a second
+
+        u, v, w = qmc.Sobol(3, seed=seed).random_base2(power).T
+        delta = HeadingError(self.sampler.sigma).quantile(np.clip(w, 1e-300, 1.0 - 2.0**-53))
+        r, phi = self.sampler.r_quantile(u), pi * (2.0 * v - 1.0)
+        q, valid = self.sampler.candidates(target, r, phi, delta)
+        share, rows = self.sampler.row_weights(valid)[valid], q[valid]
         kept = self.weight(rows, np.broadcast_to(target, (len(rows), 2)))
-        return float(share @ kept / share.sum())
+        return float(share @ kept), float(share.sum()), int(valid.any(axis=1).sum())

@@ -10,6 +10,7 @@ import numpy as np
 from galley.domain.frames import Array
 from galley.domain.scene.model import Stance
 from galley.domain.state import State
+from galley.reachability.placement import in_words, value
 from galley.reachability.stances import sample_stances
 from galley.robots.model import RobotModel
 from galley.skills.manipulation.lines import (
@@ -149,13 +150,12 @@ def _candidate_bases(
     if not len(bases):
         tally.tried += 1
         tally.reasons[reason] += 1
-    order = np.argsort(-terms[:, 0] * np.sqrt(terms[:, 1]), kind="stable")[:_STANCES]
+    order = np.argsort(-value(terms), kind="stable")[:_STANCES]
     return [
         (
             bases[k],
             f"{_RANK[rank]} of the free draws ({len(bases)}) for '{manipulation.name}': "
-            f"manipulability {100 * terms[k, 0]:.0f}% of the arm's greatest, joints "
-            f"{100 * terms[k, 1]:.0f}% of half their range from a limit",
+            f"{in_words(terms[k])}",
         )
         for rank, k in enumerate(order)
     ]

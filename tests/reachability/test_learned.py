@@ -21,7 +21,7 @@ from galley.reachability.learned.model import features
 from galley.reachability.learned.training import random_flow
 from galley.reachability.planar import DonutSampler, PlanarArm
 from galley.reachability.planar.dataset import DatasetSettings
-from tests.effort import examples
+from galley.tests.effort import examples
 
 BOUNDS = ((-1.0, 1.0), (-0.5, 1.5))
 BITING = ((-2.0, 0.9), (-2.5, 3.0))  # P(elbow +) is 0.54
@@ -286,7 +286,7 @@ def test_training_repeats_itself_and_keeps_the_best_so_far(tmp_path):
             (tmp_path / "stop").touch()
             raise KeyboardInterrupt
 
-    how = Settings(steps=40, batch=64)
+    how = Settings(steps=45, batch=64, patience=45)
     with pytest.raises(KeyboardInterrupt):
         train(what, what.samples(), TINY, how, each)
     stopped = load_checkpoint(tmp_path / "so_far.safetensors")
@@ -294,6 +294,7 @@ def test_training_repeats_itself_and_keeps_the_best_so_far(tmp_path):
     first, seen = list(seen), []
     model = train(what, what.samples(), TINY, how, each)
     assert seen[:5] == first
+    assert seen[-1][0] == 45  # the last evaluation has fewer steps behind it
     assert model.history["validation_nats"] == min(value for _, value, _ in seen)
     assert model.history["validation_nats"] < seen[0][1]
 

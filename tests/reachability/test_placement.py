@@ -104,6 +104,12 @@ def test_the_nearest_base_is_no_farther_than_any_of_many_random_ones():
     assert len(others) > 100
     assert found.travel <= min(each.travel for each in others) + 0.01
     assert placer.nearest(found.base, ROOM).placement.travel == 0.0
+    low, high = np.array([0.05, -0.5, -np.pi]), np.array([1.0, 0.5, np.pi])
+    aside = Stance("aside", found.base + low, found.base + high)
+    assert not aside.contains(found.base)
+    moved = placer.nearest(found.base, aside).placement
+    assert aside.contains(moved.base)
+    assert moved.travel >= 0.05
 
 
 def test_where_there_is_none_the_shortfall_is_proven():

@@ -8,6 +8,7 @@ import pytest
 
 from galley.cli import main
 from galley.cli.reach import COMMANDS, options
+from galley.cli.reach.plot import KINDS
 from galley.reachability.planar.dataset import load
 
 
@@ -43,6 +44,9 @@ def run(capsys):
         (["plot", "--kind", "pie"], "invalid choice: 'pie'"),
         (["plot", "--data", "nowhere"], "nowhere: has no dataset"),
         (["plot", "--data", "nowhere", "--l1", 2], "--l1 is that of the dataset"),
+        (["plot", "--kind", "donut", "--model", "m"], "--model is drawn by --kind density alone"),
+        (["plot", "--kind", "donut", "density", "--model", "m"], "m: no such file"),
+        (["plot", "--kind", "joints", "--data", "d", "--bases", 9], "--bases has no effect"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(words, named, run, tmp_path, monkeypatch):
@@ -82,6 +86,32 @@ def test_sample_then_plot(run, tmp_path):
     status, out, err = run("plot", "--data", data, "--kind", "donut", "joints", "--out", plots)
     assert (status, err) == (0, "")
     assert sorted(each.name for each in plots.iterdir()) == ["donut.png", "joints.png"]
+
+
+def test_a_dataset_that_is_too_small_to_draw_is_refused(run, tmp_path):
+    data, plots = tmp_path / "data", tmp_path / "plots"
+    assert run("sample", "--bases", 5, "--jobs", 1, "--out", data)[0] == 0
+    status, _, err = run("plot", "--data", data, "--out", plots)
+    assert status == 2
+    assert "has no validation rows to draw" in err
+    assert err.count("\n") == 1
+    assert not plots.exists()
+
+
+def test_a_dataset_without_rows_is_no_success(run, tmp_path):
+    words = ("--circle", 0, 0, 5, "--target", 0, 0, "--bases", 20, "--jobs", 1)
+    status, out, err = run("sample", *words, "--out", tmp_path / "data")
+    assert status == 1
+    assert "0 rows" in out
+    assert err == "the dataset is empty: no candidate base passes the filters\n"
+
+
+@pytest.mark.slow
+def test_every_kind_of_picture_is_drawn(run, tmp_path):
+    status, _, err = run("plot", "--kind", "all", "--bases", 300, "--out", tmp_path)
+    assert (status, err) == (0, "")
+    assert {each.stem for each in tmp_path.iterdir()} == set(KINDS)
+    assert all(each.stat().st_size > 10_000 for each in tmp_path.iterdir())
 
 
 def test_help_lists_the_subcommands(run):

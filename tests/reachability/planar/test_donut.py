@@ -99,6 +99,17 @@ def test_density_integrates_to_one_and_matches_samples(limits, sigma, radial, br
     assert len(rows) / possible == pytest.approx(sampler.keep_rate(), abs=0.02)
 
 
+@pytest.mark.parametrize("limits", [LIMITS, WRAPPED, ((-2.0, 2.0), (-4.0, 4.0))])
+def test_whole_turns_are_not_counted_twice(limits):
+    sampler = DonutSampler(PlanarArm(1.0, 0.8, limits), 0.05, 0.4)
+    q, volume = nodes(sampler, 160, 160)
+    turns = 2 * np.pi * np.array([(0, 0, 0, i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])
+    mass = sum((np.exp(sampler.log_density(q + turn, H)) @ volume for turn in turns), 0.0)
+    assert mass == pytest.approx(1.0, abs=4e-3)
+    rows = sampler.sample(H, 2000, np.random.default_rng(0))
+    assert np.isfinite(sampler.log_density(rows.q, H)).all()
+
+
 def test_the_two_radial_laws_are_told_apart():
     """Samples of one have a likelihood that the other's entropy rules out, and its quantiles."""
     u = np.linspace(0, 1, 11)
@@ -176,6 +187,20 @@ def test_wrapped_normal(sigma):
             log = 0.5 * (p * error.log_density(d))[1:] + 0.5 * (p * error.log_density(d))[:-1]
             found = error.mass_log(np.array([a]), np.array([b]))[0]
             assert found == pytest.approx((log * np.diff(d))[inside].sum(), abs=1e-2)
+
+
+@pytest.mark.parametrize("sigma", [50.0, 1e12, 1e300])
+def test_a_huge_sigma_keeps_the_digits_of_headings(sigma):
+    sampler = DonutSampler(ARM, 0.05, sigma)
+    rows = sampler.sample(H, 2000, np.random.default_rng(0))
+    assert np.isfinite(sampler.log_density(rows.q, H)).all()
+    np.testing.assert_allclose(ARM.fk(rows.q[:, :3], rows.q[:, 3:]), rows.target, atol=1e-12)
+    assert (
+        chi_square(
+            np.histogram(rows.q[::2, 2], np.linspace(-np.pi, np.pi, 9))[0], np.full(8, 1 / 8)
+        )
+        > 1e-4
+    )
 
 
 def test_free_headings_show_the_gauge():
