@@ -34,6 +34,7 @@ def arm_planners(report):
 
 
 @pytest.mark.parametrize("arrival", quick_first(1, ["l1", "box"]))
+@pytest.mark.slow
 def test_the_seeds_rrt(achieved, arrival):
     report, _ = achieved("--problem", ERRAND, "--planner", "rrt", "--arrival", arrival)
     assert arm_planners(report) == {"rrt"}
@@ -51,6 +52,7 @@ def test_without_optimization(achieved):
 
 
 @pytest.mark.parametrize("method", quick_first(1, ["time-optimal", "smooth"]))
+@pytest.mark.slow
 def test_with_optimization_free_motions_of_arm_and_base_get_faster(achieved, method):
     plain, _ = achieved("--problem", ERRAND, "--optimize", "none")
     report, _ = achieved("--problem", ERRAND, "--optimize", method)
@@ -65,6 +67,7 @@ def test_with_optimization_free_motions_of_arm_and_base_get_faster(achieved, met
     assert report["timing_s"]["optimization"] > 0
 
 
+@pytest.mark.slow
 def test_with_the_seeds_program_on_the_arms_paths(achieved):
     report, _ = achieved("--problem", ERRAND, "--optimize", "shortest")
     free = [m for m in report["motions"] if m["planner"] == "rrt-connect" and m["group"] == "arm"]

@@ -46,6 +46,7 @@ def names(folder):
     return sorted(p.name for p in folder.iterdir())
 
 
+@pytest.mark.slow
 def test_the_seeds_query_end_to_end(run, tmp_path):
     status, out, err = run("--no-video", "--out", "out")
     assert (status, err) == (0, "")

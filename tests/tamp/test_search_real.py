@@ -119,6 +119,7 @@ print(module.digest(task.solve()[1]))
 """
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_motions_to_the_bit_in_another_process(solved):
     """With other hashes of strings, so that no set's order can matter."""
     done = subprocess.run(

@@ -92,6 +92,7 @@ def test_a_spoilt_run_fails_with_each_violation_and_its_time(check, stored, kitc
     assert "penetration" in kinds
 
 
+@pytest.mark.slow
 def test_a_run_that_lacks_a_sample_fails(check, stored):
     log = Log.load(stored / "states.npz")
     keep = np.ones(len(log.time), dtype=bool)
@@ -112,6 +113,7 @@ def test_another_goal_is_judged_on_the_same_run(check, stored, tmp_path, kitchen
     assert "passed" in out, "nothing is wrong with the run itself"
 
 
+@pytest.mark.slow
 def test_symbols_come_from_what_was_executed_or_else_from_the_plan(
     check, stored, edit, tmp_path, kitchen_folder
 ):

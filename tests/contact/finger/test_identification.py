@@ -32,14 +32,14 @@ def test_an_object_is_found_again():
 def test_errors_are_as_large_as_it_says():
     """At 5 % noise the deviations, in standard errors, are of order one."""
     deviations = []
-    for seed in range(5):
+    for seed in range(3):
         found = identify(readings(0.05, seed))
         deviations += [
             (found.values[name] - getattr(FINGER, name)) / found.errors[name]
             for name in NAMES
             if np.isfinite(found.errors[name])
         ]
-    assert len(deviations) >= 15
+    assert len(deviations) >= 9
     assert 0.25 < np.median(np.abs(deviations)) < 1.5
 
 

@@ -180,6 +180,7 @@ def pulled(executor, k=0):
 
 
 @pytest.mark.parametrize(("text", "moves"), [("stuck:drawer", True), ("stuck-for-good", False)])
+@pytest.mark.slow
 def test_a_stuck_drawer_stops_on_its_way_and_lets_go_unless_for_good(run, drawer, text, moves):
     executor, fault = run(drawer.part("h1 | reach", "| withdraw"), text)
     opened = executor.log().scene_q[:, 0]
@@ -200,6 +201,7 @@ def test_a_drawer_without_the_fault_opens(run, drawer):
 
 @pytest.mark.parametrize("during", ["drive", "arm"])
 @pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.slow
 def test_a_shoved_base_stands_beside_where_it_believes_to_stand(
     kitchen, run, carrying, during, seed
 ):

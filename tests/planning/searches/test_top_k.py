@@ -110,6 +110,7 @@ def walks(reference, most):
     return found
 
 
+@pytest.mark.slow
 def test_with_loops():
     compared = 0
     for seed in SEEDS:

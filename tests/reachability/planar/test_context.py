@@ -206,6 +206,7 @@ EVERY = WeightedSum(
         ],
     ),
 )
+@pytest.mark.slow
 def test_weighted_density_matches_its_samples(case):
     """Against a random quadrature of its own: bases uniform in the ring, headings uniform."""
     weights, branches, sigma = case

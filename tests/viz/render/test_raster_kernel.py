@@ -97,6 +97,7 @@ def scattered(rng: np.random.Generator, around: Array) -> VisualMesh:
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))]
 )
+@pytest.mark.slow
 def test_samples_show_what_rays_hit(seed: int) -> None:
     rng = np.random.default_rng(seed)
     mesh = scattered(rng, np.zeros(3))
