@@ -14,7 +14,6 @@ PyBullet and in Drake at 0.02 rad: 2 mm of overlap is a hit.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import sys
@@ -34,7 +33,7 @@ from motion_queries import KITCHEN_SET, NARROW, SETS, kitchen_queries, load_kitc
 from motion_runs import Run, Summary, objections, race, show, summed_up
 from motion_verdicts import Judge
 from planning_runs import note, shown, table
-from planning_sections import Section, Target
+from planning_sections import Section, Target, conclude
 
 FIGURE = Path(__file__).resolve().parent.parent / "docs" / "motion_obstacles.png"
 
@@ -70,15 +69,7 @@ def main() -> int:
             raw[letter], more = step()
             targets += more
     note(f"done after {perf_counter() - start:.0f} s\n")
-    verdicts = {True: "met", False: "NOT met", None: "not measured"}
-    if targets:
-        table(
-            ["target", "wanted", "measured", ""],
-            [[t.what, t.wanted, shown(t.figure), verdicts[t.met]] for t in targets],
-        )
-    raw["targets"] = [vars(each) for each in targets]
-    if arguments.json:
-        arguments.json.write_text(json.dumps(raw, indent=1) + "\n")
+    conclude(raw, targets, arguments.json)
     return 0
 
 

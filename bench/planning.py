@@ -13,7 +13,6 @@ has no negative conditions: in its kitchen a drive may end where it began, which
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import sys
@@ -24,7 +23,7 @@ from typing import Any
 
 import planning_sections as sections
 from planning_growth import growth
-from planning_runs import Bench, note, shown, table
+from planning_runs import Bench, note
 
 FIGURE = Path(__file__).resolve().parent.parent / "docs" / "planning_growth.png"
 
@@ -67,14 +66,7 @@ def main() -> int:
                     print(f"section {letter} broke off: {error}\n", flush=True)
                     broken += 1
     note(f"done after {perf_counter() - start:.0f} s\n")
-    verdicts = {True: "met", False: "NOT met", None: "not measured"}
-    table(
-        ["target", "wanted", "measured", ""],
-        [[t.what, t.wanted, shown(t.figure), verdicts[t.met]] for t in targets],
-    )
-    raw["targets"] = [vars(each) for each in targets]
-    if arguments.json:
-        arguments.json.write_text(json.dumps(raw, indent=1) + "\n")
+    sections.conclude(raw, targets, arguments.json)
     return 1 if broken else 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -81,6 +82,19 @@ class Target:
 
 
 Section = tuple[Any, list[Target]]
+
+
+def conclude(raw: dict[str, Any], targets: list[Target], file: Path | None) -> None:
+    """Print what was wanted and measured, and write all figures as JSON, if there is a file."""
+    verdicts = {True: "met", False: "NOT met", None: "not measured"}
+    if targets:
+        table(
+            ["target", "wanted", "measured", ""],
+            [[t.what, t.wanted, shown(t.figure), verdicts[t.met]] for t in targets],
+        )
+    raw["targets"] = [vars(each) for each in targets]
+    if file:
+        file.write_text(json.dumps(raw, indent=1) + "\n")
 
 
 def from_collection(name: str) -> Case:

@@ -10,7 +10,6 @@ reachability field; s, whole tasks with the ring's stances and with scored ones.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import sys
@@ -23,8 +22,8 @@ import reachability_dataset as dataset
 import reachability_placement as placement
 import reachability_planar as planar
 import reachability_stances as stances
-from planning_runs import note, shown, table
-from planning_sections import Section, Target
+from planning_runs import note
+from planning_sections import Section, Target, conclude
 
 
 def learned(quick: bool) -> Section:
@@ -65,14 +64,7 @@ def main() -> int:
             raw[letter], more = step(arguments.quick)
             targets += more
     note(f"done after {perf_counter() - began:.0f} s\n")
-    verdicts = {True: "met", False: "NOT met", None: "not measured"}
-    table(
-        ["target", "wanted", "measured", ""],
-        [[t.what, t.wanted, shown(t.figure), verdicts[t.met]] for t in targets],
-    )
-    raw["targets"] = [vars(each) for each in targets]
-    if arguments.json:
-        arguments.json.write_text(json.dumps(raw, indent=1) + "\n")
+    conclude(raw, targets, arguments.json)
     return 0
 
 

@@ -15,7 +15,6 @@ two warm-up runs; it leaves out reading files and building the world. So it is i
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import sys
@@ -26,8 +25,8 @@ from time import perf_counter
 from typing import Any
 
 import tamp_sections as sections
-from planning_runs import note, shown, table
-from planning_sections import Target
+from planning_runs import note
+from planning_sections import Target, conclude
 from tamp_growth import growth
 
 from galley.sweeps import ENGINES
@@ -78,15 +77,7 @@ def main() -> int:
             targets += more
     print(f"load after {os.getloadavg()[0]:.1f}, {perf_counter() - began:.0f} s in all\n")
     note("done\n")
-    verdicts = {True: "met", False: "NOT met", None: ""}
-    if targets:
-        table(
-            ["target", "wanted", "measured", ""],
-            [[t.what, t.wanted, shown(t.figure), verdicts[t.met]] for t in targets],
-        )
-    raw["targets"] = [vars(each) for each in targets]
-    if arguments.json:
-        arguments.json.write_text(json.dumps(raw, indent=1) + "\n")
+    conclude(raw, targets, arguments.json)
     return 0
 
 

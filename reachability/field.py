@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, frozen, wrap
+from galley.reachability.stances import bases_below
 from galley.robots.model import RobotModel
 
 REDUNDANT = 12
@@ -47,12 +48,7 @@ class Field:
 
     def bases(self, heading: float) -> Array:
         """Base poses (n, m, 3) at a heading, rad, with the foot on the grid."""
-        c, s = np.cos(heading), np.sin(heading)
-        found = np.empty((*self.gap.shape[:2], 3))
-        found[..., 0] = self.x[:, None] - (c * self.p_BA[0] - s * self.p_BA[1])
-        found[..., 1] = self.y - (s * self.p_BA[0] + c * self.p_BA[1])
-        found[..., 2] = wrap(np.array([heading]))
-        return found
+        return bases_below(self.x[:, None], self.y, wrap(np.array([heading])), self.p_BA)
 
 
 def reachability_field(

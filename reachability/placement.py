@@ -21,7 +21,14 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array, inverse, rotation_z, transform, wrap
 from galley.domain.scene.model import Stance
-from galley.reachability.stances import sample_headings, sample_stances, shortfall
+from galley.reachability.field import REDUNDANT
+from galley.reachability.stances import (
+    bases_below,
+    beyond,
+    sample_headings,
+    sample_stances,
+    shortfall,
+)
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import read_tree
 
@@ -31,7 +38,6 @@ Clearance = Callable[[Array, Array], float]
 """Metres to the nearest obstacle for a base (3,) and an arm (n,)."""
 
 TURN = 0.3  # m of travel that a turn of 1 rad counts as
-_REDUNDANT = 12
 _CHUNK = 256
 _HALVINGS = 6
 
@@ -120,7 +126,7 @@ class MobileArm:
     """
 
     robot: RobotModel
-    redundant: int = _REDUNDANT
+    redundant: int = REDUNDANT
 
     def best(self, X_WH: Array, bases: Array) -> tuple[Array, Array]:
         """In closed form."""
@@ -208,19 +214,15 @@ class UrdfArm:
         if span <= 0.0:
             return np.empty((0, 3))
         r, angle = np.sqrt(rng.uniform(0.0, span, n)), rng.uniform(-np.pi, np.pi, n)
-        heading = sample_headings(stance, n, rng)
-        c, s = np.cos(heading), np.sin(heading)
-        x = X_WH[0, 3] + r * np.cos(angle) - (c * self._p_BS[0] - s * self._p_BS[1])
-        y = X_WH[1, 3] + r * np.sin(angle) - (s * self._p_BS[0] + c * self._p_BS[1])
-        bases = np.column_stack([x, y, heading])
+        x, y = X_WH[0, 3] + r * np.cos(angle), X_WH[1, 3] + r * np.sin(angle)
+        bases = bases_below(x, y, sample_headings(stance, n, rng), self._p_BS)
         within = (bases[:, :2] >= stance.lower[:2]) & (bases[:, :2] <= stance.upper[:2])
         return np.asarray(bases[within.all(axis=1)])
 
     def shortfall(self, X_WH: Array, stance: Stance) -> float:
         """The arm laid end to end, from the nearest corner or edge of the set."""
-        away = X_WH[:2, 3] - np.clip(X_WH[:2, 3], stance.lower[:2], stance.upper[:2])
-        beside = max(0.0, float(np.linalg.norm(away) - np.linalg.norm(self._p_BS[:2])))
-        return float(max(0.0, np.hypot(beside, X_WH[2, 3] - self._p_BS[2]) - self._length))
+        low, high = stance.lower[:2], stance.upper[:2]
+        return float(beyond(X_WH[None, :3, 3], low, high, self._p_BS, self._length)[0])
 
 
 def travel(bases: Array, start: Array) -> Array:

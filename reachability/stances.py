@@ -29,14 +29,20 @@ def sample_stances(
     r = np.sqrt(rng.uniform(reach.too_near**2, span, n))
     angle = rng.uniform(-np.pi, np.pi, n)
     heading = sample_headings(stance, n, rng)
-    c, s = np.cos(heading), np.sin(heading)
-    bases = np.empty((n, 3))
-    bases[:, 0] = p_WC[0] + r * np.cos(angle) - (c * reach.p_BS[0] - s * reach.p_BS[1])
-    bases[:, 1] = p_WC[1] + r * np.sin(angle) - (s * reach.p_BS[0] + c * reach.p_BS[1])
-    bases[:, 2] = heading
+    x, y = p_WC[0] + r * np.cos(angle), p_WC[1] + r * np.sin(angle)
+    bases = bases_below(x, y, heading, reach.p_BS)
     low = np.maximum(base.lower, [*stance.lower[:2], -np.inf])
     high = np.minimum(base.upper, [*stance.upper[:2], np.inf])
     return np.asarray(bases[((bases >= low) & (bases <= high)).all(axis=1)])
+
+
+def bases_below(x: Array, y: Array, heading: Array, p_BS: Array) -> Array:
+    """Base poses (..., 3) with these headings, whose fixed point p_BS (>= 2,) is at x, y."""
+    x, y, heading = np.broadcast_arrays(x, y, heading)
+    c, s = np.cos(heading), np.sin(heading)
+    return np.stack(
+        [x - (c * p_BS[0] - s * p_BS[1]), y - (s * p_BS[0] + c * p_BS[1]), heading], axis=-1
+    )
 
 
 def in_ring(X_WH: Array, bases: Array, robot: RobotModel) -> NDArray[np.bool_]:
@@ -61,12 +67,14 @@ def shortfall(p_W: Array, stance: Stance, robot: RobotModel) -> float:
 
     0 means "may be in reach".
     """
-    return float(_shortfall(p_W[None], stance, robot, robot.kinematics.reach.to_hand)[0])
+    reach, (low, high) = robot.kinematics.reach, _places(stance, robot)
+    return float(beyond(p_W[None], low, high, reach.p_BS, reach.to_hand)[0])
 
 
 def wrist_shortfall(p_WC: Array, stance: Stance, robot: RobotModel) -> Array:
     """The same for places (n, 3) of C, the point in the hand that ``ReachBounds`` names: (n,)."""
-    return _shortfall(p_WC, stance, robot, robot.kinematics.reach.to_C)
+    reach, (low, high) = robot.kinematics.reach, _places(stance, robot)
+    return beyond(p_WC, low, high, reach.p_BS, reach.to_C)
 
 
 def _C(robot: RobotModel, X_WH: Array) -> Array:
@@ -74,15 +82,19 @@ def _C(robot: RobotModel, X_WH: Array) -> Array:
     return np.asarray(X_WH[:3, 3] + robot.kinematics.reach.p_HC[2] * X_WH[:3, 2])
 
 
-def _shortfall(p_W: Array, stance: Stance, robot: RobotModel, length: float) -> Array:
+def _places(stance: Stance, robot: RobotModel) -> tuple[Array, Array]:
+    """Corners (2,) of where the base's centre may be: the stance set within the base's limits."""
+    base = robot.group("base")
+    low, high = base.lower[:2], base.upper[:2]
+    return np.maximum(stance.lower[:2], low), np.minimum(stance.upper[:2], high)
+
+
+def beyond(p_W: Array, low: Array, high: Array, p_BS: Array, length: float) -> Array:
     """How far points (n, 3) are beyond ``length`` (m) from wherever the shoulder can be: (n,).
 
-    The shoulder is at most |p_BS| horizontally from the base's centre, which lies in the stance
-    box and within the base's limits.
+    The shoulder is at most |p_BS| horizontally from the base's centre, which lies between ``low``
+    and ``high`` (2,).
     """
-    p_BS, base = robot.kinematics.reach.p_BS, robot.group("base")
-    low = np.maximum(stance.lower[:2], base.lower[:2])
-    high = np.minimum(stance.upper[:2], base.upper[:2])
     away = np.linalg.norm(p_W[:, :2] - np.clip(p_W[:, :2], low, high), axis=1)
     horizontal = np.maximum(0.0, away - np.linalg.norm(p_BS[:2]))
     height = p_W[:, 2] - p_BS[2]

@@ -103,6 +103,12 @@ def task_options(p: argparse.ArgumentParser) -> None:
     )
 
 
+def seed_option(p: argparse.ArgumentParser, default: int = 0) -> None:
+    """Add the option of the random seed."""
+    what = f"random seed (default {default})"
+    p.add_argument("--seed", type=seed, default=default, metavar="N", help=what)
+
+
 def out_option(p: argparse.ArgumentParser) -> None:
     """Add the option of the results' folder."""
     p.add_argument(
@@ -161,7 +167,7 @@ def film_options(p: argparse._ActionsContainer, high: int, fps: int) -> None:
 
 def motion_options(p: argparse.ArgumentParser) -> None:
     """Add the options of commands that make motions and film them."""
-    p.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default 0)")
+    seed_option(p)
     out_option(p)
     film_options(p, 720, 20)
     p.add_argument(
@@ -185,6 +191,12 @@ def sweep_options(p: argparse.ArgumentParser, seeds: int) -> None:
     p.add_argument(
         "--seed", type=seed, default=0, metavar="FIRST", help="first random seed (default 0)"
     )
+    worker_options(p)
+    optimize_option(p, ", as for galley run")
+
+
+def worker_options(p: argparse.ArgumentParser) -> None:
+    """Add the options of commands that run a sweep."""
     p.add_argument("--jobs", type=count, metavar="N", help="runs at a time (default: one per core)")
     p.add_argument(
         "--engine",
@@ -192,7 +204,6 @@ def sweep_options(p: argparse.ArgumentParser, seeds: int) -> None:
         default="process",
         help="run in local processes or on Ray (default process)",
     )
-    optimize_option(p, ", as for galley run")
 
 
 def plural(number: int, noun: str) -> str:

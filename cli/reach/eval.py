@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from galley.cli.common.arguments import count, seed
+from galley.cli.common.arguments import count, seed_option
 from galley.cli.common.progress import Printer
 from galley.cli.common.tables import plain_table
 from galley.cli.reach.options import need
@@ -36,7 +36,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         metavar="N",
         help="candidate bases of the true law (default 100000)",
     )
-    p.add_argument("--seed", type=seed, default=1, metavar="N", help="random seed (default 1)")
+    seed_option(p, 1)
     p.add_argument("--json", action="store_true", help="print JSON")
 
 

@@ -51,16 +51,14 @@ def command(arguments: argparse.Namespace) -> int:
     from galley.domain.files import check_writable
     from galley.domain.frames import transform
     from galley.domain.scene.reader import load_scene
-    from galley.domain.shipped import KITCHEN
+    from galley.domain.shipped import kitchen_file
     from galley.domain.state import initial_state
     from galley.reachability.field import reachability_field, square
     from galley.robots.catalog import robot_of
     from galley.skills.manipulation.grasps import grasps_at
     from galley.viz.reachability_field import draw_field
 
-    file: Path = arguments.scene
-    if file == Path("kitchen.yaml") and not file.exists():
-        file = KITCHEN / file
+    file = kitchen_file(arguments.scene, "kitchen.yaml")
     path: Path = arguments.out or Path(f"{arguments.item}.png")
     if path.suffix.lower() != ".png":
         raise BadInput.one(path, "the picture is a PNG: --out must end in .png")

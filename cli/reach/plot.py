@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from galley.cli.common.arguments import count, out_option, seed
+from galley.cli.common.arguments import count, out_option, seed_option
 from galley.cli.common.progress import Printer
 from galley.cli.reach.options import (
     BOUNDS,
@@ -61,7 +61,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         help="candidate bases of samples that are drawn here (default 100000)",
     )
     sampler_options(p)
-    p.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default 0)")
+    seed_option(p)
     out_option(p)
 
 

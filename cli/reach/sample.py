@@ -5,7 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 
-from galley.cli.common.arguments import count, multiple, number, out_option, plural, positive, seed
+from galley.cli.common.arguments import (
+    count,
+    multiple,
+    number,
+    out_option,
+    plural,
+    positive,
+    seed_option,
+    worker_options,
+)
 from galley.cli.common.progress import Printer
 from galley.cli.reach.options import BOUNDS, need, sampler, sampler_options
 
@@ -89,14 +98,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         metavar="N",
         help="candidate bases in a file (default 50000)",
     )
-    p.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default 0)")
-    p.add_argument("--jobs", type=count, metavar="N", help="workers (default: one per core)")
-    p.add_argument(
-        "--engine",
-        choices=("process", "ray"),
-        default="process",
-        help="write in local processes or on Ray (default process)",
-    )
+    seed_option(p)
+    worker_options(p)
     out_option(p)
 
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import count, plural, positive, seed
+from galley.cli.common.arguments import count, plural, positive, seed_option
 from galley.cli.common.progress import Printer
 from galley.cli.reach.options import BOUNDS, any_sampler_option, need, sampler, sampler_options
 from galley.domain.errors import BadInput
@@ -50,7 +50,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--steps", type=count, metavar="N", help="training steps (default 1500, with circle 7000)"
     )
-    p.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default 0)")
+    seed_option(p)
     sampler_options(p)
 
 

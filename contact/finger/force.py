@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -157,6 +158,12 @@ class Policy:
             raise ValueError(f"policy = {self.act!r}: must be a function of a Sense")
 
 
+def _until(force: Force, end: float) -> Force:
+    """A force that a solver may ask about at ``end`` without meeting the jump that is there."""
+    last = math.nextafter(end, -math.inf)
+    return lambda time: force(min(time, last))
+
+
 def pieces(force: Any, t_end: float, breaks: Sequence[float]) -> Iterator[tuple[Force, float]]:
     """Smooth pieces of a number, a function of time or (time, force) pairs, as ``Profile.pieces``.
 
@@ -175,7 +182,8 @@ def pieces(force: Any, t_end: float, breaks: Sequence[float]) -> Iterator[tuple[
             edges = sorted({TIME.checked("breaks", each) for each in breaks})
         except TypeError:
             raise ValueError(f"breaks = {breaks!r}: must be times in s") from None
-        return iter([(force, end) for end in [*(t for t in edges if 0.0 < t < t_end), t_end]])
+        ends = [*(t for t in edges if 0.0 < t < t_end), t_end]
+        return iter([(_until(force, end), end) for end in ends])
     if isinstance(force, (Sequence, np.ndarray)) and not isinstance(force, str):
         return Profile.of(force).pieces(t_end)
     return iter([(Constant(FORCE.checked("force", force)), t_end)])

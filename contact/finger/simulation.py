@@ -112,12 +112,16 @@ def _decided(policy: Policy, sense: Sense) -> float:
     try:
         value = policy.act(sense)
         force = float(value)
-    except (Exception, SystemExit) as error:  # it ends the run, not the program
-        what = f"{type(error).__name__}: {error}"
-        raise Fault(f"the policy failed at {sense.time:g} s: {what}") from error
+    except (Exception, SystemExit) as error:
+        raise _failed("policy", sense.time, error) from error
     if not math.isfinite(force):
         raise Fault(f"the policy returned {value!r} at {sense.time:g} s")
     return force
+
+
+def _failed(name: str, time: float, error: BaseException) -> Fault:
+    """What a user's code raises ends the run, not the program."""
+    return Fault(f"the {name} failed at {time:g} s: {type(error).__name__}: {error}")
 
 
 class Simulation:
@@ -415,9 +419,8 @@ class Simulation:
         time = self.time if time is None else time
         try:
             force = float(self._force(time))
-        except (Exception, SystemExit) as error:  # it ends the run, not the program
-            what = f"{type(error).__name__}: {error}"
-            raise Fault(f"the force failed at {time:g} s: {what}") from error
+        except (Exception, SystemExit) as error:
+            raise _failed("force", time, error) from error
         if not math.isfinite(force):
             raise Fault(f"the force is {force} N at {time:g} s")
         return force
