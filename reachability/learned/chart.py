@@ -123,7 +123,7 @@ class Chart:
 
     def _frame(
         self, r: Array, elbow: NDArray[np.integer[Any]]
-    ) -> tuple[Array, Array, Array, Array]:
+    ) -> tuple[Array, float, Array, Array]:
         """The arc of s delta: start, length (rad), F at its start, and its share of F."""
         low, high = self.arm.limits[0] if self.arm.limits is not None else (-pi, pi)
         length = min(high - low, 2.0 * pi)
@@ -133,7 +133,7 @@ class Chart:
             middle = turn(-0.5 * (low + high) * elbow - self.arm.triangle(r)[1])
             start = middle - 0.5 * length
         at_start = self._F(start)
-        return start, np.full(len(r), length), at_start, self._F(start + length) - at_start
+        return start, length, at_start, self._F(start + length) - at_start
 
     @property
     def _zoom(self) -> float:
