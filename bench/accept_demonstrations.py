@@ -34,13 +34,10 @@ from galley.demonstrations import (
 
 READERS = Path(__file__).with_name("demonstration_readers.py")
 DIFFUSION_POLICY = ("zarr<3", "numcodecs<0.16", "numba")
-# Its requirements are 8 GB: these are what its dataset needs, the first two without theirs.
+# Its requirements are 8 GB. These are what its dataset needs, the last two without theirs.
 LEROBOT = (
-    ("--no-deps", "lerobot==0.4.4", "accelerate"),
-    (
-        *("torch==2.13.0", "datasets<5", "huggingface-hub<0.36", "packaging<26"),
-        *("av<16", "pillow", "safetensors", "psutil"),
-    ),
+    ("torch==2.13.0", "datasets<5", "huggingface-hub<0.36", "av<16", "pillow", "safetensors"),
+    ("--no-deps", "lerobot==0.4.4", "accelerate", "psutil"),
 )
 AUTOMATIC = ("timestamp", "frame_index", "episode_index", "index", "task_index")
 
@@ -119,12 +116,13 @@ def check_lerobot(folder: Path, expected: dict[str, np.ndarray]) -> None:
 
 def python_of(folder: Path, *installs: tuple[str, ...]) -> str:
     """The Python of the environment in ``folder``, which is made if it is not there."""
-    python = folder / "bin" / "python"
-    if not python.exists():
+    python, ready = folder / "bin" / "python", folder / "ready"
+    if not ready.exists():
         print(f"making {folder}", flush=True)
-        venv.create(folder, with_pip=True)
+        venv.create(folder, with_pip=True, clear=True)
         for packages in installs:
             subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
+        ready.touch()
     return str(python)
 
 

@@ -102,9 +102,6 @@ def test_resumes_after_a_kill_without_loss(tmp_path):
     for folder in ("killed", "whole"):
         assert collect(run_slowly, range(24), COLLECTION, tmp_path / folder, workers=1) == []
     assert digests(tmp_path / "killed").items() >= finished.items()
-    for each in tmp_path.glob("killed/.*.partial"):  # the running episodes' files
-        assert each.name[1:-8] in digests(tmp_path / "whole")
-        each.unlink()
     assert digests(tmp_path / "killed") == digests(tmp_path / "whole")
 
 
