@@ -72,9 +72,9 @@ def _in_order_of_drawing() -> Iterator[None]:
 
     def equal(
         self: MobilePandaKinematics, X_WH: Array, bases: Array, redundant: Array
-    ) -> tuple[None, Array]:
+    ) -> tuple[Array, Array]:
         reached = self.reachable_bases(X_WH, bases, redundant)
-        return None, np.repeat(reached[:, None].astype(float), 2, axis=1)
+        return np.zeros((len(bases), 7)), np.repeat(reached[:, None].astype(float), 2, axis=1)
 
     with patch.object(MobilePandaKinematics, "best_configurations", equal):
         yield

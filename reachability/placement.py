@@ -22,16 +22,12 @@ from numpy.typing import NDArray
 from galley.domain.frames import Array, inverse, rotation_z, transform, wrap
 from galley.domain.scene.model import Stance
 from galley.reachability.field import REDUNDANT
-from galley.reachability.stances import (
-    bases_below,
-    beyond,
-    sample_headings,
-    sample_stances,
-    shortfall,
-)
+from galley.reachability.stances import bases_about, beyond, sample_stances, shortfall
 from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import read_tree
 
+Stands = Callable[[Array], NDArray[np.bool_]]
+"""Which of base poses (m, 3) are free of collision, the arm folded (m,)."""
 Free = Callable[[Array, Array], NDArray[np.bool_]]
 """Which of base poses (m, 3) with arms (m, n) are free of collision (m,)."""
 Clearance = Callable[[Array, Array], float]
@@ -39,6 +35,7 @@ Clearance = Callable[[Array, Array], float]
 
 TURN = 0.3  # m of travel that a turn of 1 rad counts as
 _CHUNK = 256
+_CHECKED = 8  # at a time: the best are likely to be free
 _HALVINGS = 6
 
 
@@ -78,7 +75,10 @@ class Placement:
 
     def reason(self) -> str:
         """In a sentence without its full stop, for a report."""
-        parts = [in_words((self.manipulability, self.margin))]
+        parts = [
+            f"manipulability {100 * self.manipulability:.0f}% of the arm's greatest",
+            f"joints {100 * self.margin:.0f}% of half their range from a limit",
+        ]
         if self.clearance is not None:
             parts.append(f"{100 * self.clearance:.1f} cm clear")
         if self.travel is not None:
@@ -86,17 +86,57 @@ class Placement:
         return f"score {self.score:.2f}: {', '.join(parts)}"
 
 
+@dataclass(frozen=True)
+class Options:
+    """What is left of bases that were drawn, best first; as Placements without clearance.
+
+    Attributes:
+        drawn: how many there were. standing: how many of them were free with the arm folded.
+        bases: that reach all targets (m, 3). arms: a configuration for each target (m, t, n).
+        hands: which of its poses (m, t). terms: manipulability and margin of the worst (m, 2).
+        score: (m,). travel: (m,), or None.
+    """
+
+    drawn: int
+    standing: int
+    bases: Array
+    arms: Array
+    hands: NDArray[np.int64]
+    terms: Array
+    score: Array
+    travel: Array | None
+
+    def __len__(self) -> int:
+        return len(self.bases)
+
+    def __iter__(self) -> Iterator[Placement]:
+        return map(self.placement, range(len(self)))
+
+    def placement(self, k: int) -> Placement:
+        """Of row k."""
+        away = None if self.travel is None else float(self.travel[k])
+        freedom, margin = map(float, self.terms[k])
+        return Placement(
+            self.bases[k], self.arms[k], self.hands[k], freedom, margin, float(self.score[k]), away
+        )
+
+    def ordered(self, by: Array) -> Options:
+        """The same, sorted by numbers (m,), the least first."""
+        rows = np.argsort(by, kind="stable")
+        return replace(
+            self,
+            bases=self.bases[rows],
+            arms=self.arms[rows],
+            hands=self.hands[rows],
+            terms=self.terms[rows],
+            score=self.score[rows],
+            travel=None if self.travel is None else self.travel[rows],
+        )
+
+
 def value(terms: Array) -> Array:
     """Manipulability times root of margin (...,), of both (..., 2)."""
     return np.asarray(terms[..., 0] * np.sqrt(terms[..., 1]))
-
-
-def in_words(terms: Sequence[float] | Array) -> str:
-    """Manipulability and margin (2,) in words, for a report."""
-    return (
-        f"manipulability {100 * terms[0]:.0f}% of the arm's greatest, "
-        f"joints {100 * terms[1]:.0f}% of half their range from a limit"
-    )
 
 
 class Arm(Protocol):
@@ -120,22 +160,24 @@ class Arm(Protocol):
 
 @dataclass(frozen=True)
 class MobileArm:
-    """A robot whose kinematics are in closed form; the redundant joint takes ``redundant`` values.
+    """A robot whose kinematics are in closed form, for hand poses X_WH of ``robot.palm``.
 
-    For hand poses X_WH of ``robot.palm``.
+    Attributes:
+        redundant: values of the redundant joint (k,); None: 12, evenly over its range.
     """
 
     robot: RobotModel
-    redundant: int = REDUNDANT
+    redundant: Array | None = None
 
     def best(self, X_WH: Array, bases: Array) -> tuple[Array, Array]:
         """In closed form."""
-        kinematics = self.robot.kinematics
-        q7 = np.linspace(*kinematics.redundant_range, self.redundant)
-        return kinematics.best_configurations(X_WH, bases, q7)
+        kinematics, values = self.robot.kinematics, self.redundant
+        if values is None:
+            values = np.linspace(*kinematics.redundant_range, REDUNDANT)
+        return kinematics.best_configurations(X_WH, bases, values)
 
     def sample(self, X_WH: Array, stance: Stance, n: int, rng: np.random.Generator) -> Array:
-        """Uniformly from the ring that the stretched arm spans."""
+        """Uniformly over the set where the shoulder is in the ring that the stretched arm spans."""
         return sample_stances(X_WH, stance, self.robot, n, rng)
 
     def shortfall(self, X_WH: Array, stance: Stance) -> float:
@@ -209,15 +251,10 @@ class UrdfArm:
         return arms, terms
 
     def sample(self, X_WH: Array, stance: Stance, n: int, rng: np.random.Generator) -> Array:
-        """Uniformly from the disc that the arm laid end to end spans."""
+        """Uniformly over the set where the foot is in the disc that the stretched arm spans."""
         span = self._length**2 - (X_WH[2, 3] - self._p_BS[2]) ** 2
-        if span <= 0.0:
-            return np.empty((0, 3))
-        r, angle = np.sqrt(rng.uniform(0.0, span, n)), rng.uniform(-np.pi, np.pi, n)
-        x, y = X_WH[0, 3] + r * np.cos(angle), X_WH[1, 3] + r * np.sin(angle)
-        bases = bases_below(x, y, sample_headings(stance, n, rng), self._p_BS)
-        within = (bases[:, :2] >= stance.lower[:2]) & (bases[:, :2] <= stance.upper[:2])
-        return np.asarray(bases[within.all(axis=1)])
+        places = stance.lower[:2], stance.upper[:2]
+        return bases_about(X_WH[:3, 3], (0.0, span), self._p_BS, places, stance, n, rng)
 
     def shortfall(self, X_WH: Array, stance: Stance) -> float:
         """The arm laid end to end, from the nearest corner or edge of the set."""
@@ -241,6 +278,7 @@ class Placer:
         free: collision check of base and arm; None: none.
         clearance: likewise.
         weights: of the scores.
+        stands: collision check of the base alone, before the arm is solved; None: none.
     """
 
     arm: Arm
@@ -248,46 +286,43 @@ class Placer:
     free: Free | None = None
     clearance: Clearance | None = None
     weights: Weights = Weights()
+    stands: Stands | None = None
 
     def __post_init__(self) -> None:
         if not self.targets or any(np.size(each) == 0 for each in self.targets):
             raise ValueError("a base needs targets, each with at least one hand pose")
 
-    def score(self, bases: Array, start: Array | None = None) -> list[Placement]:
-        """The bases (m, 3) that reach all targets, best first. Collisions are not looked at."""
-        found: list[tuple[Array, Array, Array]] = []
-        alive = np.arange(len(bases))
-        for hands in self.targets:
-            options = [self.arm.best(X, bases[alive]) for X in np.reshape(hands, (-1, 4, 4))]
-            values = np.array([value(terms) for _, terms in options])
-            which, rows = values.argmax(axis=0), np.arange(len(alive))
-            arms = np.array([a for a, _ in options])[which, rows]
-            terms = np.array([t for _, t in options])[which, rows]
-            keep = values.max(axis=0, initial=0.0) > 0.0
-            found = [(a[keep], t[keep], w[keep]) for a, t, w in found]
-            found.append((arms[keep], terms[keep], which[keep]))
-            alive = alive[keep]
-        chosen = bases[alive]
-        away = None if start is None else travel(chosen, start)
-        placements = []
-        for k, base in enumerate(chosen):
-            worst = min((t[k] for _, t, _ in found), key=lambda t: float(value(t)))
-            score = float(value(worst))
-            far = None if away is None else float(away[k])
-            if far is not None:
-                score *= (1.0 + far) ** -self.weights.travel
-            placements.append(
-                Placement(
-                    base,
-                    np.array([a[k] for a, _, _ in found]),
-                    np.array([w[k] for _, _, w in found]),
-                    float(worst[0]),
-                    float(worst[1]),
-                    score,
-                    far,
-                )
-            )
-        return sorted(placements, key=lambda each: -each.score)
+    def score(self, bases: Array, start: Array | None = None) -> Options:
+        """The bases (m, 3) that stand and reach all targets, best first.
+
+        Collisions of the arm are not looked at.
+        """
+        drawn = len(bases)
+        if self.stands is not None and drawn:
+            bases = bases[self.stands(bases)]
+        standing, m, t = len(bases), len(bases), len(self.targets)
+        alive, arms, hands = np.arange(m), list[Array](), np.zeros((m, t), dtype=np.int64)
+        terms = np.zeros((m, t, 2))
+        for k, poses in enumerate(self.targets):
+            each = np.zeros((0, 0))
+            for g, X in enumerate(np.reshape(poses, (-1, 4, 4))):
+                found, rated = self.arm.best(X, bases[alive])
+                each = np.zeros((m, found.shape[1])) if g == 0 else each
+                better = value(rated) > value(terms[alive, k])
+                rows = alive[better]
+                each[rows], terms[rows, k], hands[rows, k] = found[better], rated[better], g
+            arms.append(each)
+            alive = alive[value(terms[alive, k]) > 0.0]
+        bases, terms = bases[alive], terms[alive]
+        worst = terms[np.arange(len(alive)), value(terms).argmin(axis=1)]
+        score, away = value(worst), None
+        if start is not None:
+            away = travel(bases, start)
+            score = score * (1.0 + away) ** -self.weights.travel
+        options = Options(
+            drawn, standing, bases, np.stack(arms, axis=1)[alive], hands[alive], worst, score, away
+        )
+        return options.ordered(-score)
 
     def best(
         self,
@@ -297,23 +332,34 @@ class Placer:
         n: int = 256,
         start: Array | None = None,
         apart: float = 0.15,
+        rounds: int = 1,
     ) -> list[Placement]:
         """The k best free bases of a stance set, of n drawn, ``apart`` (m) from each other.
 
         The first target's hand poses share the draws. A turn of 1 rad counts 0.3 m. Clearance is
         measured of the bases that are returned, and orders them anew. Of each base one arm
-        configuration is checked, its best: fewer than k may be found, and none proves nothing.
+        configuration is checked, its best. While there are fewer than k, n more are drawn, at most
+        ``rounds`` times: fewer may be found, and none proves nothing.
         """
-        hands = np.reshape(self.targets[0], (-1, 4, 4))
-        each = -(-n // len(hands))
-        bases = np.vstack([self.arm.sample(X, stance, each, rng) for X in hands])
         found: list[Placement] = []
-        for placement in self._free(self.score(bases, start)):
-            if all(travel(placement.base[None], other.base)[0] >= apart for other in found):
-                found.append(self._with_clearance(placement))
+        for _ in range(rounds):
+            for placement in self._free(self.draw(stance, rng, n, start)):
+                if all(travel(placement.base[None], other.base)[0] >= apart for other in found):
+                    found.append(self._with_clearance(placement))
+                if len(found) == k:
+                    break
             if len(found) == k:
                 break
         return sorted(found, key=lambda each: -each.score)
+
+    def draw(
+        self, stance: Stance, rng: np.random.Generator, n: int, start: Array | None = None
+    ) -> Options:
+        """The ``score`` of n random bases of a stance set; the first target's poses share them."""
+        hands = np.reshape(self.targets[0], (-1, 4, 4))
+        each = -(-n // len(hands))
+        drawn = [self.arm.sample(X, stance, each, rng) for X in hands]
+        return self.score(drawn[0] if len(drawn) == 1 else np.vstack(drawn), start)
 
     def nearest(self, base: Array, stance: Stance, step: float = 0.06, turns: int = 16) -> Nearest:
         """The free base of a stance set nearest to ``base`` (3,) that reaches all targets.
@@ -322,7 +368,7 @@ class Placer:
         ``base`` by bisection as far as it still serves: within a cell of the nearest that the grid
         of the redundant joint allows. If there is none, the proven shortfall.
         """
-        here = self.score(base[None], base) if stance.contains(base) else []
+        here = self.score(base[None][: int(stance.contains(base))], base)
         placement = next(self._free(here), None)
         low, high = stance.lower[:2], stance.upper[:2]
         x, y = (
@@ -339,8 +385,7 @@ class Placer:
         grid = grid[np.argsort(travel(grid, base), kind="stable")]
         for begin in range(0, len(grid), _CHUNK):
             options = self.score(grid[begin : begin + _CHUNK], base)
-            options.sort(key=lambda each: each.travel or 0.0)
-            placement = next(self._free(options), None)
+            placement = next(self._free(options.ordered(travel(options.bases, base))), None)
             if placement is not None:
                 placement = self._pulled(placement, base, stance)
                 break
@@ -361,7 +406,7 @@ class Placer:
             middle = 0.5 * (near + far)
             tried = base + middle * apart
             tried[2] = wrap(tried[2:])[0]
-            options = self.score(tried[None], base) if stance.contains(tried) else []
+            options = self.score(tried[None][: int(stance.contains(tried))], base)
             found = next(self._free(options), None)
             if found is None:
                 near = middle
@@ -369,18 +414,14 @@ class Placer:
                 placement, far = found, middle
         return placement
 
-    def _free(self, placements: Sequence[Placement]) -> Iterator[Placement]:
+    def _free(self, options: Options) -> Iterator[Placement]:
         """The free ones, lazily, in order."""
-        for begin in range(0, len(placements), 32):
-            part = placements[begin : begin + 32]
-            if self.free is None:
-                yield from part
-                continue
-            free = np.ones(len(part), dtype=bool)
-            bases = np.array([each.base for each in part])
-            for target in range(len(self.targets)):
-                free &= self.free(bases, np.array([each.arms[target] for each in part]))
-            yield from (each for each, good in zip(part, free, strict=True) if good)
+        for begin in range(0, len(options), _CHECKED):
+            rows = np.arange(begin, min(begin + _CHECKED, len(options)))
+            for target in range(len(self.targets) if self.free is not None else 0):
+                assert self.free is not None
+                rows = rows[self.free(options.bases[rows], options.arms[rows, target])]
+            yield from (options.placement(int(k)) for k in rows)
 
     def _with_clearance(self, placement: Placement) -> Placement:
         if self.clearance is None:

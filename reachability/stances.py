@@ -13,27 +13,49 @@ from galley.robots.model import RobotModel
 def sample_stances(
     X_WH: Array, stance: Stance, robot: RobotModel, n: int, rng: np.random.Generator
 ) -> Array:
-    """Random base poses (k, 3) from which the hand pose X_WH (4, 4) may be in reach.
+    """Random base poses (k, 3) of a stance set from which the hand pose X_WH may be in reach.
 
-    The shoulder is drawn ``n`` times, uniformly from the ring about C (see ``ReachBounds``) that
-    the arm can span, the heading uniformly; k <= n of them lie in the stance set and within the
-    base's limits.
+    Uniform over the base poses within the base's limits whose shoulder is in the ring about C (see
+    ``ReachBounds``) that the arm can span. k <= n: see ``bases_about``.
     """
     reach, base = robot.kinematics.reach, robot.group("base")
     p_WC = _C(robot, X_WH)
-    height = float(p_WC[2]) - reach.p_BS[2]
-    span = reach.to_C**2 - height**2
-    if span <= reach.too_near**2:
+    ring = reach.too_near**2, reach.to_C**2 - (float(p_WC[2]) - reach.p_BS[2]) ** 2
+    found = bases_about(p_WC, ring, reach.p_BS, _places(stance, robot), stance, n, rng)
+    return np.asarray(found[(found[:, 2] >= base.lower[2]) & (found[:, 2] <= base.upper[2])])
+
+
+def bases_about(
+    p_W: Array,
+    squares: tuple[float, float],
+    p_BS: Array,
+    places: tuple[Array, Array],
+    stance: Stance,
+    n: int,
+    rng: np.random.Generator,
+) -> Array:
+    """Random base poses (k, 3) of a box whose shoulder is in a ring about a point.
+
+    n are drawn from the box, cut to a square about the ring, with headings of the stance set; the k
+    whose shoulder is in the ring are uniform over all such base poses.
+
+    Args:
+        p_W: the ring's centre (>= 2,). squares: of its radii (m^2), the least and the greatest.
+        p_BS: the shoulder in the base (>= 2,).
+        places: corners (2,) of the box in which the base's centre is.
+    """
+    least, most = squares
+    if most <= least:
         return np.empty((0, 3))
-    # Uniform in the ring's area.
-    r = np.sqrt(rng.uniform(reach.too_near**2, span, n))
-    angle = rng.uniform(-np.pi, np.pi, n)
-    heading = sample_headings(stance, n, rng)
-    x, y = p_WC[0] + r * np.cos(angle), p_WC[1] + r * np.sin(angle)
-    bases = bases_below(x, y, heading, reach.p_BS)
-    low = np.maximum(base.lower, [*stance.lower[:2], -np.inf])
-    high = np.minimum(base.upper, [*stance.upper[:2], np.inf])
-    return np.asarray(bases[((bases >= low) & (bases <= high)).all(axis=1)])
+    half = np.sqrt(most) + np.hypot(p_BS[0], p_BS[1])
+    low, high = np.maximum(places[0], p_W[:2] - half), np.minimum(places[1], p_W[:2] + half)
+    if (low > high).any():
+        return np.empty((0, 3))
+    bases = np.empty((n, 3))
+    bases[:, :2] = low + (high - low) * rng.random((n, 2))
+    bases[:, 2] = sample_headings(stance, n, rng)
+    square = _square_distance(p_W, bases, p_BS)
+    return bases[(square >= least) & (square <= most)]
 
 
 def bases_below(x: Array, y: Array, heading: Array, p_BS: Array) -> Array:
@@ -50,10 +72,7 @@ def in_ring(X_WH: Array, bases: Array, robot: RobotModel) -> NDArray[np.bool_]:
     reach = robot.kinematics.reach
     p_WC = _C(robot, X_WH)
     height = float(p_WC[2]) - reach.p_BS[2]
-    c, s = np.cos(bases[:, 2]), np.sin(bases[:, 2])
-    x = bases[:, 0] + c * reach.p_BS[0] - s * reach.p_BS[1] - p_WC[0]
-    y = bases[:, 1] + s * reach.p_BS[0] + c * reach.p_BS[1] - p_WC[1]
-    return np.asarray(x * x + y * y <= reach.to_C**2 - height**2)
+    return np.asarray(_square_distance(p_WC, bases, reach.p_BS) <= reach.to_C**2 - height**2)
 
 
 def sample_headings(stance: Stance, n: int, rng: np.random.Generator) -> Array:
@@ -75,6 +94,14 @@ def wrist_shortfall(p_WC: Array, stance: Stance, robot: RobotModel) -> Array:
     """The same for places (n, 3) of C, the point in the hand that ``ReachBounds`` names: (n,)."""
     reach, (low, high) = robot.kinematics.reach, _places(stance, robot)
     return beyond(p_WC, low, high, reach.p_BS, reach.to_C)
+
+
+def _square_distance(p_W: Array, bases: Array, p_BS: Array) -> Array:
+    """Square of the horizontal distance (m^2) from the shoulder of bases (m, 3) to p_W (>= 2,)."""
+    c, s = np.cos(bases[:, 2]), np.sin(bases[:, 2])
+    x = bases[:, 0] + c * p_BS[0] - s * p_BS[1] - p_W[0]
+    y = bases[:, 1] + s * p_BS[0] + c * p_BS[1] - p_W[1]
+    return np.asarray(x * x + y * y)
 
 
 def _C(robot: RobotModel, X_WH: Array) -> Array:

@@ -18,6 +18,11 @@ from galley.cli.common.arguments import (
 from galley.cli.common.progress import Printer
 from galley.cli.reach.options import BOUNDS, need, sampler, sampler_options
 
+_SHAPES = {
+    "circle": "X Y RADIUS",
+    "box": "X Y WIDTH HEIGHT [ANGLE]",
+    "polygon": "X Y X Y X Y ...",
+}
 EPILOG = """A target is drawn for each candidate base, or --target is the same for all; then a base
 in the ring about it, a heading, and the joint angles of both elbows. What is out of limits is
 dropped.
@@ -35,6 +40,8 @@ examples:
   galley reach sample --target 0 0 --out at_origin       one target
   galley reach sample --limits -2 2 -2.5 2.5 --out data  joint limits: theta1, then theta2
   galley reach sample --circle 0.5 0 0.2 --score manipulability=1 --out preferred
+  galley reach sample --box 1 0 0.4 0.2 0.5 --forbid circle 0 0 0.5 --out cluttered
+  galley reach sample --random 3 0.1 0.3 --bases-per-target 100 --out contexts
   galley reach sample --bases 10000000 --jobs 2 --out large"""
 
 
@@ -58,16 +65,49 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         metavar="N",
         help="candidate bases, up to two rows each (default 100000)",
     )
+    p.add_argument(
+        "--bases-per-target",
+        type=count,
+        default=1,
+        metavar="N",
+        help="candidate bases in turn with one target and its random obstacles (default 1)",
+    )
     sampler_options(p)
     filters = p.add_argument_group("filters of rows")
+    for kind, numbers in _SHAPES.items():
+        filters.add_argument(
+            f"--{kind}",
+            type=number,
+            nargs="+",
+            action="append",
+            default=[],
+            metavar="NUMBER",
+            help=f"{numbers} of an obstacle that neither links nor base touch, m and rad; may be "
+            "repeated",
+        )
     filters.add_argument(
-        "--circle",
-        type=number,
-        nargs=3,
+        "--forbid",
+        nargs="+",
         action="append",
         default=[],
-        metavar=("X", "Y", "RADIUS"),
-        help="an obstacle that neither links nor base touch, m; may be repeated",
+        metavar=("SHAPE", "NUMBER"),
+        help="where the base's centre may not be: circle, box or polygon with its numbers; may be "
+        "repeated",
+    )
+    filters.add_argument(
+        "--random",
+        type=number,
+        nargs=3,
+        metavar=("N", "LEAST", "GREATEST"),
+        help="N obstacles of random shape, place and radius, anew for each target; the column "
+        "'obstacles' has them",
+    )
+    filters.add_argument(
+        "--margin",
+        type=multiple,
+        default=0.0,
+        metavar="M",
+        help="to be kept from obstacles (default 0)",
     )
     filters.add_argument(
         "--view", type=positive, metavar="RAD", help="the camera's field of view with the target"
@@ -103,6 +143,15 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     out_option(p)
 
 
+def _random(values: list[float] | None) -> tuple[int, float, float] | None:
+    """Number and sizes of random obstacles."""
+    if values is None:
+        return None
+    if values[0] < 1 or values[0] % 1:
+        raise ValueError(f"--random needs a number of obstacles from 1, got {values[0]:g}")
+    return int(values[0]), values[1], values[2]
+
+
 def _score(text: str) -> tuple[str, float]:
     """A score's name and weight; 1 if there is only a name."""
     name, _, weight = text.partition("=")
@@ -124,7 +173,15 @@ def command(arguments: argparse.Namespace) -> int:
             arguments.bases,
             target=tuple(arguments.target) if arguments.target else None,
             bounds=bounds,
-            circles=tuple(map(tuple, arguments.circle)),
+            bases_per_target=arguments.bases_per_target,
+            obstacles=tuple(
+                (kind, tuple(each)) for kind in _SHAPES for each in getattr(arguments, kind)
+            ),
+            forbidden=tuple(
+                (kind, tuple(map(number, numbers))) for kind, *numbers in arguments.forbid
+            ),
+            margin=arguments.margin,
+            random=_random(arguments.random),
             view=arguments.view,
             scores=tuple(arguments.score),
             threshold=arguments.threshold,

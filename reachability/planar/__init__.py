@@ -11,7 +11,7 @@ from galley.reachability.planar.arm import PlanarArm
 from galley.reachability.planar.context import Body, Context, random_shapes
 from galley.reachability.planar.donut import DonutSampler, Samples, uniform_targets
 from galley.reachability.planar.grid import enumerate_bases
-from galley.reachability.planar.shapes import Circle, Polygon, box
+from galley.reachability.planar.shapes import Circle, Polygon, box, shape_of
 from galley.reachability.planar.weighted import Weighted
 
 __all__ = [
@@ -26,5 +26,6 @@ __all__ = [
     "box",
     "enumerate_bases",
     "random_shapes",
+    "shape_of",
     "uniform_targets",
 ]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from galley.domain.frames import Array, wrap
 from galley.reachability.planar.arm import PlanarArm
 from galley.reachability.planar.donut import base_and_angles
-from galley.reachability.planar.shapes import Circle, Polygon, Shape, box
+from galley.reachability.planar.shapes import Figure, Shape, shape_of
 
 _TRIES = 200  # of a random obstacle that must not cover the target
 
@@ -140,7 +140,7 @@ class Context:
 
 def random_shapes(
     target: ArrayLike, count: int, room: tuple[float, float, float], rng: np.random.Generator
-) -> tuple[Shape, ...]:
+) -> tuple[Figure, ...]:
     """``count`` random shapes about a target (2,) for contexts that are sampled with the data.
 
     Each is a circle, a box or a polygon with three to seven corners, equally likely, centred
@@ -157,35 +157,34 @@ def random_shapes(
     if not 0.0 < least <= greatest:
         raise ValueError(f"sizes must be 0 < least <= greatest, got {least:g} and {greatest:g}")
     target = np.asarray(target, dtype=np.float64)
-    found: list[Shape] = []
+    found: list[Figure] = []
     for _ in range(_TRIES * count):
         if len(found) == count:
             break
-        r, phi, size = (
-            reach * np.sqrt(rng.random()),
-            rng.uniform(-pi, pi),
-            rng.uniform(least, greatest),
-        )
+        r, phi = reach * np.sqrt(rng.random()), rng.uniform(-pi, pi)
         center = target + r * np.array([np.cos(phi), np.sin(phi)])
-        shape = _random_shape(center, size, rng)
-        if shape.distance(target, target) >= least:
-            found.append(shape)
+        figure = _random_shape(center, rng.uniform(least, greatest), rng)
+        if shape_of(*figure).distance(target, target) >= least:
+            found.append(figure)
     if len(found) < count:
         raise ValueError(f"no place for {count} shapes of {least:g} m or more within {reach:g} m")
     return tuple(found)
 
 
-def _random_shape(center: Array, size: float, rng: np.random.Generator) -> Shape:
+def _random_shape(center: Array, size: float, rng: np.random.Generator) -> Figure:
     """One within the circle of radius ``size`` (m)."""
-    kind = rng.integers(3)
-    if kind == 0:
-        return Circle(center, size)
-    if kind == 1:
+    kind = ("circle", "box", "polygon")[rng.integers(3)]
+    if kind == "circle":
+        numbers = np.array([*center, size])
+    elif kind == "box":
         slope = rng.uniform(0.2, 0.3) * pi  # of the diagonal
-        sides = 2.0 * size * np.array([np.cos(slope), np.sin(slope)])
-        return box(center, sides, rng.uniform(-pi, pi))
-    n = int(rng.integers(3, 8))
-    # One corner in each sector, in their order: the polygon can't cross itself.
-    angles = 2.0 * pi * (np.arange(n) + rng.uniform(0.1, 0.9, n)) / n
-    radii = size * rng.uniform(0.5, 1.0, n)
-    return Polygon(center + radii[:, None] * np.column_stack([np.cos(angles), np.sin(angles)]))
+        sides = 2.0 * size * np.cos(slope), 2.0 * size * np.sin(slope)
+        numbers = np.array([*center, *sides, rng.uniform(-pi, pi)])
+    else:
+        n = int(rng.integers(3, 8))
+        # One corner in each sector, in their order: the polygon can't cross itself.
+        angles = 2.0 * pi * (np.arange(n) + rng.uniform(0.1, 0.9, n)) / n
+        radii = size * rng.uniform(0.5, 1.0, n)
+        rays = np.column_stack([np.cos(angles), np.sin(angles)])
+        numbers = (center + radii[:, None] * rays).ravel()
+    return kind, tuple(numbers.tolist())

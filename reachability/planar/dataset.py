@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -23,8 +23,9 @@ import numpy as np
 import galley
 from galley.domain.errors import BadInput
 from galley.domain.files import atomic_file, read_text, write_atomically
+from galley.domain.frames import Array
 from galley.reachability.planar.arm import PlanarArm
-from galley.reachability.planar.context import Context
+from galley.reachability.planar.context import Context, random_shapes
 from galley.reachability.planar.donut import DonutSampler, Samples, uniform_targets
 from galley.reachability.planar.scores import (
     Clearance,
@@ -35,12 +36,12 @@ from galley.reachability.planar.scores import (
     Visibility,
     WeightedSum,
 )
-from galley.reachability.planar.shapes import Circle
+from galley.reachability.planar.shapes import Figure, shape_of
 from galley.reachability.planar.weighted import Weight, Weighted
 from galley.sweeps import LostJob, sweep
 
 INFO = "dataset.json"
-FORMAT = 1
+FORMAT = 2
 _KEY = b"galley"  # of a shard's own metadata
 _FOR_EACH = {
     "both": "a row for each base and each elbow that is within the limits there",
@@ -57,6 +58,7 @@ _UNITS = {
     "elbow": "+1 or -1, the sign of sin(theta2)",
     "base": "number of the candidate base, unique in the dataset",
 }
+_OBSTACLES = "JSON, the random obstacles: a list of kind and numbers (m, rad), see shape_of"
 
 Split = Literal["train", "validation", "all"]
 
@@ -69,8 +71,12 @@ class DatasetSettings:
         sampler: of bases and joint angles. bases: number of candidate bases.
         target: (x, y) of all rows (m); None: one for each base, uniform over ``bounds``.
         bounds: ((x_lo, x_hi), (y_lo, y_hi)) (m), or None.
-        circles: obstacles x, y, radius (m) that the robot must not touch. view: the camera's field
-            of view (rad) in which the target must be seen, or None.
+        bases_per_target: so many bases in turn have the same target and random obstacles.
+        obstacles: shapes that the robot must stay more than ``margin`` (m) away from.
+        forbidden: shapes in which the base's centre may not be.
+        random: number, least and greatest radius (m) of obstacles that are drawn anew for each
+            target, see ``random_shapes``; about it up to the ring's outer rim. None: none.
+        view: the camera's field of view (rad) in which the target must be seen, or None.
         scores: (name, weight) of manipulability, margin (to joint limits), clearance, visibility;
             rows are kept with probability (weighted sum) / (sum
             of the weights), or with ``threshold`` where the weighted sum is at least that.
@@ -84,7 +90,11 @@ class DatasetSettings:
     bases: int
     target: tuple[float, float] | None = None
     bounds: tuple[tuple[float, float], tuple[float, float]] | None = None
-    circles: tuple[tuple[float, float, float], ...] = ()
+    bases_per_target: int = 1
+    obstacles: tuple[Figure, ...] = ()
+    forbidden: tuple[Figure, ...] = ()
+    margin: float = 0.0
+    random: tuple[int, float, float] | None = None
     view: float | None = None
     scores: tuple[tuple[str, float], ...] = ()
     threshold: float | None = None
@@ -93,7 +103,8 @@ class DatasetSettings:
     shard_bases: int = 50_000
 
     def __post_init__(self) -> None:
-        for name, least in (("bases", 1), ("seed", 0), ("every", 2), ("shard_bases", 1)):
+        numbers = {"bases": 1, "bases_per_target": 1, "seed": 0, "every": 2, "shard_bases": 1}
+        for name, least in numbers.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be {least} or more, got {getattr(self, name)}")
         if (self.target is None) == (self.bounds is None):
@@ -104,20 +115,25 @@ class DatasetSettings:
             uniform_targets(self.bounds, 0, np.random.default_rng(0))  # refuses bad ones
         if self.threshold is not None and not self.scores:
             raise ValueError(f"threshold {self.threshold:g} needs scores")
-        _ = self.law  # refuses bad circles, views, scores
+        # Refuses bad shapes, views, scores.
+        _ = self.law(self._random_shapes(np.zeros(2), np.random.default_rng(0)))
 
     @property
     def shards(self) -> int:
         """Number of files."""
         return math.ceil(self.bases / self.shard_bases)
 
-    @property
-    def law(self) -> DonutSampler | Weighted:
-        """The rows' distribution, with its ``log_density``: the sampler, or what filters leave."""
+    def law(self, drawn: Iterable[Figure] = ()) -> DonutSampler | Weighted:
+        """The rows' distribution, with its ``log_density``: the sampler, or what filters leave.
+
+        Args:
+            drawn: the random obstacles of these rows, see ``obstacles_of``.
+        """
         arm, weights = self.sampler.arm, list[Weight]()
-        obstacles = tuple(Circle(np.array([x, y]), radius) for x, y, radius in self.circles)
-        context = Context(arm, obstacles=obstacles, view=self.view)
-        if obstacles or self.view is not None:
+        obstacles = tuple(shape_of(*each) for each in (*self.obstacles, *drawn))
+        forbidden = tuple(shape_of(*each) for each in self.forbidden)
+        context = Context(arm, obstacles, forbidden, self.view, self.margin)
+        if obstacles or forbidden or self.view is not None:
             weights.append(context)
         if self.scores:
             known: dict[str, Callable[[], Weight]] = {
@@ -140,17 +156,39 @@ class DatasetSettings:
     @property
     def filtered(self) -> bool:
         """Whether rows are dropped for other reasons than joint limits."""
-        return isinstance(self.law, Weighted)
+        return self.random is not None or isinstance(self.law(), Weighted)
 
     def sample(self, shard: int) -> Samples:
         """The rows of a shard; ``source`` is the number of the base in the whole dataset."""
+        return self.sample_with_obstacles(shard)[0]
+
+    def sample_with_obstacles(self, shard: int) -> tuple[Samples, list[str]]:
+        """``sample``, and the random obstacles of each row, as JSON; none without ``random``."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(shard,)))
         first = shard * self.shard_bases
         n = min(self.shard_bases, self.bases - first)
-        target = uniform_targets(self.bounds, n, rng) if self.bounds else self.target
-        assert target is not None
-        rows = self.law.sample(target, n, rng)
-        return Samples(rows.q, rows.target, rows.elbow, rows.source + first)
+        each = self.bases_per_target
+        targets = np.array([self.target] * math.ceil(n / each), dtype=np.float64)
+        if self.bounds:
+            targets = uniform_targets(self.bounds, math.ceil(n / each), rng)
+        if self.random is None:
+            target = targets[0] if self.target else np.repeat(targets, each, axis=0)[:n]
+            rows = self.law().sample(target, n, rng)
+            return replace(rows, source=rows.source + first), []
+        parts, texts = list[Samples](), list[str]()
+        for begin, target in zip(range(0, n, each), targets, strict=True):
+            drawn = self._random_shapes(target, rng)
+            rows = self.law(drawn).sample(target, min(each, n - begin), rng)
+            parts.append(replace(rows, source=rows.source + first + begin))
+            texts += [json.dumps(drawn)] * len(rows)
+        columns = zip(*(vars(part).values() for part in parts), strict=True)
+        return Samples(*map(np.concatenate, columns)), texts
+
+    def _random_shapes(self, target: Array, rng: np.random.Generator) -> tuple[Figure, ...]:
+        if self.random is None:
+            return ()
+        count, least, greatest = self.random
+        return random_shapes(target, count, (self.sampler.r_max, least, greatest), rng)
 
     def record(self) -> dict[str, Any]:
         """As plain data, for JSON."""
@@ -275,19 +313,47 @@ def load(folder: Path, split: Split = "train") -> Samples:
     return Samples(q, target, columns[-2], columns[-1])
 
 
+def obstacles_of(folder: Path) -> list[list[Figure]]:
+    """The random obstacles of each row that ``load`` has in "all", for ``DatasetSettings.law``.
+
+    Rows of one target share one list. Empty lists where obstacles are not random.
+
+    Raises:
+        BadInput: as for ``load``.
+    """
+    import pyarrow.parquet
+
+    rows, settings = len(load(folder, "all")), read_settings(folder)
+    if settings.random is None:
+        return [[]] * rows
+    known: dict[str, list[Figure]] = {}
+    found = []
+    for k in range(settings.shards):
+        column = pyarrow.parquet.read_table(_shard(folder, k), columns=["obstacles"])["obstacles"]
+        for text in column.to_pylist():
+            if text not in known:
+                known[text] = [(kind, tuple(numbers)) for kind, numbers in json.loads(text)]
+            found.append(known[text])
+    return found
+
+
 def _write_shard(settings: DatasetSettings, folder: str, k: int) -> int:
     """Sample shard ``k`` and write its file; returns the number of rows."""
     import pyarrow
     import pyarrow.parquet
 
-    rows = settings.sample(k)
+    rows, obstacles = settings.sample_with_obstacles(k)
     names = _names(settings.sampler.columns)
     values = [*rows.q.T, *rows.target.T, rows.elbow, rows.source]
-    table = pyarrow.table(dict(zip(names, map(pyarrow.array, values), strict=True)))
+    columns = dict(zip(names, map(pyarrow.array, values), strict=True))
+    if settings.random is not None:
+        columns["obstacles"] = pyarrow.array(obstacles, pyarrow.string())
+    table = pyarrow.table(columns)
     table = table.replace_schema_metadata({_KEY: _shard_text(_info(settings), k)})
     with atomic_file(_shard(Path(folder), k)) as partial_file:
         # Random digits don't compress: zstd takes a fifth off the size, and doubles the time.
-        repeated = [names[-2]] if settings.target is None else names[-4:-1]
+        once = settings.target is None and settings.bases_per_target == 1
+        repeated = [*(names[-2:-1] if once else names[-4:-1]), *list(columns)[len(names) :]]
         pyarrow.parquet.write_table(
             table,
             partial_file,
@@ -334,13 +400,14 @@ def _info(settings: DatasetSettings) -> dict[str, Any]:
             "pyarrow": pyarrow.__version__,
         },
         "rows_are": _FOR_EACH[sampler.branches],
-        "density": f"{type(settings.law).__name__}.log_density: per dx dy"
+        "density": f"{'Weighted' if settings.filtered else 'DonutSampler'}.log_density: per dx dy"
         f"{' dpsi' * (sampler.columns == 5)}, for each elbow, "
         "normalised over what is kept; targets are uniform only without filters",
         "keep_rate": sampler.keep_rate(),
         "validation": f"base % {settings.every} == {settings.every - 1}",
         "random_stream": "numpy.random.SeedSequence(seed).spawn(shards)[shard], PCG64",
-        "columns": {name: _UNITS[name] for name in _names(sampler.columns)},
+        "columns": {name: _UNITS[name] for name in _names(sampler.columns)}
+        | ({} if settings.random is None else {"obstacles": _OBSTACLES}),
     }
 
 

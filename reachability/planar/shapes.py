@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import cos, isfinite, sin
 from typing import Protocol
@@ -79,21 +80,21 @@ class Polygon:
 
     def contains(self, p: Array) -> NDArray[np.bool_]:
         """Whether points p are within: a ray to the right crosses an odd number of sides."""
-        odd = np.zeros(p.shape[:-1], dtype=bool)
-        for a, b in self._edges():
-            if a[1] != b[1]:
-                spans = (a[1] > p[..., 1]) != (b[1] > p[..., 1])
-                at = a[0] + (p[..., 1] - a[1]) * (b[0] - a[0]) / (b[1] - a[1])
-                odd ^= spans & (p[..., 0] < at)
-        return odd
+        a, b, (x, y) = self.corners, self._next, np.moveaxis(p[..., None, :], -1, 0)
+        spans = (a[:, 1] > y) != (b[:, 1] > y)
+        rise = np.where(a[:, 1] == b[:, 1], 1.0, b[:, 1] - a[:, 1])  # level sides span nothing
+        at = a[:, 0] + (y - a[:, 1]) * (b[:, 0] - a[:, 0]) / rise
+        return np.asarray((spans & (x < at)).sum(axis=-1) % 2 == 1)
 
     def distance(self, a: Array, b: Array) -> Array:
         """From segments a to b; 0 where they overlap."""
-        gaps = [segments_apart(a, b, c, d) for c, d in self._edges()]
-        return np.where(self.contains(a), 0.0, np.min(gaps, axis=0))
+        gaps = segments_apart(a[..., None, :], b[..., None, :], self.corners, self._next)
+        return np.where(self.contains(a), 0.0, gaps.min(axis=-1))
 
-    def _edges(self) -> zip[tuple[Array, Array]]:
-        return zip(self.corners, np.roll(self.corners, -1, axis=0), strict=True)
+    @property
+    def _next(self) -> Array:
+        """The corner after each: where its side ends (n, 2)."""
+        return np.roll(self.corners, -1, axis=0)
 
 
 def box(center: ArrayLike, size: ArrayLike, angle: float = 0.0) -> Polygon:
@@ -110,11 +111,34 @@ def box(center: ArrayLike, size: ArrayLike, angle: float = 0.0) -> Polygon:
     return Polygon(corners @ R.T + _points(center, (2,), "center"))
 
 
+Figure = tuple[str, tuple[float, ...]]
+"""A shape as plain data: its kind and its numbers, see ``shape_of``."""
+
+
+def shape_of(kind: str, numbers: Sequence[float]) -> Shape:
+    """A circle x, y, radius; a box x, y, width, height and perhaps angle; a polygon's corners.
+
+    Raises:
+        ValueError: another kind, too many or too few numbers, or numbers that make no shape.
+    """
+    n = len(numbers)
+    if kind == "circle" and n == 3:
+        return Circle(np.array(numbers[:2]), numbers[2])
+    if kind == "box" and n in (4, 5):
+        return box(numbers[:2], numbers[2:4], *numbers[4:])
+    if kind == "polygon" and n >= 6 and n % 2 == 0:
+        return Polygon(np.reshape(numbers, (-1, 2)))
+    raise ValueError(
+        "shapes are circle X Y RADIUS, box X Y WIDTH HEIGHT [ANGLE] and polygon X Y X Y X Y ..., "
+        f"got {kind} {' '.join(f'{each:g}' for each in numbers)}"
+    )
+
+
 def to_segments(p: Array, a: Array, b: Array) -> Array:
     """Distance (...,) of points p from segments a to b, each (..., 2)."""
     along, to_p = b - a, p - a
-    square = np.sum(along * along, axis=-1)
-    t = np.sum(to_p * along, axis=-1) / np.where(square > 0.0, square, 1.0)
+    square = np.einsum("...i,...i", along, along)
+    t = np.einsum("...i,...i", to_p, along) / np.where(square > 0.0, square, 1.0)
     return np.asarray(np.linalg.norm(to_p - np.clip(t, 0.0, 1.0)[..., None] * along, axis=-1))
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.domain.scene.model import Stance
 from galley.domain.state import State
-from galley.reachability.placement import in_words, value
-from galley.reachability.stances import sample_stances
+from galley.reachability.placement import MobileArm, Placer
 from galley.robots.model import RobotModel
 from galley.skills.manipulation.lines import (
     Segment,
@@ -28,8 +28,7 @@ _REDUNDANT = 12  # values of the redundant joint tried at a contact
 _REDUNDANT_FIRST = 6  # the same to score base poses
 _SOLUTIONS = 6  # free arm configurations tried at a contact
 _BASES = 16  # base poses drawn for one manipulation
-_RANK = ("best", "second best")
-_STANCES = len(_RANK)  # of the best of them, how many are solved
+_RANK = ("best", "second best")  # of them, those that are solved
 
 
 @dataclass(frozen=True)
@@ -132,30 +131,22 @@ def _candidate_bases(
     Best by the greatest manipulability times root of joint margin of a configuration there. With
     each the reason for it.
     """
-    contact, kinematics = manipulation.contact, context.robot.kinematics
-    bases = sample_stances(contact, stance, context.robot, _BASES, rng)
-    terms, drawn, reason = np.empty((0, 2)), len(bases), "no stance there"
-    # The cheapest test first: kinematics before collisions.
-    if drawn:
-        redundant = kinematics.redundant_values(_REDUNDANT_FIRST, rng)
-        terms = kinematics.best_configurations(contact, bases, redundant)[1]
-        reached = terms[:, 0] > 0.0
-        bases, terms = bases[reached], terms[reached]
-        reason = "out of the arm's reach"
-    if len(bases):
-        Q = context.robot.with_groups(state.q, base=bases, arm=arm_q)
-        free = context.checker(state, holding_contact_pairs(context, state)).free_many(Q)
-        bases, terms = bases[free], terms[free]
-        reason = "no room for the base"
-    if not len(bases):
+    robot = context.robot
+
+    def stands(bases: Array) -> NDArray[np.bool_]:
+        checker = context.checker(state, holding_contact_pairs(context, state))
+        return checker.free_many(robot.with_groups(state.q, base=bases, arm=arm_q))
+
+    arm = MobileArm(robot, robot.kinematics.redundant_values(_REDUNDANT_FIRST, rng))
+    options = Placer(arm, [manipulation.contact], stands=stands).draw(stance, rng, _BASES)
+    if not len(options):
         tally.tried += 1
-        tally.reasons[reason] += 1
-    order = np.argsort(-value(terms), kind="stable")[:_STANCES]
+        reason = "no room for the base" if options.drawn else "no stance there"
+        tally.reasons["out of the arm's reach" if options.standing else reason] += 1
     return [
         (
-            bases[k],
-            f"{_RANK[rank]} of the free draws ({len(bases)}) for '{manipulation.name}': "
-            f"{in_words(terms[k])}",
+            each.base,
+            f"{rank} of the free draws ({len(options)}) for '{manipulation.name}', {each.reason()}",
         )
-        for rank, k in enumerate(order)
+        for rank, each in zip(_RANK, options, strict=False)
     ]

@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from matplotlib.path import Path
 
 from galley.cli import main
 from galley.domain.errors import BadInput
@@ -22,6 +23,7 @@ from galley.reachability.planar.dataset import (
     INFO,
     DatasetSettings,
     load,
+    obstacles_of,
     read_settings,
     write_dataset,
 )
@@ -198,7 +200,7 @@ def test_another_version_is_refused_by_name(tmp_path):
         ("[]", "is not a dataset"),
         ("{}", "is not a dataset"),
         ('{"format": 99}', "has format 99"),
-        ('{"format": 1, "settings": {"l1": 1}}', "is not a dataset"),
+        ('{"format": 2, "settings": {"l1": 1}}', "is not a dataset"),
         (None, "has no dataset"),
     ],
 )
@@ -231,7 +233,7 @@ def test_filters_leave_the_rows_and_the_density_that_they_say(tmp_path):
         SETTINGS,
         bounds=None,
         target=(1.0, 2.0),
-        circles=((1.6, 2.0, 0.2),),
+        obstacles=(("circle", (1.6, 2.0, 0.2)),),
         scores=(("manipulability", 2.0), ("margin", 1.0)),
         threshold=2.0,
     )
@@ -247,11 +249,67 @@ def test_filters_leave_the_rows_and_the_density_that_they_say(tmp_path):
     margin = (2 * np.minimum(theta - low, high - theta) / (high - low)).min(axis=1)
     assert (2 * np.abs(np.sin(theta[:, 1])) + margin).min() >= 2.0
     # A hard filter leaves the density as it was, over the share that is kept.
-    logs = settings.law.log_density(rows.q, rows.target)
+    logs = settings.law().log_density(rows.q, rows.target)
     ratio = logs - SAMPLER.log_density(rows.q, rows.target)
     kept = len(rows) / (2 * SETTINGS.bases * SAMPLER.keep_rate())
     np.testing.assert_allclose(ratio, ratio[0])
     assert np.exp(-ratio[0]) == pytest.approx(kept, abs=0.03)
+
+
+CLUTTERED = replace(
+    SETTINGS,
+    bases=900,
+    bases_per_target=300,
+    obstacles=(("box", (0.4, 1.0, 0.3, 0.2, 0.5)),),
+    forbidden=(("polygon", (-2.0, 2.0, 0.0, 2.0, 0.0, 4.0)),),
+    random=(2, 0.1, 0.3),
+    margin=0.01,
+    shard_bases=600,
+)
+
+
+def test_random_obstacles_are_drawn_for_each_target_and_are_in_its_rows(tmp_path):
+    for name, workers in (("one", 1), ("two", 2)):
+        (tmp_path / name).mkdir()
+        assert write_dataset(CLUTTERED, tmp_path / name, workers=workers) == []
+    assert digests(tmp_path / "one") == digests(tmp_path / "two")
+    assert read_settings(tmp_path / "one") == CLUTTERED
+    rows, obstacles = load(tmp_path / "one", "all"), obstacles_of(tmp_path / "one")
+    texts = [str(each) for each in obstacles]
+    assert len(obstacles) == len(rows)
+    targets = np.unique(rows.source // 300)
+    assert len(targets) == len(set(texts)) == len(np.unique(rows.target, axis=0)) == 3
+    arm = SAMPLER.arm.chain.points(rows.q[:, :3], rows.q[:, 3:])
+    line = np.linspace(0.0, 1.0, 60)[:, None]
+    for points, drawn in zip(arm[::7], obstacles[::7], strict=True):
+        assert len(drawn) == 2
+        links = np.concatenate([(1 - line) * points[k] + line * points[k + 1] for k in (0, 1)])
+        for kind, numbers in (*CLUTTERED.obstacles, *drawn):
+            if kind == "circle":
+                apart = np.hypot(*(links - numbers[:2]).T) - numbers[2]
+                assert apart.min() > 0.01 + 0.02  # the margin, and half a link's width
+            elif kind == "polygon":
+                assert not Path(np.reshape(numbers, (-1, 2))).contains_points(links).any()
+            else:
+                c, s = np.cos(numbers[4]), np.sin(numbers[4])
+                along = (links - numbers[:2]) @ np.array([[c, -s], [s, c]])
+                assert (np.abs(along) > np.array(numbers[2:4]) / 2).any(axis=1).all()
+    assert not ((rows.q[:, 0] < 0) & (rows.q[:, 1] > 2) & (rows.q[:, 1] < rows.q[:, 0] + 4)).any()
+    # For each target's own law the share that is kept is the one that its density says.
+    for k in targets:
+        here = rows.source // 300 == k
+        law = CLUTTERED.law(obstacles[int(np.argmax(here))])
+        logs = law.log_density(rows.q[here][:5], rows.target[here][:5])
+        kept = np.exp(SAMPLER.log_density(rows.q[here][:5], rows.target[here][:5]) - logs)
+        assert kept == pytest.approx(here.sum() / (600 * SAMPLER.keep_rate()), abs=0.12)
+
+
+def test_bases_in_turn_share_a_target(tmp_path):
+    write_dataset(replace(SETTINGS, bases_per_target=50), tmp_path, workers=1)
+    rows = load(tmp_path, "all")
+    assert len(np.unique(rows.target, axis=0)) == 50
+    assert (np.diff(rows.target[:, 0])[np.diff(rows.source // 50) == 0] == 0.0).all()
+    assert obstacles_of(tmp_path) == [[]] * len(rows)
 
 
 def test_a_view_leaves_rows_that_face_the_target(tmp_path):
@@ -270,7 +328,11 @@ def test_a_view_leaves_rows_that_face_the_target(tmp_path):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"circles": ((0.0, 0.0, -1.0),)}, "radius"),
+        ({"obstacles": (("circle", (0.0, 0.0, -1.0)),)}, "radius"),
+        ({"forbidden": (("box", (0.0, 0.0, 1.0)),)}, "got box 0 0 1"),
+        ({"obstacles": (("star", (0.0, 0.0, 1.0)),)}, "shapes are circle"),
+        ({"random": (2, 0.3, 0.1)}, "got 0.3 and 0.1"),
+        ({"margin": -1.0}, "margin must not be negative, got -1"),
         ({"view": 9.0}, "view must be in"),
         ({"scores": (("speed", 1.0),)}, "got 'speed'"),
         ({"scores": (("margin", -1.0),)}, "must not be negative"),

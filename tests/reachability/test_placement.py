@@ -34,7 +34,7 @@ def test_scores_are_those_of_an_exhaustive_search_over_all_configurations():
     arms, terms = ARM.best(NEAR, bases)
     # The kinematics keep 0.01 rad from the limits.
     low, high = ROBOT.group("arm").lower + 0.01, ROBOT.group("arm").upper - 0.01
-    q7 = np.linspace(*ROBOT.kinematics.redundant_range, ARM.redundant)
+    q7 = np.linspace(*ROBOT.kinematics.redundant_range, 12)
     reached = 0
     for base, arm, (freedom, margin) in zip(bases, arms, terms, strict=True):
         q = ROBOT.kinematics.configurations(NEAR, base, q7)
@@ -66,6 +66,28 @@ def test_the_best_bases_are_free_apart_sorted_and_reach():
         np.testing.assert_allclose(hand_pose(np.r_[each.base, each.arms[0]], SPEC), NEAR, atol=1e-7)
         assert all(travel(each.base[None], other.base)[0] >= 0.15 for other in found[:i])
         assert "manipulability" in each.reason()
+
+
+def test_more_is_drawn_until_a_base_is_found():
+    """The only places left are a fiftieth of the room: eight draws rarely hit one."""
+
+    def in_a_corner(bases):
+        return (bases[:, 0] > 0.7) & (bases[:, 0] < 0.9) & (np.abs(bases[:, 1] - 0.4) < 0.2)
+
+    def reaching(bases, arms):
+        assert in_a_corner(bases).all(), "a base that does not stand is not looked at again"
+        return np.ones(len(bases), dtype=bool)
+
+    placer = Placer(ARM, [NEAR], reaching, stands=in_a_corner)
+    once, often = (
+        [placer.best(ROOM, np.random.default_rng(seed), n=8, rounds=rounds) for seed in range(12)]
+        for rounds in (1, 60)
+    )
+    assert sum(map(bool, once)) < 8
+    assert all(often)
+    draw = placer.draw(ROOM, np.random.default_rng(1), 200)
+    assert 200 >= draw.drawn > draw.standing >= len(draw) > 0
+    assert all(in_a_corner(each.base[None])[0] for each in draw)
 
 
 def test_one_base_serves_two_targets_by_any_of_their_poses():

@@ -9,7 +9,7 @@ import pytest
 from galley.cli import main
 from galley.cli.reach import COMMANDS, options
 from galley.cli.reach.plot import KINDS
-from galley.reachability.planar.dataset import load
+from galley.reachability.planar.dataset import load, read_settings
 
 
 @pytest.fixture
@@ -38,6 +38,11 @@ def run(capsys):
         (["sample", "--bounds", 1, 0, 0, 1], "bounds must be"),
         (["sample", "--target", 0, 0, "--bounds", 0, 1, 0, 1], "not allowed with"),
         (["sample", "--validation", 1], "every must be 2 or more, got 1"),
+        (["sample", "--box", 1, 2, 3], "got box 1 2 3"),
+        (["sample", "--forbid", "star", 1], "got star 1"),
+        (["sample", "--forbid", "circle", "x"], "'x' is not a number"),
+        (["sample", "--random", 1.5, 0.1, 0.2], "--random needs a number of obstacles from 1"),
+        (["sample", "--random", 2, 0.3, 0.2], "0 < least <= greatest, got 0.3 and 0.2"),
         (["sample", "--taget", 0, 0], "did you mean '--target'?"),
         (["sampel"], "invalid choice: 'sampel'"),
         ([], "required: COMMAND"),
@@ -104,6 +109,24 @@ def test_a_dataset_without_rows_is_no_success(run, tmp_path):
     assert status == 1
     assert "0 rows" in out
     assert err == "the dataset is empty: no candidate base passes the filters\n"
+
+
+def test_shapes_of_the_command_line_are_those_of_the_settings(run, tmp_path):
+    words = (
+        "--circle", 1, 0, 0.2, "--box", 0, 1, 0.3, 0.2, "--box", 1, 1, 0.1, 0.2, 0.5,
+        "--polygon", 0, 0, 1, 0, 0, 1, "--forbid", "circle", 2, 2, 0.5, "--margin", 0.01,
+        "--random", 1, 0.1, 0.2, "--bases-per-target", 50, "--bases", 100, "--jobs", 1,
+    )  # fmt: skip
+    assert run("sample", *words, "--out", tmp_path / "data")[0] == 0
+    found = read_settings(tmp_path / "data")
+    assert found.obstacles == (
+        ("circle", (1.0, 0.0, 0.2)),
+        ("box", (0.0, 1.0, 0.3, 0.2)),
+        ("box", (1.0, 1.0, 0.1, 0.2, 0.5)),
+        ("polygon", (0.0, 0.0, 1.0, 0.0, 0.0, 1.0)),
+    )
+    assert found.forbidden == (("circle", (2.0, 2.0, 0.5)),)
+    assert (found.margin, found.random, found.bases_per_target) == (0.01, (1, 0.1, 0.2), 50)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import chi2_contingency
 
 from galley.domain.frames import angle_between, inverse, transform
 from galley.domain.scene.base_spec import MobileBaseSpec
@@ -50,6 +51,26 @@ def test_sampled_stances_lie_in_the_set_and_in_the_base_limits():
     inside = [b for b in found if b is not None]
     assert len(inside) > 20
     assert all(narrow.contains(b) and abs(b[2]) <= 0.5 for b in inside)
+
+
+def test_sampled_stances_are_uniform_where_the_arm_may_span():
+    """Against poses of the whole box, of which those with the shoulder in the ring are kept."""
+    rng = np.random.default_rng(6)
+    stance = Stance("beside", np.array([0.7, -0.5, -1.0]), np.array([1.6, 0.9, 2.0]))
+    X_WH = flange_at((0.4, 0.2, 1.0)) @ X_FH
+    found = sample_stances(X_WH, stance, ROBOT, 20_000, rng)
+    every = rng.uniform(stance.lower, stance.upper, (60_000, 3))
+    c, s = np.cos(every[:, 2]), np.sin(every[:, 2])
+    shoulder = np.column_stack([c, s]) * SPEC.p_BA[0] + np.column_stack([-s, c]) * SPEC.p_BA[1]
+    reach = KINEMATICS.reach
+    height = X_WH[2, 3] + reach.p_HC[2] * X_WH[2, 2] - reach.p_BS[2]  # it points straight down
+    away = np.linalg.norm(every[:, :2] + shoulder - X_WH[:2, 3], axis=1)
+    kept = every[(away >= reach.too_near) & (away**2 + height**2 <= reach.to_C**2)]
+    assert 0.2 < len(kept) / len(every) < 0.9
+    bins = [np.linspace(low, high, 5) for low, high in zip(stance.lower, stance.upper, strict=True)]
+    tables = [np.histogramdd(each, bins)[0].ravel() for each in (found, kept)]
+    seen = tables[0] + tables[1] > 20
+    assert chi2_contingency(np.array(tables)[:, seen]).pvalue > 1e-4
 
 
 def test_sampled_stances_turn_all_ways_and_many_reach():
