@@ -463,7 +463,7 @@ def draw_hands(path: Path, misses: Mapping[str, Array]) -> None:
         _square(plane, half)
         shares.axvline(near, color=FAINT, ls="--")
         shares.set(xscale="log", xlim=(least, most), ylim=(0, 104))
-        shares.set(xlabel="distance of the hand from H (m)", ylabel="samples with at most that distance (%)")
+        shares.set(xlabel="distance of the hand from H (m)", ylabel="samples that near (%)")
         shares.grid(alpha=0.25)
         figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9.5)
 
