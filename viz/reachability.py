@@ -446,23 +446,24 @@ def draw_hands(path: Path, misses: Mapping[str, Array]) -> None:
     """
     from matplotlib.patches import Circle
 
-    half, near, least = 0.3, 0.01, 1e-4  # m
+    half, near, least, most = 0.15, 0.01, 1e-4, 3.0  # m
     with figure_file(path, (11.0, 5.0)) as figure:
         figure.set_layout_engine("constrained")
         plane, shares = figure.subplots(1, 2)
         for (name, miss), color in zip(misses.items(), (PLUS, MINUS), strict=False):
             distance = np.sort(np.hypot(*miss.T))
             within = 100.0 * np.searchsorted(distance, near, side="right") / len(distance)
-            label = f"{name}: {within:.4g} % within 1 cm"
+            label = f"{name}: {within:.1f} % within 1 cm"
             plane.plot(*miss[:_MOST_DOTS].T, ".", color=color, ms=3, alpha=0.5)
-            rise = 100.0 * np.arange(1, len(distance) + 1) / len(distance)
-            shares.step(np.maximum(distance, least), rise, color=color, label=label, where="post")
-        plane.add_patch(Circle((0, 0), near, fill=False, ec=INK, lw=1.4))
+            x = np.geomspace(least, most, 400)
+            rise = 100.0 * np.searchsorted(distance, x, side="right") / len(distance)
+            shares.plot(x, rise, color=color, label=label)
+        plane.add_patch(Circle((0, 0), near, fill=False, ec=INK, lw=1.4, zorder=3))
         plane.set_title("the hand, and a circle of 1 cm about H", fontsize=11)
         _square(plane, half)
         shares.axvline(near, color=FAINT, ls="--")
-        shares.set(xscale="log", xlim=(least, 3.0), ylim=(0, 104))
-        shares.set(xlabel="distance of the hand from H (m)", ylabel="samples at most so far (%)")
+        shares.set(xscale="log", xlim=(least, most), ylim=(0, 104))
+        shares.set(xlabel="distance of the hand from H (m)", ylabel="samples that near (%)")
         shares.grid(alpha=0.25)
         figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9.5)
 
