@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from galley.contact import polygon
 from galley.contact.parameters import LENGTH, Quantity
 
 _NUMBER = Quantity("m")
@@ -244,7 +245,7 @@ class Polygon(Shape):
             raise ValueError(f"vertices: must be (n, 2) with n >= 3, is {np.shape(vertices)}")
         self.vertices = checked("vertices", vertices, _NUMBER, (count, 2))
         if not is_traced(vertices):
-            _refuse_crossing(self.vertices)
+            polygon.Polygon(self.vertices)  # refuses what isn't simple
 
     def distance(self, p: Array) -> Array:
         """To the nearest edge; its sign from that edge, or from both that meet in a corner.
@@ -287,46 +288,6 @@ def regular_polygon(sides: int, radius: float) -> Polygon:
     LENGTH.checked("radius", radius)
     angle = -np.pi / 2.0 + (2.0 * np.arange(sides) + 1.0) * np.pi / max(sides, 1)
     return Polygon(radius * np.stack([np.cos(angle), np.sin(angle)], axis=1))
-
-
-def _refuse_crossing(vertices: Any) -> None:
-    """Refuse polygons without area, and those whose edges cross or touch.
-
-    Raises:
-        ValueError: it is one.
-    """
-    a = vertices
-    b = np.roll(a, -1, axis=0)
-    extent = float(np.max(np.ptp(a, axis=0)))
-    twice = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
-    if extent == 0.0 or abs(np.sum(twice)) < 1e-12 * extent**2:
-        raise ValueError("vertices: the polygon has no area")
-
-    def side(p: Any, q: Any, r: Any) -> float:
-        u, v = q - p, r - p
-        value = float(u[0] * v[1] - u[1] * v[0])
-        return 0.0 if abs(value) <= 1e-12 * extent**2 else value
-
-    def within(p: Any, q: Any, r: Any) -> bool:
-        return bool(np.all(np.minimum(p, q) <= r) and np.all(r <= np.maximum(p, q)))
-
-    n = len(a)
-    for i in range(n):
-        if not np.any(b[i] - a[i]):
-            raise ValueError(f"vertices {i} and {(i + 1) % n} are the same point: leave one out")
-        for j in range(i + 1, n):
-            s = [side(a[i], b[i], a[j]), side(a[i], b[i], b[j])]
-            t = [side(a[j], b[j], a[i]), side(a[j], b[j], b[i])]
-            crossing = s[0] * s[1] < 0.0 and t[0] * t[1] < 0.0
-            ends = [(a[i], b[i], a[j], s[0]), (a[i], b[i], b[j], s[1])]
-            ends += [(a[j], b[j], a[i], t[0]), (a[j], b[j], b[i], t[1])]
-            meet = [end for end in ends if end[3] == 0.0 and within(*end[:3])]
-            neighbours = j == i + 1 or (i == 0 and j == n - 1)
-            if crossing or len(meet) > (2 if neighbours else 0):
-                raise ValueError(
-                    f"vertices: edges {i} and {j} of the polygon cross or touch; "
-                    "give the outline in order, each corner once"
-                )
 
 
 class Rounded(Shape):

@@ -137,16 +137,19 @@ def test_a_second_run_replaces_the_first(outcome, problem):
 # --- cut short
 
 
+# Who started the tests in the background ignores interrupts, and so would the command.
+INTERRUPTIBLE = ("env", "--default-signal=INT")
+
+
 @contextlib.contextmanager
 def started(*arguments, cwd):
-    """``python engine.py`` under way; interrupts reach it even if this process ignores them."""
+    """``python engine.py`` under way."""
     process = subprocess.Popen(
-        [sys.executable, "-u", str(ROOT / "engine.py"), *map(str, arguments)],
+        [*INTERRUPTIBLE, sys.executable, "-u", str(ROOT / "engine.py"), *map(str, arguments)],
         cwd=cwd,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         yield process
