@@ -376,7 +376,7 @@ class Placed(eqx.Module):
 
     def hessian(self, p_W: Array) -> Array:
         """The second derivative (2, 2) of the signed distance, 1/m, in W."""
-        own = jax.jacfwd(jax.grad(self.shape.distance))(self.to_body(p_W))
+        own: Array = jax.jacfwd(jax.grad(self.shape.distance))(self.to_body(p_W))
         return self.rotation @ own @ self.rotation.T
 
     def perimeter(self, count: int) -> Array:

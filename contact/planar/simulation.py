@@ -132,7 +132,7 @@ def simulate(
     limits = np.asarray(float(tolerance)), np.asarray(int(iterations))
     options: tuple[Any, ...] = (Scheme(scheme), *limits)
     if is_traced(inputs):
-        if not jax.config.read("jax_enable_x64"):
+        if not jnp.zeros(()).dtype == jnp.float64:
             raise TypeError(
                 "simulate is being transformed without float64: "
                 "put `with jax.enable_x64(True):` around jax.grad, jax.jit or jax.vmap"
@@ -217,9 +217,11 @@ def _simulate(
     )
     times = h * jnp.arange(n + 1)
     poses, velocities = jax.vmap(world.complete)(qs, vs, times)
-    contacts = jax.vmap(lambda *x: contact_forces(world, *x, search=False)[1])(
-        qs, vs, times, points
-    )
+
+    def touching(q: Array, v: Array, time: Array, starts: Array) -> Contacts:
+        return contact_forces(world, q, v, time, starts, search=False)[1]
+
+    contacts = jax.vmap(touching)(qs, vs, times, points)
     return Trajectory(
         times,
         poses,

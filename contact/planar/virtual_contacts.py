@@ -234,8 +234,8 @@ def stein_points(gap: Gap, start: Array, spread: Array) -> Array:
         square = jnp.sum(apart**2, axis=2)
         h = jnp.median(square) / jnp.log(count + 1.0)
         kernel = jnp.exp(-square / h)
-        _, slope = jax.vmap(gap.slope)(x)
-        phi = -kernel @ slope / spread + 2.0 / h * jnp.sum(kernel[:, :, None] * apart, axis=1)
+        slopes = jax.vmap(gap.slope)(x)[1]
+        phi = -kernel @ slopes / spread + 2.0 / h * jnp.sum(kernel[:, :, None] * apart, axis=1)
         return x + eps / count * phi, None
 
     return lax.scan(step, start, None, _STEIN_STEPS)[0]
