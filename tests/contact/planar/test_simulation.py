@@ -173,7 +173,7 @@ def block():
 def test_a_block_slips_beyond_the_angle_of_friction(block, friction):
     angle = np.arctan(friction)
     # Corners only: those two that touch have half of the weight.
-    contact = Contact(2e4, 4e3, 1e5, friction, softness=1e-5, count=4)
+    contact = Contact(2e4, 4e4, 1e5, friction, softness=1e-5, count=4)
     for tilt in (0.5 * angle, angle + 0.05):
         run = block(tilt, contact)
         assert run.failure() is None
