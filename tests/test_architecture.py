@@ -63,7 +63,8 @@ CONFINED = {
     "gym": {"planning"},
     "pyarrow": {"contact", "demonstrations", "reachability"},
     **{each: {"demonstrations"} for each in ("zarr", "numcodecs")},
-    **{each: {"reachability"} for each in ("jax", "equinox", "flowjax", "optax", "safetensors")},
+    **{each: {"contact", "reachability"} for each in ("jax", "equinox")},
+    **{each: {"reachability"} for each in ("flowjax", "optax", "safetensors")},
 }
 HEAVY = (
     "pybullet",
