@@ -146,7 +146,11 @@ class Simulation:
         to, n = np.ascontiguousarray(targets, dtype=np.float64), state.values.shape[1]
         if to.shape != (n, 2) or not np.isfinite(to).all():
             raise ValueError(f"targets must be ({n}, 2) finite numbers, got {targets}")
-        self._kernel.advance(state.values, to, self._numbers, self._layout)
+        self.run(state, to)
+
+    def run(self, state: State, targets: Array) -> None:
+        """As ``advance``, but unchecked: (n, 2), contiguous float64, finite."""
+        self._kernel.advance(state.values, targets, self._numbers, self._layout)
 
     def measure(self, state: State) -> None:
         """Compute the coverage anew, after bodies were moved by hand."""

@@ -68,10 +68,10 @@ def energy(sim, state):
 
 @pytest.mark.parametrize("damping", [0.0, 5.0])
 def test_a_free_collision_keeps_momentum(damping):
-    sim = Simulation(dataclasses.replace(FREE, contact_damping=damping))
+    sim = Simulation(dataclasses.replace(FREE, contact_damping=damping, substeps=50))
     state = at(sim, pusher=(4.92, 5.02), velocity=(0.5, 0.1))
     before, start = momentum(sim, state), state.body_velocity.copy()
-    for _ in range(1500):
+    for _ in range(30):
         sim.advance(state, [(5.0, 5.0)])
     assert np.abs(state.body_velocity - start).max() > 0.1
     assert_allclose(momentum(sim, state)[:2], before[:2], atol=1e-12)
@@ -82,26 +82,26 @@ def test_a_free_collision_keeps_momentum(damping):
 
 
 def test_without_damping_a_collision_keeps_energy():
-    sim = Simulation(dataclasses.replace(FREE, dt=1e-5))
+    sim = Simulation(dataclasses.replace(FREE, dt=1e-5, substeps=100))
     state = at(sim, pusher=(4.92, 5.02), velocity=(0.5, 0.0))
     before = energy(sim, state)
-    for _ in range(12000):
+    for _ in range(120):
         sim.advance(state, [(5.0, 5.0)])
     assert state.body_velocity[0, 0] > 0.1
     assert energy(sim, state) == pytest.approx(before, rel=1e-3)
 
 
 def test_a_central_impact_is_elastic_and_half_a_period_long():
-    sim = Simulation(dataclasses.replace(FREE, dt=1e-6))
+    sim = Simulation(dataclasses.replace(FREE, dt=1e-5))
     state = at(sim, pusher=(4.93, 5.0), velocity=(1.0, 0.0))
     m, M, v = 1.0, 0.7, 1.0
     steps = 0
     while state.body_velocity[0, 0] < 1e-12 or sim.gap(state.body.T, state.pusher.T)[0] < 0.0:
         sim.advance(state, [(5.0, 5.0)])
         steps += 1
-    assert state.body_velocity[0, 0] == pytest.approx(2.0 * M / (m + M) * v, rel=1e-4)
+    assert state.body_velocity[0, 0] == pytest.approx(2.0 * M / (m + M) * v, rel=1e-3)
     reduced = m * M / (m + M)
-    assert steps * 1e-6 == pytest.approx(np.pi * np.sqrt(reduced / 2000.0), rel=1e-3)
+    assert steps * 1e-5 == pytest.approx(np.pi * np.sqrt(reduced / 2000.0), rel=1e-3)
 
 
 def test_semi_implicit_euler_is_of_first_order_and_explicit_euler_gains_energy():
