@@ -38,8 +38,8 @@ def contact_force(
     vertices: Array, p: Array,
     x: float, y: float, c: float, s: float, vx: float, vy: float, omega: float,
     px: float, py: float, pvx: float, pvy: float,
-) -> tuple[float, float, float]:  # fmt: skip
-    """Force (N) and torque (N m) of the pusher on the body.
+) -> tuple[float, float, float, float]:  # fmt: skip
+    """Force (N) and torque (N m) of the pusher on the body, and the gap (m) where they are apart.
 
     Along the outline's normal a spring (depth times stiffness), and a damper against the pusher's
     velocity relative to the body at the contact point. They never pull.
@@ -48,20 +48,20 @@ def contact_force(
     distance, qx, qy, nx, ny = point_distance(vertices, c * u + s * v, c * v - s * u)
     depth = p[RADIUS] - distance
     if depth <= 0.0:
-        return 0.0, 0.0, 0.0
+        return 0.0, 0.0, 0.0, -depth
     rx, ry = c * qx - s * qy, s * qx + c * qy  # the contact point from the centroid
     nx, ny = s * ny - c * nx, -s * nx - c * ny  # into the body
     wx, wy = pvx - (vx - omega * ry), pvy - (vy + omega * rx)
     closing = wx * nx + wy * ny
     press = p[STIFFNESS] * depth + p[DAMPING] * closing
     if press <= 0.0:
-        return 0.0, 0.0, 0.0
+        return 0.0, 0.0, 0.0, 0.0
     tx, ty = p[DAMPING] * (wx - closing * nx), p[DAMPING] * (wy - closing * ny)
     drag, most = math.sqrt(tx * tx + ty * ty), p[FRICTION] * press
     if drag > most:
         tx, ty = tx * most / drag, ty * most / drag
     fx, fy = press * nx + tx, press * ny + ty
-    return fx, fy, rx * fy - ry * fx
+    return fx, fy, rx * fy - ry * fx, 0.0
 
 
 @kernel
@@ -139,33 +139,38 @@ def advance(state: Array, targets: Array, numbers: Array, layout: Ints) -> None:
         to_x = min(max(targets[i, 0], radius), right)
         to_y = min(max(targets[i, 1], radius), top)
         at, c, s = 0.0, 1.0, 0.0  # an angle with its cosine and sine
-        touched = False
+        gap = 0.0  # pusher and body are at least this far apart: what has moved less can't touch
+        settled = moved = False  # at rest, and only a push can change that
         for _ in range(substeps):
             fx = fy = torque = push_x = push_y = 0.0
-            close = (px - x) * (px - x) + (py - y) * (py - y) < near
-            inside = reach < x < p[WIDTH] - reach and reach < y < p[HEIGHT] - reach
-            if close or not inside:
-                if theta != at:
-                    at, c, s = theta, math.cos(theta), math.sin(theta)
-                if close:
-                    push_x, push_y, torque = contact_force(
+            if gap <= 0.0:
+                square = (px - x) * (px - x) + (py - y) * (py - y)
+                if square > near:
+                    gap = math.sqrt(square) - (reach + radius)
+                else:
+                    if theta != at:
+                        at, c, s = theta, math.cos(theta), math.sin(theta)
+                    push_x, push_y, torque, gap = contact_force(
                         vertices, p, x, y, c, s, vx, vy, omega, px, py, pvx, pvy
                     )
                     fx, fy = push_x, push_y
-                if not inside:
-                    f, g, h = wall_force(vertices, p, x, y, c, s, vx, vy, omega)
-                    fx, fy, torque = fx + f, fy + g, torque + h
             pvx += dt * (p[GAIN] * (to_x - px) - p[BRAKE] * pvx - p[INVERSE_PUSHER] * push_x)
             pvy += dt * (p[GAIN] * (to_y - py) - p[BRAKE] * pvy - p[INVERSE_PUSHER] * push_y)
             px, py = px + dt * pvx, py + dt * pvy
+            gap -= dt * (abs(pvx) + abs(pvy))
             if px < radius or px > right:
-                px, pvx = min(max(px, radius), right), 0.0
+                px, pvx, gap = min(max(px, radius), right), 0.0, 0.0
             if py < radius or py > top:
-                py, pvy = min(max(py, radius), top), 0.0
-            still = vx == 0.0 and vy == 0.0 and omega == 0.0
-            if still and fx == 0.0 and fy == 0.0 and torque == 0.0:
+                py, pvy, gap = min(max(py, radius), top), 0.0, 0.0
+            pushed = push_x != 0.0 or push_y != 0.0
+            if settled and not pushed:
                 continue
-            touched = True
+            inside = reach < x < p[WIDTH] - reach and reach < y < p[HEIGHT] - reach
+            if not inside:
+                if theta != at:
+                    at, c, s = theta, math.cos(theta), math.sin(theta)
+                f, g, h = wall_force(vertices, p, x, y, c, s, vx, vy, omega)
+                fx, fy, torque = fx + f, fy + g, torque + h
             vx, vy, omega = slowed(
                 vx + dt * fx / p[MASS],
                 vy + dt * fy / p[MASS],
@@ -177,9 +182,13 @@ def advance(state: Array, targets: Array, numbers: Array, layout: Ints) -> None:
                 p[STILL],
                 dt,
             )
-            x, y, theta = x + dt * vx, y + dt * vy, theta + dt * omega
+            rests = vx == 0.0 and vy == 0.0 and omega == 0.0
+            settled = rests and not pushed
+            if not rests:
+                x, y, theta, moved = x + dt * vx, y + dt * vy, theta + dt * omega, True
+                gap -= dt * (abs(vx) + abs(vy) + abs(omega) * reach)
         state[0, i], state[1, i], state[2, i], state[3, i] = px, py, pvx, pvy
-        if touched:
+        state[7, i], state[8, i], state[9, i] = vx, vy, omega
+        if moved:
             state[4, i], state[5, i], state[6, i] = x, y, theta
-            state[7, i], state[8, i], state[9, i] = vx, vy, omega
             state[10, i] = _covered(state, i, numbers, layout, room)
