@@ -110,7 +110,7 @@ class PushArm:
         flat = np.array(np.broadcast_to(theta, (*shape, n)).reshape(-1, n))
         to = np.array(np.broadcast_to(targets, (*shape, 2)).reshape(-1, 2))
         if not (np.isfinite(flat).all() and np.isfinite(to).all()):
-            raise ValueError(f"start and target must be finite, got {start} and {target}")
+            raise ValueError(f"start and target must be finite, got {start!r} and {target!r}")
         costs = np.empty(len(flat))
         config = self.config
         solve(

@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from galley.compiled.build import PUSHING, ensure
 from galley.contact.polygon import Polygon, room, signed_distance
@@ -66,7 +66,7 @@ class State:
     @property
     def coverage(self) -> Array:
         """(n,) share of the goal that the body covers, 0 to 1."""
-        return self.values[10]
+        return np.asarray(self.values[10])
 
     def copy(self) -> State:
         """One that shares nothing with this."""
@@ -145,7 +145,7 @@ class Simulation:
         """
         to, n = np.ascontiguousarray(targets, dtype=np.float64), state.values.shape[1]
         if to.shape != (n, 2) or not np.isfinite(to).all():
-            raise ValueError(f"targets must be ({n}, 2) finite numbers, got {targets}")
+            raise ValueError(f"targets must be ({n}, 2) finite numbers, got {targets!r}")
         self.run(state, to)
 
     def run(self, state: State, targets: Array) -> None:
@@ -156,7 +156,7 @@ class Simulation:
         """Compute the coverage anew, after bodies were moved by hand."""
         self._kernel.measure(state.values, self._numbers, self._layout)
 
-    def _packed(self) -> tuple[Array, Array]:
+    def _packed(self) -> tuple[Array, NDArray[np.int64]]:
         """The arrays that compiled code takes."""
         k, config = self._kernel, self.config
         friction = support_friction(
