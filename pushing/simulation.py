@@ -18,6 +18,7 @@ a = gain (target - p) - damping v.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,7 @@ from galley.contact.support import support_friction
 from galley.domain.frames import Array
 from galley.pushing.config import PushConfig
 
+_log = logging.getLogger(__name__)
 _MARGIN = 0.2  # of the table's size that random bodies keep from its rim, as in gym-pusht
 _TRIES = 1000
 
@@ -95,6 +97,21 @@ class Simulation:
         self.goal = self.body.moved(config.goal)
         self.radius = float(np.hypot(*self.body.vertices.T).max())
         self._numbers, self._layout = self._packed()
+        if config.dt > (most := self.longest_substep()):
+            _log.warning(
+                "dt = %g s may be unstable for this contact: use %.2g or less", config.dt, most
+            )
+
+    def longest_substep(self) -> float:
+        """The dt (s) up to which contact is stable wherever the pusher touches; inf without any.
+
+        Semi-implicit Euler of a spring k and damper c at a mass m is stable for
+        k dt^2 + 2 c dt < 4 m. At the lever r, 1 / m = 1 / mass + r^2 / inertia + 1 / pusher_mass.
+        """
+        config = self.config
+        light = 1.0 / config.mass + self.radius**2 / self.inertia + 1.0 / config.pusher_mass
+        k, c = config.contact_stiffness * light, config.contact_damping * light
+        return float(4.0 / (c + np.sqrt(c * c + 4.0 * k))) if k + c > 0.0 else float("inf")
 
     def states(self, body: ArrayLike, pusher: ArrayLike) -> State:
         """Tables at rest with bodies at (n, 3) (m, rad) and pushers at (n, 2) (m)."""

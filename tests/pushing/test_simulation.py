@@ -263,6 +263,66 @@ def test_a_batch_gives_the_same_bits_as_one_table_at_a_time():
     assert (np.abs(together.body_velocity) > 0.0).any()
 
 
+def plain_step(sim, v, target):
+    """A control step of one table that looks at every force in every substep; v is its state."""
+    from galley.contact.support_kernel import slowed
+    from galley.pushing import simulation_kernel as k
+
+    config, p, dt = sim.config, sim._numbers, sim.config.dt
+    size = np.array([config.width, config.height])
+    low, high = config.pusher_radius, size - config.pusher_radius
+    to = np.clip(target, low, high)
+    for _ in range(int(config.substeps)):
+        x, y, theta, vx, vy, omega = v[4:10]
+        where = (sim.body.vertices_ccw, p, x, y, np.cos(theta), np.sin(theta), vx, vy, omega)
+        push = np.array(k.contact_force(*where, *v[:4])[:3])
+        wall = np.array(k.wall_force(*where))
+        spring = config.pusher_gain * (to - v[:2]) - config.pusher_damping * v[2:4]
+        v[2:4] += dt * (spring - push[:2] / config.pusher_mass)
+        v[:2] += dt * v[2:4]
+        for axis in (0, 1):
+            if not low <= v[axis] <= high[axis]:
+                v[axis], v[2 + axis] = np.clip(v[axis], low, high[axis]), 0.0
+        M = np.array([config.mass, config.mass, sim.inertia])
+        free = v[7:10] + dt * (push + wall) / M
+        v[7:10] = slowed(*free, M[0], M[2], p[k.LIMIT], p[k.LENGTH], p[k.STILL], dt)
+        v[4:7] += dt * v[7:10]
+
+
+@pytest.mark.parametrize("mass", [np.inf, 2.0], ids=["driven pusher", "pusher with a mass"])
+def test_what_a_step_skips_changes_nothing(mass):
+    sim = Simulation(PushConfig(shape=shape("L"), width=0.3, height=0.3, pusher_mass=mass))
+    state, rng, touched = (
+        sim.random_states(np.random.default_rng(6), 6),
+        np.random.default_rng(7),
+        0,
+    )
+    plain = state.values.T.copy()
+    for _ in range(60):
+        targets = rng.uniform(-0.1, 0.4, (6, 2))  # across the body, into walls and corners
+        sim.advance(state, targets)
+        for v, target in zip(plain, targets, strict=True):
+            plain_step(sim, v, target)
+        assert_allclose(state.values[:10], plain.T[:10], rtol=1e-9, atol=1e-9)
+        touched += (state.body_velocity != 0.0).any()
+        plain[:] = state.values.T  # a contact at the rim of rounding must not grow
+    assert touched > 20
+
+
+def test_the_longest_substep_is_where_a_spring_and_damper_start_to_grow(caplog):
+    config = PushConfig(contact_stiffness=3000.0, contact_damping=15.0, pusher_mass=0.5)
+    sim = Simulation(config)
+    light = 1.0 + sim.radius**2 / sim.inertia + 2.0
+    for share, stable in ((0.999, True), (1.001, False)):
+        h = share * sim.longest_substep()
+        k, c = 3000.0 * light, 15.0 * light
+        step = np.array([[1.0 - h * h * k, h - h * h * c], [-h * k, 1.0 - h * c]])  # of x and v
+        assert (np.abs(np.linalg.eigvals(step)).max() < 1.0) == stable
+    assert not caplog.records
+    Simulation(dataclasses.replace(config, dt=1.1 * sim.longest_substep()))
+    assert "may be unstable" in caplog.text
+
+
 def test_random_states_are_reproducible_and_apart():
     sim = Simulation(PushConfig())
     first, second = (sim.random_states(np.random.default_rng(7), 200) for _ in range(2))
