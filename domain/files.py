@@ -1,4 +1,4 @@
-"""Bounded file reads and atomic writes (to a partial file that is then renamed)."""
+"""Bounded file reads and atomic writes (to a partial file or folder that is then renamed)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import select
+import shutil
 import stat
 import time
 from collections.abc import Iterator
@@ -137,6 +138,35 @@ def write_atomically(path: Path | str, data: str | bytes) -> None:
     """
     with atomic_file(path) as partial:
         partial.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+@contextlib.contextmanager
+def atomic_folder(path: Path | str) -> Iterator[Path]:
+    """``with atomic_folder(path) as partial:`` fill ``partial``, which then becomes ``path``.
+
+    If the block raises, ``partial`` is removed. If the process is killed, it remains beside
+    ``path``, until the next call removes it.
+
+    Args:
+        path: does not exist, or is an empty folder; its own folder must exist.
+
+    Raises:
+        BadInput: ``path`` is there already, or can't be written.
+        OSError: the disk is full. OSErrors raised in the block are converted alike.
+    """
+    path = Path(path)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise BadInput.one(path, "exists already; choose another name, or remove it")
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        yield partial
+        os.replace(partial, path)
+    except OSError as error:
+        raise write_fault(path, error) from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def check_writable(path: Path | str, ending: str = "") -> None:

@@ -22,6 +22,7 @@ BELOW_SKILLS = {"compiled", "domain", "robots", "worlds", "motion", "optimizatio
 MAY_IMPORT = {
     "compiled": set(),
     "contact": {"compiled", "domain"},
+    "demonstrations": {"domain", "sweeps"},
     "domain": set(),
     "sweeps": {"domain"},
     "planning": {"domain", "compiled"},
@@ -61,7 +62,8 @@ CONFINED = {
     "imageio_ffmpeg": {"viz"},
     "pddlgym": {"planning"},
     "gym": {"planning"},
-    "pyarrow": {"contact", "reachability"},
+    "pyarrow": {"contact", "demonstrations", "reachability"},
+    **{each: {"demonstrations"} for each in ("zarr", "numcodecs")},
     **{each: {"reachability"} for each in ("jax", "equinox", "flowjax", "optax", "safetensors")},
 }
 HEAVY = (
@@ -73,6 +75,7 @@ HEAVY = (
     "imageio",
     "numba",
     "pyarrow",
+    "zarr",
     "jax",
 )
 LONGEST_FILE = 600  # lines

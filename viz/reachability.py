@@ -435,6 +435,38 @@ def draw_scores(
         figure.colorbar(image, ax=grid, label="density of the base (per m²)", extend="max")
 
 
+# -- hands -----------------------------------------------------------------------------------------
+
+
+def draw_hands(path: Path, misses: Mapping[str, Array]) -> None:
+    """Where the hand is relative to H, and how many hands are how near.
+
+    Args:
+        misses: (m, 2) (m), by the name of what drew them; at most two.
+    """
+    from matplotlib.patches import Circle
+
+    half, near, least = 0.3, 0.01, 1e-4  # m
+    with figure_file(path, (11.0, 5.0)) as figure:
+        figure.set_layout_engine("constrained")
+        plane, shares = figure.subplots(1, 2)
+        for (name, miss), color in zip(misses.items(), (PLUS, MINUS), strict=False):
+            distance = np.sort(np.hypot(*miss.T))
+            within = 100.0 * np.searchsorted(distance, near, side="right") / len(distance)
+            label = f"{name}: {within:.4g} % within 1 cm"
+            plane.plot(*miss[:_MOST_DOTS].T, ".", color=color, ms=3, alpha=0.5)
+            rise = 100.0 * np.arange(1, len(distance) + 1) / len(distance)
+            shares.step(np.maximum(distance, least), rise, color=color, label=label, where="post")
+        plane.add_patch(Circle((0, 0), near, fill=False, ec=INK, lw=1.4))
+        plane.set_title("the hand, and a circle of 1 cm about H", fontsize=11)
+        _square(plane, half)
+        shares.axvline(near, color=FAINT, ls="--")
+        shares.set(xscale="log", xlim=(least, 3.0), ylim=(0, 104))
+        shares.set(xlabel="distance of the hand from H (m)", ylabel="samples at most so far (%)")
+        shares.grid(alpha=0.25)
+        figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9.5)
+
+
 def _unit(angle: Any) -> NDArray[np.float64]:
     return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from galley.reachability.planar import DonutSampler, Samples
 
 # Where no limits are given: they cost the two elbows different shares.
+_WHOLE_STEPS = 1500  # of the training for --kind hands
 EXAMPLE_LIMITS = ((-1.2, 2.0), (-2.4, 2.4))
 
 EPILOG = """kinds:
@@ -33,6 +34,8 @@ EPILOG = """kinds:
   coverage   where the hand is if Q is drawn first, and if the target is
   keep-rate  what joint limits leave, against the heading's error: closed form and samples
   scores     what each score does to the donut
+  hands      how far from H the hand is by a model of the whole of Q, trained for this picture on
+             rows of all targets (needs galley-tamp[learn]; a minute or more), and by --model
 
 Drawn are the validation rows of --data, or samples made with the options below.
 
@@ -50,7 +53,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         choices=(*KINDS, "all"),
         default=["all"],
         metavar="KIND",
-        help=f"{', '.join(KINDS)}, or all (default all)",
+        help=f"{', '.join(KINDS)}, or all: those but hands (default all)",
     )
     p.add_argument("--data", type=Path, metavar="DIR", help="a dataset of galley reach sample")
     p.add_argument("--model", type=Path, metavar="FILE", help="a model of galley reach train")
@@ -155,6 +158,24 @@ class _Drawing:
         }
         draw_scores(self.folder / "scores.png", plane, shares, marks)
 
+    def hands(self) -> None:
+        from galley.reachability.learned import Settings, misses, train_whole
+        from galley.reachability.planar import uniform_targets
+        from galley.viz.reachability import draw_hands
+
+        if self.sampler.columns != 5:
+            raise argparse.ArgumentTypeError("--kind hands needs headings that vary")
+        targets, arm = uniform_targets(self.bounds, self.bases, self.rng()), self.sampler.arm
+        rows, printer = self.sampler.sample(targets, self.bases, self.rng()), Printer()
+        how = Settings(_WHOLE_STEPS, seed=self.seed)
+        whole = train_whole(rows, how, lambda now: printer.console.print(now.line()))
+        shown = {"a flow of whole Q": misses(whole.sample(targets, self.seed), targets, arm)}
+        if self.learned is not None:
+            shown["base and elbow learned, exact IK"] = misses(
+                self.learned.q, self.learned.target, arm
+            )
+        draw_hands(self.folder / "hands.png", shown)
+
 
 KINDS: dict[str, Callable[[_Drawing], None]] = {
     "donut": _Drawing.donut,
@@ -163,6 +184,7 @@ KINDS: dict[str, Callable[[_Drawing], None]] = {
     "coverage": _Drawing.coverage,
     "keep-rate": _Drawing.keep_rate,
     "scores": _Drawing.scores,
+    "hands": _Drawing.hands,
 }
 
 
@@ -172,17 +194,25 @@ def command(arguments: argparse.Namespace) -> int:
     from galley.results.run_folder import new_names
 
     folder: Path = arguments.out or next(new_names("reach-plot"))
+    kinds = _kinds(arguments)
+    if "hands" in kinds:
+        need("learn", "jax", "equinox", "flowjax", "optax", "safetensors")
     drawing = _Drawing(arguments, folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise write_fault(folder, error) from None
     printer = Printer()
-    kinds = list(KINDS) if "all" in arguments.kind else list(dict.fromkeys(arguments.kind))
     for kind in kinds:
         KINDS[kind](drawing)
         printer.stage(str(folder / f"{kind}.png"))
     return 0
+
+
+def _kinds(arguments: argparse.Namespace) -> list[str]:
+    if "all" in arguments.kind:
+        return [kind for kind in KINDS if kind != "hands" or kind in arguments.kind]
+    return list(dict.fromkeys(arguments.kind))
 
 
 def _check_used(arguments: argparse.Namespace) -> None:
@@ -191,9 +221,9 @@ def _check_used(arguments: argparse.Namespace) -> None:
     Raises:
         argparse.ArgumentTypeError: with the option.
     """
-    kinds = set(KINDS if "all" in arguments.kind else arguments.kind)
-    if arguments.model is not None and "density" not in kinds:
-        raise argparse.ArgumentTypeError("--model is drawn by --kind density alone")
+    kinds = set(_kinds(arguments))
+    if arguments.model is not None and not kinds & {"density", "hands"}:
+        raise argparse.ArgumentTypeError("--model is drawn by --kind density and hands alone")
     of_rows = kinds <= {"donut", "joints", "density"} and arguments.model is None
     if arguments.bases is not None and arguments.data is not None and of_rows:
         raise argparse.ArgumentTypeError("--bases has no effect on rows of --data")

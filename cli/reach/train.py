@@ -48,7 +48,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         help="also with one obstacle as context, a circle with a radius between these, m",
     )
     p.add_argument(
-        "--steps", type=count, metavar="N", help="training steps (default 1500, with circle 7000)"
+        "--steps", type=count, metavar="N", help="training steps (default 1500, with circle 3000)"
     )
     seed_option(p)
     sampler_options(p)
@@ -76,14 +76,11 @@ def command(arguments: argparse.Namespace) -> int:
     def each(now: Progress, best: LearnedModel) -> None:
         if now.best:
             save_checkpoint(arguments.out, best)
-        printer.console.print(
-            f"        step {now.step:6d}/{now.steps}  loss {now.training:.4f}  "
-            f"validation {now.validation:.4f} nats{', best' * now.best:6s}  {now.left:4.0f} s left"
-        )
+        printer.console.print(now.line())
 
     try:
         task = Task(data, tuple(arguments.circle) if arguments.circle else None)
-        steps = arguments.steps or (7000 if arguments.circle else 1500)
+        steps = arguments.steps or (3000 if arguments.circle else 1500)
         how = Settings(steps=steps, seed=arguments.seed)
         samples = task.samples() if arguments.data is None else load(arguments.data, "all")
         printer.stage(f"training on {plural(len(samples), 'row')}")

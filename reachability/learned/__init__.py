@@ -4,13 +4,14 @@ Needs the extra ``learn`` (JAX).
 
 - ``task``: what is learned, and its data; ``chart``: coordinates of base and elbow
 - ``flow``: the density in them; ``training``; ``model``: in the world, and in a file
-- ``evaluation``: against the true density
+- ``evaluation``: against the true density; ``whole``: a flow without the chart, for comparison
 """
 
 from galley.reachability.learned.evaluation import Evaluation, evaluate
 from galley.reachability.learned.model import LearnedModel, Shape, load_checkpoint, save_checkpoint
 from galley.reachability.learned.task import Task
 from galley.reachability.learned.training import Progress, Settings, train
+from galley.reachability.learned.whole import misses, train_whole
 
 __all__ = [
     "Evaluation",
@@ -21,6 +22,8 @@ __all__ = [
     "Task",
     "evaluate",
     "load_checkpoint",
+    "misses",
     "save_checkpoint",
     "train",
+    "train_whole",
 ]

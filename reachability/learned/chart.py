@@ -1,16 +1,17 @@
 """The chart in which p(Q | H) is learned: a base and an elbow as a point of the unit cube.
 
-The base stands at the distance r and in the direction phi from the target, its heading is off by
-delta from facing it. Then, for the elbow s = +-1,
+Seen from the target, the base stands at the distance r, and the elbow joint in the direction phi;
+the heading is off by delta from facing the target. Then, for the elbow s = +-1,
 
     s (phi - zero) / 2 pi mod 1,  (r - r0) / (r1 - r0),  (F(s delta) - F(d0)) / (F(d1) - F(d0))
 
-with [r0, r1] the part of the ring that leaves theta2 in its limits, [d0, d1] the arc of s delta
-that leaves theta1 in its own, and F the distribution function of a wrapped Cauchy law of
-half-width ``spread`` (Mardia and Jupp, Directional Statistics, 2000, section 3.5.7), which zooms
-in on headings near 0. The limits are known exactly, so no density is ever learned for what they
-forbid; ``zero`` is a direction to measure phi from, that of an obstacle, say. Mirrored by s, both
-elbows look alike wherever the world has that symmetry.
+The direction of the elbow joint places link 2 by itself, and with r link 1: what a circle forbids
+is a range of phi, and for each phi one of r. [r0, r1] is the part of the ring that leaves theta2
+in its limits, [d0, d1] the arc of s delta that leaves theta1 in its own, and F the distribution
+function of a wrapped Cauchy law of half-width ``spread`` (Mardia and Jupp, Directional Statistics,
+2000, section 3.5.7), which zooms in on headings near 0. The limits are known exactly, so no density
+is ever learned for what they forbid; ``zero`` is a direction to measure phi from, that of an
+obstacle, say. Mirrored by s, both elbows look alike wherever the world has that symmetry.
 """
 
 from __future__ import annotations
@@ -77,12 +78,12 @@ class Chart:
         if q.ndim != 2 or q.shape[1] != 5:
             raise ValueError(f"q must be (m, 5): x, y, psi, theta1, theta2; got {q.shape}")
         offset = q[:, :2] - target
-        r, phi = np.hypot(offset[:, 0], offset[:, 1]), np.arctan2(offset[:, 1], offset[:, 0])
+        r, to_base = np.hypot(offset[:, 0], offset[:, 1]), np.arctan2(offset[:, 1], offset[:, 0])
         elbow = np.where(np.sin(q[:, 4]) >= 0.0, 1, -1)
         start, length, low, share = self._frame(r, elbow)
-        delta = start + np.mod(elbow * turn(q[:, 2] - phi - pi) - start, 2.0 * pi)
+        delta = start + np.mod(elbow * turn(q[:, 2] - to_base - pi) - start, 2.0 * pi)
         point = np.empty((len(q), 3))
-        point[:, 0] = np.mod(elbow * (phi - zero) / (2.0 * pi), 1.0)
+        point[:, 0] = np.mod((elbow * (to_base - zero) + self._apart(r)) / (2.0 * pi), 1.0)
         r0, r1 = self._ring(elbow)
         with np.errstate(divide="ignore", invalid="ignore"):
             point[:, 1] = (r - r0) / (r1 - r0)
@@ -103,20 +104,26 @@ class Chart:
         """The base poses (m, 3) of points (m, 3) and elbows (m,): the inverse of ``to_cube``."""
         point = np.clip(point, _INSIDE, 1.0 - _INSIDE)
         r0, r1 = self._ring(elbow)
-        r, phi = r0 + (r1 - r0) * point[:, 1], 2.0 * pi * elbow * point[:, 0] + zero
+        r = r0 + (r1 - r0) * point[:, 1]
+        to_base = zero + elbow * (2.0 * pi * point[:, 0] - self._apart(r))
         _, _, low, share = self._frame(r, elbow)
         base = np.empty((len(point), 3))
-        base[:, :2] = target + r[:, None] * np.column_stack([np.cos(phi), np.sin(phi)])
-        base[:, 2] = turn(phi + pi + elbow * self._inverse_F(low + share * point[:, 2]))
+        base[:, :2] = target + r[:, None] * np.column_stack([np.cos(to_base), np.sin(to_base)])
+        base[:, 2] = turn(to_base + pi + elbow * self._inverse_F(low + share * point[:, 2]))
         return base
 
     def _ring(self, elbow: NDArray[np.integer[Any]]) -> tuple[Array, Array]:
         r0, r1 = self.rings[(1 - elbow) // 2].T
         return r0, r1
 
+    def _apart(self, r: Array) -> Array:
+        """The angle (rad) at the target between base and elbow joint, in [0, pi]."""
+        gamma, beta = self.arm.triangle(r)
+        return gamma - beta
+
     def _frame(
         self, r: Array, elbow: NDArray[np.integer[Any]]
-    ) -> tuple[Array, Array, Array, Array]:
+    ) -> tuple[Array, float, Array, Array]:
         """The arc of s delta: start, length (rad), F at its start, and its share of F."""
         low, high = self.arm.limits[0] if self.arm.limits is not None else (-pi, pi)
         length = min(high - low, 2.0 * pi)
@@ -126,7 +133,7 @@ class Chart:
             middle = turn(-0.5 * (low + high) * elbow - self.arm.triangle(r)[1])
             start = middle - 0.5 * length
         at_start = self._F(start)
-        return start, np.full(len(r), length), at_start, self._F(start + length) - at_start
+        return start, length, at_start, self._F(start + length) - at_start
 
     @property
     def _zoom(self) -> float:

@@ -72,7 +72,7 @@ class SplineFlow(eqx.Module):
         def network(inputs: int, outputs: int, key: Array) -> eqx.nn.MLP:
             return eqx.nn.MLP(inputs, outputs, width, depth, jax.nn.silu, key=key)
 
-        n, k, angle = context + 1, bins, 2 * _HARMONICS
+        n, k, angle = context + 1, bins, 2 * (_HARMONICS + context)
         self.elbow = network(context, 1, keys[0])
         self.phi = network(n, 3 * k, keys[1])
         self.u = network(n + angle, 3 * k + 1, keys[2])
@@ -88,7 +88,7 @@ class SplineFlow(eqx.Module):
         phi, u, v = point
         known = jnp.append(context, elbow)
         _, slope_phi = spline(self.phi(known), self.bins).transform_and_log_det(phi)
-        known = jnp.concatenate([known, _waves(phi)])
+        known = jnp.concatenate([known, _angle(phi, context)])
         _, slope_u = spline(self.u(known), self.bins).transform_and_log_det(u)
         _, slope_v = spline(self.v(jnp.append(known, u)), self.bins).transform_and_log_det(v)
         return jnp.asarray(slope_phi + slope_u + slope_v)
@@ -97,7 +97,7 @@ class SplineFlow(eqx.Module):
         """The point of the cube (3,) whose distribution functions are ``uniform`` (3,)."""
         known = jnp.append(context, elbow)
         phi = spline(self.phi(known), self.bins).inverse(uniform[0])
-        known = jnp.concatenate([known, _waves(phi)])
+        known = jnp.concatenate([known, _angle(phi, context)])
         u = spline(self.u(known), self.bins).inverse(uniform[1])
         v = spline(self.v(jnp.append(known, u)), self.bins).inverse(uniform[2])
         return jnp.stack([phi, u, v])
@@ -109,6 +109,8 @@ class SplineFlow(eqx.Module):
         )
 
 
-def _waves(phi: Array) -> Array:
+def _angle(phi: Array, context: Array) -> Array:
+    """Harmonics of the angle, and the context times the first: a place in the turned frame."""
     angle = 2.0 * jnp.pi * phi * jnp.arange(1, _HARMONICS + 1)
-    return jnp.concatenate([jnp.cos(angle), jnp.sin(angle)])
+    wave = jnp.stack([jnp.cos(angle), jnp.sin(angle)])
+    return jnp.concatenate([wave.ravel(), jnp.outer(wave[:, 0], context).ravel()])

@@ -26,7 +26,7 @@ from galley.reachability.learned.task import Task
 from galley.reachability.planar import Samples
 from galley.reachability.planar.dataset import DatasetSettings
 
-FORMAT = 1  # of a checkpoint
+FORMAT = 2  # of a checkpoint
 _ROWS = 2**14  # at a time; one shape, so that it is compiled once
 
 
@@ -136,16 +136,15 @@ class LearnedModel:
 def features(target: Array, circle: Array | None) -> tuple[Array, Array]:
     """What the flow is told of targets (m, 2) and circles (m, 3), and where phi is measured from.
 
-    The target; of a circle also its centre as seen from the target, distance, radius, and half the
-    angle that it spans.
+    The target; of a circle its distance from the target, its radius, and half the angle that it
+    spans. Its direction is where phi is measured from.
     """
     if circle is None:
         return target, np.zeros(len(target))
     away = circle[:, :2] - target
     d = np.hypot(away[:, 0], away[:, 1])
     span = np.arcsin(np.minimum(circle[:, 2] / d, 1.0))
-    columns = np.column_stack([target, away, d, circle[:, 2], span])
-    return columns, np.arctan2(away[:, 1], away[:, 0])
+    return np.column_stack([target, d, circle[:, 2], span]), np.arctan2(away[:, 1], away[:, 0])
 
 
 def save_checkpoint(path: Path | str, model: LearnedModel) -> None:
@@ -212,7 +211,7 @@ def _assembled(settings: dict[str, Any], tensors: dict[str, Any]) -> LearnedMode
 
 def empty_flow(task: Task, shape: Shape) -> SplineFlow:
     """The structure of a task's flow, with shapes and types in place of weights."""
-    inputs = 2 if task.circle is None else 7
+    inputs = 2 if task.circle is None else 5
     flow: SplineFlow = eqx.filter_eval_shape(SplineFlow, inputs, **asdict(shape))
     return flow
 

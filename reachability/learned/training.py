@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from functools import partial
-from math import ceil, isfinite
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from math import ceil, inf, isfinite
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -28,7 +27,8 @@ from galley.reachability.learned.model import (
 from galley.reachability.learned.task import Task, heading_errors
 from galley.reachability.planar import Samples
 
-_Carry = tuple[SplineFlow, Any, jax.Array]  # weights, state of the optimiser, sum of losses
+Flow = TypeVar("Flow", bound=eqx.Module)
+_Carry = tuple[Any, Any, jax.Array]  # weights, state of the optimiser, sum of losses
 _EVALUATIONS = 40  # in a whole training
 _VALIDATED = 50_000  # rows at most that a validation looks at
 
@@ -46,7 +46,7 @@ class Settings:
         ValueError: fewer than 2 steps: the rate rises in the first.
     """
 
-    steps: int = 6000
+    steps: int = 3000
     batch: int = 2048
     rate: float = 4e-3
     patience: int = 10
@@ -67,6 +67,13 @@ class Progress:
     validation: float
     best: bool
     left: float  # s
+
+    def line(self) -> str:
+        """For a terminal."""
+        return (
+            f"        step {self.step:6d}/{self.steps}  loss {self.training:.4f}  validation "
+            f"{self.validation:.4f} nats{', best' * self.best:6s}  {self.left:4.0f} s left"
+        )
 
 
 def train(
@@ -110,30 +117,56 @@ def train(
     validation = jnp.asarray(table[held_out][:_VALIDATED])
     offset = -float(volume[held_out][:_VALIDATED].mean()), -float(volume[~held_out].mean())
 
-    weights, static = eqx.partition(random_flow(task, shape, settings.seed), eqx.is_array)
+    best, start = None, random_flow(task, shape, settings.seed)
+    for now, flow in fit(start, _mean_loss, training, validation, settings):
+        value = now.validation + offset[0]
+        if best is None or now.best:
+            history = {**asdict(settings), "step": now.step, "validation_nats": value}
+            best = LearnedModel(task, chart, shape, scale, flow, history)
+        each(replace(now, training=now.training + offset[1], validation=value), best)
+    assert best is not None
+    return best
+
+
+def fit(
+    flow: Flow,
+    loss: Callable[[Flow, jax.Array], jax.Array],
+    training: jax.Array,
+    validation: jax.Array,
+    settings: Settings,
+) -> Iterator[tuple[Progress, Flow]]:
+    """Train any flow, and yield the state and the best flow so far after every evaluation.
+
+    Args:
+        flow: to start from.
+        loss: mean negative log density (nats) of rows (m, k).
+        training: rows (n, k) to draw from. validation: rows (l, k) to judge by.
+        settings: of the optimiser.
+
+    Raises:
+        ValueError: a loss that diverged.
+    """
+    weights, static = eqx.partition(flow, eqx.is_inexact_array)
     chunk = ceil(settings.steps / _EVALUATIONS)
     state, key = _optimiser(settings).init(weights), jax.random.key(settings.seed)
-    best, since, start = None, 0, perf_counter()
+    least, since, start = inf, 0, perf_counter()
     for done in range(0, settings.steps, chunk):
         step = min(done + chunk, settings.steps)
         key, now = jax.random.split(key)
         keys, count = jax.random.split(now, chunk), jnp.asarray(step - done)
-        weights, state, loss = _steps(weights, state, training, keys, count, static, settings)
-        value = float(_loss(weights, validation, static)) + offset[0]
+        weights, state, mean = _steps(weights, state, training, keys, count, static, loss, settings)
+        value = float(_value(weights, static, loss, validation))
         if not isfinite(value):
             raise ValueError(f"the loss diverged at step {step}; a lower rate may help")
-        better = best is None or value < best.history["validation_nats"]
-        since = 0 if better else since + 1
-        if best is None or better:
-            history = {**asdict(settings), "step": step, "validation_nats": value}
-            flow = eqx.combine(weights, static)
-            best = LearnedModel(task, chart, shape, scale, flow, history)
+        better = value < least
+        if better:
+            least, since, flow = value, 0, eqx.combine(weights, static)
+        else:
+            since += 1
         left = (perf_counter() - start) * (settings.steps / step - 1.0)
-        each(Progress(step, settings.steps, float(loss) + offset[1], value, better, left), best)
+        yield Progress(step, settings.steps, float(mean), value, better, left), flow
         if since >= settings.patience:
             break
-    assert best is not None
-    return best
 
 
 def _optimiser(settings: Settings) -> optax.GradientTransformation:
@@ -151,27 +184,27 @@ def random_flow(task: Task, shape: Shape, seed: int) -> SplineFlow:
     return filled(empty, (each.astype(np.float32) for each in weights))
 
 
-def _mean_loss(weights: SplineFlow, rows: jax.Array, static: SplineFlow) -> jax.Array:
+def _mean_loss(flow: SplineFlow, rows: jax.Array) -> jax.Array:
     """Mean negative log density of rows on the cube: context, elbow, point."""
-    flow = eqx.combine(weights, static)
     return jnp.mean(jax.vmap(flow.loss)(rows[:, :-4], rows[:, -4], rows[:, -3:]))
 
 
 @eqx.filter_jit
-def _loss(weights: SplineFlow, rows: jax.Array, static: SplineFlow) -> jax.Array:
-    return _mean_loss(weights, rows, static)
+def _value(weights: Any, static: Any, loss: Callable[..., jax.Array], rows: jax.Array) -> jax.Array:
+    return loss(eqx.combine(weights, static), rows)
 
 
 @eqx.filter_jit
 def _steps(
-    weights: SplineFlow,
+    weights: Any,
     state: optax.OptState,
     rows: jax.Array,
     keys: jax.Array,
     count: jax.Array,
-    static: SplineFlow,
+    static: Any,
+    loss: Callable[..., jax.Array],
     settings: Settings,
-) -> tuple[SplineFlow, optax.OptState, jax.Array]:
+) -> tuple[Any, optax.OptState, jax.Array]:
     """``count`` steps, each on rows drawn at random by its key; also their mean loss.
 
     There may be more keys than steps: the last evaluation's fewer steps are not compiled anew.
@@ -181,9 +214,9 @@ def _steps(
     def step(i: jax.Array, carry: _Carry) -> _Carry:
         weights, state, total = carry
         drawn = rows[jax.random.randint(keys[i], (settings.batch,), 0, len(rows))]
-        loss, slope = jax.value_and_grad(partial(_mean_loss, static=static))(weights, drawn)
+        value, slope = jax.value_and_grad(lambda w: loss(eqx.combine(w, static), drawn))(weights)
         change, state = optimiser.update(slope, state)
-        return eqx.apply_updates(weights, change), state, total + loss
+        return eqx.apply_updates(weights, change), state, total + value
 
     weights, state, total = jax.lax.fori_loop(0, count, step, (weights, state, jnp.zeros(())))
     return weights, state, total / count

@@ -11,7 +11,7 @@ import pytest
 
 from galley.domain import files
 from galley.domain.errors import BadInput
-from galley.domain.files import atomic_file, check_writable, read_bytes
+from galley.domain.files import atomic_file, atomic_folder, check_writable, read_bytes
 from galley.domain.log import Log
 from galley.domain.meshes import read_mesh
 from galley.domain.pddl.reader import read_domain
@@ -70,6 +70,33 @@ def test_what_can_not_be_written_is_bad_input_in_one_line(path, what, tmp_path):
         assert error.what.startswith(what)
         assert "\n" not in str(error)
     assert names(tmp_path) == ["file", "folder"]
+
+
+def test_a_folder_appears_at_the_end_of_the_block_and_replaces_none_but_an_empty_one(tmp_path):
+    left = tmp_path / ".out.partial"  # of a call that was killed
+    left.mkdir()
+    (left / "old").write_text("old")
+    (tmp_path / "out").mkdir()
+    with atomic_folder(tmp_path / "out") as partial:
+        (partial / "new").write_text("new")
+        assert names(tmp_path / "out") == []
+    assert names(tmp_path) == ["out"]
+    assert names(tmp_path / "out") == ["new"]
+    for there in ("out", "out/new"):
+        with pytest.raises(BadInput, match="exists already"), atomic_folder(tmp_path / there):
+            raise AssertionError("the block ran")
+
+
+@pytest.mark.parametrize("kind", [ZeroDivisionError, KeyboardInterrupt])
+def test_a_block_that_raises_leaves_no_folder(kind, tmp_path):
+    def interrupted():
+        with atomic_folder(tmp_path / "out") as partial:
+            (partial / "half").write_text("half")
+            raise kind
+
+    with pytest.raises(kind):
+        interrupted()
+    assert names(tmp_path) == []
 
 
 def write(path):

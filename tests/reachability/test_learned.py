@@ -37,7 +37,7 @@ def task(limits=None, circle=None, heading="facing", bases=4000):
 def untrained(what, seed=3):
     """A model with random weights: any weights make a density."""
     chart = Chart(what.sampler.arm, what.ring, 0.4)
-    scale = np.ones((2, 2 if what.circle is None else 7))
+    scale = np.ones((2, 2 if what.circle is None else 5))
     return LearnedModel(what, chart, TINY, scale, random_flow(what, TINY, seed), {})
 
 
@@ -100,6 +100,17 @@ def test_the_volume_is_the_determinant_of_finite_differences(bounds):
     np.testing.assert_allclose(
         np.log(np.abs(np.linalg.det(jacobian))), volume, atol=1e-5, err_msg=f"limits {bounds}"
     )
+
+
+def test_the_first_coordinate_is_the_direction_of_the_elbow_joint():
+    what, rng = task(BITING), np.random.default_rng(4)
+    rows = what.sampler.sample(what.targets(200, rng), 200, rng)
+    chart, zero = Chart(what.sampler.arm, what.ring, 0.3), rng.uniform(-4.0, 4.0, len(rows))
+    point, _, _ = chart.to_cube(rows.q, rows.target, zero)
+    joint = what.sampler.arm.chain.points(rows.q[:, :3], rows.q[:, 3:])[:, 1] - rows.target
+    angle = 2 * np.pi * rows.elbow * point[:, 0] + zero
+    unit = np.column_stack([np.cos(angle), np.sin(angle)])
+    np.testing.assert_allclose(joint, what.sampler.arm.l2 * unit, atol=1e-9)
 
 
 # The density.
@@ -213,12 +224,13 @@ def test_a_model_with_a_circle_asks_for_it():
         untrained(task()).sample((0.0, 0.0), 3, seed=0, circle=(1.0, 0.0, 0.1))
 
 
-def test_features_of_a_circle_turn_with_the_world():
+def test_what_a_flow_is_told_of_a_circle_places_it():
     rng = np.random.default_rng(3)
     target, circle = rng.uniform(-1, 1, (9, 2)), rng.uniform(0.1, 1, (9, 3))
     raw, zero = features(target, circle)
     away = circle[:, :2] - target
-    np.testing.assert_allclose(np.column_stack([np.cos(zero), np.sin(zero)]) * raw[:, 4:5], away)
+    np.testing.assert_allclose(np.column_stack([np.cos(zero), np.sin(zero)]) * raw[:, 2:3], away)
+    np.testing.assert_allclose(raw[:, [0, 1, 3]], np.column_stack([target, circle[:, 2]]))
 
 
 # Files.
@@ -250,8 +262,8 @@ def test_damaged_checkpoints_are_bad_input(model, tmp_path):
         with pytest.raises(BadInput) as caught:
             load_checkpoint(path)
         assert "\n" not in str(caught.value)
-    path.write_bytes(whole.replace(b'\\"format\\": 1', b'\\"format\\": 9'))
-    with pytest.raises(BadInput, match="format 9, expected 1"):
+    path.write_bytes(whole.replace(b'\\"format\\": 2', b'\\"format\\": 9'))
+    with pytest.raises(BadInput, match="format 9, expected 2"):
         load_checkpoint(path)
 
 

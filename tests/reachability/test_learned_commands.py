@@ -1,14 +1,17 @@
 """``galley reach train`` and ``eval``."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from galley.cli import main
+from galley.cli.reach import plot
 from galley.reachability.learned import load_checkpoint
 
 
@@ -51,6 +54,30 @@ def test_sample_train_and_eval_in_turn(tmp_path, capsys):
     assert abs(found["kl_nats"]) < 0.2
     assert main(["reach", "eval", model, "--bases", "5000"]) == 0
     assert f"{found['kl_nats']:.4f} +- {found['kl_error']:.4f}" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_hands_of_a_flow_of_whole_q_are_drawn_beside_those_of_a_model(
+    tmp_path, monkeypatch, capsys
+):
+    import galley.viz.reachability as pictures
+
+    drawn, draw = {}, pictures.draw_hands
+    monkeypatch.setattr(plot, "_WHOLE_STEPS", 80)
+    monkeypatch.setattr(
+        pictures, "draw_hands", lambda path, misses: (drawn.update(misses), draw(path, misses))
+    )
+    model, few = str(tmp_path / "model"), ["--bases", "5000"]
+    assert main(["reach", "train", *few, "--steps", "3", "--out", model]) == 0
+    capsys.readouterr()
+    chosen = ["--kind", "hands", "--model", model, "--out", str(tmp_path)]
+    assert main(["reach", "plot", *few, *chosen]) == 0
+    losses = [float(each) for each in re.findall(r"loss (\S+)", capsys.readouterr().out)]
+    assert losses[-1] < losses[0] - 1.0
+    assert (tmp_path / "hands.png").stat().st_size > 10_000
+    whole, exact = (np.hypot(*each.T) for each in drawn.values())
+    assert exact.max() < 1e-12
+    assert 0.01 < np.median(whole) < 1.8
 
 
 @pytest.mark.slow

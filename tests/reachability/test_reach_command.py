@@ -44,7 +44,7 @@ def run(capsys):
         (["plot", "--kind", "pie"], "invalid choice: 'pie'"),
         (["plot", "--data", "nowhere"], "nowhere: has no dataset"),
         (["plot", "--data", "nowhere", "--l1", 2], "--l1 is that of the dataset"),
-        (["plot", "--kind", "donut", "--model", "m"], "--model is drawn by --kind density alone"),
+        (["plot", "--kind", "donut", "--model", "m"], "--model is drawn by --kind density and"),
         (["plot", "--kind", "donut", "density", "--model", "m"], "m: no such file"),
         (["plot", "--kind", "joints", "--data", "d", "--bases", 9], "--bases has no effect"),
     ],
