@@ -20,6 +20,7 @@ _PACKAGES = (
     "motion",
     "optimization",
     "planning",
+    "pushing",
     "viz",
 )
 # What compiled code depends on besides kernels: flags of the decorators, vectors, arm constants.

@@ -48,24 +48,25 @@ def slowed(
     b = dt * limit * length * length / inertia
     straight, turn = vx * vx + vy * vy, length * length * omega * omega
     least = still * still
-    # Both components in units of s: v' = v s / (s + a), w' = w s / (s + b). A positive s is a root
-    # of g(s) = |v|^2 / (s + a)^2 + (c w)^2 / (s + b)^2 + still^2 / s^2 - 1, which is convex and
-    # falls, so that Newton climbs to it from below. Without ``still`` there is none if g(0) <= 0.
+    # v' = v s / (s + a) and w' = w s / (s + b), so s is the root of r = 1 with
+    #     r^2 = |v|^2 / (s + a)^2 + (c w)^2 / (s + b)^2 + still^2 / s^2.
+    # Newton on 1 / r, nearly linear in s, climbs to it from below (More and Sorensen, 1983).
+    # Without ``still`` there is no root if r <= 1 at s = 0.
     if limit <= 0.0:
         return vx, vy, omega
     if least == 0.0 and straight / (a * a) + turn / (b * b) <= 1.0:
         return 0.0, 0.0, 0.0
-    # Lower bounds: each term alone stays below the sum.
+    # A lower bound: no term alone exceeds r^2.
     s = max(still, math.sqrt(straight) - a, math.sqrt(turn) - b, 0.0)
     for _ in range(60):
-        p, q = s + a, s + b
-        g = straight / (p * p) + turn / (q * q) - 1.0
-        slope = -2.0 * (straight / (p * p * p) + turn / (q * q * q))
+        p, q = 1.0 / (s + a), 1.0 / (s + b)
+        u, v = straight * p * p, turn * q * q
+        square, fall = u + v, u * p + v * q
         if least > 0.0:
-            g += least / (s * s)
-            slope -= 2.0 * least / (s * s * s)
-        step = -g / slope
+            w = least / (s * s)
+            square, fall = square + w, fall + w / s
+        step = square * (math.sqrt(square) - 1.0) / fall
         s += step
-        if step <= 1e-15 * s:
+        if step <= 1e-8 * s:  # the next one would be its square
             break
     return vx * (s / (s + a)), vy * (s / (s + a)), omega * (s / (s + b))

@@ -30,6 +30,7 @@ MAY_IMPORT = {
     "worlds": {"domain", "robots", "compiled"},
     "motion": {"domain", "robots", "worlds", "compiled"},
     "optimization": {"domain", "robots", "worlds", "motion", "compiled"},
+    "pushing": {"compiled", "contact", "domain", "robots"},
     "reachability": {"compiled", "domain", "robots", "sweeps", "worlds"},
     "skills": BELOW_SKILLS,
     "tamp": {"planning", "skills"} | BELOW_SKILLS,

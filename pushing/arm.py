@@ -1,0 +1,145 @@
+"""The planar arm that holds the pusher: it may hang over the body, but never crosses itself.
+
+Inverse kinematics is least squares, as in the original: the tip's error, and for each pair of links
+that share no joint a penalty that is linear in how much closer than the threshold they come,
+
+    E = |p_tip - p_target|^2 + sum weight (threshold - d)    over pairs with d < threshold
+
+whose residual is sqrt(weight (threshold - d)). ``ik_scipy`` is that, by SciPy; ``ik`` minimises the
+same cost in compiled code, from the same start. A penalty forbids nothing, so what is recorded or
+executed is checked by ``collides`` besides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from galley.compiled.build import PUSHING, ensure
+from galley.domain.frames import Array
+from galley.pushing.config import ArmConfig
+from galley.robots.planar import PlanarChain
+
+_STARTS = 12  # further tries of ``ik`` where a penalty is left
+_FOLDED = 1e-6  # rad: nearer than this to pi, a link lies on the one before it
+
+
+@dataclass(frozen=True)
+class PushArm:
+    """An arm of N revolute links with a config; angles are (..., N) rad."""
+
+    config: ArmConfig
+
+    @cached_property
+    def chain(self) -> PlanarChain:
+        """Its links."""
+        return PlanarChain(self.config.links)
+
+    @cached_property
+    def base(self) -> Array:
+        """(3,) x, y (m), heading (rad)."""
+        return np.array([self.config.base_x, self.config.base_y, self.config.base_theta])
+
+    def points(self, theta: ArrayLike) -> Array:
+        """Joints and, last, the tip (..., N + 1, 2) m."""
+        return self.chain.points(self.base, theta)
+
+    def tip(self, theta: ArrayLike) -> Array:
+        """Position of the tip (..., 2) m."""
+        return self.chain.fk(self.base, theta)
+
+    def clearance(self, theta: ArrayLike) -> float:
+        """The least distance (m) of two links that share no joint; 0 where they cross, else inf."""
+        ensure(PUSHING)
+        from galley.pushing.arm_kernel import clearance
+
+        angles = np.array(theta, dtype=np.float64)
+        found = float(clearance(angles, self._lengths, self.base))
+        return found if found < 1e300 else float("inf")
+
+    def collides(self, theta: ArrayLike) -> bool:
+        """Whether two links touch that share no joint, or a link lies on the one before it."""
+        turns = np.abs(np.remainder(np.asarray(theta)[1:] + np.pi, 2.0 * np.pi) - np.pi)
+        return bool((turns > np.pi - _FOLDED).any()) or self.clearance(theta) <= 0.0
+
+    def cost(self, theta: ArrayLike, target: ArrayLike) -> float:
+        """E (m^2) of angles (N,)."""
+        return float((self.residuals(np.asarray(theta), np.asarray(target)) ** 2).sum())
+
+    def residuals(self, theta: Array, target: Array) -> Array:
+        """(2 + pairs,) m, of angles (N,): the tip's error, then that of each pair of links."""
+        p = self.points(theta)
+        first, second = np.triu_indices(len(self.config.links), 2)
+        d = _segment_distances(p[first], p[first + 1], p[second], p[second + 1])
+        short = np.maximum(self.config.threshold - d, 0.0)
+        return np.concatenate([p[-1] - target, np.sqrt(self.config.weight * short)])
+
+    def ik_scipy(self, start: ArrayLike, target: ArrayLike) -> Array:
+        """Angles (N,) for a target (2,) m, from a start (N,), by SciPy's least squares."""
+        from scipy.optimize import least_squares
+
+        to = np.asarray(target, dtype=np.float64)
+        found = least_squares(self.residuals, np.asarray(start, dtype=np.float64), args=(to,))
+        return np.asarray(found.x)
+
+    def ik(self, start: ArrayLike, target: ArrayLike) -> tuple[Array, Array]:
+        """Angles and costs (m^2), in compiled code.
+
+        Out of reach the arm stretches towards the target. Where a penalty is left after the first
+        descent, further ones start from turned links, always the same.
+
+        Args:
+            start: (..., N). target: (..., 2) m.
+
+        Returns:
+            (..., N) and (...,).
+
+        Raises:
+            ValueError: not finite.
+        """
+        ensure(PUSHING)
+        from galley.pushing.arm_kernel import solve
+
+        targets = np.asarray(target, dtype=np.float64)
+        theta = np.asarray(start, dtype=np.float64)
+        shape = np.broadcast_shapes(theta.shape[:-1], targets.shape[:-1])
+        n = len(self.config.links)
+        flat = np.array(np.broadcast_to(theta, (*shape, n)).reshape(-1, n))
+        to = np.array(np.broadcast_to(targets, (*shape, 2)).reshape(-1, 2))
+        if not (np.isfinite(flat).all() and np.isfinite(to).all()):
+            raise ValueError(f"start and target must be finite, got {start!r} and {target!r}")
+        costs = np.empty(len(flat))
+        config = self.config
+        solve(
+            flat, self._lengths, self.base, to, config.threshold, config.weight, self._starts, costs
+        )
+        return flat.reshape(*shape, n), costs.reshape(shape)
+
+    @cached_property
+    def _lengths(self) -> Array:
+        return np.array(self.chain.lengths)
+
+    @cached_property
+    def _starts(self) -> Array:
+        rng = np.random.default_rng(0)
+        return rng.normal(0.0, 1.0, (_STARTS, len(self.config.links)))
+
+
+def _segment_distances(a: Array, b: Array, c: Array, d: Array) -> Array:
+    """Distances (k,) of segments from a to b and from c to d (k, 2); 0 where they cross."""
+
+    def side(p: Array, q: Array, r: Array) -> Array:
+        u, v = q - p, r - p
+        return np.asarray(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0])
+
+    def far(p: Array, q: Array, r: Array) -> Array:
+        u = q - p
+        t = np.clip(((r - p) * u).sum(axis=1) / (u * u).sum(axis=1), 0.0, 1.0)
+        return np.asarray(np.hypot(*(r - p - t[:, None] * u).T))
+
+    crossing = (side(a, b, c) * side(a, b, d) < 0.0) & (side(c, d, a) * side(c, d, b) < 0.0)
+    ends = [far(a, b, c), far(a, b, d), far(c, d, a), far(c, d, b)]
+    return np.where(crossing, 0.0, np.min(ends, axis=0))
