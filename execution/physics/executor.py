@@ -288,11 +288,9 @@ class PhysicsExecutor:
         for k in range(steps):
             stepper.setpoint[where] = points[k]
             velocities[where] = rates[k]
-            if not stepper.step(velocities):
-                continue
-            ended = _early_end(stepper, monitor)
+            ended = _early_end(stepper, monitor, stepper.step(velocities))
             if ended:
-                self._brake(where)
+                self._stop(where, motion)
                 return f"{ended}, {100 * (k + 1) / steps:.0f} % of the way"
         stepper.setpoint[where] = points[-1]
         if motion.guard is not None and motion.guard.seek > 0.0:
@@ -339,26 +337,30 @@ class PhysicsExecutor:
         assert guard is not None
         arm = world.robot.slice("arm")
         speed = min(self.limits.creep, guard.speed)
-        twist = np.concatenate([guard.direction * speed, np.zeros(3)])
         velocities = np.zeros(world.robot.size)
         ended = monitor.guard_triggered(stepper.contacts)
         for _ in range(math.ceil(guard.seek / speed / world.dt)):
             if ended:
                 break
-            jacobian = grasp_jacobian(world)[:, arm]
-            velocities[arm] = np.linalg.lstsq(jacobian, twist, rcond=None)[0]
-            if stepper.step(velocities):
-                ended = _early_end(stepper, monitor)
+            velocities[arm] = _straight(world, arm, guard.direction * speed)
+            ended = _early_end(stepper, monitor, stepper.step(velocities))
             stepper.setpoint[arm] += velocities[arm] * world.dt
-        self._brake(arm)
+        self._stop(arm, motion)
         return ended or f"no contact within {1e3 * guard.seek:.0f} mm beyond the end"
 
-    def _brake(self, where: slice) -> None:
-        """Stop the joints where they are now."""
-        stepper, world = self._stepper, self.world
+    def _stop(self, where: slice, motion: Motion) -> None:
+        """Stop the joints where they are now; the hand yields a little to a contact it has sought.
+
+        Position motors would go on pressing as hard as they did when they stopped.
+        """
+        stepper, world, guard = self._stepper, self.world, motion.guard
         stepper.setpoint[where] = world.q()[where]
         if where.start == 0:
             stepper.setpoint[:3] -= world.base_shift
+        elif guard is not None and guard.seek > 0.0:
+            stepper.setpoint[where] += _straight(
+                world, where, -self.limits.back_off * guard.direction
+            )
         stepper.wait(_BRAKE_TIME)
 
     def _wait_for_arrival(self, where: slice) -> None:
@@ -422,7 +424,22 @@ class PhysicsExecutor:
         return "no grip"
 
 
-def _early_end(stepper: Stepper, monitor: ContactMonitor) -> str:
-    """Why the motion ends here; empty while it goes on."""
-    contacts = stepper.contacts
-    return monitor.guard_triggered(contacts) or monitor.collision(contacts, stepper.gripping)
+def _straight(world: PhysicsWorld, arm: slice, v_WT: Array) -> Array:
+    """Joint rates (7,) that move the grasp centre at v_WT (3,), m/s, without turning the hand."""
+    twist = np.concatenate([v_WT, np.zeros(3)])
+    return np.asarray(np.linalg.lstsq(grasp_jacobian(world)[:, arm], twist, rcond=None)[0])
+
+
+def _early_end(stepper: Stepper, monitor: ContactMonitor, sampled: bool) -> str:
+    """Why the motion ends after this step; empty while it goes on.
+
+    A guard that seeks contact is looked at in each step: until the motors stop they press, up to
+    what the grip bears.
+    """
+    if sampled:
+        contacts = stepper.contacts
+        return monitor.guard_triggered(contacts) or monitor.collision(contacts, stepper.gripping)
+    guard = monitor.motion.guard
+    if guard is None or guard.seek == 0.0:
+        return ""
+    return monitor.guard_triggered(measure_contacts(stepper.world))
