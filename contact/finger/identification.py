@@ -36,8 +36,9 @@ _STEP = 1e-4  # of finite differences, above the solver's error
 _MAX_EVALUATIONS = 15
 _FIRST, _GROWTH = 10, 1.7  # intervals after the first touch that are looked at, and more of them
 _ROUGH = 25.0  # squares of residuals beyond it count as this much in the comparison of guesses
-_STARTS = 5  # guesses at the most from which the search begins
+_STARTS = 2  # guesses at the most from which the search begins
 _BOUNCES = (0.05, 0.2, 0.4, 0.7)  # restitutions that are tried
+_RESTITUTIONS, _SCANS = np.linspace(0.02, 0.9, 16), 3  # and how often they are gone through
 _MASSES = np.geomspace(0.1, 10.0, 25)  # in units of the finger's
 _LIKELY = 5
 _GOOD, _BAD = 1.1, 1.5  # mean square of the residuals, in units of the noise, that is a fit
@@ -176,6 +177,9 @@ def identify(readings: Readings | Trace) -> Estimate:
         means = zip(_means(trace, times), (readings.velocity, readings.sensor), scales, strict=True)
         return np.concatenate([(mean - read[:count]) / scale for mean, read, scale in means])
 
+    def misfit(p: Array) -> float:
+        return float(np.minimum(residuals(p, len(readings.sensor)) ** 2, _ROUGH).sum())
+
     def searched(p: Array, count: int) -> Any:
         return least_squares(
             residuals,
@@ -189,15 +193,20 @@ def identify(readings: Readings | Trace) -> Estimate:
         )
 
     n, best = len(readings.sensor), None
-    rough = [float(np.minimum(residuals(p, n) ** 2, _ROUGH).sum()) for p in guesses]
+    rough = [misfit(p) for p in guesses]
     starts: list[Array] = []  # the best of each restitution: it is there that minima are many
     for k in np.argsort(rough):
         if len(starts) < _STARTS and all(abs(guesses[k][3] - p[3]) > 1e-9 for p in starts):
             starts.append(guesses[k])
     for start in starts:
         found = searched(start, n)
-        if best is None or found.cost < best.cost:
-            best = found
+        for _ in range(_SCANS):  # where its sequence of bounces is wrong, another restitution helps
+            if best is None or found.cost < best.cost:
+                best = found
+            if 2.0 * best.cost < _GOOD * best.fun.size:
+                break
+            p = [np.array([*found.x[:3], e, found.x[4]]) for e in _RESTITUTIONS]
+            found = searched(min(p, key=misfit), n)
         if 2.0 * best.cost < _GOOD * best.fun.size:
             break
     if 2.0 * best.cost > _BAD * best.fun.size:
