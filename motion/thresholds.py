@@ -15,7 +15,7 @@ class Thresholds:
         force_noise: N, standard deviation of the force that is felt on the hand.
         false_contact: probability that noise ends a put-down.
         impact_force: N, of putting an item down: the mean over ``impact_window`` (s).
-        back_off: m, that the hand yields where it has found its contact: then it no longer presses.
+        back_off: m, that the hand yields when it has put an item down: then it no longer presses.
         push_force: N, on a drawer being pushed: it is closed.
         pull_force: N, on a drawer being pulled: it is stuck.
         stop_force: N, on the robot or what it holds, from anything: the motion stops.

@@ -192,7 +192,8 @@ def identify(readings: Readings | Trace) -> Estimate:
             max_nfev=_MAX_EVALUATIONS,
         )
 
-    n, best = len(readings.sensor), None
+    n = len(readings.sensor)
+    best: Any = None
     rough = [misfit(p) for p in guesses]
     starts: list[Array] = []  # the best of each restitution: it is there that minima are many
     for k in np.argsort(rough):

@@ -176,6 +176,9 @@ class ContactMonitor:
 
     Args:
         held: name of the item in the hand, or None.
+
+    Attributes:
+        lands: the motion puts the held item down.
     """
 
     def __init__(
@@ -185,6 +188,8 @@ class ContactMonitor:
         self.motion, self.limits, self.fingers = motion, limits, frozenset(robot.fingers)
         self.hand = frozenset({robot.palm}) | self.fingers | held_items
         self.robot_parts = frozenset(robot.links) | held_items
+        guard = motion.guard
+        self.lands = held is not None and guard is not None and guard.seek > 0.0
 
     def resistance(self, contacts: Mapping[Pair, ContactForce]) -> float:
         """Force (N) on the hand against the guard's direction; 0 without a guard."""
@@ -290,7 +295,7 @@ class PhysicsExecutor:
             velocities[where] = rates[k]
             ended = _early_end(stepper, monitor, stepper.step(velocities))
             if ended:
-                self._stop(where, motion)
+                self._stop(where, monitor)
                 return f"{ended}, {100 * (k + 1) / steps:.0f} % of the way"
         stepper.setpoint[where] = points[-1]
         if motion.guard is not None and motion.guard.seek > 0.0:
@@ -345,19 +350,19 @@ class PhysicsExecutor:
             velocities[arm] = _straight(world, arm, guard.direction * speed)
             ended = _early_end(stepper, monitor, stepper.step(velocities))
             stepper.setpoint[arm] += velocities[arm] * world.dt
-        self._stop(arm, motion)
+        self._stop(arm, monitor)
         return ended or f"no contact within {1e3 * guard.seek:.0f} mm beyond the end"
 
-    def _stop(self, where: slice, motion: Motion) -> None:
-        """Stop the joints where they are now; the hand yields a little to a contact it has sought.
+    def _stop(self, where: slice, monitor: ContactMonitor) -> None:
+        """Stop the joints where they are now; an item that is put down yields a little.
 
         Position motors would go on pressing as hard as they did when they stopped.
         """
-        stepper, world, guard = self._stepper, self.world, motion.guard
+        stepper, world, guard = self._stepper, self.world, monitor.motion.guard
         stepper.setpoint[where] = world.q()[where]
         if where.start == 0:
             stepper.setpoint[:3] -= world.base_shift
-        elif guard is not None and guard.seek > 0.0:
+        elif monitor.lands and guard is not None:
             stepper.setpoint[where] += _straight(
                 world, where, -self.limits.back_off * guard.direction
             )
@@ -433,13 +438,10 @@ def _straight(world: PhysicsWorld, arm: slice, v_WT: Array) -> Array:
 def _early_end(stepper: Stepper, monitor: ContactMonitor, sampled: bool) -> str:
     """Why the motion ends after this step; empty while it goes on.
 
-    A guard that seeks contact is looked at in each step: until the motors stop they press, up to
-    what the grip bears.
+    While an item is put down, the guard is looked at in each step: until the motors stop they press
+    as hard as the grip bears. A drawer's inertia is felt for single steps too: for it samples do.
     """
     if sampled:
         contacts = stepper.contacts
         return monitor.guard_triggered(contacts) or monitor.collision(contacts, stepper.gripping)
-    guard = monitor.motion.guard
-    if guard is None or guard.seek == 0.0:
-        return ""
-    return monitor.guard_triggered(measure_contacts(stepper.world))
+    return monitor.guard_triggered(measure_contacts(stepper.world)) if monitor.lands else ""
