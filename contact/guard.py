@@ -14,8 +14,14 @@ An impact with restitution e against something that stays has the impulse J = m 
 - rigid bodies, as a simulator with time step dt has them, act within one step: the mean over it is
   F0 + J / dt.
 
-All this holds for joints that give way in the impact. Motors that a simulator solves as
-constraints, together with the contact, may add a push of their own, up to their torque limits.
+This holds for joints that give way in the impact. Motors that hold their joints in step, as stiff
+servos do and as those that a simulator solves as constraints together with the contact, don't let
+them: the whole arm stops as one body. It weighs, for joint rates w that move the point at speed v,
+
+    m = w^T M w / v^2
+
+which is never less than the reflected mass, the least over all w (Gauss's principle). Until the
+motors are told to stop they push besides, up to what their torques or the grip bear.
 """
 
 from __future__ import annotations
@@ -38,6 +44,7 @@ from galley.contact.parameters import (
 from galley.domain.frames import Array
 
 _SPEED = Quantity("m/s", 0.0)
+_MOVING = Quantity("m/s", 0.0, above=True)
 _STIFFNESS = Quantity("N/m", 0.0, above=True, infinite=True)
 
 
@@ -58,6 +65,20 @@ def reflected_mass(mass_matrix: Array, jacobian: Array, direction: Array) -> flo
     along = jacobian.T @ direction
     mobility = float(along @ np.linalg.solve(mass_matrix, along))
     return 1.0 / mobility if mobility > 0.0 else math.inf
+
+
+def driven_mass(mass_matrix: Array, rates: Array, speed: float) -> float:
+    """What a mechanism whose motors hold its joints in step weighs, kg.
+
+    Args:
+        mass_matrix: M (n, n), kg m^2 (kg for prismatic joints).
+        rates: of the joints (n,), rad/s or m/s. speed: of the touching point then, m/s.
+
+    Raises:
+        ValueError: ``speed`` is not more than 0.
+    """
+    speed = _MOVING.checked("speed", speed)
+    return float(rates @ mass_matrix @ rates) / speed**2
 
 
 @dataclass(frozen=True)

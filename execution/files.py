@@ -32,7 +32,11 @@ SCHEMA_VERSION = 1
 _LONGEST = 80  # characters of a file's name, without number and ending
 
 UNITS = {
-    "contact_force": "N",
+    "force_noise": "N",
+    "false_contact": "1",
+    "impact_force": "N",
+    "impact_window": "s",
+    "back_off": "m",
     "stop_force": "N",
     "pull_force": "N",
     "push_force": "N",

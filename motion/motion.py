@@ -33,7 +33,7 @@ class Guard:
     Attributes:
         direction: unit vector in the world (3,).
         force: N, contact force against ``direction`` at which the motion stops.
-        speed: m/s, at most.
+        speed: m/s, at most, at which contact may be met: of the search beyond the planned end.
         seek: m, how far the motion continues beyond its planned end to reach that force; 0 to stop
             there.
     """

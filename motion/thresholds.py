@@ -12,7 +12,10 @@ class Thresholds:
     Free motions keep 5 mm clearance, so smaller deviations can't make them collide.
 
     Attributes:
-        contact_force: N, on an item being lowered: it has been put down.
+        force_noise: N, standard deviation of the force that is felt on the hand.
+        false_contact: probability that noise ends a put-down.
+        impact_force: N, of putting an item down: the mean over ``impact_window`` (s).
+        back_off: m, that the hand yields when it has put an item down: then it no longer presses.
         push_force: N, on a drawer being pushed: it is closed.
         pull_force: N, on a drawer being pulled: it is stuck.
         stop_force: N, on the robot or what it holds, from anything: the motion stops.
@@ -34,7 +37,11 @@ class Thresholds:
         recoveries: how often a run may replan.
     """
 
-    contact_force: float = 3.0
+    force_noise: float = 0.5
+    false_contact: float = 1e-3
+    impact_force: float = 30.0
+    impact_window: float = 1.0 / 240.0
+    back_off: float = 5e-5
     push_force: float = 20.0
     pull_force: float = 35.0
     stop_force: float = 40.0

@@ -144,6 +144,14 @@ class TorqueModel:
             result[k] = plant.CalcInverseDynamics(context, second, self._forces)[self._at_v]
         return result
 
+    def mass_matrix(self, q: Array) -> Array:
+        """M (n, n) at q (n,), in the order of q: kg m^2, or kg for sliding joints."""
+        positions: Any = np.array(self._default)
+        positions[self._at_q] = q
+        self._plant.SetPositions(self._context, positions)
+        found: Array = np.asarray(self._plant.CalcMassMatrix(self._context))
+        return np.asarray(found[np.ix_(self._at_v, self._at_v)])
+
     def check(
         self, trajectory: Trajectory, q: Array, share: float = 1.0, rate: float = RATE
     ) -> TorqueCheck:

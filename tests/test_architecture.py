@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "optimization": {"domain", "robots", "worlds", "motion", "compiled"},
     "pushing": {"compiled", "contact", "domain", "robots"},
     "reachability": {"compiled", "domain", "robots", "sweeps", "worlds"},
-    "skills": BELOW_SKILLS,
+    "skills": BELOW_SKILLS | {"contact"},
     "tamp": {"planning", "skills"} | BELOW_SKILLS,
     # What they import of worlds is the name under which PyBullet is imported, and no more: see
     # tests/validation/test_independence.py.

@@ -159,6 +159,7 @@ class Stage:
         width, height: pixels.
         low, high: m, at the left and right edge.
         full: N, of an arrow of a sixth of the width.
+        hint: a line at the bottom.
     """
 
     finger: Finger
@@ -167,6 +168,7 @@ class Stage:
     low: float
     high: float
     full: float
+    hint: str = ""
 
     def draw(self, moment: Moment) -> PilImage.Image:
         """The picture of a moment, (height, width)."""
@@ -253,6 +255,8 @@ class Stage:
         right = 0.98 * self.width
         pen.text((right, y), f"{moment.clock:.2f} s", _INK, font(size), anchor="ra")
         pen.text((right, y + line), moment.note, _INK, font(size), anchor="ra")
+        bottom = (0.5 * self.width, 0.99 * self.height)
+        pen.text(bottom, self.hint, _INK, font(size - 3), anchor="md")
 
 
 def film_touch(

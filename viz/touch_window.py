@@ -47,9 +47,9 @@ def drive(finger: Finger, force: float = 2.0, longest: float = 600.0) -> Trace:
     except pygame.error as error:
         raise RuntimeError(f"no window: {error}") from None
     run, step = Simulation(finger), min(_STEP, finger.contact_time)
-    stage = Stage(finger, *_SIZE, -0.3 * _VIEW, 0.7 * _VIEW, _HARD * force)
+    stage = Stage(finger, *_SIZE, -0.3 * _VIEW, 0.7 * _VIEW, _HARD * force, _HELP)
     clock = pygame.time.Clock()
-    pygame.display.set_caption(_HELP)
+    pygame.display.set_caption("galley touch")
     keys, fault = _Keys(), None
     try:
         while run.time < longest and keys.read(pygame):

@@ -1,7 +1,8 @@
 """What touch tells: an object's parameters from the finger's motion and its sensor alone.
 
-Nonlinear least squares through the model (SciPy's ``least_squares``, trust region reflective): the
-run is simulated anew with candidate parameters, and must move and feel as the finger did. Both are
+Guesses are read off the readings, and those that fit best are refined by nonlinear least squares
+through the model (SciPy's ``least_squares``, trust region reflective): the run is simulated anew
+with candidate parameters, and must move and feel as the finger did. Both are
 compared as means over sample intervals, displacement / h and felt impulse / h, which change
 smoothly where an impact moves from one sample to the next; values at instants would jump.
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import groupby, product
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,17 @@ NAMES = ("object_mass", "static_friction", "kinetic_friction", "restitution")
 _SOLVER = Solver(rtol=1e-7, atol=1e-9, max_step=0.2, max_events=200)
 _STEP = 1e-4  # of finite differences, above the solver's error
 _MAX_EVALUATIONS = 15
-_FIRST, _GROWTH = 10, 1.5  # intervals after the first touch that are looked at, and more of them
-_LOST = 30.0  # mean square of the residuals at which a guess is given up
-_GOOD = 1.5  # mean square of the residuals, in units of the noise, that is a fit
+_FIRST, _GROWTH = 10, 1.7  # intervals after the first touch that are looked at, and more of them
+_ROUGH = 25.0  # squares of residuals beyond it count as this much in the comparison of guesses
+_STARTS = 2  # guesses at the most from which the search begins
+_BOUNCES = (0.05, 0.2, 0.4, 0.7)  # restitutions that are tried
+_RESTITUTIONS, _SCANS = np.linspace(0.02, 0.9, 16), 3  # and how often they are gone through
+_MASSES = np.geomspace(0.1, 10.0, 25)  # in units of the finger's
+_LIKELY = 5
+_GOOD, _BAD = 1.1, 1.5  # mean square of the residuals, in units of the noise, that is a fit
 _FELT = 4.0  # times the noise: a reading above it was felt
 _BLIND = 1e-3  # rms change of the residuals, in units of noise, per unit of p: below it unseen
+_FEW = 4  # intervals of pushing that tell anything
 _PART = 0.1  # of a unit vector: a parameter has a part in a direction
 # Logarithms of mass, kinetic friction and surplus of the static one; restitution; gap (m).
 _LOW = np.array([np.log(1e-2), np.log(1e-3), np.log(1e-4), 0.0, 0.0])
@@ -158,6 +165,7 @@ def identify(readings: Readings | Trace) -> Estimate:
     if not len(felt):  # nothing was touched
         nothing = dict.fromkeys(NAMES, np.nan)
         return Estimate(nothing, dict.fromkeys(NAMES, np.inf), 0.0)
+
     guesses = list(_guesses(readings, felt))
 
     def residuals(p: Array, count: int) -> Array:
@@ -168,6 +176,9 @@ def identify(readings: Readings | Trace) -> Estimate:
             return np.full(2 * count, 1e3)
         means = zip(_means(trace, times), (readings.velocity, readings.sensor), scales, strict=True)
         return np.concatenate([(mean - read[:count]) / scale for mean, read, scale in means])
+
+    def misfit(p: Array) -> float:
+        return float(np.minimum(residuals(p, len(readings.sensor)) ** 2, _ROUGH).sum())
 
     def searched(p: Array, count: int) -> Any:
         return least_squares(
@@ -181,32 +192,46 @@ def identify(readings: Readings | Trace) -> Estimate:
             max_nfev=_MAX_EVALUATIONS,
         )
 
-    # Runs of different parameters drift apart with time: what the beginning tells comes first.
-    n, first = len(readings.sensor), int(felt[0])
-    horizons = [first + _FIRST]
-    while horizons[-1] < n:
-        horizons.append(min(first + math.ceil(_GROWTH * (horizons[-1] - first)), n))
-    horizons[0] = min(horizons[0], n)
+    n = len(readings.sensor)
     best: Any = None
-    for guess in guesses:
-        found = searched(guess, horizons[0])
-        for count in horizons[1:]:
-            found = searched(found.x, count)
-            if 2.0 * found.cost > _LOST * found.fun.size:
+    rough = [misfit(p) for p in guesses]
+    starts: list[Array] = []  # the best of each restitution: it is there that minima are many
+    for k in np.argsort(rough):
+        if len(starts) < _STARTS and all(abs(guesses[k][3] - p[3]) > 1e-9 for p in starts):
+            starts.append(guesses[k])
+    for start in starts:
+        found = searched(start, n)
+        for _ in range(_SCANS):  # where its sequence of bounces is wrong, another restitution helps
+            if best is None or found.cost < best.cost:
+                best = found
+            if 2.0 * best.cost < _GOOD * best.fun.size:
                 break
-        whole = found.fun.size == 2 * n
-        if whole and (best is None or found.cost < best.cost):
-            best = found
-        if whole and 2.0 * found.cost < _GOOD * found.fun.size:
+            p = [np.array([*found.x[:3], e, found.x[4]]) for e in _RESTITUTIONS]
+            found = searched(min(p, key=misfit), n)
+        if 2.0 * best.cost < _GOOD * best.fun.size:
             break
-    if best is None:
-        best = searched(guesses[0], n)
+    if 2.0 * best.cost > _BAD * best.fun.size:
+        # Runs of different parameters drift apart with time: what the beginning tells comes first.
+        p = starts[0]
+        for count in _growing(int(felt[0]), n):
+            found = searched(p, count)
+            p = found.x
+        if found.cost < best.cost:
+            best = found
     rows = best.fun.size
     variance = 2.0 * best.cost / max(rows - best.x.size, 1)
     finger = _finger(readings, best.x)
     values = {name: float(getattr(finger, name)) for name in NAMES}
     errors = _errors(best.x, best.jac, variance)
     return Estimate(values, dict(zip(NAMES, errors, strict=True)), float(np.sqrt(variance)))
+
+
+def _growing(first: int, n: int) -> list[int]:
+    """Numbers of intervals to look at, from just after the first touch to all n."""
+    found = [min(first + _FIRST, n)]
+    while found[-1] < n:
+        found.append(min(first + math.ceil(_GROWTH * (found[-1] - first)), n))
+    return found
 
 
 def _errors(p: Array, jacobian: Array, variance: float) -> list[float]:
@@ -255,32 +280,56 @@ def _felt(readings: Readings, noise: float) -> Any:
 
 
 def _guesses(readings: Readings, felt: Any) -> Iterator[Array]:
-    """A grid of parameters, from the intervals in which something was felt."""
+    """Parameters to begin with, the likeliest first: read off the intervals of contact, or a grid.
+
+    A finger that pushes is pressed by N = a (F_k + D_o) + (1 - a) X, where X = F - D_f is what is
+    left of the applied force and a = m_f / (m_f + m_o). The object that rests bears at least what
+    it was pressed with. If it never moved, its first impact, J = m_f (1 + e) w, gives e.
+    """
+    finger, first = readings.finger, int(felt[0])
     h = float(readings.times[1] - readings.times[0])
-    first = int(felt[0])
-    gap = max(float(readings.velocity[:first].sum() * h), 0.0)
-    still = np.abs(readings.velocity[felt]) < 0.02 * np.abs(readings.velocity).max()
-    pressed = readings.sensor[felt][still]
-    most = float(pressed.max()) if len(pressed) else float(np.median(readings.sensor[felt]))
-    # The first impact, J = m (1 + e) w with the reduced mass m, tells e for each object mass.
-    known = readings.finger
-    during = slice(first, first + round(known.contact_time / h) + 1)
-    closing = max(
-        float(readings.velocity[max(first - 3, 0) : first].mean()) if first else 0.0, 1e-3
-    )
-    share_of_all = float(readings.sensor[during].sum()) * h / closing / known.finger_mass
-    masses = (np.inf, 1.0, 2.0, 0.5, 4.0)
-    bounces = {mass: share_of_all * (1.0 + known.finger_mass / mass) - 1.0 for mass in masses}
-    likely = {mass: e for mass, e in bounces.items() if -0.3 <= e <= 1.1}
-    if not likely:  # there was no first impact, as where the finger starts in contact
-        likely = dict.fromkeys(masses, 0.2)
-    for share, (mass, e) in product((0.7, 0.4), likely.items()):
-        kinetic, surplus = max(share * most, 2e-3), max((1.0 - share) * most, 2e-4)
-        object_mass = mass
-        if math.isinf(mass):  # friction held it
-            object_mass, surplus = 2.0, 50.0 * max(most, float(readings.sensor.max()))
-        guess = [np.log(object_mass), np.log(kinetic), np.log(surplus), min(e, 0.8), gap]
-        yield np.clip(guess, _LOW + 1e-3, _HIGH - 1e-3)
+    v, sensor = readings.velocity, readings.sensor
+    gap = max(float(v[:first].sum() * h), 0.0)
+    during = slice(first, first + round(finger.contact_time / h) + 1)
+    closing = max(float(v[max(first - 3, 0) : first].mean()) if first else 0.0, 1e-3)
+    pushed = float(sensor[during].sum()) * h / closing / finger.finger_mass
+    still = felt[np.abs(v[felt]) < 0.02 * np.abs(v).max()]
+    most = float(sensor[still].max() if len(still) else np.median(sensor[felt]))
+
+    def guess(mass: float, kinetic: float, static: float, bounce: float) -> Array:
+        surplus = max(static - kinetic, 0.05 * kinetic, 2e-4)
+        p = [np.log(mass), np.log(max(kinetic, 2e-3)), np.log(surplus), min(bounce, 0.8), gap]
+        return np.asarray(np.clip(p, _LOW + 1e-3, _HIGH - 1e-3))
+
+    bearing = 50.0 * max(most, float(sensor.max()))  # N, of an object that doesn't move
+    yield guess(2.0, 0.7 * most, bearing, pushed - 1.0)
+    grid = [(mass, share * most) for share in (0.7, 0.4) for mass in (0.5, 1.0, 2.0, 4.0)]
+    for mass, kinetic in _pushing(readings, felt) or grid:
+        for bounce in _BOUNCES:
+            yield guess(mass, kinetic, max(most, kinetic), bounce)
+
+
+def _pushing(readings: Readings, felt: Any) -> list[tuple[float, float]]:
+    """Likely object masses (kg), each with its kinetic friction (N), best first; maybe none.
+
+    From the intervals of pushing, by least absolute deviations: pulses of impacts are outliers.
+    """
+    finger, v, sensor = readings.finger, readings.velocity, readings.sensor
+    middles = 0.5 * (readings.times[:-1] + readings.times[1:])
+    applied = np.interp(middles, readings.force.times, readings.force.forces)
+    left = applied - [finger.finger_drag(u) for u in v]
+    opposed = left - finger.finger_mass * np.gradient(v, middles)  # by what the finger touches
+    pushes = felt[(v[felt] > 0.05 * np.abs(v).max()) & (opposed[felt] > 0.5 * sensor[felt])]
+    if len(pushes) < _FEW:
+        return []
+    X, drag = left[pushes], np.array([finger.object_drag(u) for u in v[pushes]])
+    found = []
+    for mass in finger.finger_mass * _MASSES:
+        share = finger.finger_mass / (finger.finger_mass + mass)
+        rest = sensor[pushes] - X - share * (drag - X)  # a F_k, and noise
+        kinetic = float(np.median(rest))
+        found.append((float(np.abs(rest - kinetic).sum()), mass, max(kinetic / share, 1e-2)))
+    return [(mass, kinetic) for _, mass, kinetic in sorted(found)[:_LIKELY]]
 
 
 def _applied(trace: Trace) -> Profile:

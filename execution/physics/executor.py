@@ -176,6 +176,9 @@ class ContactMonitor:
 
     Args:
         held: name of the item in the hand, or None.
+
+    Attributes:
+        lands: the motion puts the held item down.
     """
 
     def __init__(
@@ -185,6 +188,8 @@ class ContactMonitor:
         self.motion, self.limits, self.fingers = motion, limits, frozenset(robot.fingers)
         self.hand = frozenset({robot.palm}) | self.fingers | held_items
         self.robot_parts = frozenset(robot.links) | held_items
+        guard = motion.guard
+        self.lands = held is not None and guard is not None and guard.seek > 0.0
 
     def resistance(self, contacts: Mapping[Pair, ContactForce]) -> float:
         """Force (N) on the hand against the guard's direction; 0 without a guard."""
@@ -288,11 +293,9 @@ class PhysicsExecutor:
         for k in range(steps):
             stepper.setpoint[where] = points[k]
             velocities[where] = rates[k]
-            if not stepper.step(velocities):
-                continue
-            ended = _early_end(stepper, monitor)
+            ended = _early_end(stepper, monitor, stepper.step(velocities))
             if ended:
-                self._brake(where)
+                self._stop(where, monitor)
                 return f"{ended}, {100 * (k + 1) / steps:.0f} % of the way"
         stepper.setpoint[where] = points[-1]
         if motion.guard is not None and motion.guard.seek > 0.0:
@@ -339,26 +342,30 @@ class PhysicsExecutor:
         assert guard is not None
         arm = world.robot.slice("arm")
         speed = min(self.limits.creep, guard.speed)
-        twist = np.concatenate([guard.direction * speed, np.zeros(3)])
         velocities = np.zeros(world.robot.size)
         ended = monitor.guard_triggered(stepper.contacts)
         for _ in range(math.ceil(guard.seek / speed / world.dt)):
             if ended:
                 break
-            jacobian = grasp_jacobian(world)[:, arm]
-            velocities[arm] = np.linalg.lstsq(jacobian, twist, rcond=None)[0]
-            if stepper.step(velocities):
-                ended = _early_end(stepper, monitor)
+            velocities[arm] = _straight(world, arm, guard.direction * speed)
+            ended = _early_end(stepper, monitor, stepper.step(velocities))
             stepper.setpoint[arm] += velocities[arm] * world.dt
-        self._brake(arm)
+        self._stop(arm, monitor)
         return ended or f"no contact within {1e3 * guard.seek:.0f} mm beyond the end"
 
-    def _brake(self, where: slice) -> None:
-        """Stop the joints where they are now."""
-        stepper, world = self._stepper, self.world
+    def _stop(self, where: slice, monitor: ContactMonitor) -> None:
+        """Stop the joints where they are now; an item that is put down yields a little.
+
+        Position motors would go on pressing as hard as they did when they stopped.
+        """
+        stepper, world, guard = self._stepper, self.world, monitor.motion.guard
         stepper.setpoint[where] = world.q()[where]
         if where.start == 0:
             stepper.setpoint[:3] -= world.base_shift
+        elif monitor.lands and guard is not None:
+            stepper.setpoint[where] += _straight(
+                world, where, -self.limits.back_off * guard.direction
+            )
         stepper.wait(_BRAKE_TIME)
 
     def _wait_for_arrival(self, where: slice) -> None:
@@ -422,7 +429,19 @@ class PhysicsExecutor:
         return "no grip"
 
 
-def _early_end(stepper: Stepper, monitor: ContactMonitor) -> str:
-    """Why the motion ends here; empty while it goes on."""
-    contacts = stepper.contacts
-    return monitor.guard_triggered(contacts) or monitor.collision(contacts, stepper.gripping)
+def _straight(world: PhysicsWorld, arm: slice, v_WT: Array) -> Array:
+    """Joint rates (7,) that move the grasp centre at v_WT (3,), m/s, without turning the hand."""
+    twist = np.concatenate([v_WT, np.zeros(3)])
+    return np.asarray(np.linalg.lstsq(grasp_jacobian(world)[:, arm], twist, rcond=None)[0])
+
+
+def _early_end(stepper: Stepper, monitor: ContactMonitor, sampled: bool) -> str:
+    """Why the motion ends after this step; empty while it goes on.
+
+    While an item is put down, the guard is looked at in each step: until the motors stop they press
+    as hard as the grip bears. A drawer's inertia is felt for single steps too: for it samples do.
+    """
+    if sampled:
+        contacts = stepper.contacts
+        return monitor.guard_triggered(contacts) or monitor.collision(contacts, stepper.gripping)
+    return monitor.guard_triggered(measure_contacts(stepper.world)) if monitor.lands else ""

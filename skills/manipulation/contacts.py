@@ -5,11 +5,13 @@ The generators are lazy and endless: grasps, placements and handle grasps in ran
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle, islice, product
 
 import numpy as np
 
+from galley.contact.guard import threshold
 from galley.domain.frames import Array, inverse
 from galley.domain.predicates import corners
 from galley.domain.scene.model import HAND, Grasp, Handle, Item, Joint, Region, Spot
@@ -43,6 +45,7 @@ from galley.worlds.checker import MARGIN, Pair, pairs
 
 RETREAT = 0.08  # m, straight back from a contact
 LIFT = 0.05  # m, straight up from a support
+_FORCE_RATE = 1000.0  # Hz, of readings of the force: the Panda's
 _TOUCHING = 0.003  # m, furniture nearer than this to an item supports it
 _BESIDE = MARGIN - 0.0005  # m, two items nearer than this leave no margin between them
 _OVER = 0.02  # m, an item is lifted this far above the items beside it
@@ -174,8 +177,7 @@ def place_manipulations(
     X_WB = scene.body_pose(region.body, state.scene_q)
     moves = scene.body(region.body).joint is not None
     openings = _openings(context)
-    down_z = np.array([0.0, 0.0, -1.0])
-    landing = Guard(down_z, THRESHOLDS.contact_force, LOWER_SPEED, THRESHOLDS.overtravel)
+    landing = _landing(item)
     for X_BI in placements_in(scene, state, item, region, later, spot, rng):
         X_WI = X_WB @ X_BI
         X_WH = X_WI @ inverse(X_HI)
@@ -255,6 +257,20 @@ def _grip(context: PlanningContext, X_WH: Array) -> Guard:
     """Ends a stroke when both fingers press with a share of their force."""
     force = THRESHOLDS.grip_force * context.scene.physics.finger_force
     return Guard(X_WH[:3, 1], force, 0.1)
+
+
+def _landing(item: Item) -> Guard:
+    """Ends the lowering of an item when it is put down.
+
+    Of what the hand feels, the item's inertia and noise are no contact. How fast it may be follows
+    from the arm's configuration (``solving.optimize``).
+    """
+    limits = THRESHOLDS
+    duration = 1.875 * LIFT / LOWER_SPEED  # of the quintic, whose peaks are 15/8 and 10/sqrt(3)
+    inertia = item.mass * 10.0 / np.sqrt(3.0) * LIFT / duration**2
+    readings = math.ceil((duration + limits.overtravel / limits.creep) * _FORCE_RATE)
+    force = threshold(inertia, limits.force_noise, limits.false_contact, readings)
+    return Guard(np.array([0.0, 0.0, -1.0]), force, LOWER_SPEED, limits.overtravel)
 
 
 def _stuck_or_shut(joint: Joint, start: float, value: float, p_WQ: Array) -> Guard:

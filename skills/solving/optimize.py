@@ -7,15 +7,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from time import perf_counter
+from typing import TYPE_CHECKING
 
+from galley.contact.guard import driven_mass, fastest
 from galley.domain.failure import Failure
 from galley.domain.state import State
 from galley.motion.certify import CAP
 from galley.motion.effects import after, effects
 from galley.motion.motion import Motion, Record
+from galley.motion.thresholds import THRESHOLDS
 from galley.motion.trajectory.trajectory import limit_ratios, slowed
 from galley.skills.solving.context import PlanningContext
 from galley.skills.solving.proof import free_view
+
+if TYPE_CHECKING:  # pydrake loads late
+    from galley.optimization.torques import TorqueModel
 
 IN_CONTACT = ("straight", "direct")  # planners of lines and strokes: all others move freely
 TORQUE_SHARE = 0.8  # of the torque limits, used by plans; the rest is for control
@@ -36,7 +42,7 @@ def optimize_trajectory(context: PlanningContext, motion: Motion, state: State) 
     """
     if motion.record.planner not in IN_CONTACT:
         motion = _optimized(context, motion, state)
-    motion = _within_torque_limits(context, motion, state)
+    motion = _guarded(context, _within_torque_limits(context, motion, state), state)
     velocity, acceleration, jerk = limit_ratios(
         motion.trajectory, context.robot.group(motion.group)
     )
@@ -105,15 +111,8 @@ def _within_torque_limits(context: PlanningContext, motion: Motion, state: State
     """
     if "arm" not in motion.group:
         return motion
-    from galley.optimization.torques import HeldItem, TorqueModel
-
     state = effects(context.scene, context.robot, motion, state).state
-    index = state.held
-    held = None if index is None else HeldItem(context.scene.items[index], state.items[index].X_PI)
-    key = None if held is None else (index, held.X_HI.tobytes())
-    model = context.torque_models.get(key)
-    if model is None:
-        model = context.torque_models[key] = TorqueModel(context.robot, held)
+    model = _dynamics(context, state)
     if model.check(motion.trajectory, state.q, TORQUE_SHARE, _TORQUE_RATE).passed:
         return motion
     factor = model.slowdown(motion.trajectory, state.q, TORQUE_SHARE, _TORQUE_RATE)
@@ -124,6 +123,37 @@ def _within_torque_limits(context: PlanningContext, motion: Motion, state: State
         trajectory=slowed(motion.trajectory, factor),
         record=replace(motion.record, torque_slowdown=factor),
     )
+
+
+def _guarded(context: PlanningContext, motion: Motion, state: State) -> Motion:
+    """A motion that seeks contact for a held item, with the speed that keeps to ``impact_force``.
+
+    The arm, its motors in step and the base locked, weighs on contact what it does along the end of
+    the line. The impact is plastic.
+    """
+    guard, limits = motion.guard, THRESHOLDS
+    state = effects(context.scene, context.robot, motion, state).state
+    if guard is None or guard.seek == 0.0 or state.held is None:
+        return motion
+    before, end = context.robot.with_groups(state.q, **{motion.group: motion.path.waypoints[-2:]})
+    hand = context.robot.kinematics.hand_pose
+    way = float(guard.direction @ (hand(end) - hand(before))[:3, 3])
+    mass = driven_mass(_dynamics(context, state).mass_matrix(end), end - before, way)
+    speed = fastest(limits.impact_force, mass, limits.impact_window)
+    return replace(motion, guard=replace(guard, speed=min(guard.speed, speed)))
+
+
+def _dynamics(context: PlanningContext, state: State) -> TorqueModel:
+    """The robot's, with what it holds."""
+    from galley.optimization.torques import HeldItem, TorqueModel
+
+    index = state.held
+    held = None if index is None else HeldItem(context.scene.items[index], state.items[index].X_PI)
+    key = None if held is None else (index, held.X_HI.tobytes())
+    model = context.torque_models.get(key)
+    if model is None:
+        model = context.torque_models[key] = TorqueModel(context.robot, held)
+    return model
 
 
 def _clearance(context: PlanningContext, motion: Motion, state: State) -> float | None:

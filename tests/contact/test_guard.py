@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from galley.contact.guard import Approach, fastest, reflected_mass, threshold
+from galley.contact.guard import Approach, driven_mass, fastest, reflected_mass, threshold
 
 
 @pytest.mark.parametrize("push", [0.0, 4.0, 40.0])
@@ -69,12 +69,26 @@ def test_pybullet_measures_the_predicted_impulse(q, speed):
     assert force == pytest.approx(Approach(mass, speed).mean_force(DT), rel=0.005)
 
 
+def test_joints_that_give_way_make_an_arm_as_light_as_it_can_be():
+    """Gauss's principle: of all joint rates, those of the reflected mass have the least energy."""
+    rng, down = np.random.default_rng(0), np.array([0.0, 0.0, -1.0])
+    for _ in range(50):
+        half, J, rates = rng.normal(size=(4, 4)), rng.normal(size=(3, 4)), rng.normal(size=4)
+        M = half @ half.T + 0.1 * np.eye(4)
+        least = reflected_mass(M, J, down)
+        assert driven_mass(M, rates, abs(down @ J @ rates)) >= least * (1.0 - 1e-9)
+        yielding = np.linalg.solve(M, J.T @ down)
+        assert driven_mass(M, yielding, down @ J @ yielding) == pytest.approx(least)
+
+
 def test_bad_input_is_named():
     for options in ({"mass": 0.0}, {"speed": -1.0}, {"restitution": 2.0}, {"stiffness": 0.0}):
         with pytest.raises(ValueError, match=next(iter(options))):
             Approach(**options)
     with pytest.raises(ValueError, match="steps = 0"):
         threshold(1.0, 1.0, 0.1, 0)
+    with pytest.raises(ValueError, match="speed = 0"):
+        driven_mass(np.eye(2), np.ones(2), 0.0)
     with pytest.raises(ValueError, match="limit = -3"):
         fastest(-3.0, 1.0, DT)
     for push in (float("nan"), -50.0):

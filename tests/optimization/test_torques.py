@@ -271,3 +271,11 @@ def test_items_with_pictures_or_meshes_write_no_files(robot, tmp_path, monkeypat
     for shape in (picture, mesh):
         TorqueModel(robot, HeldItem(replace(item, shapes=(shape,)), np.eye(4)))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_mass_matrix_is_what_accelerations_cost(robot):
+    model = TorqueModel(robot, HeldItem(block(), np.eye(4)))
+    q, still = states(robot, 1)[0][0], np.zeros((robot.size, robot.size))
+    Q = np.repeat(q[None], robot.size, axis=0)
+    columns = model.torques(Q, still, np.eye(robot.size)) - model.torques(Q, still, still)
+    np.testing.assert_allclose(model.mass_matrix(q), columns, atol=1e-9)

@@ -7,9 +7,12 @@ import pytest
 
 from galley.domain.frames import inverse
 from galley.domain.state import item_pose
+from galley.execution.physics.world import PhysicsWorld
 from galley.motion.effects import after, effects
+from galley.motion.thresholds import THRESHOLDS
 from galley.robots.panda.mobile import hand_pose
 from galley.robots.panda.models import mobile_panda
+from galley.worlds.engines.bullet import pybullet
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 
 STEP = 0.02  # rad (or m) between checked states
@@ -214,3 +217,26 @@ def test_the_same_seed_refines_to_the_same_motions_bit_for_bit(kitchen, robot, d
         np.testing.assert_array_equal(a.path.waypoints, b.path.waypoints)
         np.testing.assert_array_equal(a.trajectory.coefficients, b.trajectory.coefficients)
     assert not np.array_equal(first.motions[-1].path.end, other.motions[-1].path.end)
+
+
+def test_items_touch_down_no_faster_than_the_impact_may_be(kitchen, robot, steps):
+    """Against PyBullet's mass matrix and Newton: arm, in step, and item stop in a window."""
+    landings = [(m, s) for m, s in steps if m.phase.endswith("lower")]
+    assert landings
+    world = PhysicsWorld(kitchen, robot, landings[0][1])
+    try:
+        for motion, state in landings:
+            before, end = robot.with_groups(state.q, arm=motion.path.waypoints[-2:])
+            M = np.array(
+                pybullet.calculateMassMatrix(
+                    world.robot_id, end.tolist(), physicsClientId=world.client
+                )
+            )
+            way = hand_pose(before)[2, 3] - hand_pose(end)[2, 3]
+            energy = 0.5 * (end - before) @ M @ (end - before) / way**2
+            mass = 2.0 * energy + kitchen.items[state.held].mass
+            speed, window = motion.guard.speed, THRESHOLDS.impact_window
+            assert mass * speed / window == pytest.approx(THRESHOLDS.impact_force, rel=0.02)
+            assert 0.005 < speed < 0.05
+    finally:
+        world.close()

@@ -17,8 +17,7 @@ def readings(noise, seed=0, finger=FINGER, force=FORCE, end=4.0):
     return Readings.of(simulate(finger, force, end), noise, np.random.default_rng(seed), 0.04)
 
 
-@pytest.mark.slow
-def test_an_object_is_found_again():
+def test_an_object_that_is_pushed_is_found_again():
     found = identify(readings(0.01))
     for name in NAMES:
         true, error = getattr(FINGER, name), found.errors[name]
