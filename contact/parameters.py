@@ -68,6 +68,13 @@ RATIO = Quantity("1", 0.0, 1.0)
 TOLERANCE = Quantity("1", 0.0, above=True)
 LINEAR_DRAG = Quantity("N s/m", 0.0)
 QUADRATIC_DRAG = Quantity("N s^2/m^2", 0.0)
+LENGTH = Quantity("m", 0.0, above=True)
+INERTIA = Quantity("kg m^2", 0.0, above=True)
+STIFFNESS = Quantity("N/m", 0.0, above=True)
+CONTACT_DAMPING = Quantity("N s/m^2", 0.0)  # of a force proportional to penetration
+VISCOSITY = Quantity("N s/m", 0.0)
+FRICTION = Quantity("1", 0.0)
+SLIP_SPEED = Quantity("m/s", 0.0, above=True)
 
 
 def parameter(default: float, quantity: Quantity, about: str) -> Any:

@@ -61,7 +61,8 @@ CONFINED = {
     "pddlgym": {"planning"},
     "gym": {"planning"},
     "pyarrow": {"contact", "reachability"},
-    **{each: {"reachability"} for each in ("jax", "equinox", "flowjax", "optax", "safetensors")},
+    **{each: {"contact", "reachability"} for each in ("jax", "equinox")},
+    **{each: {"reachability"} for each in ("flowjax", "optax", "safetensors")},
 }
 HEAVY = (
     "pybullet",

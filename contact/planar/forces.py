@@ -1,0 +1,134 @@
+"""Forces on the bodies of a world: contact, gravity, controls, and friction of the support."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from galley.contact.planar.bodies import Contact, World
+from galley.contact.planar.shapes import cross, perpendicular
+from galley.contact.planar.virtual_contacts import Geometry, contact_points, starting_point
+
+
+class Contacts(NamedTuple):
+    """Contact points of all pairs at one time (or, with a leading axis, at many); k in all.
+
+    Attributes:
+        virtual: virtual contacts (k, 2) in W; on a perimeter the middle of the gap.
+        position: where the force acts (k, 2) in W, between the two surfaces.
+        normal: (k, 2), outward of the second body of the pair.
+        depth: (k,), m, of penetration; negative: a gap.
+        force: (k, 2), N, in W, on the first body; the second has the opposite.
+    """
+
+    virtual: Array
+    position: Array
+    normal: Array
+    depth: Array
+    force: Array
+
+
+def soft_depth(depth: Array, softness: Array) -> Array:
+    """g(d) = d + a for d > 0, a exp(d / a) otherwise; both in m."""
+    outside = softness * jnp.exp(jnp.minimum(depth, 0.0) / softness)
+    return jnp.where(depth > 0.0, depth + softness, outside)
+
+
+def point_forces(contact: Contact, geometry: Geometry, velocity: Array) -> Array:
+    """Forces (k, 2) on the first body, N.
+
+    Args:
+        contact: the law, see ``Contact``.
+        geometry: the k points.
+        velocity: of the first body relative to the second at each point (k, 2), m/s.
+    """
+    n, w = geometry.normal, geometry.weight
+    rate = -jnp.sum(n * velocity, axis=1)  # of the depth
+    stiffness = jnp.maximum(contact.stiffness + contact.damping * rate, 0.0)
+    f_n = w * soft_depth(geometry.depth, contact.softness) * stiffness
+    tangent = perpendicular(n)
+    slip = jnp.sum(tangent * velocity, axis=1)
+    limit = jnp.minimum(w * contact.friction_viscosity * jnp.abs(slip), contact.friction * f_n)
+    f_t = -slip / jnp.sqrt(slip**2 + contact.still**2) * limit
+    return f_n[:, None] * n + f_t[:, None] * tangent
+
+
+def first_points(world: World, q: Array, v: Array, time: Array) -> Array:
+    """Where to begin to look for the virtual contact of each pair: p_W (pairs, 2)."""
+    poses, _ = world.complete(q, v, time)
+    found = [
+        starting_point((world.bodies[i].shape, world.bodies[j].shape), (poses[i], poses[j]))
+        for i, j in world.pairs
+    ]
+    return jnp.stack(found) if found else jnp.zeros((0, 2))
+
+
+def contact_forces(
+    world: World, q: Array, v: Array, time: Array, starts: Array, search: bool = True
+) -> tuple[Array, Contacts, Array]:
+    """Contact forces of all pairs.
+
+    Args:
+        world: bodies and laws.
+        q, v: poses and velocities (m, 3) of the free bodies.
+        time: s.
+        starts: p_W (pairs, 2), where to begin to look for each virtual contact.
+        search: False: they are the virtual contacts already.
+
+    Returns:
+        Forces and torques about the centre of mass (b, 3) on all bodies, the points, and where
+        to begin next time.
+    """
+    poses, velocities = world.complete(q, v, time)
+    total = jnp.zeros((len(world.bodies), 3))
+    found: list[Contacts] = []
+    nexts = [jnp.zeros((0, 2))]
+    for (i, j), contact, start in zip(world.pairs, world.contacts, starts, strict=True):
+        shapes = (world.bodies[i].shape, world.bodies[j].shape)
+        geometry, x = contact_points(contact, shapes, (poses[i], poses[j]), start, search)
+        nexts.append(x[None])
+        # Both bodies at one point, or angular momentum would not be kept.
+        c = (geometry.first + geometry.second) / 2.0
+        arms = [c - poses[k][:2] for k in (i, j)]
+        speeds = [
+            velocities[k][:2] + velocities[k][2] * perpendicular(arm)
+            for k, arm in zip((i, j), arms, strict=True)
+        ]
+        force = point_forces(contact, geometry, speeds[0] - speeds[1])
+        for k, arm, sign in zip((i, j), arms, (1.0, -1.0), strict=True):
+            wrench = jnp.append(jnp.sum(force, axis=0), jnp.sum(cross(arm, force)))
+            total = total.at[k].add(sign * wrench)
+        found.append(Contacts(geometry.virtual, c, geometry.normal, geometry.depth, force))
+    if not found:
+        none = jnp.zeros((0, 2))
+        return total, Contacts(none, none, none, jnp.zeros(0), none), none
+    joined = Contacts(*(jnp.concatenate(each) for each in zip(*found, strict=True)))
+    return total, joined, jnp.concatenate(nexts)
+
+
+def total_forces(
+    world: World,
+    q: Array,
+    v: Array,
+    time: Array,
+    control: Array,
+    starts: Array,
+    search: bool = True,
+) -> tuple[Array, Array]:
+    """Forces and torques (m, 3) on the free bodies, N and N m; and where to begin next time.
+
+    Args:
+        world, q, v, time, starts, search: as of ``contact_forces``.
+        control: (m, 3), force in W at the centre of mass, and torque.
+    """
+    touching, _, nexts = contact_forces(world, q, v, time, starts, search)
+    rows = []
+    for row, index in enumerate(world.free):
+        body = world.bodies[index]
+        force = touching[index] + jnp.append(body.mass * world.gravity, 0.0) + control[row]
+        if body.support is not None:
+            force = force + body.support.wrench(v[row])
+        rows.append(force)
+    return jnp.stack(rows), nexts

@@ -1,0 +1,429 @@
+"""Shapes as signed distance functions psi(p): metres, negative inside, gradient outward.
+
+A point ``p`` is (x, y) in the shape's own frame. Sizes are leaves of a pytree, so distances,
+points of the perimeter and moments can be differentiated with respect to them. Every derivative
+is finite: at a kink (the centre of a circle, the diagonals of a box) it is one side's, or zero.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from galley.contact.parameters import LENGTH, Quantity
+
+_NUMBER = Quantity("m")
+
+
+def is_traced(*trees: Any) -> bool:
+    """Whether any leaf is a tracer of JAX: values unknown, nothing to be checked."""
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(trees))
+
+
+def numbers(value: Any) -> Any:
+    """A leaf in float64: NumPy until JAX takes it over, tracers as they are."""
+    return value if is_traced(value) else np.asarray(value, dtype=np.float64)
+
+
+def checked(name: str, value: Any, quantity: Quantity, shape: tuple[int, ...] = ()) -> Any:
+    """``value`` as a leaf, if all its numbers are in bounds; tracers pass.
+
+    Raises:
+        ValueError: one is not, or the array's shape differs; the message names it.
+    """
+    if is_traced(value):
+        return value
+    try:
+        leaf = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        leaf = np.asarray(quantity.checked(name, value))
+    if leaf.shape != shape:
+        raise ValueError(f"{name} = {value}: must be {shape or 'one number'}, is {leaf.shape}")
+    for each in leaf.ravel():
+        quantity.checked(name, each)
+    return leaf
+
+
+def length(v: Array) -> Array:
+    """|v| over the last axis, with gradient zero where v is zero."""
+    square = jnp.sum(v * v, axis=-1)
+    return jnp.where(square > 0.0, jnp.sqrt(jnp.where(square > 0.0, square, 1.0)), 0.0)
+
+
+def perpendicular(v: Array) -> Array:
+    """``v`` (..., 2) turned by +90 degrees."""
+    return jnp.stack([-v[..., 1], v[..., 0]], axis=-1)
+
+
+def cross(a: Array, b: Array) -> Array:
+    """The z component of a x b, (..., 2) each."""
+    return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+
+
+def rotate(angle: Array, v: Array) -> Array:
+    """``v`` (..., 2) turned by ``angle`` (rad)."""
+    return jnp.cos(angle) * v + jnp.sin(angle) * perpendicular(v)
+
+
+def to_world(X_WB: Array, p_B: Array) -> Array:
+    """Points (..., 2) from frame B to W; a pose is (x, y, angle)."""
+    return X_WB[:2] + rotate(X_WB[2], p_B)
+
+
+def to_body(X_WB: Array, p_W: Array) -> Array:
+    """Points (..., 2) from frame W to B."""
+    return rotate(-X_WB[2], p_W - X_WB[:2])
+
+
+class Shape(eqx.Module):
+    """A region of the plane.
+
+    Attributes:
+        smooth: the gradient of psi is continuous down to some depth, so virtual contacts serve.
+        flat: it has straight edges: against another flat one a virtual contact isn't unique.
+    """
+
+    smooth: ClassVar[bool] = True
+    flat: ClassVar[bool] = True
+
+    @abstractmethod
+    def distance(self, p: Array) -> Array:
+        """Signed distance psi (m) of ``p`` (2,)."""
+
+    def normal(self, p: Array) -> Array:
+        """The gradient of psi at ``p`` (2,): the outward unit normal of the nearest edge."""
+        return jax.grad(self.distance)(p)
+
+    def perimeter(self, count: int) -> Array:
+        """At least ``count`` points (n, 2) on the edge, all corners among them; none if infinite.
+
+        How many depends on ``count`` and the kind of shape only.
+        """
+        return jnp.zeros((0, 2))
+
+    def moments(self) -> tuple[Array, Array, Array]:
+        """Area (m^2), centroid (2,), polar second moment about it divided by the area (m^2).
+
+        Raises:
+            ValueError: there is no closed form for this kind of shape.
+        """
+        raise ValueError(
+            f"{type(self).__name__}: its inertia isn't computed; give Body2D mass and inertia"
+        )
+
+
+class Circle(Shape):
+    """A disc about the origin.
+
+    Attributes:
+        radius: m.
+    """
+
+    flat: ClassVar[bool] = False
+    radius: Array
+
+    def __init__(self, radius: Any) -> None:
+        """A radius in m.
+
+        Raises:
+            ValueError: it isn't positive.
+        """
+        self.radius = checked("radius", radius, LENGTH)
+
+    def distance(self, p: Array) -> Array:
+        """|p| - r."""
+        return length(p) - self.radius
+
+    def perimeter(self, count: int) -> Array:
+        """Evenly spaced, from angle 0."""
+        angle = 2.0 * np.pi * np.arange(count) / count
+        return self.radius * jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=1)
+
+    def moments(self) -> tuple[Array, Array, Array]:
+        """pi r^2, the origin, r^2 / 2."""
+        return jnp.pi * self.radius**2, jnp.zeros(2), self.radius**2 / 2.0
+
+
+class HalfPlane(Shape):
+    """All points with n . p <= offset: ground, wall or ramp.
+
+    Attributes:
+        direction: outward normal n (2,), of any length.
+        offset: m, of the edge from the origin along n.
+    """
+
+    direction: Array
+    offset: Array
+
+    def __init__(self, direction: Any = (0.0, 1.0), offset: Any = 0.0) -> None:
+        """A direction (2,) and an offset in m.
+
+        Raises:
+            ValueError: the direction is zero, or a value isn't finite.
+        """
+        self.direction = checked("direction", direction, _NUMBER, (2,))
+        self.offset = checked("offset", offset, _NUMBER)
+        if not is_traced(direction) and not np.any(self.direction):
+            raise ValueError("direction = (0, 0): must not be zero")
+
+    def distance(self, p: Array) -> Array:
+        """n . p - offset."""
+        return jnp.dot(p, self.direction) / length(jnp.asarray(self.direction)) - self.offset
+
+
+def _along_edges(vertices: Array, count: int) -> Array:
+    """The vertices and evenly spaced points between them, edge by edge: (edges, k, 2)."""
+    each = max(1, -(-count // len(vertices)))
+    share = (jnp.arange(each) / each)[:, None]
+    a, b = vertices[:, None], jnp.roll(vertices, -1, axis=0)[:, None]
+    return a + share * (b - a)
+
+
+def _polygon_moments(vertices: Array) -> tuple[Array, Array, Array]:
+    """Area, centroid and polar second moment per area, of either orientation.
+
+    Sums over triangles with the first vertex (Bourke, 1988).
+    """
+    a = vertices - vertices[0]
+    b = jnp.roll(a, -1, axis=0)
+    twice = cross(a, b)
+    area = jnp.sum(twice) / 2.0
+    centroid = jnp.sum(twice[:, None] * (a + b), axis=0) / (6.0 * area)
+    second = jnp.sum(twice * jnp.sum(a * a + a * b + b * b, axis=1)) / (12.0 * area)
+    return jnp.abs(area), centroid + vertices[0], second - jnp.sum(centroid**2)
+
+
+class Box(Shape):
+    """A rectangle about the origin, sides along the axes.
+
+    Attributes:
+        half_size: half of width and height (2,), m.
+    """
+
+    smooth: ClassVar[bool] = False
+    half_size: Array
+
+    def __init__(self, half_size: Any) -> None:
+        """Half of width and height in m.
+
+        Raises:
+            ValueError: one isn't positive.
+        """
+        self.half_size = checked("half_size", half_size, LENGTH, (2,))
+
+    @property
+    def vertices(self) -> Array:
+        """The corners (4, 2), counter-clockwise."""
+        return jnp.asarray([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]]) * self.half_size
+
+    def distance(self, p: Array) -> Array:
+        """To the nearest side inside, to the nearest point outside."""
+        beyond = jnp.abs(p) - self.half_size
+        outside = length(jnp.maximum(beyond, 0.0))
+        return outside + jnp.minimum(jnp.max(beyond), 0.0)
+
+    def perimeter(self, count: int) -> Array:
+        """Corners, and points between them."""
+        return _along_edges(self.vertices, count).reshape(-1, 2)
+
+    def moments(self) -> tuple[Array, Array, Array]:
+        """4 a b, the origin, (a^2 + b^2) / 3."""
+        h = jnp.asarray(self.half_size)
+        return 4.0 * h[0] * h[1], jnp.zeros(2), jnp.sum(h**2) / 3.0
+
+
+class Polygon(Shape):
+    """A simple polygon, convex or concave.
+
+    Attributes:
+        vertices: (n, 2), m, of either orientation.
+    """
+
+    smooth: ClassVar[bool] = False
+    vertices: Array
+
+    def __init__(self, vertices: Any) -> None:
+        """Vertices (n, 2) in m.
+
+        Raises:
+            ValueError: fewer than three, no area, or edges that cross or touch one another.
+        """
+        count = np.shape(vertices)[0] if np.ndim(vertices) == 2 else 0
+        if count < 3:
+            raise ValueError(f"vertices: must be (n, 2) with n >= 3, is {np.shape(vertices)}")
+        self.vertices = checked("vertices", vertices, _NUMBER, (count, 2))
+        if not is_traced(vertices):
+            _refuse_crossing(self.vertices)
+
+    def distance(self, p: Array) -> Array:
+        """To the nearest edge; its sign from that edge, or from both that meet in a corner.
+
+        The sign of a corner is that of the sum of its edges' normals (Baerentzen and Aanaes,
+        Signed Distance Computation Using the Angle Weighted Pseudonormal, 2005).
+        """
+        a = jnp.asarray(self.vertices)
+        edge = jnp.roll(a, -1, axis=0) - a
+        turn = jnp.sign(jnp.sum(cross(a, a + edge)))  # +1: counter-clockwise
+        normal = -turn * perpendicular(edge) / length(edge)[:, None]
+        share = jnp.sum((p - a) * edge, axis=1) / jnp.sum(edge * edge, axis=1)
+        gap = p - a - jnp.clip(share, 0.0, 1.0)[:, None] * edge
+        k = jnp.argmin(jnp.sum(gap * gap, axis=1))
+        start = share[k] <= 0.0
+        other = jnp.where(start, k - 1, (k + 1) % len(a))
+        corner = gap[k]
+        sign = jnp.where(jnp.dot(corner, normal[k] + normal[other]) < 0.0, -1.0, 1.0)
+        on_edge = (share[k] > 0.0) & (share[k] < 1.0)
+        straight = jnp.dot(p - a[k], normal[k])
+        # At a corner itself the edge's own distance has the better gradient.
+        at_corner = jnp.sum(corner * corner) == 0.0
+        return jnp.where(on_edge | at_corner, straight, sign * length(corner))
+
+    def perimeter(self, count: int) -> Array:
+        """Corners, and points between them."""
+        return _along_edges(jnp.asarray(self.vertices), count).reshape(-1, 2)
+
+    def moments(self) -> tuple[Array, Array, Array]:
+        """Of the area, not of the vertices."""
+        return _polygon_moments(jnp.asarray(self.vertices))
+
+
+def regular_polygon(sides: int, radius: float) -> Polygon:
+    """A regular polygon with corners at ``radius`` (m), an edge facing down.
+
+    Raises:
+        ValueError: fewer than three sides, or the radius isn't positive.
+    """
+    LENGTH.checked("radius", radius)
+    angle = -np.pi / 2.0 + (2.0 * np.arange(sides) + 1.0) * np.pi / max(sides, 1)
+    return Polygon(radius * np.stack([np.cos(angle), np.sin(angle)], axis=1))
+
+
+def _refuse_crossing(vertices: Any) -> None:
+    """Refuse polygons without area, and those whose edges cross or touch.
+
+    Raises:
+        ValueError: it is one.
+    """
+    a = vertices
+    b = np.roll(a, -1, axis=0)
+    extent = float(np.max(np.ptp(a, axis=0)))
+    twice = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
+    if extent == 0.0 or abs(np.sum(twice)) < 1e-12 * extent**2:
+        raise ValueError("vertices: the polygon has no area")
+
+    def side(p: Any, q: Any, r: Any) -> float:
+        u, v = q - p, r - p
+        value = float(u[0] * v[1] - u[1] * v[0])
+        return 0.0 if abs(value) <= 1e-12 * extent**2 else value
+
+    def within(p: Any, q: Any, r: Any) -> bool:
+        return bool(np.all(np.minimum(p, q) <= r) and np.all(r <= np.maximum(p, q)))
+
+    n = len(a)
+    for i in range(n):
+        if not np.any(b[i] - a[i]):
+            raise ValueError(f"vertices {i} and {(i + 1) % n} are the same point: leave one out")
+        for j in range(i + 1, n):
+            s = [side(a[i], b[i], a[j]), side(a[i], b[i], b[j])]
+            t = [side(a[j], b[j], a[i]), side(a[j], b[j], b[i])]
+            crossing = s[0] * s[1] < 0.0 and t[0] * t[1] < 0.0
+            ends = [(a[i], b[i], a[j], s[0]), (a[i], b[i], b[j], s[1])]
+            ends += [(a[j], b[j], a[i], t[0]), (a[j], b[j], b[i], t[1])]
+            meet = [end for end in ends if end[3] == 0.0 and within(*end[:3])]
+            neighbours = j == i + 1 or (i == 0 and j == n - 1)
+            if crossing or len(meet) > (2 if neighbours else 0):
+                raise ValueError(
+                    f"vertices: edges {i} and {j} of the polygon cross or touch; "
+                    "give the outline in order, each corner once"
+                )
+
+
+class Rounded(Shape):
+    """A box or polygon grown by a radius: its corners are arcs.
+
+    Down to that depth psi has no kink, so virtual contacts serve.
+
+    Attributes:
+        core: the box or polygon inside.
+        radius: m.
+    """
+
+    core: Box | Polygon
+    radius: Array
+
+    def __init__(self, core: Box | Polygon, radius: Any) -> None:
+        """A core and a radius in m.
+
+        Raises:
+            ValueError: the radius isn't positive.
+        """
+        self.core = core
+        self.radius = checked("radius", radius, LENGTH)
+
+    def distance(self, p: Array) -> Array:
+        """psi of the core - r."""
+        return self.core.distance(p) - self.radius
+
+    def perimeter(self, count: int) -> Array:
+        """Points of the edges, with their ends, and the middle of each arc."""
+        vertices = jnp.asarray(self.core.vertices)
+        edge = jnp.roll(vertices, -1, axis=0) - vertices
+        turn = jnp.sign(jnp.sum(cross(vertices, vertices + edge)))
+        normal = -turn * perpendicular(edge) / length(edge)[:, None]
+        bisector = normal + jnp.roll(normal, 1, axis=0)
+        bisector = bisector / length(bisector)[:, None]
+        each = max(2, -(-count // len(vertices)) - 1)
+        share = jnp.linspace(0.0, 1.0, each)[:, None]
+        straight = vertices[:, None] + share * edge[:, None] + self.radius * normal[:, None]
+        arcs = vertices + self.radius * bisector
+        return jnp.concatenate([straight.reshape(-1, 2), arcs])
+
+
+class Moved(Shape):
+    """A shape at another place of the body's frame.
+
+    Attributes:
+        shape: what is moved.
+        pose: (x, y, angle) of its frame, m and rad.
+    """
+
+    shape: Shape
+    pose: Array
+
+    def __init__(self, shape: Shape, pose: Any) -> None:
+        """A shape and its pose (3,).
+
+        Raises:
+            ValueError: the pose isn't finite.
+        """
+        self.shape = shape
+        self.pose = checked("pose", pose, _NUMBER, (3,))
+
+    @property
+    def smooth(self) -> bool:  # type: ignore[override]
+        """As the shape."""
+        return self.shape.smooth
+
+    @property
+    def flat(self) -> bool:  # type: ignore[override]
+        """As the shape."""
+        return self.shape.flat
+
+    def distance(self, p: Array) -> Array:
+        """psi of the shape in its own frame."""
+        return self.shape.distance(to_body(jnp.asarray(self.pose), p))
+
+    def perimeter(self, count: int) -> Array:
+        """The shape's points, moved."""
+        return to_world(jnp.asarray(self.pose), self.shape.perimeter(count))
+
+    def moments(self) -> tuple[Array, Array, Array]:
+        """The shape's moments, its centroid moved."""
+        area, centroid, second = self.shape.moments()
+        return area, to_world(jnp.asarray(self.pose), centroid), second

@@ -1,0 +1,229 @@
+"""``simulate``: a world, controls and a step; states, contact forces and how each step ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from galley.contact.parameters import DURATION, Quantity
+from galley.contact.planar.bodies import World
+from galley.contact.planar.forces import Contacts, contact_forces, first_points
+from galley.contact.planar.shapes import checked, is_traced
+from galley.contact.planar.steps import Outcome, Scheme, coefficients, implicit_step
+
+_TOLERANCE = 1e-8  # N, N m
+_ITERATIONS = 60
+_CONTROL = Quantity("N")
+
+
+class Failure(NamedTuple):
+    """The first step that did not converge; from there on the states are NaN.
+
+    Attributes:
+        step: its index, from 0. time: s, at its end.
+        residual: N or N m, that was left; ``tolerance`` was wanted.
+        pose, velocity: (b, 3), the state before it.
+        remedy: what happened and what to try.
+    """
+
+    step: int
+    time: float
+    residual: float
+    pose: Any
+    velocity: Any
+    remedy: str
+
+
+class Trajectory(eqx.Module):
+    """What ``simulate`` found, at n + 1 times; b bodies, k contact points.
+
+    Attributes:
+        time: (n + 1,), s.
+        pose: X_WB (n + 1, b, 3), of all bodies.
+        velocity: (n + 1, b, 3).
+        contacts: arrays with a first axis of n + 1.
+        converged: (n,), whether each step did; after one that didn't, none did.
+        residual: (n,), N or N m, that was left.
+        iterations: (n,), of Newton's method.
+        stalled: (n,), whether it found no smaller residual.
+    """
+
+    time: Array
+    pose: Array
+    velocity: Array
+    contacts: Contacts
+    converged: Array
+    residual: Array
+    iterations: Array
+    stalled: Array
+
+    def failure(self) -> Failure | None:
+        """The first step that failed; None: all converged. Not for a batch, nor under ``jit``."""
+        failed = np.flatnonzero(~np.asarray(self.converged))
+        if not len(failed):
+            return None
+        k = int(failed[0])
+        residual = float(self.residual[k])
+        if not np.isfinite(residual):
+            why = "the forces are not finite: look at controls, motions and parameters"
+        elif self.stalled[k]:
+            why = "Newton's method found no smaller residual: a smaller h, more softness or "
+            why += "still make the forces smoother"
+        else:
+            why = "Newton's method needs more iterations: raise iterations, or take a smaller h"
+        time = float(self.time[k + 1])
+        return Failure(k, time, residual, self.pose[k], self.velocity[k], why)
+
+
+def simulate(
+    world: World,
+    controls: Any = None,
+    h: Any = 1.0 / 60.0,
+    n: int | None = None,
+    *,
+    scheme: Scheme | str = Scheme.BDF2,
+    tolerance: float = _TOLERANCE,
+    iterations: int = _ITERATIONS,
+) -> Trajectory:
+    """Simulate a world from the poses and velocities of its bodies.
+
+    The result can be differentiated (``jax.grad``, ``jax.jacfwd``) with respect to controls, h
+    and each number in the world, and batched by ``jax.vmap``. All is in float64: what calls it
+    inside of a transformation of JAX does so under ``with jax.enable_x64(True):``, as
+    ``value_and_gradient`` does.
+
+    Args:
+        world: bodies, contact laws, gravity.
+        controls: force (N, in W, at the centre of mass) and torque (N m) on each free body,
+            (n, m, 3), or (n, 3) for one; constant during a step. None: none.
+        h: s, of a step.
+        n: number of steps; None: as the controls have.
+        scheme: ``bdf1`` or ``bdf2``.
+        tolerance: N and N m, of the residual that a step has to reach.
+        iterations: of Newton's method in a step, at most.
+
+    Returns:
+        The trajectory. A step that doesn't converge ends it: see ``Trajectory.failure``.
+
+    Raises:
+        ValueError: malformed controls, h or n; the message names the value.
+        TypeError: called inside of a transformation of JAX without float64.
+    """
+    h = checked("h", h, DURATION)
+    free = len(world.free)
+    if controls is None:
+        if n is None:
+            raise ValueError("n: give the number of steps, there are no controls to count")
+        controls = np.zeros((n, free, 3))
+    elif np.ndim(controls) == 2 and free == 1:
+        controls = (jnp if is_traced(controls) else np).asarray(controls)[:, None]
+    steps = np.shape(controls)[0] if np.ndim(controls) == 3 else -1
+    if np.shape(controls) != (steps, free, 3) or n not in (None, steps) or steps < 1:
+        wanted = f"({n if n is not None else 'n'}, {free}, 3) with n >= 1"
+        raise ValueError(f"controls: must be {wanted}, is {np.shape(controls)}")
+    controls = checked("controls", controls, _CONTROL, (steps, free, 3))
+    inputs = (world, controls, h)
+    options = (Scheme(scheme), float(tolerance), int(iterations))
+    if is_traced(inputs):
+        if not jax.config.jax_enable_x64:
+            raise TypeError(
+                "simulate is being transformed without float64: "
+                "put `with jax.enable_x64(True):` around jax.grad, jax.jit or jax.vmap"
+            )
+        return _simulate(*inputs, *options)
+    with jax.enable_x64(True):
+        return _to_numpy(_simulate(*inputs, *options))
+
+
+def value_and_gradient(cost: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
+    """A function that returns ``cost`` and its gradient, compiled, in float64.
+
+    Args:
+        cost: maps one pytree (controls, a ``World``, a dictionary of parameters, ...) and any
+            further arguments to a scalar; it calls ``simulate``.
+
+    Returns:
+        A function of the same arguments: the value, and the gradient by the first argument, as
+        NumPy arrays.
+    """
+    compiled = eqx.filter_jit(eqx.filter_value_and_grad(cost))
+
+    def evaluate(*arguments: Any) -> tuple[Any, Any]:
+        with jax.enable_x64(True):
+            floats = jax.tree.map(_float64, arguments)
+            return _to_numpy(compiled(*floats))
+
+    return evaluate
+
+
+def _float64(leaf: Any) -> Any:
+    return np.asarray(leaf, dtype=np.float64) if isinstance(leaf, float) else leaf
+
+
+def _to_numpy(tree: Any) -> Any:
+    """NumPy's arrays: outside of ``enable_x64`` JAX would make float32 of its own."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf) if eqx.is_array(leaf) else leaf, tree)
+
+
+@eqx.filter_jit
+def _simulate(
+    world: World, controls: Array, h: Array, scheme: Scheme, tolerance: float, iterations: int
+) -> Trajectory:
+    world, controls, h = jax.tree.map(
+        lambda x: jnp.asarray(x) if eqx.is_array(x) else x, (world, controls, h)
+    )
+    n = len(controls)
+    table = coefficients(scheme, n)
+    extra = len(table) - n  # stages that are no state of the trajectory
+    rows = (jnp.asarray(table), controls[jnp.maximum(jnp.arange(len(table)) - extra, 0)])
+    q, v = world.start()
+    zero = jnp.zeros(())
+    starts = first_points(world, q, v, zero)
+    # Finds the virtual contacts from far away; later ones begin at the last.
+    _, _, starts = contact_forces(world, q, v, zero, starts)
+
+    def step(carry: Any, row: tuple[Array, Array]) -> tuple[Any, Any]:
+        q1, v1, q2, v2, starts, good = carry
+        (alpha, beta, share, end, keep), control = row
+        A, B, eta = alpha * q1 + beta * q2, alpha * v1 + beta * v2, share * h
+        time = end * h
+        q, outcome = implicit_step(world, A, B, eta, time, control, starts, tolerance, iterations)
+        good = good & (outcome.residual <= tolerance)
+        q = jnp.where(good, q, jnp.nan)
+        v = (q - A) / eta
+        kept = keep > 0.0
+        before = jnp.where(kept, q2, q1), jnp.where(kept, v2, v1)
+        return (q, v, *before, outcome.starts, good), (q, v, good, outcome)
+
+    begin = (q, v, q, v, lax.stop_gradient(starts), jnp.asarray(True))
+    _, found = lax.scan(step, begin, rows)
+    qs, vs, good, outcome = jax.tree.map(lambda x: x[extra:], found)
+    good = good & found[2][:n]  # the first stage counts for the first step
+    qs, vs, points = (
+        jnp.concatenate([first[None], rest])
+        for first, rest in ((q, qs), (v, vs), (begin[4], outcome.starts))
+    )
+    times = h * jnp.arange(n + 1)
+    poses, velocities = jax.vmap(world.complete)(qs, vs, times)
+    contacts = jax.vmap(lambda *x: contact_forces(world, *x, search=False)[1])(
+        qs, vs, times, points
+    )
+    return Trajectory(
+        times,
+        poses,
+        velocities,
+        contacts,
+        good,
+        outcome.residual,
+        outcome.iterations,
+        outcome.stalled,
+    )
+
+
+__all__ = ["Failure", "Outcome", "Trajectory", "simulate", "value_and_gradient"]
