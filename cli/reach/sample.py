@@ -8,6 +8,7 @@ import sys
 from galley.cli.common.arguments import (
     count,
     multiple,
+    need,
     number,
     out_option,
     plural,
@@ -16,7 +17,7 @@ from galley.cli.common.arguments import (
     worker_options,
 )
 from galley.cli.common.progress import Printer
-from galley.cli.reach.options import BOUNDS, need, sampler, sampler_options
+from galley.cli.reach.options import BOUNDS, sampler, sampler_options
 
 EPILOG = """A target is drawn for each candidate base, or --target is the same for all; then a base
 in the ring about it, a heading, and the joint angles of both elbows. What is out of limits is
