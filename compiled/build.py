@@ -31,6 +31,7 @@ _log = logging.getLogger(__name__)
 KERNEL, PLANNERS, REACH = "collision checks", "motion planners", "the arm's reach"
 KINEMATICS, TIMING, RENDERER = "kinematics", "path timing", "the film's renderer"
 LANDMARKS, COVERING = "landmark cuts", "covering spheres"
+POLYGONS, PUSHING = "polygons", "pushing"
 PARTS = {  # the longest first
     KERNEL: (
         "worlds.kernel.examine",
@@ -50,6 +51,7 @@ PARTS = {  # the longest first
     COVERING: ("robots.spheres.covering_kernel",),
     LANDMARKS: ("planning.searches.landmark_cut_kernel",),
     TIMING: ("optimization.kernel.path_timing",),
+    POLYGONS: ("contact.polygon_kernel", "contact.support_kernel"),
 }
 """Modules that are compiled together because they are used together."""
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 _ROOT = Path(__file__).parent.parent
 _PACKAGES = (
     "compiled",
+    "contact",
     "robots",
     "worlds",
     "motion",

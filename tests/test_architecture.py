@@ -16,12 +16,12 @@ import galley
 
 ROOT = Path(galley.__file__).parent
 KITCHEN = ROOT / "domain" / "kitchen"
-OUTSIDE = {"tests", "bench", "docs", "videos", "build", "dist", "runs"}
+OUTSIDE = {"tests", "bench", "docs", "videos", "examples", "build", "dist", "runs"}
 
 BELOW_SKILLS = {"compiled", "domain", "robots", "worlds", "motion", "optimization", "reachability"}
 MAY_IMPORT = {
     "compiled": set(),
-    "contact": {"domain"},
+    "contact": {"compiled", "domain"},
     "domain": set(),
     "sweeps": {"domain"},
     "planning": {"domain", "compiled"},

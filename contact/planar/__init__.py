@@ -1,11 +1,13 @@
 """Contact in the plane: penalty forces at virtual contacts, implicit steps, gradients of it all.
 
-Needs the extra ``contact`` (JAX), which is loaded by the first use of a name of this package.
+Needs the extra ``contact`` (JAX), which is loaded by the first use of a name of this package;
+``prediction`` needs none of it.
 
 - ``shapes``: signed distance functions; ``bodies``: ``Body2D``, ``Contact``, ``World``
 - ``virtual_contacts``: where two bodies touch; ``forces``: how hard
 - ``steps``: BDF1 and BDF2; ``simulation``: ``simulate``, ``value_and_gradient``
 - ``fitting``: parameters from an observed trajectory
+- ``prediction``: ``predict_push``, how a body on a plane moves when it is pushed slowly (no JAX)
 
 For use as a library::
 

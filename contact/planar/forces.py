@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from galley.contact.planar.bodies import Contact, World
-from galley.contact.planar.shapes import cross, perpendicular
-from galley.contact.planar.virtual_contacts import Geometry, contact_points, starting_point
+from galley.contact.planar.shapes import Placed, cross, perpendicular
+from galley.contact.planar.virtual_contacts import Geometry, contact_points, first_contact
 
 
 class Contacts(NamedTuple):
@@ -56,13 +56,16 @@ def point_forces(contact: Contact, geometry: Geometry, velocity: Array) -> Array
 
 
 def first_points(world: World, q: Array, v: Array, time: Array) -> Array:
-    """Where to begin to look for the virtual contact of each pair: p_W (pairs, 2)."""
-    poses, _ = world.complete(q, v, time)
-    found = [
-        starting_point((world.bodies[i].shape, world.bodies[j].shape), (poses[i], poses[j]))
-        for i, j in world.pairs
-    ]
-    return jnp.stack(found) if found else jnp.zeros((0, 2))
+    """The virtual contact of each pair, looked for from far away: p_W (pairs, 2)."""
+    placed = _placed(world, world.complete(q, v, time)[0])
+    found = [jnp.zeros((0, 2))]
+    for (i, j), contact in zip(world.pairs, world.contacts, strict=True):
+        found.append(first_contact(contact, placed[i], placed[j])[None])
+    return jnp.concatenate(found)
+
+
+def _placed(world: World, poses: Array) -> list[Placed]:
+    return [Placed.at(body.shape, X) for body, X in zip(world.bodies, poses, strict=True)]
 
 
 def contact_forces(
@@ -82,12 +85,12 @@ def contact_forces(
         to begin next time.
     """
     poses, velocities = world.complete(q, v, time)
+    placed = _placed(world, poses)
     total = jnp.zeros((len(world.bodies), 3))
     found: list[Contacts] = []
     nexts = [jnp.zeros((0, 2))]
     for (i, j), contact, start in zip(world.pairs, world.contacts, starts, strict=True):
-        shapes = (world.bodies[i].shape, world.bodies[j].shape)
-        geometry, x = contact_points(contact, shapes, (poses[i], poses[j]), start, search)
+        geometry, x = contact_points(contact, placed[i], placed[j], start, search)
         nexts.append(x[None])
         # Both bodies at one point, or angular momentum would not be kept.
         c = (geometry.first + geometry.second) / 2.0

@@ -14,8 +14,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
+from galley.contact import polygon
 from galley.contact.parameters import LENGTH, Quantity
 
 _NUMBER = Quantity("m")
@@ -64,21 +65,6 @@ def perpendicular(v: Array) -> Array:
 def cross(a: Array, b: Array) -> Array:
     """The z component of a x b, (..., 2) each."""
     return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
-
-
-def rotate(angle: Array, v: Array) -> Array:
-    """``v`` (..., 2) turned by ``angle`` (rad)."""
-    return jnp.cos(angle) * v + jnp.sin(angle) * perpendicular(v)
-
-
-def to_world(X_WB: Array, p_B: Array) -> Array:
-    """Points (..., 2) from frame B to W; a pose is (x, y, angle)."""
-    return X_WB[:2] + rotate(X_WB[2], p_B)
-
-
-def to_body(X_WB: Array, p_W: Array) -> Array:
-    """Points (..., 2) from frame W to B."""
-    return rotate(-X_WB[2], p_W - X_WB[:2])
 
 
 class Shape(eqx.Module):
@@ -259,7 +245,7 @@ class Polygon(Shape):
             raise ValueError(f"vertices: must be (n, 2) with n >= 3, is {np.shape(vertices)}")
         self.vertices = checked("vertices", vertices, _NUMBER, (count, 2))
         if not is_traced(vertices):
-            _refuse_crossing(self.vertices)
+            polygon.Polygon(self.vertices)  # refuses what isn't simple
 
     def distance(self, p: Array) -> Array:
         """To the nearest edge; its sign from that edge, or from both that meet in a corner.
@@ -304,46 +290,6 @@ def regular_polygon(sides: int, radius: float) -> Polygon:
     return Polygon(radius * np.stack([np.cos(angle), np.sin(angle)], axis=1))
 
 
-def _refuse_crossing(vertices: Any) -> None:
-    """Refuse polygons without area, and those whose edges cross or touch.
-
-    Raises:
-        ValueError: it is one.
-    """
-    a = vertices
-    b = np.roll(a, -1, axis=0)
-    extent = float(np.max(np.ptp(a, axis=0)))
-    twice = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
-    if extent == 0.0 or abs(np.sum(twice)) < 1e-12 * extent**2:
-        raise ValueError("vertices: the polygon has no area")
-
-    def side(p: Any, q: Any, r: Any) -> float:
-        u, v = q - p, r - p
-        value = float(u[0] * v[1] - u[1] * v[0])
-        return 0.0 if abs(value) <= 1e-12 * extent**2 else value
-
-    def within(p: Any, q: Any, r: Any) -> bool:
-        return bool(np.all(np.minimum(p, q) <= r) and np.all(r <= np.maximum(p, q)))
-
-    n = len(a)
-    for i in range(n):
-        if not np.any(b[i] - a[i]):
-            raise ValueError(f"vertices {i} and {(i + 1) % n} are the same point: leave one out")
-        for j in range(i + 1, n):
-            s = [side(a[i], b[i], a[j]), side(a[i], b[i], b[j])]
-            t = [side(a[j], b[j], a[i]), side(a[j], b[j], b[i])]
-            crossing = s[0] * s[1] < 0.0 and t[0] * t[1] < 0.0
-            ends = [(a[i], b[i], a[j], s[0]), (a[i], b[i], b[j], s[1])]
-            ends += [(a[j], b[j], a[i], t[0]), (a[j], b[j], b[i], t[1])]
-            meet = [end for end in ends if end[3] == 0.0 and within(*end[:3])]
-            neighbours = j == i + 1 or (i == 0 and j == n - 1)
-            if crossing or len(meet) > (2 if neighbours else 0):
-                raise ValueError(
-                    f"vertices: edges {i} and {j} of the polygon cross or touch; "
-                    "give the outline in order, each corner once"
-                )
-
-
 class Rounded(Shape):
     """A box or polygon grown by a radius: its corners are arcs.
 
@@ -385,6 +331,54 @@ class Rounded(Shape):
         return jnp.concatenate([straight.reshape(-1, 2), arcs])
 
 
+class Placed(eqx.Module):
+    """A shape in the world.
+
+    Attributes:
+        shape: in its own frame B.
+        position: p_W (2,) of the origin of B, m.
+        rotation: R_WB (2, 2).
+    """
+
+    shape: Shape
+    position: Array
+    rotation: Array
+
+    @classmethod
+    def at(cls, shape: Shape, X_WB: Array) -> Placed:
+        """A shape at a pose (x, y, angle)."""
+        c, s = jnp.cos(X_WB[2]), jnp.sin(X_WB[2])
+        # Or XLA computes them again wherever they are used.
+        c, s = lax.optimization_barrier((c, s))
+        return cls(shape, X_WB[:2], jnp.stack([jnp.stack([c, -s]), jnp.stack([s, c])]))
+
+    def to_world(self, p_B: Array) -> Array:
+        """Points (..., 2) from B to W."""
+        return self.position + p_B @ self.rotation.T
+
+    def to_body(self, p_W: Array) -> Array:
+        """Points (..., 2) from W to B."""
+        return (p_W - self.position) @ self.rotation
+
+    def distance(self, p_W: Array) -> Array:
+        """Signed distance (m) of a point (2,)."""
+        return self.shape.distance(self.to_body(p_W))
+
+    def surface(self, p_W: Array) -> tuple[Array, Array]:
+        """Signed distance of a point (2,), and its gradient (2,) in W."""
+        psi, slope = jax.value_and_grad(self.shape.distance)(self.to_body(p_W))
+        return psi, self.rotation @ slope
+
+    def hessian(self, p_W: Array) -> Array:
+        """The second derivative (2, 2) of the signed distance, 1/m, in W."""
+        own = jax.jacfwd(jax.grad(self.shape.distance))(self.to_body(p_W))
+        return self.rotation @ own @ self.rotation.T
+
+    def perimeter(self, count: int) -> Array:
+        """As of the shape, p_W (n, 2)."""
+        return self.to_world(self.shape.perimeter(count))
+
+
 class Moved(Shape):
     """A shape at another place of the body's frame.
 
@@ -417,13 +411,13 @@ class Moved(Shape):
 
     def distance(self, p: Array) -> Array:
         """psi of the shape in its own frame."""
-        return self.shape.distance(to_body(jnp.asarray(self.pose), p))
+        return Placed.at(self.shape, jnp.asarray(self.pose)).distance(p)
 
     def perimeter(self, count: int) -> Array:
         """The shape's points, moved."""
-        return to_world(jnp.asarray(self.pose), self.shape.perimeter(count))
+        return Placed.at(self.shape, jnp.asarray(self.pose)).perimeter(count)
 
     def moments(self) -> tuple[Array, Array, Array]:
         """The shape's moments, its centroid moved."""
         area, centroid, second = self.shape.moments()
-        return area, to_world(jnp.asarray(self.pose), centroid), second
+        return area, Placed.at(self.shape, jnp.asarray(self.pose)).to_world(centroid), second

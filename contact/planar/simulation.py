@@ -185,8 +185,6 @@ def _simulate(
     q, v = world.start()
     zero = jnp.zeros(())
     starts = first_points(world, q, v, zero)
-    # Finds the virtual contacts from far away; later ones begin at the last.
-    _, _, starts = contact_forces(world, q, v, zero, starts)
 
     def step(carry: Any, row: tuple[Array, Array]) -> tuple[Any, Any]:
         q1, v1, q2, v2, starts, good = carry

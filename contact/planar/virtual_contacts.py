@@ -11,35 +11,23 @@ theorem, so they include how the point moves along the surfaces.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array, lax
 
 from galley.contact.planar.bodies import Contact, Points
-from galley.contact.planar.shapes import (
-    Shape,
-    length,
-    perpendicular,
-    rotate,
-    to_body,
-    to_world,
-)
+from galley.contact.planar.shapes import Placed, Shape, length, perpendicular
 
 _NEWTON_STEPS = 30
 _GRADIENT = 1e-12  # of L, a ratio: there Newton's method ends
-_SHARES = 0.5 ** np.arange(8.0)  # of a Newton step, the best is taken
 _WIDEST = 2.0  # standard deviations of exp(-L / tau) on either side of the virtual contact
 _STEIN_STEPS = 40
 _STEIN_STEP = 0.06  # m, times tau: half of 1 / L'' across the gap, where L = 4 y^2
 _ROUNDING = 1e-15  # m, of L
 _STEIN_START = 0.2  # of the spread of Newton's points
-
-Loss = Callable[[Array], Array]
 
 
 class Geometry(NamedTuple):
@@ -69,104 +57,127 @@ def chosen(contact: Contact, first: Shape, second: Shape) -> Points:
     return Points.NEWTON if unique else Points.PERIMETER
 
 
-def starting_point(shapes: tuple[Shape, Shape], poses: tuple[Array, Array]) -> Array:
-    """Where to begin to look for a virtual contact: p_W (2,), near the surface of one body."""
-    # From the centre of a body that has one to the other's surface.
-    inner, outer = (0, 1) if len(shapes[0].perimeter(3)) else (1, 0)
-    centre = poses[inner][:2]
-    p = to_body(poses[outer], centre)
-    return to_world(poses[outer], p - shapes[outer].normal(p) * shapes[outer].distance(p))
+def first_contact(contact: Contact, first: Placed, second: Placed) -> Array:
+    """The virtual contact (2,), looked for from far away: from the centre of one body."""
+    # Of a half plane the origin isn't in the middle.
+    inner, outer = (first, second) if len(first.shape.perimeter(3)) else (second, first)
+    psi, normal = outer.surface(inner.position)
+    start = inner.position - psi * normal
+    if chosen(contact, first.shape, second.shape) is Points.PERIMETER:
+        return start
+    return lax.stop_gradient(virtual_contact(Gap(first, second), start))
 
 
 def contact_points(
-    contact: Contact,
-    shapes: tuple[Shape, Shape],
-    poses: tuple[Array, Array],
-    start: Array,
-    search: bool = True,
+    contact: Contact, first: Placed, second: Placed, start: Array, search: bool = True
 ) -> tuple[Geometry, Array]:
     """The contact points of two bodies.
 
     Args:
         contact: how many, where, and how far spread.
-        shapes: of the first and the second body.
-        poses: X_WB (3,) of either.
+        first, second: the bodies.
         start: p_W (2,), where to begin to look for the virtual contact (the last one).
         search: False: ``start`` is the virtual contact already, only derivatives are missing.
 
     Returns:
         The points, and the virtual contact (2,) to begin with next time.
     """
-    where = chosen(contact, *shapes)
+    where = chosen(contact, first.shape, second.shape)
     if where is Points.PERIMETER:
-        return _perimeter_points(contact.count, shapes, poses), start
-    gap = _Gap(*shapes, *poses)
+        return _perimeter_points(contact.count, first, second), start
+    gap = Gap(first, second)
     x = virtual_contact(gap, start, search)
     if contact.count == 1:
         points, weight = x[None], jnp.ones(1)
     else:
         points, weight = _spread_points(contact, gap, x)
         if where is Points.STEIN:
-            points = stein_points(gap.loss, x + _STEIN_START * (points - x), contact.spread)
+            points = stein_points(gap, x + _STEIN_START * (points - x), contact.spread)
             weight = jnp.full(contact.count, 1.0 / contact.count)
-    psi, slopes = jax.vmap(lambda y: (gap.distances(y), gap.normals(y)))(points)
-    first = points - slopes[:, 0] * psi[:, :1]
-    second = points - slopes[:, 1] * psi[:, 1:]
-    normal = slopes[:, 1]
-    depth = -jnp.sum(normal * (first - second), axis=1)
-    return Geometry(points, first, second, normal, depth, weight), x
+    # Without the barriers XLA computes the points again for all that stems from them.
+    points, weight = lax.optimization_barrier((points, weight))
+    psi, normals = lax.optimization_barrier(jax.vmap(gap.surfaces)(points))
+    c = [points - normals[:, k] * psi[:, k : k + 1] for k in range(2)]
+    depth = -jnp.sum(normals[:, 1] * (c[0] - c[1]), axis=1)
+    return Geometry(points, c[0], c[1], normals[:, 1], depth, weight), x
 
 
-class _Gap(eqx.Module):
-    """Two shapes at their poses: distances to both, and L, at points of the world."""
+class Gap(eqx.Module):
+    """Two bodies, and L of points (2,) of the world."""
 
-    first: Shape
-    second: Shape
-    X_first: Array
-    X_second: Array
-
-    def distances(self, x: Array) -> Array:
-        """psi_1 and psi_2 (2,), m."""
-        one = self.first.distance(to_body(self.X_first, x))
-        return jnp.stack([one, self.second.distance(to_body(self.X_second, x))])
-
-    def normals(self, x: Array) -> Array:
-        """Their gradients, one a row (2, 2)."""
-        return jnp.stack([jax.grad(lambda y, k=k: self.distances(y)[k])(x) for k in range(2)])
+    first: Placed
+    second: Placed
 
     def loss(self, x: Array) -> Array:
         """L, m."""
-        psi = self.distances(x)
+        psi = [self.first.distance(x), self.second.distance(x)]
         return psi[0] + psi[1] + (psi[0] - psi[1]) ** 2
 
+    def surfaces(self, x: Array) -> tuple[Array, Array]:
+        """Signed distances (2,), m, and their gradients, one a row (2, 2)."""
+        (psi_1, n_1), (psi_2, n_2) = self.first.surface(x), self.second.surface(x)
+        return jnp.stack([psi_1, psi_2]), jnp.stack([n_1, n_2])
 
-def virtual_contact(gap: _Gap, start: Array, search: bool = True) -> Array:
+    def slope(self, x: Array) -> tuple[Array, Array]:
+        """L, and its gradient (2,)."""
+        psi, n = self.surfaces(x)
+        apart = psi[0] - psi[1]
+        return psi[0] + psi[1] + apart**2, n[0] + n[1] + 2.0 * apart * (n[0] - n[1])
+
+    def hessian(self, x: Array) -> Array:
+        """The second derivative (2, 2) of L, 1/m."""
+        psi, n = self.surfaces(x)
+        across = n[0] - n[1]
+        skew = 2.0 * (psi[0] - psi[1])
+        own = (1.0 + skew) * self.first.hessian(x) + (1.0 - skew) * self.second.hessian(x)
+        return own + 2.0 * across[:, None] * across[None]
+
+
+def virtual_contact(gap: Gap, start: Array, search: bool = True) -> Array:
     """The minimum (2,) of L by damped Newton, with its first derivatives.
 
     They are those of grad L = 0: the last Newton step, with the Hessian held fixed, differs from
     the minimum by nothing, and has the derivative -H^-1 d(grad L) of the implicit function theorem.
+
+    Args:
+        gap: the two bodies.
+        start: p_W (2,), where to begin.
+        search: False: it is the minimum already.
     """
-    still = lax.stop_gradient(gap)
-    gradient = jax.grad(still.loss)
+    held = lax.stop_gradient(gap)
+    start = lax.stop_gradient(start)
 
-    def going(state: tuple[Array, Array, Array]) -> Array:
-        _, slope, count = state
-        return (jnp.max(jnp.abs(slope)) > _GRADIENT) & (count < _NEWTON_STEPS)
+    def going(state: _Descent) -> Array:
+        unsolved = ~(jnp.max(jnp.abs(state.slope)) <= _GRADIENT)
+        return unsolved & (state.count < _NEWTON_STEPS)
 
-    def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        x, slope, count = state
-        direction = -_solve2(_definite(jax.jacfwd(gradient)(x)), slope)
-        tries = x + _SHARES[:, None] * direction
-        values = jax.vmap(still.loss)(tries)
-        # Where rounding hides what L gains, the whole step is as good as any.
-        best = jnp.where(values[0] <= jnp.min(values) + _ROUNDING, 0, jnp.argmin(values))
-        x = tries[best]
-        return x, gradient(x), count + 1
+    def step(state: _Descent) -> _Descent:
+        tried = state.x + state.share * state.direction
+        value, slope = held.slope(tried)
+        direction = -_solve2(_definite(held.hessian(tried)), slope)
+        # Rounding may hide what L gains by the last steps.
+        better = value <= state.value + _ROUNDING
+        new = _Descent(tried, value, slope, direction, jnp.asarray(1.0), state.count + 1)
+        same = state._replace(share=0.5 * state.share, count=state.count + 1)
+        return jax.tree.map(lambda a, b: jnp.where(better, a, b), new, same)
 
-    x = lax.stop_gradient(start)
+    x = start
     if search:
-        x = lax.while_loop(going, step, (x, gradient(x), jnp.asarray(0)))[0]
-    return x - _solve2(jax.jacfwd(gradient)(x), jax.grad(gap.loss)(x))
+        far = jnp.full(2, jnp.inf)
+        begin = _Descent(start, far[0], far, 0.0 * start, jnp.asarray(1.0), jnp.asarray(0))
+        x = lax.while_loop(going, step, begin).x
+    return x - _solve2(held.hessian(x), gap.slope(x)[1])
+
+
+class _Descent(NamedTuple):
+    """Newton's method: the best point yet, L and its slope there, what share of a step is next."""
+
+    x: Array
+    value: Array
+    slope: Array
+    direction: Array
+    share: Array
+    count: Array
 
 
 def _definite(H: Array) -> Array:
@@ -184,15 +195,15 @@ def _solve2(H: Array, y: Array) -> Array:
     return jnp.where(good, solved / jnp.where(good, det, 1.0), 0.0)
 
 
-def _spread_points(contact: Contact, gap: _Gap, x: Array) -> tuple[Array, Array]:
+def _spread_points(contact: Contact, gap: Gap, x: Array) -> tuple[Array, Array]:
     """Points on the tangent through ``x``, evenly over two sigma, with the weights exp(-L / tau).
 
     sigma^2 = tau / L'' along the tangent, and no more than the square of the smaller body's size;
     L'' is the secant's over sqrt(tau size): on a plane a circle of that size has this sigma.
     """
     tau = contact.spread
-    tangent = perpendicular(gap.normals(x)[1])
-    edges = [shape.perimeter(4) for shape in (gap.first, gap.second)]
+    tangent = perpendicular(gap.second.surface(x)[1])
+    edges = [each.shape.perimeter(4) for each in (gap.first, gap.second)]
     size = jnp.min(jnp.stack([jnp.max(length(edge)) for edge in edges if len(edge)]))
     step = jnp.sqrt(tau * size)
     losses = jax.vmap(lambda s: gap.loss(x + s * step * tangent))(jnp.arange(-1.0, 2.0))
@@ -202,7 +213,7 @@ def _spread_points(contact: Contact, gap: _Gap, x: Array) -> tuple[Array, Array]
     return points, jax.nn.softmax(-jax.vmap(gap.loss)(points) / tau)
 
 
-def stein_points(loss: Loss, start: Array, spread: Array) -> Array:
+def stein_points(gap: Gap, start: Array, spread: Array) -> Array:
     """Points (n, 2) of the density exp(-L / tau), by Stein variational gradient descent.
 
     Each step adds eps phi_i, with
@@ -213,7 +224,7 @@ def stein_points(loss: Loss, start: Array, spread: Array) -> Array:
     downhill, the second apart.
 
     Args:
-        loss: L.
+        gap: the two bodies.
         start: (n, 2), m, no two the same.
         spread: tau, m.
     """
@@ -225,28 +236,24 @@ def stein_points(loss: Loss, start: Array, spread: Array) -> Array:
         square = jnp.sum(apart**2, axis=2)
         h = jnp.median(square) / jnp.log(count + 1.0)
         kernel = jnp.exp(-square / h)
-        slope = jax.vmap(jax.grad(loss))(x)
+        _, slope = jax.vmap(gap.slope)(x)
         phi = -kernel @ slope / spread + 2.0 / h * jnp.sum(kernel[:, :, None] * apart, axis=1)
         return x + eps / count * phi, None
 
     return lax.scan(step, start, None, _STEIN_STEPS)[0]
 
 
-def _perimeter_points(
-    count: int, shapes: tuple[Shape, Shape], poses: tuple[Array, Array]
-) -> Geometry:
+def _perimeter_points(count: int, first: Placed, second: Placed) -> Geometry:
     """Points fixed to either body's edge, and their projections onto the other."""
 
-    def side(mine: int, other: int) -> tuple[Array, Array, Array, Array]:
-        p = to_world(poses[mine], shapes[mine].perimeter(count))
-        local = to_body(poses[other], p)
-        psi, slope = jax.vmap(jax.value_and_grad(shapes[other].distance))(local)
-        normal = rotate(poses[other][2], slope)
+    def side(mine: Placed, other: Placed) -> tuple[Array, Array, Array, Array]:
+        p = mine.perimeter(count)
+        psi, normal = jax.vmap(other.surface)(p)
         return p, p - normal * psi[:, None], normal, -psi
 
-    own, others = side(0, 1), side(1, 0)
-    first, second = jnp.concatenate([own[0], others[1]]), jnp.concatenate([own[1], others[0]])
+    own, others = side(first, second), side(second, first)
+    c_1, c_2 = jnp.concatenate([own[0], others[1]]), jnp.concatenate([own[1], others[0]])
     normal = jnp.concatenate([own[2], -others[2]])
     depth = jnp.concatenate([own[3], others[3]])
     weight = jnp.full(len(depth), 1.0 / max(len(depth), 1))
-    return Geometry((first + second) / 2.0, first, second, normal, depth, weight)
+    return Geometry((c_1 + c_2) / 2.0, c_1, c_2, normal, depth, weight)
