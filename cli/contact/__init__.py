@@ -12,7 +12,7 @@ COMMANDS = {
 }
 
 EPILOG = """Bodies press on one another by a penalty at virtual contacts, rub with Coulomb friction,
-and move in implicit steps. All of it can be differentiated, so plots have the gradient by the inputs.
+and move in implicit steps. All of it can be differentiated: plots have the gradient by the inputs.
 
 examples:
   galley contact lift --shape hexagon        press, lift off, fly up

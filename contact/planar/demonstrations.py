@@ -42,7 +42,8 @@ def lift(
     Args:
         shape: of ``SHAPES``, 1.5 m.
         friction: coefficient, of both contacts.
-        points: of the contact between platform and body.
+        points: of the contact between platform and body; ``auto`` takes ``newton`` for the circle,
+            which touches the platform's face and never its corners.
         force: N, at the end.
         steps: of 1/60 s.
     """
@@ -54,6 +55,8 @@ def lift(
         Body2D(Box((1.8, thick)), mass=0.5, pose=(0.0, thick, 0.0), name="platform"),
         Body2D(form, mass=0.1, pose=(0.0, 2.0 * thick + high, 0.0), name=shape),
     )
+    if shape == "circle" and Points(points) is Points.AUTO:
+        points = Points.NEWTON
     on_top = Contact(friction=friction, count=10, points=points)
     controls = np.zeros((steps, 2, 3))
     controls[:, 0, 1] = np.linspace(0.0, force, steps)

@@ -13,10 +13,11 @@ import numpy as np
 from jax import Array
 
 from galley.contact.finger.force import Profile
-from galley.contact.planar.bodies import World
+from galley.contact.planar.bodies import Points, World
 from galley.contact.planar.record import PlanarRun
 from galley.contact.planar.shapes import Box, Circle, HalfPlane, Moved, Polygon, Rounded, Shape
 from galley.contact.planar.simulation import Trajectory, simulate
+from galley.contact.planar.virtual_contacts import chosen
 from galley.domain.frames import Array as NumPyArray
 
 COORDINATES = {"x": "m", "y": "m", "angle": "rad"}
@@ -143,7 +144,7 @@ def planar_run(
     failure = trajectory.failure()
     steps = len(setup.controls) if failure is None else failure.step
     world, contacts = setup.world, trajectory.contacts
-    pairs = np.asarray(trajectory.pairs).reshape(-1, 2)
+    pairs = np.repeat(np.array(world.pairs).reshape(-1, 2), _points_of_pairs(world), axis=0)
     fields: dict[str, Any] = {
         "time": trajectory.time[: steps + 1],
         "names": tuple(body.name for body in world.bodies),
@@ -164,6 +165,17 @@ def planar_run(
     if fields["gradient"] is not None:
         fields["gradient"] = fields["gradient"][:steps]
     return PlanarRun(**fields)
+
+
+def _points_of_pairs(world: World) -> list[int]:
+    """How many contact points each pair has."""
+    counts = []
+    for pair, law in zip(world.pairs, world.contacts, strict=True):
+        shapes = [world.bodies[k].shape for k in pair]
+        along_edges = chosen(law, *shapes) is Points.PERIMETER
+        edges = [len(shape.perimeter(law.count)) for shape in shapes]
+        counts.append(sum(edges) if along_edges else law.count)
+    return counts
 
 
 def outline(shape: Shape) -> NumPyArray:

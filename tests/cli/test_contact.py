@@ -173,7 +173,9 @@ def test_a_picture_shows_the_force_at_its_place():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [["lift"], ["lift", "--contacts", "stein"], ["push"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["lift"], ["lift", "--contacts", "stein"], ["push"]], ids=" ".join
+)
 def test_the_demonstrations_converge(words, tmp_path):
     out = tmp_path / "out"
     assert contact(*words, "--no-video", "--out", out) == 0
