@@ -114,6 +114,7 @@ class _Stage:
         pen = ImageDraw.Draw(picture)
         for j in sorted(range(len(self.run.names)), key=lambda j: j in self.run.free):
             self._body(pen, j, k)
+        self._paths(pen, k)
         if self.run.target is not None:
             x, y = self._pixels(self.run.target)
             r = 0.02 * self.height * over
@@ -143,10 +144,18 @@ class _Stage:
             reach = 0.7 * float(np.abs(self.run.outlines[j]).max())
             ends = np.array([[0.0, 0.0], [reach, 0.0]]) @ turn + (x, y)
             (x0, y0), (x1, y1) = self._pixels(ends).tolist()
-            soft: Color = tuple(int(0.7 * c) for c in fill)  # type: ignore[assignment]
+            soft = _darker(fill)
             pen.line((x0, y0, x1, y1), fill=soft, width=2 * _OVERSAMPLE)
             r = 2.5 * _OVERSAMPLE
             pen.ellipse((x0 - r, y0 - r, x0 + r, y0 + r), fill=soft)
+
+    def _paths(self, pen: ImageDraw.ImageDraw, k: int) -> None:
+        """Where the centre of each free body has been."""
+        for row, j in enumerate(self.run.free):
+            path = self._pixels(self.run.pose[: k + 1, j, :2])
+            if k > 0:
+                soft = _darker(_FILLS[row % len(_FILLS)])
+                pen.line([tuple(p) for p in path.tolist()], fill=soft, width=_OVERSAMPLE)
 
     def _contacts(self, pen: ImageDraw.ImageDraw, k: int) -> None:
         """Virtual contacts that bear force as dots; of each pair the total force as an arrow."""
@@ -219,6 +228,11 @@ class _Stage:
         pen.text((right, y - 0.3 * size), f"{span:g} m", _INK, font(size), anchor="rd")
 
 
+def _darker(color: Color) -> Color:
+    r, g, b = color
+    return int(0.7 * r), int(0.7 * g), int(0.7 * b)
+
+
 def film_planar(
     run: PlanarRun,
     path: Path,
@@ -246,7 +260,7 @@ def film_planar(
     moving = max(2, round(end / speed * fps) + 1)
     times = np.minimum(np.arange(moving + hold) * speed / fps, end)
     indices = np.abs(run.time[None] - times[:, None]).argmin(axis=1)
-    last, picture = -1, np.zeros(0)
+    last, picture = -1, np.zeros((0, 0, 3), dtype=np.uint8)
     with encoder(path, fps) as append:
         for done, k in enumerate(indices.tolist(), 1):
             if k != last:

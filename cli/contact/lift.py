@@ -44,12 +44,13 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Simulate and write; 1 if a step doesn't converge."""
     with session(arguments, f"lift-{arguments.shape}") as work:
+        from galley.contact.planar import Points
         from galley.contact.planar.demonstrations import lift
 
         setup = lift(
             arguments.shape,
             arguments.friction,
-            arguments.contacts,
+            Points(arguments.contacts),
             arguments.force,
             arguments.steps,
         )

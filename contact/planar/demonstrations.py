@@ -7,12 +7,13 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
-from jax import Array
 
 from galley.contact.planar.bodies import Body2D, Contact, Points, Support, World
 from galley.contact.planar.setup import Setup, Waypoints
-from galley.contact.planar.shapes import Box, Circle, HalfPlane, Shape, regular_polygon
+from galley.contact.planar.shapes import Box, Circle, HalfPlane, Polygon, regular_polygon
 from galley.contact.planar.simulation import simulate
+from galley.contact.polygon import Polygon as Outline
+from galley.contact.support import characteristic_length
 from galley.domain.frames import Array as NumPyArray
 
 GRAVITY = 9.81  # m/s^2
@@ -20,7 +21,7 @@ SHAPES = ("circle", "hexagon", "rectangle")
 _H = 1.0 / 60.0  # s
 
 
-def shape_of(name: str, size: float) -> tuple[Shape, float]:
+def shape_of(name: str, size: float) -> tuple[Circle | Box | Polygon, float]:
     """A shape of ``SHAPES`` and how high its centre is when it rests on its lowest edge, m."""
     if name == "circle":
         return Circle(size), size
@@ -32,7 +33,7 @@ def shape_of(name: str, size: float) -> tuple[Shape, float]:
 def lift(
     shape: str = "circle",
     friction: float = 0.1,
-    points: Points | str = Points.AUTO,
+    points: Points = Points.AUTO,
     force: float = 15.0,
     steps: int = 100,
 ) -> Setup:
@@ -55,7 +56,7 @@ def lift(
         Body2D(Box((1.8, thick)), mass=0.5, pose=(0.0, thick, 0.0), name="platform"),
         Body2D(form, mass=0.1, pose=(0.0, 2.0 * thick + high, 0.0), name=shape),
     )
-    if shape == "circle" and Points(points) is Points.AUTO:
+    if shape == "circle" and points is Points.AUTO:
         points = Points.NEWTON
     on_top = Contact(friction=friction, count=10, points=points)
     controls = np.zeros((steps, 2, 3))
@@ -92,13 +93,12 @@ def sliding(friction: float, angles: NumPyArray, duration: float = 1.0) -> NumPy
     steps = round(duration / _H)
     gravity = GRAVITY * np.stack([np.sin(angles), -np.cos(angles)], axis=1)
 
-    def speeds(one: Array) -> Array:
+    def speeds(one: Any) -> Any:
         tilted = eqx.tree_at(lambda w: w.gravity, world, one)
-        found: Array = simulate(tilted, np.zeros((steps, 1, 3)), _H).velocity[:, 1, 0]
-        return found
+        return simulate(tilted, np.zeros((steps, 1, 3)), _H).velocity[:, 1, 0]
 
     with jax.enable_x64(True):
-        v = np.asarray(eqx.filter_jit(jax.vmap(speeds))(gravity))
+        v = np.asarray(eqx.filter_jit(jax.vmap(speeds))(gravity))  # type: ignore[arg-type]
     half = steps // 2
     return np.asarray((v[:, -1] - v[:, half]) / (_H * (steps - half)))
 
@@ -126,19 +126,20 @@ def push(
         force: N, on the pusher for the first 60 % of the run.
         duration: s.
     """
-    form, _ = shape_of(shape, 0.5)
-    mass, radius = 1.0, 0.1
-    area = float(_area(form))
-    grip = friction * mass * GRAVITY
-    # Torsional friction as of the disc of the same area: two thirds of its radius.
-    table = Support(force=grip, torque=grip * 2.0 / 3.0 * np.sqrt(area / np.pi))
+    size, mass, radius = 0.5, 1.0, 0.1
+    form, _ = shape_of(shape, size)
+    grip = friction * GRAVITY  # N/kg
+    if isinstance(form, Circle):
+        reach = 2.0 / 3.0 * size
+    else:
+        reach = characteristic_length(Outline(np.asarray(form.vertices)))
     bodies = (
-        Body2D(form, mass=mass, support=table, name=shape),
+        Body2D(form, mass=mass, support=Support(limit=grip * mass, length=reach), name=shape),
         Body2D(
             Circle(radius),
             mass=0.3,
             pose=(-0.75, offset, 0.0),
-            support=Support(force=friction * 0.3 * GRAVITY, torque=0.01),
+            support=Support(limit=grip * 0.3, length=2.0 / 3.0 * radius),
             name="pusher",
         ),
     )
@@ -147,8 +148,3 @@ def push(
     controls[: round(0.6 * steps), 1, 0] = force
     law = Contact(friction=friction, stiffness=1e4, damping=200.0, count=4)
     return Setup(World(bodies, {(1, 0): law}, (0.0, 0.0)), controls, _H, (0, 0))
-
-
-def _area(shape: Shape) -> NumPyArray:
-    with jax.enable_x64(True):
-        return np.asarray(shape.moments()[0])

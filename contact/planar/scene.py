@@ -29,7 +29,7 @@ VERSION = 1
 _MARK = "galley_contact"
 _SHAPES = ("circle", "box", "polygon", "file", "regular", "half_plane")
 _BODY = ("mass", "inertia", "pose", "velocity", "force", "motion", "support")
-_SUPPORT = ("force", "torque", "slip_speed")
+_SUPPORT = tuple(each.name for each in parameters(Support))
 _LAW = (*(each.name for each in parameters(Contact)), "count", "points")
 _MOST_STEPS = 100_000
 _Value = TypeVar("_Value")
@@ -67,7 +67,7 @@ def load_setup(path: Path) -> Setup:
     reader.finish()
     place = top["pairs"] if pairs else top["bodies"]
     bodies = [each for each, _ in found.values() if each is not None]
-    contact = dict(pairs) if pairs else _made(place, lambda: Contact(**law))
+    contact: Any = dict(pairs) if pairs else Contact(**law)
     world = _made(place, lambda: World(bodies, contact, gravity))
     reader.finish()
     assert world is not None
@@ -103,7 +103,9 @@ def _body(name: str, entry: Entry, h: float, n: int) -> tuple[Body2D | None, Arr
         pairs = _timed(e["motion"])
         given["motion"] = _made(e["motion"], lambda: Waypoints(pairs))
     if "support" in e:
-        numbers = {k: v.number() for k, v in e["support"].fields(_SUPPORT[:2], _SUPPORT).items()}
+        numbers = {
+            k: v.number() for k, v in e["support"].fields(("limit", "length"), _SUPPORT).items()
+        }
         given["support"] = _made(e["support"], lambda: Support(**numbers))
     if "force" in e:
         if "mass" not in e:

@@ -118,7 +118,7 @@ class Setup:
             return simulate(self.world, self.controls, self.h, scheme=self.scheme), None
         body, coordinate = self.cost
 
-        def final(controls: Array, world: World, h: Array) -> tuple[Array, Trajectory]:
+        def final(controls: Any, world: World, h: Any) -> tuple[Array, Trajectory]:
             found = simulate(world, controls, h, scheme=self.scheme)
             return found.pose[-1, body, coordinate], found
 
@@ -204,7 +204,7 @@ def outline(shape: Shape) -> NumPyArray:
         case Moved():
             x, y, angle = (float(value) for value in shape.pose)
             turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
-            return outline(shape.shape) @ turn + (x, y)
+            return np.asarray(outline(shape.shape) @ turn + (x, y))
         case Rounded():
             return _grown(np.asarray(shape.core.vertices), float(shape.radius))
     raise TypeError(f"{type(shape).__name__}: its outline isn't known")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -61,7 +62,7 @@ class Task:
     def landing(self) -> int:
         """The step of the landing."""
         flight = np.sqrt(2.8 * self.distance / GRAVITY)  # for 55 degrees or so
-        return _PUSH + round(flight / _H)
+        return _PUSH + int(np.rint(flight / _H))
 
     @property
     def target(self) -> NumPyArray:
@@ -124,11 +125,11 @@ class Task:
         target = self.target
         world = self.world()
 
-        def arrival(forces: Array, world: World) -> tuple[Array, Array]:
+        def arrival(forces: Any, world: World) -> tuple[Array, Array]:
             found = simulate(world, self.controls(forces, self.landing), _H)
             return found.pose[-1, 3, :2] - target, jnp.all(found.converged)
 
-        def both(forces: Array, world: World) -> tuple[Array, Array, Array]:
+        def both(forces: Any, world: World) -> tuple[Array, Array, Array]:
             jacobian, (value, good) = jax.jacrev(
                 lambda f: (lambda v: (v[0], v))(arrival(f, world)), has_aux=True
             )(forces)
