@@ -30,8 +30,8 @@ _RED: Color = (198, 40, 40)
 _ORANGE: Color = (240, 140, 0)
 _FILLS: tuple[Color, ...] = ((150, 190, 220), (205, 170, 125), (165, 205, 150), (200, 170, 210))
 _LINES = ("#1b6ca8", "#8a5a2b", "#3c8c3c", "#7d4f96")
-_LONGEST = 0.16  # of the height: an arrow of the largest force
-_FAINT = 0.004  # of the largest force: less isn't drawn
+_LONGEST = 0.2  # of the height: an arrow of the largest force
+_FAINT = 0.01  # of the largest force: less isn't drawn
 _MARGIN = 0.12  # of the picture, around what moves
 _COLUMNS = ("x", "y", "angle")
 _UNITS = (("N", "N", "N m"), ("m", "m", "rad"), ("m/s", "m/s", "rad/s"), ("m/s²", "m/s²", "rad/s²"))
@@ -97,7 +97,7 @@ class _Stage:
     Attributes:
         run: what is drawn. width, height: pixels.
         corner: p_W (2,) of the picture's lower left, m. scale: pixels/m.
-        full: N, of the longest arrow.
+        contact, applied: N, of the longest arrow of a contact force and of an input.
     """
 
     run: PlanarRun
@@ -105,7 +105,8 @@ class _Stage:
     height: int
     corner: Array
     scale: float
-    full: float
+    contact: float
+    applied: float
 
     def draw(self, k: int, title: str, badge: str) -> PilImage.Image:
         """The picture at time k."""
@@ -164,31 +165,40 @@ class _Stage:
         for first, second in dict.fromkeys(map(tuple, self.run.pairs.tolist())):
             mine = np.flatnonzero((self.run.pairs == (first, second)).all(axis=1))
             weight = size[mine]
-            if weight.sum() < _FAINT * self.full:
+            if weight.sum() < _FAINT * self.contact:
                 continue
             place = weight @ self.run.points[k, mine] / weight.sum()
             force = self.run.forces[k, mine].sum(axis=0)
             if first not in self.run.free:
                 force = -force
-            self._arrow(pen, place, force, _RED)
+            self._arrow(pen, place, force / self.contact, _RED)
             for x, y in self._pixels(self.run.virtual[k, mine[weight > 0.01 * weight.max()]]):
                 pen.ellipse((x - r, y - r, x + r, y + r), fill=_ORANGE, outline=_INK)
 
     def _inputs(self, pen: ImageDraw.ImageDraw, k: int) -> None:
-        """The force of the step that ends at k, at the centre of mass."""
+        """The force of the step that ends at k: an arrow that ends at the centre of mass."""
         controls = self.run.controls[max(k - 1, 0)]
         for row, j in enumerate(self.run.free):
-            self._arrow(pen, self.run.pose[k, j, :2], controls[row, :2], _BLUE)
+            centre, share = self.run.pose[k, j, :2], controls[row, :2] / self.applied
+            self._arrow(pen, centre, share, _BLUE, ends=True)
 
-    def _arrow(self, pen: ImageDraw.ImageDraw, start: Array, force: Array, color: Color) -> None:
-        size = float(np.linalg.norm(force))
-        if size < _FAINT * self.full:
+    def _arrow(
+        self,
+        pen: ImageDraw.ImageDraw,
+        place: Array,
+        share: Array,
+        color: Color,
+        ends: bool = False,
+    ) -> None:
+        """An arrow that starts, or ends, at a point of the world; ``share`` (2,) of the longest."""
+        size = float(np.linalg.norm(share))
+        if size < _FAINT:
             return
-        way = np.array([force[0], -force[1]]) / size
+        way = np.array([share[0], -share[1]]) / size
         side = np.array([-way[1], way[0]])
-        length = _OVERSAMPLE * self.height * _LONGEST * min(size / self.full, 1.2)
+        length = _OVERSAMPLE * self.height * _LONGEST * min(size, 1.2)
         head = min(_OVERSAMPLE * 0.028 * self.height, 0.6 * length)
-        begin = self._pixels(start)
+        begin = self._pixels(place) - (length * way if ends else 0.0)
         end = begin + length * way
         neck = end - head * way
         pen.line((*begin, *neck), fill=color, width=round(_OVERSAMPLE * self.height / 160))
@@ -203,13 +213,12 @@ class _Stage:
         clock = f"{self.run.time[k]:.2f} s{badge}"
         pen.text((0.98 * self.width, y), clock, _INK, letters, anchor="ra")
         reach = self.height * _LONGEST
-        rows: list[tuple[str, Color]] = [("contact force", _RED)]
+        rows = [(f"contact force, this long: {self.contact:g} N", _RED)]
         if np.any(self.run.controls[..., :2]):
-            rows.append(("input", _BLUE))
-        for row, (text, color) in enumerate(rows, 1):
+            rows.append((f"input, this long: {self.applied:g} N", _BLUE))
+        for row, (what, color) in enumerate(rows, 1):
             middle = y + row * line + 0.5 * size
             pen.line((left, middle, left + reach, middle), fill=color, width=max(3, size // 5))
-            what = f"{text}: this long is {self.full:.3g} N"
             pen.text((left + reach + 0.6 * size, y + row * line), what, color, letters)
         middle, r = y + (len(rows) + 1) * line + 0.55 * size, 0.25 * size
         dot = left + reach - 2 * r
@@ -219,11 +228,11 @@ class _Stage:
         self._ruler(pen, size)
 
     def _ruler(self, pen: ImageDraw.ImageDraw, size: int) -> None:
-        """A bar of a round number of metres at the lower right."""
+        """A bar of a round number of metres at the upper right, below the clock."""
         want = 0.12 * self.width / self.scale
         unit = 10.0 ** math.floor(math.log10(want))
         span = max(f * unit for f in (1.0, 2.0, 5.0) if f * unit <= want)
-        right, y = 0.98 * self.width, 0.97 * self.height
+        right, y = 0.98 * self.width, 0.03 * self.height + 2.9 * size
         pen.line((right - span * self.scale, y, right, y), fill=_INK, width=3)
         pen.text((right, y - 0.3 * size), f"{span:g} m", _INK, font(size), anchor="rd")
 
@@ -278,27 +287,29 @@ def still(run: PlanarRun, k: int, height: int, title: str) -> PilImage.Image:
 def _stage(run: PlanarRun, width: int, height: int) -> _Stage:
     """A stage that holds all that moves, for the whole run, and the bodies of limited size."""
     points = []
-    for j, outline in enumerate(run.outlines):
-        reach = float(np.linalg.norm(outline, axis=1).max())
-        if reach < 100.0:  # not an endless one
-            places = run.pose[:, j, :2]
-            points += [places.min(axis=0) - reach, places.max(axis=0) + reach]
-    corners = np.array(points)
-    low, high = corners.min(axis=0), corners.max(axis=0)
-    size = np.maximum(high - low, 1e-3)
-    scale = float(min(np.array([width, 0.82 * height]) * (1.0 - _MARGIN) / size))
-    middle = (low + high) / 2.0 + (0.0, 0.09 * height / scale)  # below the texts
+    for outline, poses in zip(run.outlines, np.moveaxis(run.pose, 1, 0), strict=True):
+        if np.abs(outline).max() < 100.0:  # not an endless one
+            x, y, angle = poses.T[:, :, None]
+            u, v = outline.T
+            points.append((x + np.cos(angle) * u - np.sin(angle) * v).ravel())
+            points.append((y + np.sin(angle) * u + np.cos(angle) * v).ravel())
+    low = np.array([min(each.min() for each in points[c::2]) for c in range(2)])
+    high = np.array([max(each.max() for each in points[c::2]) for c in range(2)])
+    scale = float(min(np.array([width, 0.78 * height]) * (1.0 - _MARGIN) / (high - low)))
+    middle = (low + high) / 2.0 + (0.0, 0.1 * height / scale)  # below the texts
     corner = middle - np.array([width, height]) / scale / 2.0
-    biggest = [1e-9, float(np.linalg.norm(run.controls[..., :2], axis=-1).max(initial=0.0))]
+    contact = [1e-9]
     for pair in dict.fromkeys(map(tuple, run.pairs.tolist())):
         mine = (run.pairs == pair).all(axis=1)
         total = np.linalg.norm(run.forces[:, mine].sum(axis=1), axis=1)
         # An impact is short and large: it may be cut off.
-        biggest.append(float(np.quantile(total, 0.98)))
-    return _Stage(run, width, height, corner, scale, _round_up(max(biggest)))
+        contact.append(float(np.quantile(total, 0.95)))
+    applied = float(np.linalg.norm(run.controls[..., :2], axis=-1).max(initial=1e-9))
+    return _Stage(run, width, height, corner, scale, _round_up(max(contact)), _round_up(applied))
 
 
 def _round_up(value: float) -> float:
-    """To 1, 2 or 5 times a power of ten."""
+    """To a round number."""
     unit = 10.0 ** math.floor(math.log10(value))
-    return next(f * unit for f in (1.0, 2.0, 5.0, 10.0) if f * unit >= value * (1.0 - 1e-9))
+    steps = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
+    return next(f * unit for f in steps if f * unit >= value * (1.0 - 1e-9))
