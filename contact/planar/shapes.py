@@ -210,9 +210,10 @@ class Box(Shape):
 
     def distance(self, p: Array) -> Array:
         """To the nearest side inside, to the nearest point outside."""
-        beyond = jnp.abs(p) - self.half_size
-        outside = length(jnp.maximum(beyond, 0.0))
-        return outside + jnp.minimum(jnp.max(beyond), 0.0)
+        # Comparisons, not abs and max: those halve the gradient where two sides are as near.
+        beyond = jnp.where(p < 0.0, -p, p) - self.half_size
+        inside = jnp.where(beyond[0] >= beyond[1], beyond[0], beyond[1])
+        return jnp.where(inside > 0.0, length(jnp.maximum(beyond, 0.0)), inside)
 
     def perimeter(self, count: int) -> Array:
         """Corners, and points between them."""
@@ -317,7 +318,10 @@ class Rounded(Shape):
         return self.core.distance(p) - self.radius
 
     def perimeter(self, count: int) -> Array:
-        """Points of the edges, with their ends, and the middle of each arc."""
+        """Points of the edges, with their ends, and the middle of each arc.
+
+        At a reflex corner the edges of the core end inside of the rounded shape.
+        """
         vertices = jnp.asarray(self.core.vertices)
         edge = jnp.roll(vertices, -1, axis=0) - vertices
         turn = jnp.sign(jnp.sum(cross(vertices, vertices + edge)))

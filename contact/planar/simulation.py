@@ -129,7 +129,7 @@ def simulate(
         raise ValueError(f"controls: must be {wanted}, is {np.shape(controls)}")
     controls = checked("controls", controls, _CONTROL, (steps, free, 3))
     inputs = (world, controls, h)
-    options = (Scheme(scheme), float(tolerance), int(iterations))
+    options = (Scheme(scheme), np.asarray(float(tolerance)), np.asarray(int(iterations)))
     if is_traced(inputs):
         if not jax.config.jax_enable_x64:
             raise TypeError(
@@ -173,7 +173,7 @@ def _to_numpy(tree: Any) -> Any:
 
 @eqx.filter_jit
 def _simulate(
-    world: World, controls: Array, h: Array, scheme: Scheme, tolerance: float, iterations: int
+    world: World, controls: Array, h: Array, scheme: Scheme, tolerance: Array, iterations: Array
 ) -> Trajectory:
     world, controls, h = jax.tree.map(
         lambda x: jnp.asarray(x) if eqx.is_array(x) else x, (world, controls, h)
@@ -202,7 +202,11 @@ def _simulate(
     begin = (q, v, q, v, lax.stop_gradient(starts), jnp.asarray(True))
     _, found = lax.scan(step, begin, rows)
     qs, vs, good, outcome = jax.tree.map(lambda x: x[extra:], found)
-    good = good & found[2][:n]  # the first stage counts for the first step
+    # If the first stage failed, it says why the first step did.
+    stage = jax.tree.map(lambda x: x[0], found[3])
+    outcome = jax.tree.map(
+        lambda x, y: x.at[0].set(jnp.where(found[2][0], x[0], y)), outcome, stage
+    )
     qs, vs, points = (
         jnp.concatenate([first[None], rest])
         for first, rest in ((q, qs), (v, vs), (begin[4], outcome.starts))

@@ -40,7 +40,11 @@ Residual = Callable[[Array, Array], tuple[Array, Array]]
 
 
 class Scheme(StrEnum):
-    """BDF1 is of first order, BDF2 of second; both damp what a step can't resolve."""
+    """BDF1 is of first order, BDF2 of second; both damp what a step can't resolve.
+
+    With BDF1 a damped contact never gains energy; BDF2 may gain some at an impact that lasts only
+    a few steps.
+    """
 
     BDF1 = "bdf1"
     BDF2 = "bdf2"
@@ -85,8 +89,8 @@ def implicit_step(
     time: Array,
     control: Array,
     starts: Array,
-    tolerance: float,
-    iterations: int,
+    tolerance: Array,
+    iterations: Array,
 ) -> tuple[Array, Outcome]:
     """The poses (m, 3) of the free bodies at the end of a step.
 
@@ -131,8 +135,8 @@ def _newton(
     guess: Array,
     starts: Array,
     scale: Array,
-    tolerance: float,
-    iterations: int,
+    tolerance: Array,
+    iterations: Array,
 ) -> tuple[Array, Array, Outcome]:
     """Newton's method with a line search on the squared residual, each component scaled.
 

@@ -94,9 +94,7 @@ def contact_points(
         if where is Points.STEIN:
             points = stein_points(gap, x + _STEIN_START * (points - x), contact.spread)
             weight = jnp.full(contact.count, 1.0 / contact.count)
-    # Without the barriers XLA computes the points again for all that stems from them.
-    points, weight = lax.optimization_barrier((points, weight))
-    psi, normals = lax.optimization_barrier(jax.vmap(gap.surfaces)(points))
+    psi, normals = jax.vmap(gap.surfaces)(points)
     c = [points - normals[:, k] * psi[:, k : k + 1] for k in range(2)]
     depth = -jnp.sum(normals[:, 1] * (c[0] - c[1]), axis=1)
     return Geometry(points, c[0], c[1], normals[:, 1], depth, weight), x

@@ -32,8 +32,8 @@ SHAPES = {
 }
 
 
-def dense_edge(shape, count=4000):
-    """Points so near to one another on the edge that the nearest is the distance, to 1e-6."""
+def dense_edge(shape, count=1000):
+    """Points so near to one another on the edge that the nearest is the distance, to 2e-3."""
     if isinstance(shape, Moved):
         x, y, angle = shape.pose
         c, s = np.cos(angle), np.sin(angle)
@@ -68,7 +68,7 @@ def surfaces():
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_distance_is_that_of_the_nearest_point_of_the_edge(name, surfaces):
-    points = np.random.default_rng(0).uniform(-2, 4, (300, 2))
+    points = np.random.default_rng(0).uniform(-2, 4, (600, 2))
     psi, slope = surfaces(name, points)
     shape = SHAPES[name]
     core, radius = (shape.core, shape.radius) if isinstance(shape, Rounded) else (shape, 0.0)
@@ -76,15 +76,13 @@ def test_distance_is_that_of_the_nearest_point_of_the_edge(name, surfaces):
     near = np.min(np.linalg.norm(points[:, None] - edge, axis=2), axis=1)
     outline = edge if isinstance(core, (Circle, Moved)) else core.vertices
     if isinstance(core, Moved):
-        own = dense_edge(core.shape, 2)[:4]
         x, y, angle = core.pose
         c, s = np.cos(angle), np.sin(angle)
         outline = np.asarray(core.shape.vertices) @ np.array([[c, s], [-s, c]]) + [x, y]
-        assert len(own) == 4
     inside = np.array([encloses(outline, p) for p in points])
-    assert 5 < inside.sum() < 250
+    assert 5 < inside.sum() < 550
     assert psi == pytest.approx(np.where(inside, -near, near) - radius, abs=2e-3)
-    assert np.linalg.norm(slope, axis=1) == pytest.approx(np.ones(300), abs=1e-12)
+    assert np.linalg.norm(slope, axis=1) == pytest.approx(np.ones(600), abs=1e-12)
     # A step down the gradient ends on the edge, as exactly as numbers allow.
     back, _ = surfaces(name, points - psi[:, None] * slope)
     outer = ~inside | isinstance(shape, Circle)
@@ -100,9 +98,13 @@ def test_gradients_are_finite_at_kinks_and_corners(name, surfaces):
     psi, slope = surfaces(name, special)
     assert np.all(np.isfinite(psi))
     assert np.all(np.isfinite(slope))
-    assert psi[: len(edge)] == pytest.approx(np.zeros(len(edge)), abs=1e-12)
-    if not isinstance(shape, Rounded):
-        assert np.linalg.norm(slope[: len(edge)], axis=1) == pytest.approx(1.0, abs=0.3)
+    if name == "rounded L":  # at the reflex corner its points are inside
+        assert np.sum(np.abs(psi[: len(edge)]) > 1e-12) == 3
+        assert np.all(psi[: len(edge)] < 1e-12)
+    else:
+        assert psi[: len(edge)] == pytest.approx(np.zeros(len(edge)), abs=1e-12)
+    sizes = np.linalg.norm(slope[: len(edge)], axis=1)
+    assert sizes == pytest.approx(np.ones(len(edge)), abs=1e-12)
 
 
 @settings(max_examples=examples(30))
