@@ -32,7 +32,7 @@ _FILLS: tuple[Color, ...] = ((150, 190, 220), (205, 170, 125), (165, 205, 150), 
 _LINES = ("#1b6ca8", "#8a5a2b", "#3c8c3c", "#7d4f96")
 _LONGEST = 0.2  # of the height: an arrow of the largest force
 _FAINT = 0.01  # of the largest force: less isn't drawn
-_MARGIN = 0.12  # of the picture, around what moves
+_MARGIN = 0.2  # of the picture, around what moves
 _COLUMNS = ("x", "y", "angle")
 _UNITS = (("N", "N", "N m"), ("m", "m", "rad"), ("m/s", "m/s", "rad/s"), ("m/s²", "m/s²", "rad/s²"))
 

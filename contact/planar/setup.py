@@ -116,17 +116,27 @@ class Setup:
         """
         if not differentiate:
             return simulate(self.world, self.controls, self.h, scheme=self.scheme), None
-        body, coordinate = self.cost
-
-        def final(controls: Any, world: World, h: Any) -> tuple[Array, Trajectory]:
-            found = simulate(world, controls, h, scheme=self.scheme)
-            return found.pose[-1, body, coordinate], found
-
         with jax.enable_x64(True):
-            compiled = eqx.filter_jit(eqx.filter_value_and_grad(final, has_aux=True))
-            (_, found), gradient = compiled(self.controls, self.world, np.float64(self.h))
+            controls, h = np.asarray(self.controls), np.float64(self.h)
+            (_, found), gradient = _differentiated(controls, self.world, h, self.cost, self.scheme)
         as_numpy = jax.tree.map(lambda x: np.asarray(x) if eqx.is_array(x) else x, found)
         return as_numpy, np.asarray(gradient)
+
+
+@eqx.filter_jit
+def _differentiated(
+    controls: Any, world: World, h: Any, cost: tuple[int, int], scheme: str
+) -> tuple[tuple[Array, Trajectory], Array]:
+    """The cost, the trajectory, and the gradient of the cost by the controls."""
+
+    def final(controls: Any) -> tuple[Array, Trajectory]:
+        found = simulate(world, controls, h, scheme=scheme)
+        return found.pose[-1, cost[0], cost[1]], found
+
+    found: tuple[tuple[Array, Trajectory], Array] = jax.value_and_grad(final, has_aux=True)(
+        controls
+    )
+    return found
 
 
 def planar_run(
