@@ -156,7 +156,7 @@ class _Stage:
             path = self._pixels(self.run.pose[: k + 1, j, :2])
             if k > 0:
                 soft = _darker(_FILLS[row % len(_FILLS)])
-                pen.line([tuple(p) for p in path.tolist()], fill=soft, width=_OVERSAMPLE)
+                pen.line([tuple(p) for p in path.tolist()], fill=soft, width=2 * _OVERSAMPLE)
 
     def _contacts(self, pen: ImageDraw.ImageDraw, k: int) -> None:
         """Virtual contacts that bear force as dots; of each pair the total force as an arrow."""

@@ -57,8 +57,8 @@ def lift(
     )
     if shape == "circle" and points is Points.AUTO:
         points = Points.NEWTON
-    # The parameters of the demonstration that this follows; few of the points fixed to an edge bear,
-    # so where there are such, the law is firmer.
+    # The parameters of the demonstration that this follows. Of points fixed to an edge few bear, so
+    # where there are such, the law is firmer.
     on_top = Contact(friction=friction, count=10, points=points)
     law = Contact(friction=friction, count=10, stiffness=1e4, damping=1e5)
     if points in (Points.AUTO, Points.PERIMETER):
