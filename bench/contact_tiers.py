@@ -175,7 +175,7 @@ def planar_velocity(case: Case) -> Any:
         assert run.failure() is None
         return run.velocity[::fine, 1, 0]
     # At rest from the start: the penalty bears the weight at this depth.
-    law = Contact(stiffness=1e6, damping=1e4, friction=case.mu, softness=1e-4, slip_speed=1e-4)
+    law = Contact(stiffness=1e6, damping=1e4, friction=case.mu, softness=1e-4, still=1e-4)
     block = Body2D(
         Box(_HALF),
         finger.object_mass,
