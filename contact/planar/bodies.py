@@ -208,9 +208,10 @@ class Body2D(eqx.Module):
 
     def at(self, time: Array) -> tuple[Array, Array]:
         """Pose and velocity (3,) at a time (s), of a body that isn't free."""
-        if self.motion is None:
+        motion = self.motion
+        if motion is None:
             return jnp.asarray(self.pose), jnp.zeros(3)
-        return jax.jvp(lambda t: jnp.asarray(self.motion(t)), (time,), (jnp.ones_like(time),))
+        return jax.jvp(lambda t: jnp.asarray(motion(t)), (time,), (jnp.ones_like(time),))
 
 
 def _evaluated(function: Callable[[], Any], *inputs: Any) -> Any:
@@ -289,8 +290,8 @@ class World(eqx.Module):
 
     def masses(self) -> Array:
         """Mass, mass and inertia of each free body (m, 3)."""
-        found = [self.bodies[i] for i in self.free]
-        return jnp.stack([jnp.stack([b.mass, b.mass, b.inertia]) for b in found])
+        found = [(body.mass, body.mass, body.inertia) for body in self.bodies if body.free]
+        return jnp.asarray(found)
 
     def start(self) -> tuple[Array, Array]:
         """Poses and velocities (m, 3) of the free bodies at the start."""

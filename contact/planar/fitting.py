@@ -122,7 +122,7 @@ def fit(
         gtol=1e-14,
     )
     values, (left, jacobian) = np.exp(found.x), evaluated(found.x)
-    spare = max(np.count_nonzero(seen) - len(names), 1)
+    spare = max(int(np.count_nonzero(seen)) - len(names), 1)
     variance = float(left @ left) / spare
     with np.errstate(divide="ignore", invalid="ignore"):
         eigenvalues, axes = np.linalg.eigh(jacobian.T @ jacobian)
@@ -131,7 +131,7 @@ def fit(
     return Fit(
         dict(zip(names, values.tolist(), strict=True)),
         dict(zip(names, errors.tolist(), strict=True)),
-        float(np.sqrt(left @ left / np.count_nonzero(seen))),
+        float(np.sqrt(float(left @ left) / int(np.count_nonzero(seen)))),
         bool(found.success),
         str(found.message),
     )

@@ -130,7 +130,9 @@ def total_forces(
     rows = []
     for row, index in enumerate(world.free):
         body = world.bodies[index]
-        force = touching[index] + jnp.append(body.mass * world.gravity, 0.0) + control[row]
+        force = (
+            touching[index] + jnp.append(jnp.asarray(body.mass) * world.gravity, 0.0) + control[row]
+        )
         if body.support is not None:
             force = force + body.support.wrench(v[row])
         rows.append(force)

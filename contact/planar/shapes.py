@@ -84,7 +84,8 @@ class Shape(eqx.Module):
 
     def normal(self, p: Array) -> Array:
         """The gradient of psi at ``p`` (2,): the outward unit normal of the nearest edge."""
-        return jax.grad(self.distance)(p)
+        slope: Array = jax.grad(self.distance)(p)
+        return slope
 
     def perimeter(self, count: int) -> Array:
         """At least ``count`` points (n, 2) on the edge, all corners among them; none if infinite.
@@ -246,7 +247,7 @@ class Polygon(Shape):
             raise ValueError(f"vertices: must be (n, 2) with n >= 3, is {np.shape(vertices)}")
         self.vertices = checked("vertices", vertices, _NUMBER, (count, 2))
         if not is_traced(vertices):
-            polygon.Polygon(self.vertices)  # refuses what isn't simple
+            polygon.Polygon(np.asarray(self.vertices))  # refuses what isn't simple
 
     def distance(self, p: Array) -> Array:
         """To the nearest edge; its sign from that edge, or from both that meet in a corner.
@@ -353,7 +354,7 @@ class Placed(eqx.Module):
         """A shape at a pose (x, y, angle)."""
         c, s = jnp.cos(X_WB[2]), jnp.sin(X_WB[2])
         # Or XLA computes them again wherever they are used.
-        c, s = lax.optimization_barrier((c, s))
+        c, s = lax.optimization_barrier((c, s))  # type: ignore[no-untyped-call]
         return cls(shape, X_WB[:2], jnp.stack([jnp.stack([c, -s]), jnp.stack([s, c])]))
 
     def to_world(self, p_B: Array) -> Array:
@@ -375,7 +376,7 @@ class Placed(eqx.Module):
 
     def hessian(self, p_W: Array) -> Array:
         """The second derivative (2, 2) of the signed distance, 1/m, in W."""
-        own = jax.jacfwd(jax.grad(self.shape.distance))(self.to_body(p_W))
+        own: Array = jax.jacfwd(jax.grad(self.shape.distance))(self.to_body(p_W))
         return self.rotation @ own @ self.rotation.T
 
     def perimeter(self, count: int) -> Array:

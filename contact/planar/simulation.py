@@ -128,17 +128,20 @@ def simulate(
         wanted = f"({n if n is not None else 'n'}, {free}, 3) with n >= 1"
         raise ValueError(f"controls: must be {wanted}, is {np.shape(controls)}")
     controls = checked("controls", controls, _CONTROL, (steps, free, 3))
-    inputs = (world, controls, h)
-    options = (Scheme(scheme), np.asarray(float(tolerance)), np.asarray(int(iterations)))
+    inputs: tuple[Any, ...] = (world, controls, h)
+    limits = np.asarray(float(tolerance)), np.asarray(int(iterations))
+    options: tuple[Any, ...] = (Scheme(scheme), *limits)
     if is_traced(inputs):
-        if not jax.config.jax_enable_x64:
+        if not jnp.zeros(()).dtype == jnp.float64:
             raise TypeError(
                 "simulate is being transformed without float64: "
                 "put `with jax.enable_x64(True):` around jax.grad, jax.jit or jax.vmap"
             )
-        return _simulate(*inputs, *options)
+        traced: Trajectory = _simulate(*inputs, *options)
+        return traced
     with jax.enable_x64(True):
-        return _to_numpy(_simulate(*inputs, *options))
+        found: Trajectory = _to_numpy(_simulate(*inputs, *options))
+        return found
 
 
 def value_and_gradient(cost: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
@@ -157,7 +160,8 @@ def value_and_gradient(cost: Callable[..., Any]) -> Callable[..., tuple[Any, Any
     def evaluate(*arguments: Any) -> tuple[Any, Any]:
         with jax.enable_x64(True):
             floats = jax.tree.map(_float64, arguments)
-            return _to_numpy(compiled(*floats))
+            value, gradient = _to_numpy(compiled(*floats))
+            return value, gradient
 
     return evaluate
 
@@ -213,9 +217,11 @@ def _simulate(
     )
     times = h * jnp.arange(n + 1)
     poses, velocities = jax.vmap(world.complete)(qs, vs, times)
-    contacts = jax.vmap(lambda *x: contact_forces(world, *x, search=False)[1])(
-        qs, vs, times, points
-    )
+
+    def touching(q: Array, v: Array, time: Array, starts: Array) -> Contacts:
+        return contact_forces(world, q, v, time, starts, search=False)[1]
+
+    contacts = jax.vmap(touching)(qs, vs, times, points)
     return Trajectory(
         times,
         poses,

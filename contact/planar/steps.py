@@ -149,7 +149,7 @@ def _newton(
 
     def going(state: _Search) -> Array:
         unsolved = ~(jnp.max(jnp.abs(state.value)) <= tolerance)
-        return unsolved & (state.share > _SHORTEST) & (state.count < iterations)
+        return unsolved & (state.share > _SHORTEST) & (state.tried < iterations)
 
     def step(state: _Search) -> _Search:
         tried = state.x + state.share * state.direction
@@ -159,10 +159,10 @@ def _newton(
         jacobian = jax.vmap(tangent)(jnp.eye(tried.size)).T
         direction = -jnp.linalg.solve(jacobian, value)
         better = merit(value) <= (1.0 - _DECREASE * state.share) * merit(state.value)
-        one, count = jnp.asarray(1.0), state.count + 1
+        one, count = jnp.asarray(1.0), state.tried + 1
         new = _Search(tried, value, jacobian, direction, one, starts, count)
-        same = state._replace(share=0.5 * state.share, count=count)
-        return jax.tree.map(lambda a, b: jnp.where(better, a, b), new, same)
+        same = state._replace(share=0.5 * state.share, tried=count)
+        return _Search(*(jnp.where(better, a, b) for a, b in zip(new, same, strict=True)))
 
     far = jnp.full_like(guess, jnp.inf)  # the guess is better than nothing
     square = jnp.eye(guess.size)
@@ -171,7 +171,7 @@ def _newton(
     end = lax.while_loop(going, step, begin)
     stalled = end.share <= _SHORTEST
     left = jnp.max(jnp.abs(end.value))
-    return end.x, end.jacobian, Outcome(left, end.count, stalled, end.starts)
+    return end.x, end.jacobian, Outcome(left, end.tried, stalled, end.starts)
 
 
 class _Search(NamedTuple):
@@ -183,4 +183,4 @@ class _Search(NamedTuple):
     direction: Array
     share: Array
     starts: Array
-    count: Array
+    tried: Array

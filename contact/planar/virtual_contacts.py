@@ -147,7 +147,7 @@ def virtual_contact(gap: Gap, start: Array, search: bool = True) -> Array:
 
     def going(state: _Descent) -> Array:
         unsolved = ~(jnp.max(jnp.abs(state.slope)) <= _GRADIENT)
-        return unsolved & (state.count < _NEWTON_STEPS)
+        return unsolved & (state.tried < _NEWTON_STEPS)
 
     def step(state: _Descent) -> _Descent:
         tried = state.x + state.share * state.direction
@@ -155,9 +155,9 @@ def virtual_contact(gap: Gap, start: Array, search: bool = True) -> Array:
         direction = -_solve2(_definite(held.hessian(tried)), slope)
         # Rounding may hide what L gains by the last steps.
         better = value <= state.value + _ROUNDING
-        new = _Descent(tried, value, slope, direction, jnp.asarray(1.0), state.count + 1)
-        same = state._replace(share=0.5 * state.share, count=state.count + 1)
-        return jax.tree.map(lambda a, b: jnp.where(better, a, b), new, same)
+        new = _Descent(tried, value, slope, direction, jnp.asarray(1.0), state.tried + 1)
+        same = state._replace(share=0.5 * state.share, tried=state.tried + 1)
+        return _Descent(*(jnp.where(better, a, b) for a, b in zip(new, same, strict=True)))
 
     x = start
     if search:
@@ -175,7 +175,7 @@ class _Descent(NamedTuple):
     slope: Array
     direction: Array
     share: Array
-    count: Array
+    tried: Array
 
 
 def _definite(H: Array) -> Array:
@@ -234,8 +234,8 @@ def stein_points(gap: Gap, start: Array, spread: Array) -> Array:
         square = jnp.sum(apart**2, axis=2)
         h = jnp.median(square) / jnp.log(count + 1.0)
         kernel = jnp.exp(-square / h)
-        _, slope = jax.vmap(gap.slope)(x)
-        phi = -kernel @ slope / spread + 2.0 / h * jnp.sum(kernel[:, :, None] * apart, axis=1)
+        slopes = jax.vmap(gap.slope)(x)[1]
+        phi = -kernel @ slopes / spread + 2.0 / h * jnp.sum(kernel[:, :, None] * apart, axis=1)
         return x + eps / count * phi, None
 
     return lax.scan(step, start, None, _STEIN_STEPS)[0]
