@@ -10,7 +10,7 @@ from galley.cli.contact.options import friction_option, result_options, session
 _SHAPES = ("circle", "hexagon", "rectangle")
 
 EPILOG = """Seen from above: there is no gravity in the plane. A body of 1 kg lies on a table that
-resists sliding and turning together (an ellipsoidal limit surface); a round pusher of 0.3 kg is
+resists sliding and turning together (an ellipsoidal limit surface); a round pusher of 0.5 kg is
 driven in x. Off the centre the body turns away.
 
 examples:
@@ -25,12 +25,12 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--offset",
         type=number,
-        default=0.15,
+        default=0.08,
         metavar="M",
-        help="of the pusher from the body's centre, in m (default 0.15)",
+        help="of the pusher from the body's centre, in m (default 0.08)",
     )
     p.add_argument(
-        "--force", type=positive, default=8.0, metavar="N", help="on the pusher (default 8)"
+        "--force", type=positive, default=6.0, metavar="N", help="on the pusher (default 6)"
     )
     result_options(p)
 

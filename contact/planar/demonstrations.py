@@ -117,8 +117,8 @@ def angle_of_slip(angles: NumPyArray, accelerations: NumPyArray) -> float:
 def push(
     shape: str = "hexagon",
     friction: float = 0.3,
-    offset: float = 0.15,
-    force: float = 8.0,
+    offset: float = 0.08,
+    force: float = 6.0,
     duration: float = 2.0,
 ) -> Setup:
     """A round pusher against a body of 1 kg that lies on a table, seen from above.
@@ -131,19 +131,26 @@ def push(
         duration: s.
     """
     size, mass, radius = 0.5, 1.0, 0.1
-    form, _ = shape_of(shape, size)
+    form, high = shape_of(shape, size)
+    near = high if shape == "hexagon" else size  # of the side that faces the pusher
     grip = friction * GRAVITY  # N/kg
     if isinstance(form, Circle):
         reach = 2.0 / 3.0 * size
     else:
         reach = characteristic_length(Outline(np.asarray(form.vertices)))
     bodies = (
-        Body2D(form, mass=mass, support=Support(limit=grip * mass, length=reach), name=shape),
+        Body2D(
+            form,
+            mass=mass,
+            pose=(0.0, 0.0, np.pi / 6.0 if shape == "hexagon" else 0.0),
+            support=Support(limit=grip * mass, length=reach),
+            name=shape,
+        ),
         Body2D(
             Circle(radius),
-            mass=0.3,
-            pose=(-0.75, offset, 0.0),
-            support=Support(limit=grip * 0.3, length=2.0 / 3.0 * radius),
+            mass=0.5,
+            pose=(-near - 0.12, offset, 0.0),
+            support=Support(limit=grip * 0.5, length=2.0 / 3.0 * radius),
             name="pusher",
         ),
     )
