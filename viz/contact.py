@@ -209,7 +209,9 @@ class _Stage:
         size = max(self.height // 26, 11)
         letters, line, left = font(size), 1.45 * size, 0.02 * self.width
         y = 0.03 * self.height
-        pen.text((left, y), title, _INK, letters)
+        room = 0.76 * self.width  # beside the clock
+        small = min(1.0, room / max(float(letters.getlength(title)), 1.0))
+        pen.text((left, y), title, _INK, font(max(int(small * size), 8)))
         clock = f"{self.run.time[k]:.2f} s{badge}"
         pen.text((0.98 * self.width, y), clock, _INK, letters, anchor="ra")
         reach = self.height * _LONGEST

@@ -61,4 +61,4 @@ def command(arguments: argparse.Namespace) -> int:
             "slopes_deg": np.degrees(angles).tolist(),
             "accelerations_m_s2": found.tolist(),
         }
-        return work.finish(incline(mu), f"galley contact incline: {words}", results)
+        return work.finish(incline(mu), f"incline: {words}", results)

@@ -72,8 +72,10 @@ class Task:
     def world(self) -> World:
         """A hand with a ball in it, a basket, the ground."""
         law = Contact(friction=self.friction, stiffness=2e4, damping=2e3, count=32)
-        # So that the ball stays: it leaves a wall at a seventh of its speed.
-        dead = eqx.tree_at(lambda c: c.damping, law, np.asarray(2e4))
+        # Dead, so that the ball stays: it leaves a wall at a third of its speed.
+        dead = Contact(
+            friction=self.friction, stiffness=2e4, damping=5e3, softness=2e-3, still=0.05, count=32
+        )
         # A V, in which the ball has no play until it leaves.
         slope, low, y = np.radians(40.0), 0.03, 0.8
         wide = 0.15
@@ -82,7 +84,8 @@ class Task:
         ball_y = y + low + _RADIUS / np.cos(slope)
         bodies = (
             Body2D(HalfPlane(), name="ground"),
-            Body2D(_bowl(0.2, _RIM, 0.025), pose=(self.distance, 0.0, 0.0), name="basket"),
+            # Thick, for a ball must not get beyond the middle of a wall in a step.
+            Body2D(_bowl(0.2, 0.1 + _RIM, 0.1), pose=(self.distance, -0.1, 0.0), name="basket"),
             # So much inertia that it doesn't turn: a hand on a wrist that holds it.
             Body2D(cup, mass=_HAND, inertia=10.0, pose=(0.0, y, 0.0), name="hand"),
             Body2D(Circle(_RADIUS), mass=_BALL, pose=(0.0, ball_y, 0.0), name="ball"),
