@@ -72,7 +72,7 @@ class Task:
     def world(self) -> World:
         """A hand with a ball in it, a basket, the ground."""
         law = Contact(friction=self.friction, stiffness=2e4, damping=2e3, count=32)
-        # Dead, so that the ball stays: it leaves a wall at a third of its speed.
+        # So that the ball stays: off a wall it has half its speed.
         dead = Contact(
             friction=self.friction, stiffness=2e4, damping=5e3, softness=2e-3, still=0.05, count=32
         )
