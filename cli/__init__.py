@@ -42,6 +42,7 @@ _EXAMPLES = """examples:
   galley trajectory runs/NAME             a run's motions: limits, torques, export
   galley scenarios                        the scenario suite: expected and actual outcomes
   galley touch push                       a finger pushes an object, and feels it
+  galley contact lift                     bodies touch in the plane, and it is differentiated
   galley reach sample --out data          where a robot can stand to reach a target: a dataset"""
 
 
@@ -57,6 +58,7 @@ _COMMANDS = {
     "check": "validate a stored run again, from its executed states and the scene alone",
     "disturb": "measure success rates under physics with noise and faults",
     "touch": "push an object with a finger in one dimension: events, felt force, figure and film",
+    "contact": "lift, tilt, push and throw bodies in the plane, with gradients through contact",
     "reach": "sample, draw and learn where a robot can stand to reach a target",
 }
 

@@ -6,6 +6,7 @@ import argparse
 import math
 from collections.abc import Callable
 from dataclasses import fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,19 @@ def sample_rate(text: str) -> float:
     if not 0.1 <= value <= 100_000:
         raise argparse.ArgumentTypeError("a rate is 0.1 to 100000 samples a second")
     return value
+
+
+def need(extra: str, *libraries: str) -> None:
+    """Refuse to go on without the libraries of an extra of Galley, before any is imported.
+
+    Raises:
+        argparse.ArgumentTypeError: with how to install them.
+    """
+    missing = [each for each in libraries if find_spec(each) is None]
+    if missing:
+        raise argparse.ArgumentTypeError(
+            f"needs {', '.join(missing)}: pip install 'galley-tamp[{extra}]'"
+        )
 
 
 def task_options(p: argparse.ArgumentParser) -> None:

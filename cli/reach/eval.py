@@ -7,10 +7,9 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from galley.cli.common.arguments import count, seed_option
+from galley.cli.common.arguments import count, need, seed_option
 from galley.cli.common.progress import Printer
 from galley.cli.common.tables import plain_table
-from galley.cli.reach.options import need
 from galley.cli.reach.train import MODEL, NEEDED
 from galley.domain.errors import BadInput
 

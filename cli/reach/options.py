@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from galley.cli.common.arguments import multiple, number, positive
@@ -23,19 +22,6 @@ DEFAULTS: dict[str, Any] = {
     "heading": "facing",
 }
 BOUNDS = (-2.0, 2.0, -2.0, 2.0)
-
-
-def need(extra: str, *libraries: str) -> None:
-    """Refuse to go on without the libraries of an extra of Galley, before any is imported.
-
-    Raises:
-        argparse.ArgumentTypeError: with how to install them.
-    """
-    missing = [each for each in libraries if importlib.util.find_spec(each) is None]
-    if missing:
-        raise argparse.ArgumentTypeError(
-            f"needs {', '.join(missing)}: pip install 'galley-tamp[{extra}]'"
-        )
 
 
 def sampler_options(p: argparse.ArgumentParser) -> None:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from galley.cli.common.arguments import count, out_option, seed_option
+from galley.cli.common.arguments import count, need, out_option, seed_option
 from galley.cli.common.progress import Printer
 from galley.cli.reach.options import (
     BOUNDS,
     any_sampler_option,
-    need,
     sampler,
     sampler_options,
 )

@@ -8,6 +8,7 @@ import sys
 from galley.cli.common.arguments import (
     count,
     multiple,
+    need,
     number,
     out_option,
     plural,
@@ -16,7 +17,7 @@ from galley.cli.common.arguments import (
     worker_options,
 )
 from galley.cli.common.progress import Printer
-from galley.cli.reach.options import BOUNDS, need, sampler, sampler_options
+from galley.cli.reach.options import BOUNDS, sampler, sampler_options
 
 _SHAPES = {
     "circle": "X Y RADIUS",

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import count, plural, positive, seed_option
+from galley.cli.common.arguments import count, need, plural, positive, seed_option
 from galley.cli.common.progress import Printer
-from galley.cli.reach.options import BOUNDS, any_sampler_option, need, sampler, sampler_options
+from galley.cli.reach.options import BOUNDS, any_sampler_option, sampler, sampler_options
 from galley.domain.errors import BadInput
 from galley.domain.files import check_writable
 

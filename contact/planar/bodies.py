@@ -88,13 +88,13 @@ class Contact(_Checked):
         points: where they are.
     """
 
-    stiffness: Array = _parameter(1e3, STIFFNESS, "normal stiffness")
-    damping: Array = _parameter(50.0, CONTACT_DAMPING, "normal damping")
-    friction_viscosity: Array = _parameter(1e3, VISCOSITY, "slope of friction at rest")
-    friction: Array = _parameter(0.1, FRICTION, "coefficient of friction")
-    still: Array = _parameter(1e-3, SLIP_SPEED, "speed below which friction fades")
-    softness: Array = _parameter(1e-3, LENGTH, "how far out the normal force reaches")
-    spread: Array = _parameter(1e-3, LENGTH, "how far along the surfaces points spread")
+    stiffness: Any = _parameter(1e3, STIFFNESS, "normal stiffness")
+    damping: Any = _parameter(50.0, CONTACT_DAMPING, "normal damping")
+    friction_viscosity: Any = _parameter(1e3, VISCOSITY, "slope of friction at rest")
+    friction: Any = _parameter(0.1, FRICTION, "coefficient of friction")
+    still: Any = _parameter(1e-3, SLIP_SPEED, "speed below which friction fades")
+    softness: Any = _parameter(1e-3, LENGTH, "how far out the normal force reaches")
+    spread: Any = _parameter(1e-3, LENGTH, "how far along the surfaces points spread")
     count: int = eqx.field(default=1, static=True)
     points: Points = eqx.field(default=Points.AUTO, static=True, converter=Points)
 
@@ -115,9 +115,9 @@ class Support(_Checked):
         still: m/s, below which friction fades; positive, or there is no derivative at rest.
     """
 
-    limit: Array = _parameter(1.0, FORCE_LIMIT, "friction against pure translation")
-    length: Array = _parameter(1.0, LENGTH, "characteristic length")
-    still: Array = _parameter(1e-3, SLIP_SPEED, "speed below which friction fades")
+    limit: Any = _parameter(1.0, FORCE_LIMIT, "friction against pure translation")
+    length: Any = _parameter(1.0, LENGTH, "characteristic length")
+    still: Any = _parameter(1e-3, SLIP_SPEED, "speed below which friction fades")
 
     def wrench(self, velocity: Array) -> Array:
         """Force and torque (3,) on the body that moves with ``velocity`` (3,)."""

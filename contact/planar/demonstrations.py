@@ -1,0 +1,161 @@
+"""Worlds of ``galley contact``: a lift, a slope, a push."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from galley.contact.planar.bodies import Body2D, Contact, Points, Support, World
+from galley.contact.planar.setup import Setup, Waypoints
+from galley.contact.planar.shapes import Box, Circle, HalfPlane, Polygon, regular_polygon
+from galley.contact.planar.simulation import simulate
+from galley.contact.polygon import Polygon as Outline
+from galley.contact.support import characteristic_length
+from galley.domain.frames import Array as NumPyArray
+
+GRAVITY = 9.81  # m/s^2
+SHAPES = ("circle", "hexagon", "rectangle")
+_H = 1.0 / 60.0  # s
+
+
+def shape_of(name: str, size: float) -> tuple[Circle | Box | Polygon, float]:
+    """A shape of ``SHAPES`` and how high its centre is when it rests on its lowest edge, m."""
+    if name == "circle":
+        return Circle(size), size
+    if name == "hexagon":
+        return regular_polygon(6, size), size * float(np.cos(np.pi / 6.0))
+    return Box((size, 0.6 * size)), 0.6 * size
+
+
+def lift(
+    shape: str = "circle",
+    friction: float = 0.1,
+    points: Points = Points.AUTO,
+    force: float = 15.0,
+    steps: int = 100,
+) -> Setup:
+    """A platform of 0.5 kg on the ground, with a body of 0.1 kg on it, is lifted by a force that
+    grows from 0.
+
+    Args:
+        shape: of ``SHAPES``, 1.5 m.
+        friction: coefficient, of both contacts.
+        points: of the contact between platform and body; ``auto`` takes ``newton`` for the circle,
+            which touches the platform's face and never its corners.
+        force: N, at the end.
+        steps: of 1/60 s.
+    """
+    form, high = shape_of(shape, 1.5)
+    thick = 0.15
+    bodies = (
+        Body2D(HalfPlane(), name="ground"),
+        Body2D(Box((1.8, thick)), mass=0.5, pose=(0.0, thick, 0.0), name="platform"),
+        Body2D(form, mass=0.1, pose=(0.0, 2.0 * thick + high, 0.0), name=shape),
+    )
+    if shape == "circle" and points is Points.AUTO:
+        points = Points.NEWTON
+    # The parameters of the demonstration that this follows. Of points fixed to an edge few bear, so
+    # where there are such, the law is firmer.
+    on_top = Contact(friction=friction, count=10, points=points)
+    law = Contact(friction=friction, count=10, stiffness=1e4, damping=1e5)
+    if points in (Points.AUTO, Points.PERIMETER):
+        on_top = law
+    controls = np.zeros((steps, 2, 3))
+    controls[:, 0, 1] = np.linspace(0.0, force, steps)
+    world = World(bodies, {(1, 0): law, (2, 1): on_top}, (0.0, -GRAVITY))
+    return Setup(world, controls, _H, (2, 1))
+
+
+def _block_on_ground(friction: float, motion: Any = None) -> World:
+    law = Contact(friction=friction, count=10)
+    bodies = (
+        Body2D(HalfPlane(), motion=motion, name="slope"),
+        Body2D(Box((0.25, 0.1)), mass=0.1, pose=(0.0, 0.1, 0.0), name="block"),
+    )
+    return World(bodies, {(1, 0): law}, (0.0, -GRAVITY))
+
+
+def incline(friction: float = 0.1, duration: float = 4.0) -> Setup:
+    """A block on a plane that is tilted, slowly, to half as much again as the angle of slip."""
+    angle = 1.5 * float(np.arctan(friction))
+    motion = Waypoints([(0.0, (0.0, 0.0, 0.0)), (duration, (0.0, 0.0, -angle))])
+    world = _block_on_ground(friction, motion)
+    steps = round(duration / _H)
+    return Setup(world, np.zeros((steps, 1, 3)), _H, (1, 0))
+
+
+def sliding(friction: float, angles: NumPyArray, duration: float = 1.0) -> NumPyArray:
+    """Mean accelerations (k,), m/s^2, of a block down slopes of ``angles`` (k,), rad.
+
+    They are of the second half of the run, when the block has settled. The closed form is
+    g (sin - mu cos), or 0 up to the angle of slip, arctan mu.
+    """
+    world = _block_on_ground(friction)
+    steps = round(duration / _H)
+    gravity = GRAVITY * np.stack([np.sin(angles), -np.cos(angles)], axis=1)
+
+    def speeds(one: Any) -> Any:
+        tilted = eqx.tree_at(lambda w: w.gravity, world, one)
+        return simulate(tilted, np.zeros((steps, 1, 3)), _H).velocity[:, 1, 0]
+
+    with jax.enable_x64(True):
+        v = np.asarray(eqx.filter_jit(jax.vmap(speeds))(gravity))  # type: ignore[arg-type]
+    half = steps // 2
+    return np.asarray((v[:, -1] - v[:, half]) / (_H * (steps - half)))
+
+
+def angle_of_slip(angles: NumPyArray, accelerations: NumPyArray) -> float:
+    """The angle (rad) where the block begins to slide: of the line through what slid, its root."""
+    slid = accelerations > 0.25 * accelerations.max()
+    slope, offset = np.polyfit(angles[slid], accelerations[slid], 1)
+    return float(-offset / slope)
+
+
+def push(
+    shape: str = "hexagon",
+    friction: float = 0.3,
+    offset: float = 0.08,
+    force: float = 6.0,
+    duration: float = 2.0,
+) -> Setup:
+    """A round pusher against a body of 1 kg that lies on a table, seen from above.
+
+    Args:
+        shape: of ``SHAPES``, 0.5 m.
+        friction: coefficient, of the pusher on the body and of the body on the table.
+        offset: m, of the pusher's line from the body's centre.
+        force: N, on the pusher for the first 60 % of the run.
+        duration: s.
+    """
+    size, mass, radius = 0.5, 1.0, 0.1
+    form, high = shape_of(shape, size)
+    near = high if shape == "hexagon" else size  # of the side that faces the pusher
+    grip = friction * GRAVITY  # N/kg
+    if isinstance(form, Circle):
+        reach = 2.0 / 3.0 * size
+    else:
+        reach = characteristic_length(Outline(np.asarray(form.vertices)))
+    bodies = (
+        Body2D(
+            form,
+            mass=mass,
+            pose=(0.0, 0.0, np.pi / 6.0 if shape == "hexagon" else 0.0),
+            support=Support(limit=grip * mass, length=reach),
+            name=shape,
+        ),
+        Body2D(
+            Circle(radius),
+            mass=0.5,
+            pose=(-near - 0.12, offset, 0.0),
+            support=Support(limit=grip * 0.5, length=2.0 / 3.0 * radius),
+            name="pusher",
+        ),
+    )
+    steps = round(duration / _H)
+    controls = np.zeros((steps, 2, 3))
+    controls[: round(0.6 * steps), 1, 0] = force
+    law = Contact(friction=friction, stiffness=1e4, damping=200.0, count=4)
+    return Setup(World(bodies, {(1, 0): law}, (0.0, 0.0)), controls, _H, (0, 0))

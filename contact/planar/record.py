@@ -1,0 +1,97 @@
+"""A run in the plane as plain arrays: to be written to files, and to be drawn. No JAX."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from galley.domain.files import write_atomically
+from galley.domain.frames import Array
+
+
+@dataclass(frozen=True)
+class PlanarRun:
+    """A simulated run: n steps, b bodies of which m are free, k contact points.
+
+    Attributes:
+        time: (n + 1,), s.
+        names, outlines: of the bodies; an outline is a polygon (any, 2) in the body's frame.
+        free: indices of the bodies that forces move.
+        pose: X_WB (n + 1, b, 3), m and rad. velocity: (n + 1, b, 3).
+        controls: (n, m, 3), N and N m.
+        gradient: (n, m, 3), of ``cost`` by the controls; None: unknown.
+        cost: in words. cost_unit: ``m`` or ``rad``.
+        pairs: (k, 2), bodies of each contact point.
+        virtual: p_W (n + 1, k, 2), virtual contacts. points: p_W (n + 1, k, 2), where forces act.
+        forces: (n + 1, k, 2), N, on the first body of the pair.
+        target: p_W (2,), marked with a cross; None: nothing.
+    """
+
+    time: Array
+    names: tuple[str, ...]
+    outlines: tuple[Array, ...]
+    free: tuple[int, ...]
+    pose: Array
+    velocity: Array
+    controls: Array
+    gradient: Array | None
+    cost: str
+    cost_unit: str
+    pairs: Array
+    virtual: Array
+    points: Array
+    forces: Array
+    target: Array | None = None
+
+    @property
+    def acceleration(self) -> Array:
+        """Means over the steps, (n, b, 3)."""
+        h = np.diff(self.time)[:, None, None]
+        return np.asarray(np.diff(self.velocity, axis=0) / h)
+
+    def write(self, path: Path) -> None:
+        """Write it as npz or, by its suffix, as CSV: the states of the free bodies, a line a time.
+
+        Inputs and gradients are those of the step that ends there, and empty at the start.
+
+        Raises:
+            BadInput: ``path`` can't be written.
+        """
+        if path.suffix == ".npz":
+            buffer = io.BytesIO()
+            np.savez_compressed(buffer, **self._arrays())
+            write_atomically(path, buffer.getvalue())
+        else:
+            write_atomically(path, self._table())
+
+    def _arrays(self) -> dict[str, Any]:
+        names = ("time", "pose", "velocity", "acceleration", "controls", "gradient")
+        found = {
+            name: getattr(self, name) for name in (*names, "pairs", "virtual", "points", "forces")
+        }
+        found |= {"names": np.array(self.names), "free": np.array(self.free)}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def _table(self) -> str:
+        header, columns = ["time_s"], [self.time]
+        first = np.full((1, len(self.free), 3), np.nan)
+        series = [("", self.pose[:, self.free]), ("v_", self.velocity[:, self.free])]
+        for prefix, values in (("input_", self.controls), ("gradient_", self.gradient)):
+            if values is not None:
+                series.append((prefix, np.concatenate([first, values])))
+        for prefix, values in series:
+            for row, j in enumerate(self.free):
+                for c, coordinate in enumerate(("x", "y", "angle")):
+                    header.append(f"{self.names[j]}.{prefix}{coordinate}")
+                    columns.append(values[:, row, c])
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(header)
+        for line in np.stack(columns, axis=1).tolist():
+            writer.writerow(["" if value != value else f"{value:.9g}" for value in line])
+        return out.getvalue()
