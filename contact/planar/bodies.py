@@ -123,7 +123,7 @@ class Support(_Checked):
         """Force and torque (3,) on the body that moves with ``velocity`` (3,)."""
         scale = jnp.stack([jnp.ones(()), jnp.ones(()), jnp.asarray(self.length)])
         speed = jnp.sqrt(jnp.sum((scale * velocity) ** 2) + self.still**2)
-        return -self.limit * scale**2 * velocity / speed
+        return jnp.asarray(-self.limit * scale**2 * velocity / speed)
 
 
 class Body2D(eqx.Module):

@@ -102,7 +102,7 @@ def sliding(friction: float, angles: NumPyArray, duration: float = 1.0) -> NumPy
         return simulate(tilted, np.zeros((steps, 1, 3)), _H).velocity[:, 1, 0]
 
     with jax.enable_x64(True):
-        v = np.asarray(eqx.filter_jit(jax.vmap(speeds))(gravity))  # type: ignore[arg-type]
+        v = np.asarray(eqx.filter_jit(jax.vmap(speeds))(gravity))
     half = steps // 2
     return np.asarray((v[:, -1] - v[:, half]) / (_H * (steps - half)))
 
