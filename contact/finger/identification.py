@@ -199,15 +199,15 @@ def identify(readings: Readings | Trace) -> Estimate:
     for k in np.argsort(rough):
         if len(starts) < _STARTS and all(abs(guesses[k][3] - p[3]) > 1e-9 for p in starts):
             starts.append(guesses[k])
-    for start in starts:
-        found = searched(start, n)
+    for p in starts:
         for _ in range(_SCANS):  # where its sequence of bounces is wrong, another restitution helps
+            found = searched(p, n)
             if best is None or found.cost < best.cost:
                 best = found
             if 2.0 * best.cost < _GOOD * best.fun.size:
                 break
-            p = [np.array([*found.x[:3], e, found.x[4]]) for e in _RESTITUTIONS]
-            found = searched(min(p, key=misfit), n)
+            others = [np.array([*found.x[:3], e, found.x[4]]) for e in _RESTITUTIONS]
+            p = min(others, key=misfit)
         if 2.0 * best.cost < _GOOD * best.fun.size:
             break
     if 2.0 * best.cost > _BAD * best.fun.size:
