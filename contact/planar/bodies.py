@@ -40,8 +40,9 @@ _ANY = Quantity("1")
 class Points(StrEnum):
     """Where the contact points of a pair of bodies are.
 
-    ``auto`` is ``newton`` for two smooth shapes of which one has no straight edge, otherwise
-    ``perimeter``.
+    ``auto`` is ``newton`` if one of the shapes has no straight edge, otherwise ``perimeter``.
+    Newton finds one virtual contact: where a round body fits a notch and touches two sides, say
+    ``perimeter``, with points all around it.
     """
 
     AUTO = "auto"
@@ -107,7 +108,7 @@ class Support(_Checked):
     """Friction of a body that lies on a horizontal plane: an ellipsoidal limit surface.
 
     The formula is that of ``galley.contact.support``, whose ``support_friction`` has the numbers
-    of an outline: ``Support(**vars(support_friction(polygon, mass, friction)))``.
+    of an outline: ``Support(**vars(support_friction(polygon, mass, friction, still=1e-3)))``.
 
     Attributes:
         limit: f, N, against pure translation.

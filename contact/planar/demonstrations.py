@@ -108,10 +108,14 @@ def sliding(friction: float, angles: NumPyArray, duration: float = 1.0) -> NumPy
 
 
 def angle_of_slip(angles: NumPyArray, accelerations: NumPyArray) -> float:
-    """The angle (rad) where the block begins to slide: of the line through what slid, its root."""
+    """The angle (rad) where the block begins to slide.
+
+    a / cos is a line in tan, g (tan - mu): the root of the one through what slid.
+    """
     slid = accelerations > 0.25 * accelerations.max()
-    slope, offset = np.polyfit(angles[slid], accelerations[slid], 1)
-    return float(-offset / slope)
+    at, rate = np.tan(angles[slid]), accelerations[slid] / np.cos(angles[slid])
+    slope, offset = np.polyfit(at, rate, 1)
+    return float(np.arctan(-offset / slope))
 
 
 def push(
@@ -157,5 +161,5 @@ def push(
     steps = round(duration / _H)
     controls = np.zeros((steps, 2, 3))
     controls[: round(0.6 * steps), 1, 0] = force
-    law = Contact(friction=friction, stiffness=1e4, damping=200.0, count=4)
+    law = Contact(friction=friction, stiffness=1e4, damping=200.0)
     return Setup(World(bodies, {(1, 0): law}, (0.0, 0.0)), controls, _H, (0, 0))

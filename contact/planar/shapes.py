@@ -71,11 +71,9 @@ class Shape(eqx.Module):
     """A region of the plane.
 
     Attributes:
-        smooth: the gradient of psi is continuous down to some depth, so virtual contacts serve.
         flat: it has straight edges: against another flat one a virtual contact isn't unique.
     """
 
-    smooth: ClassVar[bool] = True
     flat: ClassVar[bool] = True
 
     @abstractmethod
@@ -193,7 +191,6 @@ class Box(Shape):
         half_size: half of width and height (2,), m.
     """
 
-    smooth: ClassVar[bool] = False
     half_size: Array
 
     def __init__(self, half_size: Any) -> None:
@@ -233,7 +230,6 @@ class Polygon(Shape):
         vertices: (n, 2), m, of either orientation.
     """
 
-    smooth: ClassVar[bool] = False
     vertices: Array
 
     def __init__(self, vertices: Any) -> None:
@@ -403,11 +399,6 @@ class Moved(Shape):
         """
         self.shape = shape
         self.pose = checked("pose", pose, _NUMBER, (3,))
-
-    @property
-    def smooth(self) -> bool:  # type: ignore[override]
-        """As the shape."""
-        return self.shape.smooth
 
     @property
     def flat(self) -> bool:  # type: ignore[override]

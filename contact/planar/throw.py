@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from galley.contact.planar.bodies import Body2D, Contact, World
+from galley.contact.planar.bodies import Body2D, Contact, Points, World
 from galley.contact.planar.setup import Setup
 from galley.contact.planar.shapes import Circle, HalfPlane, Polygon
 from galley.contact.planar.simulation import simulate
@@ -71,11 +71,10 @@ class Task:
 
     def world(self) -> World:
         """A hand with a ball in it, a basket, the ground."""
-        law = Contact(friction=self.friction, stiffness=2e4, damping=2e3, count=32)
+        around: Any = {"friction": self.friction, "count": 32, "points": Points.PERIMETER}
+        law = Contact(stiffness=2e4, damping=2e3, **around)
         # So that the ball stays: off a wall it has half its speed.
-        dead = Contact(
-            friction=self.friction, stiffness=2e4, damping=5e3, softness=2e-3, still=0.05, count=32
-        )
+        dead = Contact(stiffness=2e4, damping=5e3, softness=2e-3, still=0.05, **around)
         # A V, in which the ball has no play until it leaves.
         slope, low, y = np.radians(40.0), 0.03, 0.8
         wide = 0.15

@@ -53,8 +53,7 @@ def chosen(contact: Contact, first: Shape, second: Shape) -> Points:
     """What ``auto`` is for two shapes."""
     if contact.points is not Points.AUTO:
         return contact.points
-    unique = first.smooth and second.smooth and not (first.flat and second.flat)
-    return Points.NEWTON if unique else Points.PERIMETER
+    return Points.PERIMETER if first.flat and second.flat else Points.NEWTON
 
 
 def first_contact(contact: Contact, first: Placed, second: Placed) -> Array:

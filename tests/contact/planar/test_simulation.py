@@ -71,6 +71,17 @@ def test_a_disc_rests_where_its_spring_bears_it(stiffness):
     assert run.contacts.virtual[-1, 0] == pytest.approx([0.0, -depth / 2], abs=1e-9)
 
 
+def test_a_disc_rests_on_a_box_by_default():
+    """The pair has corners and no face on face: one virtual contact, however the disc turns."""
+    bodies = [
+        Body2D(Circle(0.2), mass=0.5, pose=(0.1, 0.35, 1.0)),
+        Body2D(Box((1.0, 0.1)), pose=(0.0, 0.0, 0.0)),
+    ]
+    run = simulate(World(bodies, Contact(stiffness=1e4), (0.0, -9.81)), h=0.02, n=N)
+    assert run.failure() is None
+    assert run.pose[-1, 0, 1] == pytest.approx(0.3, abs=0.003)
+
+
 def test_a_disc_rolls_down_with_two_thirds_of_the_slope():
     angle = 0.3
     contact = Contact(1e4, 2e3, 50.0, 0.5, softness=1e-5)

@@ -22,7 +22,7 @@ CARRY = (*SUGAR, ("place", "sugar", "countertop", "h1"))
 @pytest.fixture(scope="module")
 def carrying(kitchen, shared_world):
     """To the burner, the sugar taken, and to the counter with it."""
-    return errand(kitchen, shared_world, *CARRY)
+    return errand(kitchen, shared_world, *CARRY, seed=3)
 
 
 @pytest.fixture(scope="module")
