@@ -91,11 +91,15 @@ def open_folder(folder: Path, collection: Collection) -> None:
     """Make a folder ready for episodes of ``collection``, new or with some of them.
 
     Raises:
-        BadInput: it has episodes of other settings or versions, or can't be written.
+        BadInput: it has episodes of other settings or versions, or other files, or can't be
+            written.
         OSError: the disk is full.
     """
     record = collection.record()
-    if (folder / INFO).exists():
+    if not (folder / INFO).exists():
+        if folder.is_dir() and any(not each.name.startswith(".") for each in folder.iterdir()):
+            raise BadInput.one(folder, "has other files; choose a new or empty folder")
+    else:
         earlier = read_record(folder)
         for part in _PARTS:
             old, new = earlier.get(part, {}), record[part]

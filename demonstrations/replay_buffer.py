@@ -194,7 +194,12 @@ def _load(
             values = array[span]
         except Exception as error:  # of the codec
             raise unreadable(folder / "data" / name, "an array", error, _REMEDY) from None
-        values = values.astype(np.uint8) if name in images else values
+        if name in images:
+            whole = values.astype(np.uint8)
+            if not np.array_equal(whole, values):
+                what = "is no image: not all its values are whole numbers from 0 to 255"
+                raise BadInput.one(folder / "data" / name, what)
+            values = whole
         read[name] = values.reshape(len(values), -1) if values.ndim == 1 else values
     actions = read.pop(ACTION)
     return Episode(read, actions, times, info.success, info.seed, info.metadata)

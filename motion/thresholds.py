@@ -14,7 +14,8 @@ class Thresholds:
     Attributes:
         force_noise: N, standard deviation of the force that is felt on the hand.
         false_contact: probability that noise ends a put-down.
-        impact_force: N, of putting an item down: the mean over ``impact_window`` (s).
+        impact_force: N, mean over ``impact_window`` (s), that sets the speed at which an item that
+            is put down seeks contact beyond the planned end.
         back_off: m, that the hand yields when it has put an item down: then it no longer presses.
         push_force: N, on a drawer being pushed: it is closed.
         pull_force: N, on a drawer being pulled: it is stuck.

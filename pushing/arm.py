@@ -56,14 +56,21 @@ class PushArm:
         ensure(PUSHING)
         from galley.pushing.arm_kernel import clearance
 
-        angles = np.array(theta, dtype=np.float64)
-        found = float(clearance(angles, self._lengths, self.base))
+        found = float(clearance(self._checked(theta), self._lengths, self.base))
         return found if found < 1e300 else float("inf")
 
     def collides(self, theta: ArrayLike) -> bool:
         """Whether two links touch that share no joint, or a link lies on the one before it."""
-        turns = np.abs(np.remainder(np.asarray(theta)[1:] + np.pi, 2.0 * np.pi) - np.pi)
+        theta = self._checked(theta)
+        turns = np.abs(np.remainder(theta[1:] + np.pi, 2.0 * np.pi) - np.pi)
         return bool((turns > np.pi - _FOLDED).any()) or self.clearance(theta) <= 0.0
+
+    def _checked(self, theta: ArrayLike) -> Array:
+        """A copy of angles, once they are (N,) and finite."""
+        angles, n = np.array(theta, dtype=np.float64), len(self.config.links)
+        if angles.shape != (n,) or not np.isfinite(angles).all():
+            raise ValueError(f"theta = {angles.tolist()}: must be {n} finite angles")
+        return angles
 
     def cost(self, theta: ArrayLike, target: ArrayLike) -> float:
         """E (m^2) of angles (N,)."""

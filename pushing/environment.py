@@ -91,6 +91,12 @@ class _Table:
         if given.shape not in ((5,), (n, 5)) or not np.isfinite(given).all():
             raise ValueError(f"options: state = {given.tolist()}: must be 5 finite numbers")
         given = np.broadcast_to(given, (n, 5))
+        table = np.array([self.config.width, self.config.height])
+        if (given[:, :4] < 0.0).any() or (given[:, :4] > np.tile(table, 2)).any():
+            raise ValueError(
+                f"options: state = {given.tolist()}: pusher and body must be on the table, "
+                f"{table[0]:g} x {table[1]:g} m"
+            )
         return self.sim.states(given[:, 2:], given[:, :2])
 
 

@@ -99,19 +99,28 @@ class Simulation:
         self._numbers, self._layout = self._packed()
         if config.dt > (most := self.longest_substep()):
             _log.warning(
-                "dt = %g s may be unstable for this contact: use %.2g or less", config.dt, most
+                "dt = %g s may be unstable with these springs and dampers: use %.2g or less",
+                config.dt,
+                most,
             )
 
     def longest_substep(self) -> float:
-        """The dt (s) up to which contact is stable wherever the pusher touches; inf without any.
+        """The dt (s) up to which contacts and the pusher's drive are stable; inf without any.
 
         Semi-implicit Euler of a spring k and damper c at a mass m is stable for
         k dt^2 + 2 c dt < 4 m. At the lever r, 1 / m = 1 / mass + r^2 / inertia + 1 / pusher_mass.
+        Two vertices, the ends of a side, can touch a wall together.
         """
         config = self.config
-        light = 1.0 / config.mass + self.radius**2 / self.inertia + 1.0 / config.pusher_mass
-        k, c = config.contact_stiffness * light, config.contact_damping * light
-        return float(4.0 / (c + np.sqrt(c * c + 4.0 * k))) if k + c > 0.0 else float("inf")
+        body = 1.0 / config.mass + self.radius**2 / self.inertia
+        pushed, walled = body + 1.0 / config.pusher_mass, 2.0 * body
+        springs = (
+            (config.contact_stiffness * pushed, config.contact_damping * pushed),
+            (config.wall_stiffness * walled, config.wall_damping * walled),
+            (config.pusher_gain, config.pusher_damping),
+        )
+        most = [4.0 / (c + np.sqrt(c * c + 4.0 * k)) for k, c in springs if k + c > 0.0]
+        return float(min(most, default=np.inf))
 
     def states(self, body: ArrayLike, pusher: ArrayLike) -> State:
         """Tables at rest with bodies at (n, 3) (m, rad) and pushers at (n, 2) (m)."""
@@ -126,7 +135,7 @@ class Simulation:
         return state
 
     def random_states(self, rng: np.random.Generator, n: int) -> State:
-        """Tables at rest with a body anywhere on them, and a pusher that does not touch it.
+        """Tables at rest with a body on them, clear of the walls and of the pusher.
 
         Raises:
             ValueError: the table is too small for both.
@@ -141,7 +150,9 @@ class Simulation:
             bodies[left, :2] = rng.uniform(_MARGIN * size, (1.0 - _MARGIN) * size, (m, 2))
             bodies[left, 2] = rng.uniform(-np.pi, np.pi, m)
             pushers[left] = rng.uniform(radius, size - radius, (m, 2))
-            left = left[self.gap(bodies[left], pushers[left]) <= 0.0]
+            corners = _placed(self.body.vertices, bodies[left])
+            off = ((corners < 0.0) | (corners > size)).any(axis=(1, 2))
+            left = left[off | (self.gap(bodies[left], pushers[left]) <= 0.0)]
         raise ValueError(f"no room for body and pusher on a table of {size[0]:g} x {size[1]:g} m")
 
     def gap(self, bodies: Array, pushers: Array) -> Array:
@@ -196,3 +207,10 @@ class Simulation:
         heads = [*ends, room(self.body, self.goal).shape[1], len(starts) - 1, len(goal_starts) - 1]
         layout = np.concatenate([heads, starts, goal_starts]).astype(np.int64)
         return np.concatenate(pieces), layout
+
+
+def _placed(points: Array, poses: Array) -> Array:
+    """Points (k, 2) of a body at poses (n, 3): (n, k, 2) m."""
+    c, s = np.cos(poses[:, 2:]), np.sin(poses[:, 2:])
+    x, y = points.T
+    return np.stack([c * x - s * y + poses[:, :1], s * x + c * y + poses[:, 1:2]], axis=2)

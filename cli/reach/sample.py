@@ -130,14 +130,13 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         type=count,
         default=10,
         metavar="N",
-        help="one base in N is for validation (default 10)",
+        help="one target in N, and its bases, is for validation (default 10)",
     )
     p.add_argument(
         "--shard",
         type=count,
-        default=50_000,
         metavar="N",
-        help="candidate bases in a file (default 50000)",
+        help="candidate bases in a file (default 50000, with --random 2000)",
     )
     seed_option(p)
     worker_options(p)
@@ -188,7 +187,7 @@ def command(arguments: argparse.Namespace) -> int:
             threshold=arguments.threshold,
             seed=arguments.seed,
             every=arguments.validation,
-            shard_bases=arguments.shard,
+            shard_bases=arguments.shard or (2_000 if arguments.random else 50_000),
         )
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None

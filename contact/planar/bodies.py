@@ -258,8 +258,8 @@ class World(eqx.Module):
             gravity: (2,), m/s^2.
 
         Raises:
-            ValueError: no body is free, or a pair names none, one body twice, or none that is
-                free.
+            ValueError: no body is free, or a pair names none, one body twice, none that is free,
+                or is there twice.
         """
         self.bodies = tuple(bodies)
         count = len(self.bodies)
@@ -278,6 +278,8 @@ class World(eqx.Module):
             i, j = pair
             if i == j or not (0 <= i < count and 0 <= j < count):
                 raise ValueError(f"contact: {pair} is no pair of the {count} bodies")
+            if (j, i) in laws:
+                raise ValueError(f"contact: {pair} is there the other way round as well")
             if not (self.bodies[i].free or self.bodies[j].free):
                 raise ValueError(f"contact: neither body of {pair} is free")
         self.pairs = tuple(laws)

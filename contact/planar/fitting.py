@@ -16,6 +16,9 @@ from galley.contact.planar.simulation import simulate
 from galley.contact.planar.steps import Scheme
 from galley.domain.frames import Array as NumPyArray
 
+_UNTOLD = 1e-14  # of the greatest eigenvalue of J^T J: along that axis residuals tell nothing
+_SHARE = 1e-8  # of such an axis that makes a parameter unknown
+
 Build = Callable[[dict[str, Array]], World]
 
 
@@ -51,8 +54,8 @@ def fit(
 ) -> Fit:
     """Find positive parameters with which a world moves as observed.
 
-    Least squares in the logarithms of the parameters by Levenberg and Marquardt's method (SciPy),
-    its Jacobian through the simulation.
+    Least squares in the logarithms of the parameters by a trust-region method (SciPy), its
+    Jacobian through the simulation.
 
     Args:
         build: makes the world of named parameters; it may use any as mass, friction, size, ...
@@ -124,10 +127,7 @@ def fit(
     values, (left, jacobian) = np.exp(found.x), evaluated(found.x)
     spare = max(int(np.count_nonzero(seen)) - len(names), 1)
     variance = float(left @ left) / spare
-    with np.errstate(divide="ignore", invalid="ignore"):
-        eigenvalues, axes = np.linalg.eigh(jacobian.T @ jacobian)
-        shares = variance * (axes**2 / np.maximum(eigenvalues, 0.0)).sum(axis=1)
-    errors = np.where(np.isnan(shares), np.inf, np.sqrt(shares) * values)
+    errors = standard_errors(jacobian, variance) * values
     return Fit(
         dict(zip(names, values.tolist(), strict=True)),
         dict(zip(names, errors.tolist(), strict=True)),
@@ -135,3 +135,16 @@ def fit(
         bool(found.success),
         str(found.message),
     )
+
+
+def standard_errors(jacobian: NumPyArray, variance: float) -> NumPyArray:
+    """Of parameters (n,): inf for what the residuals (m,) with this Jacobian (m, n) don't tell.
+
+    Args:
+        variance: of a residual.
+    """
+    eigenvalues, axes = np.linalg.eigh(jacobian.T @ jacobian)
+    told = eigenvalues > _UNTOLD * max(float(eigenvalues.max()), 0.0)
+    square = variance * (axes[:, told] ** 2 / eigenvalues[told]).sum(axis=1)
+    untold = (axes[:, ~told] ** 2).sum(axis=1) > _SHARE
+    return np.where(untold, np.inf, np.sqrt(square))

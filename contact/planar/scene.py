@@ -65,9 +65,12 @@ def load_setup(path: Path) -> Setup:
     gravity = top["gravity"].vector(2) if "gravity" in top else np.array([0.0, -9.81])
     scheme = top["scheme"].text(("bdf1", "bdf2")) if "scheme" in top else "bdf2"
     reader.finish()
+    if len({frozenset(pair) for pair, _ in pairs}) < len(pairs):
+        top["pairs"].fault("has a pair of bodies twice")
+    reader.finish()
     place = top["pairs"] if pairs else top["bodies"]
     bodies = [each for each, _ in found.values() if each is not None]
-    contact: Any = dict(pairs) if pairs else Contact(**law)
+    contact: Any = dict(pairs) if "pairs" in top else Contact(**law)
     world = _made(place, lambda: World(bodies, contact, gravity))
     reader.finish()
     assert world is not None
@@ -180,15 +183,25 @@ def _corners(entry: Entry) -> Array | None:
     path = entry.file.parent / entry.text()
     rows = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
-        if not line.strip() or (number == 1 and any(c.isalpha() for c in line)):
-            continue  # empty, or a header
+        if not line.strip():
+            continue
         try:
             x, y = (float(cell) for cell in line.split(","))
         except ValueError:
+            if number == 1 and not any(map(_is_number, line.split(","))):
+                continue  # a header
             entry.fault(f"{path}:{number}: expected x and y, got '{line.strip()}'")
             return None
         rows.append((x, y))
     return np.array(rows).reshape(-1, 2)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _law(entry: Entry, base: dict[str, Any], more: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -198,7 +211,10 @@ def _law(entry: Entry, base: dict[str, Any], more: tuple[str, ...] = ()) -> dict
         if name == "points":
             values[name] = each.text(tuple(Points))
         elif name == "count":
-            values[name] = int(each.number(at_least=1.0))
+            count = each.number(at_least=1.0)
+            if count % 1.0:
+                each.fault(f"must be a whole number, got {count:g}")
+            values[name] = int(count)
         elif name not in more:
             values[name] = each.number(at_least=0.0)
             _made(each, lambda name=name: Contact(**{name: values[name]}))  # type: ignore[misc]

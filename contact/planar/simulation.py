@@ -74,7 +74,7 @@ class Trajectory(eqx.Module):
             why = "the forces are not finite: look at controls, motions and parameters"
         elif self.stalled[k]:
             why = "Newton's method found no smaller residual: a smaller h, more softness or "
-            why += "still make the forces smoother"
+            why += "still make the forces smoother, heavy bodies need a larger tolerance"
         else:
             why = "Newton's method needs more iterations: raise iterations, or take a smaller h"
         time = float(self.time[k + 1])

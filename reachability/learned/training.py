@@ -101,7 +101,7 @@ def train(
     """
     circle = task.circles(samples.target, np.random.default_rng([settings.seed, 2]))
     samples, circle = task.free_rows(samples, circle)
-    held_out = samples.source % task.data.every == task.data.every - 1
+    held_out = task.data.held_out(samples.source)
     if held_out.all() or not held_out.any():
         raise ValueError(f"too few rows for training and validation: {len(samples)}")
     spread = float(np.clip(np.median(np.abs(heading_errors(samples))), 1e-3, 3.0))

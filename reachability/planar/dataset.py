@@ -4,8 +4,8 @@ A folder holds ``dataset.json`` and ``shard-00000.parquet``, ... A shard has the
 candidate bases, from stream k of the seed: its bytes do not depend on who writes it, or when.
 Shards appear whole, so those that are there are finished: a killed dataset resumes from them.
 
-Training and validation are split by base, since rows of one base are dependent: validation has the
-bases whose number is ``every - 1`` modulo ``every`` (10 by default), training has the others.
+Training and validation are split by target, since rows of one base, and bases among the same random
+obstacles, are dependent: validation has one target in ``every`` (10 by default), training the rest.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 import galley
 from galley.domain.errors import BadInput
@@ -58,6 +59,7 @@ _UNITS = {
     "elbow": "+1 or -1, the sign of sin(theta2)",
     "base": "number of the candidate base, unique in the dataset",
 }
+_MOST_RANDOM = 100  # obstacles for a target
 _OBSTACLES = "JSON, the random obstacles: a list of kind and numbers (m, rad), see shape_of"
 
 Split = Literal["train", "validation", "all"]
@@ -80,7 +82,7 @@ class DatasetSettings:
         scores: (name, weight) of manipulability, margin (to joint limits), clearance, visibility;
             rows are kept with probability (weighted sum) / (sum
             of the weights), or with ``threshold`` where the weighted sum is at least that.
-        seed: from 0. every: one base in so many is for validation. shard_bases: bases per shard.
+        seed: from 0. every: one target in so many is for validation. shard_bases: bases per shard.
 
     Raises:
         ValueError: a number too small, not exactly one of target and bounds, bad bounds.
@@ -104,6 +106,9 @@ class DatasetSettings:
 
     def __post_init__(self) -> None:
         numbers = {"bases": 1, "bases_per_target": 1, "seed": 0, "every": 2, "shard_bases": 1}
+        if self.random is not None and not 1 <= self.random[0] <= _MOST_RANDOM:
+            what = f"random obstacles must be 1 to {_MOST_RANDOM}, got {self.random[0]}"
+            raise ValueError(what)
         for name, least in numbers.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be {least} or more, got {getattr(self, name)}")
@@ -152,6 +157,13 @@ class DatasetSettings:
                 else HardThreshold(total, self.threshold)
             )
         return Weighted(self.sampler, tuple(weights)) if weights else self.sampler
+
+    def held_out(self, base: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which bases (m,) are for validation: one in ``every`` targets and their obstacles."""
+        each = self.bases_per_target
+        shard, place = np.divmod(base.astype(np.int64), self.shard_bases)
+        target = shard * math.ceil(self.shard_bases / each) + place // each
+        return np.asarray(target % self.every == self.every - 1)
 
     @property
     def filtered(self) -> bool:
@@ -305,7 +317,7 @@ def load(folder: Path, split: Split = "train") -> Samples:
             why = str(error).splitlines()[0]
             raise BadInput.one(path, f"can't be read as a shard: {why}") from None
         column = [each.to_numpy() for each in table.columns]
-        held_out = column[-1] % settings.every == settings.every - 1
+        held_out = settings.held_out(column[-1])
         chosen = {"train": ~held_out, "validation": held_out, "all": slice(None)}[split]
         parts.append([each[chosen] for each in column])
     columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
@@ -404,7 +416,8 @@ def _info(settings: DatasetSettings) -> dict[str, Any]:
         f"{' dpsi' * (sampler.columns == 5)}, for each elbow, "
         "normalised over what is kept; targets are uniform only without filters",
         "keep_rate": sampler.keep_rate(),
-        "validation": f"base % {settings.every} == {settings.every - 1}",
+        "validation": f"target % {settings.every} == {settings.every - 1}; numbered from 0, each "
+        f"has {settings.bases_per_target} bases, the last of a shard what is left",
         "random_stream": "numpy.random.SeedSequence(seed).spawn(shards)[shard], PCG64",
         "columns": {name: _UNITS[name] for name in _names(sampler.columns)}
         | ({} if settings.random is None else {"obstacles": _OBSTACLES}),

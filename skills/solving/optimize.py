@@ -138,6 +138,8 @@ def _guarded(context: PlanningContext, motion: Motion, state: State) -> Motion:
     before, end = context.robot.with_groups(state.q, **{motion.group: motion.path.waypoints[-2:]})
     hand = context.robot.kinematics.hand_pose
     way = float(guard.direction @ (hand(end) - hand(before))[:3, 3])
+    if way <= 0.0:  # the line doesn't end along the guard: nothing is known of its speed
+        return motion
     mass = driven_mass(_dynamics(context, state).mass_matrix(end), end - before, way)
     speed = fastest(limits.impact_force, mass, limits.impact_window)
     return replace(motion, guard=replace(guard, speed=min(guard.speed, speed)))

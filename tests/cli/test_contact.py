@@ -63,6 +63,13 @@ def test_a_scene_of_ones_own_leaves_film_plot_and_states(tmp_path):
         ("{circle: 0.2}", "{file: none.csv}", None, "none.csv"),
         ("{circle: 0.2}", "{circle: 0.2, rounding: 1}", 8, "only boxes and polygons"),
         ("{count: 1}", "{stiffness: 0}", 4, "must be"),
+        ("{count: 1}", "{count: 2.7}", 4, "whole number, got 2.7"),
+        (
+            "bodies:",
+            "pairs: [{bodies: [disc, ground]}, {bodies: [ground, disc]}]\nbodies:",
+            5,
+            "a pair of bodies twice",
+        ),
         ("{count: 1}", "{points: newten}", 4, "did you mean 'newton'?"),
         ("body: disc", "body: disk", 12, "did you mean 'disc'?"),
         ("coordinate: x", "coordinate: z", 12, "known are x, y, angle"),
@@ -82,10 +89,11 @@ def test_a_scenes_errors_name_file_and_line(old, new, line, what, tmp_path, caps
     assert not (tmp_path / "out").exists()
 
 
-def test_a_polygon_may_lie_in_a_file(tmp_path):
+@pytest.mark.parametrize("first", ["x,y\n0,0\n", "0e0,0\n"], ids=["header", "none"])
+def test_a_polygon_may_lie_in_a_file(first, tmp_path):
     from galley.contact.planar.scene import load_setup
 
-    (tmp_path / "l.csv").write_text("x,y\n0,0\n2,0\n2,1\n1,1\n1,2\n0,2\n")
+    (tmp_path / "l.csv").write_text(first + "2,0\n2,1\n1,1\n1,2\n0,2\n")
     text = SCENE.replace("{circle: 0.2}", "{file: l.csv, at: [0, 0, 0]}")
     (tmp_path / "s.yaml").write_text(text)
     setup = load_setup(tmp_path / "s.yaml")
@@ -119,7 +127,8 @@ def test_options_that_do_not_go_are_refused(words, what, capsys, tmp_path):
 
 
 def test_a_run_that_does_not_converge_says_state_and_remedy(tmp_path, capsys):
-    (tmp_path / "s.yaml").write_text(SCENE.replace("0.1\n", "0.1\ngravity: [0, -1e6]\n", 1))
+    heavy = SCENE.replace("mass: 0.5", "mass: 1e6").replace("{count: 1}", "{stiffness: 1e6}")
+    (tmp_path / "s.yaml").write_text(heavy)
     out = tmp_path / "out"
     assert contact("run", tmp_path / "s.yaml", "--no-video", "--out", out) == 1
     error = capsys.readouterr().err

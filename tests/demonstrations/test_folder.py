@@ -32,6 +32,14 @@ def digests(folder):
     return {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in folder.iterdir()}
 
 
+def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path):
+    (tmp_path / "README.md").write_text("mine")
+    with pytest.raises(BadInput, match="has other files"):
+        collect(run_seed, [0], COLLECTION, tmp_path, workers=1)
+    assert digests(tmp_path).keys() == {"README.md"}
+    assert (tmp_path / "README.md").read_text() == "mine"
+
+
 @pytest.fixture(scope="module")
 def collected(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demonstrations") / "push"
@@ -178,7 +186,9 @@ def test_a_full_disk_stops_and_keeps_what_is_finished(workers, tmp_path):
         signal.signal(signal.SIGXFSZ, handler)
     assert caught.value.errno == errno.EFBIG
     assert "episode-00000" in str(caught.value.filename)
-    assert digests(tmp_path) == before
+    # A worker that was stopped with the others can leave a partial file, until the next call.
+    after = {name: each for name, each in digests(tmp_path).items() if name[0] != "."}
+    assert after == before
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,17 @@ def test_the_replay_buffer_gives_back_all_but_the_width_of_floats(written):
         assert each.info == found.infos[seed] == episode(seed).info
 
 
+def test_what_is_no_image_is_not_read_as_one(tmp_path):
+    root = zarr.create_group(tmp_path / "buffer", zarr_format=2)
+    data, meta = root.create_group("data"), root.create_group("meta")
+    data.create_array("img", data=np.full((4, 8, 8, 3), 0.5, np.float32))
+    data.create_array("action", data=np.ones((4, 2), np.float32))
+    meta.create_array("episode_ends", data=np.array([4]))
+    found = read_replay_buffer(tmp_path / "buffer", images=("img",))
+    with pytest.raises(BadInput, match="whole numbers from 0 to 255"):
+        found[0]
+
+
 def test_the_public_push_t_buffer_is_read(tmp_path):
     """Its layout: five arrays of float32, images too, and nothing in meta but the ends."""
     rng, ends = np.random.default_rng(0), [16, 28, 42]

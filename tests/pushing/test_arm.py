@@ -128,6 +128,13 @@ def test_the_hard_check_finds_what_touches(theta, collides):
     assert ARM.collides(theta) is collides
 
 
+@pytest.mark.parametrize("theta", [[np.nan] * 5, [0.0] * 3, [0.0] * 7, [[0.0] * 5] * 2])
+def test_bad_angles_are_refused(theta):
+    for check in (ARM.collides, ARM.clearance):
+        with pytest.raises(ValueError, match="5 finite angles"):
+            check(theta)
+
+
 def test_bad_targets_are_refused():
     with pytest.raises(ValueError, match="finite"):
         ARM.ik(np.zeros(5), (np.nan, 0.0))

@@ -123,8 +123,9 @@ def test_a_table_that_is_done_is_reset_in_the_next_step():
         (lambda: PushVectorEnv(0), "num_envs = 0"),
         (lambda: PushEnv().reset(options={"goal": 1}), "options"),
         (lambda: PushEnv().reset(options={"state": (1, 2)}), "5 finite numbers"),
+        (lambda: PushEnv().reset(options={"state": (9, 9, 0.2, 0.2, 0)}), "on the table"),
     ],
-    ids=["observation", "number", "option", "state"],
+    ids=["observation", "number", "option", "state", "place"],
 )
 def test_bad_arguments_are_named(make, named):
     with pytest.raises(ValueError, match=named):

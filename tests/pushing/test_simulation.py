@@ -310,7 +310,13 @@ def test_what_a_step_skips_changes_nothing(mass):
 
 
 def test_the_longest_substep_is_where_a_spring_and_damper_start_to_grow(caplog):
-    config = PushConfig(contact_stiffness=3000.0, contact_damping=15.0, pusher_mass=0.5)
+    config = PushConfig(
+        contact_stiffness=3000.0,
+        contact_damping=15.0,
+        pusher_mass=0.5,
+        wall_stiffness=1.0,
+        wall_damping=0.0,
+    )
     sim = Simulation(config)
     light = 1.0 + sim.radius**2 / sim.inertia + 2.0
     for share, stable in ((0.999, True), (1.001, False)):
@@ -323,8 +329,41 @@ def test_the_longest_substep_is_where_a_spring_and_damper_start_to_grow(caplog):
     assert "may be unstable" in caplog.text
 
 
+WALLS = [{"wall_stiffness": 50000.0, "wall_damping": 0.0}, {"wall_damping": 200.0}]
+
+
+@pytest.mark.parametrize("numbers", WALLS, ids=["spring", "damper"])
+def test_the_longest_substep_counts_the_walls(numbers, caplog):
+    """At the default dt a body that hits such a wall would be thrown off it."""
+    config = PushConfig(friction=0.0, **numbers)
+    most = Simulation(config).longest_substep()
+    assert "may be unstable" in caplog.text
+    caplog.clear()
+    config = dataclasses.replace(config, dt=0.9 * most)
+    sim = Simulation(config)
+    assert not caplog.records
+    state = sim.states((0.25, 0.25, 0.3), (0.02, 0.02))
+    state.body_velocity[0] = 0.5
+    for _ in range(int(1.0 / config.dt / config.substeps)):
+        sim.advance(state, [(0.02, 0.02)])
+        assert np.hypot(*state.body_velocity[:2, 0]) < 0.51
+    assert state.body_velocity[0, 0] < 0.0
+
+
+def test_the_longest_substep_counts_the_drive(caplog):
+    sim = Simulation(PushConfig(pusher_damping=250.0))
+    assert "may be unstable" in caplog.text
+    assert sim.longest_substep() < 0.008
+
+
 def test_random_states_are_reproducible_and_apart():
     sim = Simulation(PushConfig())
+    long = Simulation(PushConfig(shape=Polygon([(0, 0), (0.45, 0), (0.45, 0.02), (0, 0.02)])))
+    state = long.random_states(np.random.default_rng(1), 50)
+    for pose in state.body.T:
+        corners = long.body.moved(pose).vertices
+        assert (corners >= 0.0).all()
+        assert (corners <= (long.config.width, long.config.height)).all()
     first, second = (sim.random_states(np.random.default_rng(7), 200) for _ in range(2))
     assert_allclose(first.values, second.values, rtol=0, atol=0)
     assert (sim.gap(first.body.T, first.pusher.T) > 0.0).all()

@@ -312,6 +312,17 @@ def test_bases_in_turn_share_a_target(tmp_path):
     assert obstacles_of(tmp_path) == [[]] * len(rows)
 
 
+def test_a_target_is_for_training_or_for_validation(tmp_path):
+    """Though its bases are no divisor of a shard's."""
+    write_dataset(replace(SETTINGS, bases_per_target=60), tmp_path, workers=1)
+    train, validation = (
+        {tuple(each) for each in load(tmp_path, split).target} for split in ("train", "validation")
+    )
+    assert not train & validation
+    assert len(validation) == 10
+    assert len(train) == 12 + 12 + 12 + 7 - 10
+
+
 def test_a_view_leaves_rows_that_face_the_target(tmp_path):
     settings = replace(SETTINGS, view=1.0)
     write_dataset(settings, tmp_path, workers=1)

@@ -7,7 +7,7 @@ import importlib.util
 import pytest
 
 from galley.cli import main
-from galley.cli.reach import COMMANDS, options
+from galley.cli.reach import COMMANDS
 from galley.cli.reach.plot import KINDS
 from galley.reachability.planar.dataset import load, read_settings
 
@@ -75,7 +75,7 @@ def test_the_folder_of_something_else_is_refused(run, tmp_path):
 def test_without_pyarrow_it_says_what_to_install(run, tmp_path, monkeypatch):
     found = importlib.util.find_spec
     missing = lambda name: None if name == "pyarrow" else found(name)  # noqa: E731
-    monkeypatch.setattr(options.importlib.util, "find_spec", missing)
+    monkeypatch.setattr("galley.cli.common.arguments.find_spec", missing)
     status, _, err = run("sample", "--out", tmp_path / "data")
     assert status == 2
     assert err == "galley reach sample: error: needs pyarrow: pip install 'galley-tamp[data]'\n"

@@ -17,6 +17,7 @@ from galley.contact.planar import (
     simulate,
     value_and_gradient,
 )
+from galley.contact.planar.fitting import standard_errors
 
 STEPS, H = 25, 0.02
 HEXAGON = 0.5 * np.stack([np.cos(np.arange(6) * np.pi / 3), np.sin(np.arange(6) * np.pi / 3)], 1)
@@ -95,6 +96,13 @@ def sliding(p):
     contact = Contact(2e3, 100.0, 100.0, p["friction"], softness=1e-3)
     body = Body2D(Circle(0.2), mass=p["mass"], pose=(0, 0.3, 0), velocity=(1.5, 0, 0))
     return World([body, Body2D(HalfPlane())], contact)
+
+
+def test_a_parameter_that_residuals_do_not_tell_hides_no_other():
+    jacobian = np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]])
+    assert standard_errors(jacobian, 1.0) == pytest.approx([np.inf, 14.0**-0.5])
+    both = np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, 2.0]])  # only their sum is told
+    assert standard_errors(both, 4.0) == pytest.approx([np.inf, np.inf, 1.0])
 
 
 @pytest.mark.slow
