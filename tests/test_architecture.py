@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "motion": {"domain", "robots", "worlds", "compiled"},
     "optimization": {"domain", "robots", "worlds", "motion", "compiled"},
     "pushing": {"compiled", "contact", "domain", "robots"},
-    "reachability": {"compiled", "domain", "robots", "sweeps", "worlds"},
+    "reachability": {"compiled", "contact", "domain", "robots", "sweeps", "worlds"},
     "skills": BELOW_SKILLS | {"contact"},
     "tamp": {"planning", "skills"} | BELOW_SKILLS,
     # What they import of worlds is the name under which PyBullet is imported, and no more: see

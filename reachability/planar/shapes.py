@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from galley.contact import polygon as outline
 from galley.domain.frames import Array, frozen
 
 
@@ -62,7 +63,8 @@ class Polygon:
     """A simple polygon, convex or not, with ``corners`` (n, 2), n >= 3, in either order.
 
     Raises:
-        ValueError: fewer than three corners, or some that are not finite.
+        ValueError: fewer than three corners, some that are not finite, or edges that
+            cross or touch.
     """
 
     corners: Array
@@ -72,6 +74,7 @@ class Polygon:
         if len(shape) != 2 or shape[0] < 3:
             raise ValueError(f"corners must be (n, 2) with n >= 3, got {shape}")
         object.__setattr__(self, "corners", _points(self.corners, (shape[0], 2), "corners"))
+        outline.Polygon(self.corners)
 
     @property
     def point(self) -> Array:

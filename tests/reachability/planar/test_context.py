@@ -286,6 +286,7 @@ def test_where_nothing_is_free_nothing_has_a_density():
         (lambda: Circle((0, 0), -1.0), "-1"),
         (lambda: Circle((0, np.nan), 1.0), "nan"),
         (lambda: Polygon([[0, 0], [1, 1]]), r"\(2, 2\)"),
+        (lambda: Polygon([[0, 0], [1, 1], [1, 0], [0, 1]]), "edge 2 crosses or touches edge 0"),
         (lambda: box((0, 0), (1, 0)), r"\(1, 0\)"),
         (lambda: Body(length=-1.0), "-1"),
         (lambda: Context(ARM, margin=-0.1), "-0.1"),
