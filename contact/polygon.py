@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from galley.compiled.build import POLYGONS, ensure
 from galley.contact.parameters import MASS
+from galley.contact.segments import segments_apart
 from galley.domain.frames import Array, frozen
 
 _TOUCHING = 1e-12  # of the polygon's size: edges so near touch, and so thin a polygon has no area
@@ -196,34 +197,16 @@ def _checked(given: ArrayLike) -> Array:
     folds = (np.abs(cross) <= slack * lengths) & ((edges * following).sum(axis=1) < 0.0)
     for i in np.nonzero(folds)[0].tolist():
         raise ValueError(f"edge {(i + 1) % len(vertices)} folds back along edge {i}")
+    ends = np.roll(vertices, -1, axis=0)
     for i in range(len(vertices)):
         # Those that don't share a vertex with edge i, each pair once.
         others = np.arange(i + 2, len(vertices) - (1 if i == 0 else 0))
-        for j in others[_touch(vertices, i, others, slack)]:
+        apart = segments_apart(vertices[i], ends[i], vertices[others], ends[others])
+        for j in others[apart <= slack]:
             raise ValueError(f"edge {j} crosses or touches edge {i}: the outline must be simple")
     if abs(_double_area(vertices)) <= slack * size:
         raise ValueError(f"the polygon has no area: its size is {size:g} m")
     return vertices
-
-
-def _touch(vertices: Array, i: int, others: NDArray[np.int64], slack: float) -> NDArray[np.bool_]:
-    """Which of other edges (k,) cross edge i or come within ``slack`` of it."""
-    after = np.roll(vertices, -1, axis=0)
-    a, b = vertices[i], after[i]
-    c, d = vertices[others], after[others]
-
-    def side(p: Array, q: Array, r: Array) -> Array:
-        u, v = q - p, r - p
-        return np.asarray(u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0])
-
-    def apart(p: Array, q: Array, r: Array) -> Array:
-        along = q - p
-        t = np.clip(((r - p) * along).sum(axis=-1) / (along * along).sum(axis=-1), 0.0, 1.0)
-        return np.asarray(np.linalg.norm(r - p - t[..., None] * along, axis=-1))
-
-    crossing = (side(a, b, c) * side(a, b, d) < 0.0) & (side(c, d, a) * side(c, d, b) < 0.0)
-    gaps = [apart(a, b, c), apart(a, b, d), apart(c, d, a), apart(c, d, b)]
-    return np.asarray(crossing | (np.min(gaps, axis=0) <= slack))
 
 
 def _ears(vertices: Array) -> list[list[int]]:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from galley.compiled.build import PUSHING, ensure
+from galley.contact.segments import segments_apart
 from galley.domain.frames import Array
 from galley.pushing.config import ArmConfig
 from galley.robots.planar import PlanarChain
@@ -80,7 +81,7 @@ class PushArm:
         """(2 + pairs,) m, of angles (N,): the tip's error, then that of each pair of links."""
         p = self.points(theta)
         first, second = np.triu_indices(len(self.config.links), 2)
-        d = _segment_distances(p[first], p[first + 1], p[second], p[second + 1])
+        d = segments_apart(p[first], p[first + 1], p[second], p[second + 1])
         short = np.maximum(self.config.threshold - d, 0.0)
         return np.concatenate([p[-1] - target, np.sqrt(self.config.weight * short)])
 
@@ -133,20 +134,3 @@ class PushArm:
     def _starts(self) -> Array:
         rng = np.random.default_rng(0)
         return rng.normal(0.0, 1.0, (_STARTS, len(self.config.links)))
-
-
-def _segment_distances(a: Array, b: Array, c: Array, d: Array) -> Array:
-    """Distances (k,) of segments from a to b and from c to d (k, 2); 0 where they cross."""
-
-    def side(p: Array, q: Array, r: Array) -> Array:
-        u, v = q - p, r - p
-        return np.asarray(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0])
-
-    def far(p: Array, q: Array, r: Array) -> Array:
-        u = q - p
-        t = np.clip(((r - p) * u).sum(axis=1) / (u * u).sum(axis=1), 0.0, 1.0)
-        return np.asarray(np.hypot(*(r - p - t[:, None] * u).T))
-
-    crossing = (side(a, b, c) * side(a, b, d) < 0.0) & (side(c, d, a) * side(c, d, b) < 0.0)
-    ends = [far(a, b, c), far(a, b, d), far(c, d, a), far(c, d, b)]
-    return np.where(crossing, 0.0, np.min(ends, axis=0))

@@ -34,12 +34,8 @@ def command(arguments: argparse.Namespace) -> int:
         what = "must be 0.01 to 0.8: the slope is tilted to twice the angle of slip"
         raise argparse.ArgumentTypeError(f"argument --friction: {what}")
     with session(arguments, "incline") as work:
-        from galley.contact.planar.demonstrations import (
-            GRAVITY,
-            angle_of_slip,
-            incline,
-            sliding,
-        )
+        from galley.contact.planar.demonstrations import angle_of_slip, incline, sliding
+        from galley.contact.support import GRAVITY
 
         work.printer.stage(f"{len(_ANGLES)} slopes in a batch (the first time it is compiled)")
         angles = np.arctan(mu) * _ANGLES

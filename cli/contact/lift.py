@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 
 from galley.cli.common.arguments import count, positive
-from galley.cli.contact.options import friction_option, result_options, session
-
-_SHAPES = ("circle", "hexagon", "rectangle")
+from galley.cli.contact.options import friction_option, result_options, session, shape_option
 
 EPILOG = """A platform of 0.5 kg stands on the ground, on it a body of 0.1 kg and 1.5 m. A force at
 the platform grows from 0 to 15 N over 100 steps of 1/60 s. Until it bears both weights, nothing
@@ -26,7 +24,7 @@ examples:
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     """Add the options of ``galley contact lift``."""
-    p.add_argument("--shape", choices=_SHAPES, default="circle", help="default circle")
+    shape_option(p, "circle")
     friction_option(p, 0.1)
     p.add_argument(
         "--contacts",

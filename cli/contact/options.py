@@ -41,6 +41,12 @@ def result_options(p: argparse.ArgumentParser, speed: float = 1.0) -> None:
     group.add_argument("--npz", action="store_true", help="states as npz, contacts too, not CSV")
 
 
+def shape_option(p: argparse.ArgumentParser, default: str) -> None:
+    """Add the shape of the body."""
+    shapes = ("circle", "hexagon", "rectangle")
+    p.add_argument("--shape", choices=shapes, default=default, help=f"default {default}")
+
+
 def friction_option(p: argparse.ArgumentParser, default: float) -> None:
     """Add the coefficient of friction."""
     p.add_argument(

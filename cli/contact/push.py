@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 
 from galley.cli.common.arguments import number, positive
-from galley.cli.contact.options import friction_option, result_options, session
-
-_SHAPES = ("circle", "hexagon", "rectangle")
+from galley.cli.contact.options import friction_option, result_options, session, shape_option
 
 EPILOG = """Seen from above: there is no gravity in the plane. A body of 1 kg lies on a table that
 resists sliding and turning together (an ellipsoidal limit surface); a round pusher of 0.5 kg is
@@ -20,7 +18,7 @@ examples:
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     """Add the options of ``galley contact push``."""
-    p.add_argument("--shape", choices=_SHAPES, default="hexagon", help="default hexagon")
+    shape_option(p, "hexagon")
     friction_option(p, 0.3)
     p.add_argument(
         "--offset",

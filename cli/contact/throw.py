@@ -65,7 +65,7 @@ def command(arguments: argparse.Namespace) -> int:
             cost_unit="m",
             target=task.target,
         )
-        if last.miss >= HIT:
+        if not last.miss < HIT:
             print(f"misses the basket's middle by {1e3 * last.miss:.1f} mm", file=sys.stderr)
             return 1
         return status

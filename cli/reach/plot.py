@@ -22,8 +22,8 @@ from galley.domain.errors import BadInput
 if TYPE_CHECKING:
     from galley.reachability.planar import DonutSampler, Samples
 
-# Where no limits are given: they cost the two elbows different shares.
 _WHOLE_STEPS = 1500  # of the training for --kind hands
+# Where no limits are given: they cost the two elbows different shares.
 EXAMPLE_LIMITS = ((-1.2, 2.0), (-2.4, 2.4))
 
 EPILOG = """kinds:

@@ -193,7 +193,7 @@ class Body2D(eqx.Module):
                 _, centroid, second = _evaluated(shape.moments, shape, mass)
                 inertia = self.mass * second
                 if is_traced(centroid) or np.any(np.abs(centroid) > 1e-12):
-                    shape = Moved(shape, jnp_or_np(centroid))
+                    shape = Moved(shape, _away(centroid))
             self.inertia = checked("inertia", inertia, INERTIA)
         self.shape = shape
         self.pose = checked("pose", pose, _ANY, (3,))
@@ -223,8 +223,8 @@ def _evaluated(function: Callable[[], Any], *inputs: Any) -> Any:
         return jax.tree.map(np.asarray, function())
 
 
-def jnp_or_np(centroid: Any) -> Any:
-    """The pose that moves a centroid to the origin."""
+def _away(centroid: Any) -> Any:
+    """The pose that moves a centroid to the origin, traced if that is."""
     stack = jnp if is_traced(centroid) else np
     return stack.concatenate([-centroid, stack.zeros(1)])
 

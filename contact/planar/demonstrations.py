@@ -12,22 +12,24 @@ from galley.contact.planar.bodies import Body2D, Contact, Points, Support, World
 from galley.contact.planar.setup import Setup, Waypoints
 from galley.contact.planar.shapes import Box, Circle, HalfPlane, Polygon, regular_polygon
 from galley.contact.planar.simulation import simulate
+from galley.contact.planar.virtual_contacts import chosen
 from galley.contact.polygon import Polygon as Outline
-from galley.contact.support import characteristic_length
+from galley.contact.support import GRAVITY, characteristic_length
 from galley.domain.frames import Array as NumPyArray
 
-GRAVITY = 9.81  # m/s^2
-SHAPES = ("circle", "hexagon", "rectangle")
 _H = 1.0 / 60.0  # s
 
 
 def shape_of(name: str, size: float) -> tuple[Circle | Box | Polygon, float]:
-    """A shape of ``SHAPES`` and how high its centre is when it rests on its lowest edge, m."""
-    if name == "circle":
-        return Circle(size), size
-    if name == "hexagon":
-        return regular_polygon(6, size), size * float(np.cos(np.pi / 6.0))
-    return Box((size, 0.6 * size)), 0.6 * size
+    """A circle, hexagon or rectangle; how high its centre is when it rests on an edge, m."""
+    match name:
+        case "circle":
+            return Circle(size), size
+        case "hexagon":
+            return regular_polygon(6, size), size * float(np.cos(np.pi / 6.0))
+        case "rectangle":
+            return Box((size, 0.6 * size)), 0.6 * size
+    raise ValueError(f"shape = {name!r}: must be circle, hexagon or rectangle")
 
 
 def lift(
@@ -41,10 +43,9 @@ def lift(
     grows from 0.
 
     Args:
-        shape: of ``SHAPES``, 1.5 m.
+        shape: circle, hexagon or rectangle, 1.5 m.
         friction: coefficient, of both contacts.
-        points: of the contact between platform and body; ``auto`` takes ``newton`` for the circle,
-            which touches the platform's face and never its corners.
+        points: of the contact between platform and body.
         force: N, at the end.
         steps: of 1/60 s.
     """
@@ -55,13 +56,11 @@ def lift(
         Body2D(Box((1.8, thick)), mass=0.5, pose=(0.0, thick, 0.0), name="platform"),
         Body2D(form, mass=0.1, pose=(0.0, 2.0 * thick + high, 0.0), name=shape),
     )
-    if shape == "circle" and points is Points.AUTO:
-        points = Points.NEWTON
     # The parameters of the demonstration that this follows. Of points fixed to an edge few bear, so
     # where there are such, the law is firmer.
+    law = Contact(friction=friction, count=10, stiffness=1e4, damping=1e5, points=Points.PERIMETER)
     on_top = Contact(friction=friction, count=10, points=points)
-    law = Contact(friction=friction, count=10, stiffness=1e4, damping=1e5)
-    if points in (Points.AUTO, Points.PERIMETER):
+    if chosen(on_top, form, bodies[1].shape) is Points.PERIMETER:
         on_top = law
     controls = np.zeros((steps, 2, 3))
     controls[:, 0, 1] = np.linspace(0.0, force, steps)
@@ -128,7 +127,7 @@ def push(
     """A round pusher against a body of 1 kg that lies on a table, seen from above.
 
     Args:
-        shape: of ``SHAPES``, 0.5 m.
+        shape: circle, hexagon or rectangle, 0.5 m.
         friction: coefficient, of the pusher on the body and of the body on the table.
         offset: m, of the pusher's line from the body's centre.
         force: N, on the pusher for the first 60 % of the run.

@@ -65,13 +65,13 @@ def load_setup(path: Path) -> Setup:
     gravity = top["gravity"].vector(2) if "gravity" in top else np.array([0.0, -9.81])
     scheme = top["scheme"].text(("bdf1", "bdf2")) if "scheme" in top else "bdf2"
     reader.finish()
-    if len({frozenset(pair) for pair, _ in pairs}) < len(pairs):
-        top["pairs"].fault("has a pair of bodies twice")
-    reader.finish()
     place = top["pairs"] if pairs else top["bodies"]
     bodies = [each for each, _ in found.values() if each is not None]
     contact: Any = dict(pairs) if "pairs" in top else Contact(**law)
-    world = _made(place, lambda: World(bodies, contact, gravity))
+    if len({frozenset(pair) for pair, _ in pairs}) < len(pairs):
+        place.fault("has a pair of bodies twice")
+    else:
+        world = _made(place, lambda: World(bodies, contact, gravity))
     reader.finish()
     assert world is not None
     free = [control for each, control in found.values() if each is not None and each.free]

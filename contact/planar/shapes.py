@@ -170,6 +170,13 @@ def _along_edges(vertices: Array, count: int) -> Array:
     return a + share * (b - a)
 
 
+def _edges(vertices: Array) -> tuple[Array, Array]:
+    """Of a polygon of either orientation: vectors to the next vertex, outward unit normals."""
+    edge = jnp.roll(vertices, -1, axis=0) - vertices
+    turn = jnp.sign(jnp.sum(cross(vertices, vertices + edge)))  # +1: counter-clockwise
+    return edge, -turn * perpendicular(edge) / length(edge)[:, None]
+
+
 def _polygon_moments(vertices: Array) -> tuple[Array, Array, Array]:
     """Area, centroid and polar second moment per area, of either orientation.
 
@@ -252,9 +259,7 @@ class Polygon(Shape):
         Signed Distance Computation Using the Angle Weighted Pseudonormal, 2005).
         """
         a = jnp.asarray(self.vertices)
-        edge = jnp.roll(a, -1, axis=0) - a
-        turn = jnp.sign(jnp.sum(cross(a, a + edge)))  # +1: counter-clockwise
-        normal = -turn * perpendicular(edge) / length(edge)[:, None]
+        edge, normal = _edges(a)
         share = jnp.sum((p - a) * edge, axis=1) / jnp.sum(edge * edge, axis=1)
         gap = p - a - jnp.clip(share, 0.0, 1.0)[:, None] * edge
         k = jnp.argmin(jnp.sum(gap * gap, axis=1))
@@ -320,9 +325,7 @@ class Rounded(Shape):
         At a reflex corner the edges of the core end inside of the rounded shape.
         """
         vertices = jnp.asarray(self.core.vertices)
-        edge = jnp.roll(vertices, -1, axis=0) - vertices
-        turn = jnp.sign(jnp.sum(cross(vertices, vertices + edge)))
-        normal = -turn * perpendicular(edge) / length(edge)[:, None]
+        edge, normal = _edges(vertices)
         bisector = normal + jnp.roll(normal, 1, axis=0)
         bisector = bisector / length(bisector)[:, None]
         each = max(2, -(-count // len(vertices)) - 1)

@@ -16,9 +16,9 @@ from galley.contact.planar.bodies import Body2D, Contact, Points, World
 from galley.contact.planar.setup import Setup
 from galley.contact.planar.shapes import Circle, HalfPlane, Polygon
 from galley.contact.planar.simulation import simulate
+from galley.contact.support import GRAVITY
 from galley.domain.frames import Array as NumPyArray
 
-GRAVITY = 9.81  # m/s^2
 _H = 0.01  # s
 _PUSH, _BRAKE, _SETTLE = 22, 12, 90  # steps: the hand speeds up, and stops; after the landing
 _BALL, _HAND = 0.1, 0.4  # kg

@@ -8,11 +8,11 @@ from math import pi
 import numpy as np
 from numpy.typing import NDArray
 
+from galley.contact.segments import to_segments
 from galley.domain.frames import Array
 from galley.reachability.planar import DonutSampler, Samples, uniform_targets
 from galley.reachability.planar.arm import turn
 from galley.reachability.planar.dataset import DatasetSettings
-from galley.reachability.planar.shapes import to_segments
 
 
 @dataclass(frozen=True)
