@@ -32,7 +32,7 @@ from galley.sweeps import LostJob, sweep
 logger = logging.getLogger(__name__)
 _KEY = b"galley"  # of a file's own metadata
 _PARTS = ("settings", "versions")  # of the record, on which an episode depends
-_REMEDY = "remove it, or collect again with the same options, which writes it anew"
+_REMEDY = "remove it, and collect again with the same options"
 
 Progress = Callable[[int, int, int], None]
 """Called with the numbers of finished episodes, of all, and of those that succeeded."""
@@ -64,10 +64,12 @@ def collect(
     """
     open_folder(folder, collection)
     record = collection.record()
-    there = {seed: info for seed in seeds if (info := _there(_path(folder, seed), record))}
-    missing = [seed for seed in dict.fromkeys(seeds) if seed not in there]
-    done, total = len(there), len(there) + len(missing)
-    successes = sum(info.success is True for info in there.values())
+    wanted = dict.fromkeys(seeds)
+    there = _readable(folder, record)
+    missing = [seed for seed in wanted if _path(folder, seed) not in there]
+    known = [there[path] for seed in wanted if (path := _path(folder, seed)) in there]
+    done, total = len(known), len(wanted)
+    successes = sum(info.success is True for info in known)
 
     def ended(_: int, result: EpisodeInfo | OSError | LostJob) -> None:
         nonlocal done, successes
@@ -80,10 +82,15 @@ def collect(
             progress(done, total, successes)
 
     results = sweep(partial(_run_one, run, collection, folder), missing, workers, engine, ended)
-    if done:
-        demonstrations = read_folder(folder)
-        text = card(collection, demonstrations, demonstrations[0].layout)
-        write_atomically(folder / CARD, text)
+    demonstrations = _demonstrations(_readable(folder, record), record)
+    for load in demonstrations.loaders:
+        try:
+            layout = load().layout
+        except _Damaged as error:
+            logger.warning("%s", error)
+        else:
+            write_atomically(folder / CARD, card(collection, demonstrations, layout))
+            break
     return [result for result in results if isinstance(result, LostJob)]
 
 
@@ -143,9 +150,7 @@ def read_folder(folder: Path) -> Demonstrations:
         BadInput: it is not of demonstrations, or a file is damaged or of other settings.
     """
     record = read_record(folder)
-    paths = sorted(folder.glob("episode-*.parquet"), key=lambda each: (len(each.name), each.name))
-    infos = tuple(_info(path, record) for path in paths)
-    return Demonstrations(infos, tuple(partial(_load, path, record) for path in paths))
+    return _demonstrations({path: _info(path, record) for path in _files(folder)}, record)
 
 
 def _run_one(
@@ -163,15 +168,24 @@ def _run_one(
         return error
 
 
-def _there(path: Path, record: dict[str, Any]) -> EpisodeInfo | None:
-    """Of an episode; None where its file is missing or damaged."""
-    if not path.exists():
-        return None
-    try:
-        return _info(path, record)
-    except _Damaged as error:
-        logger.warning("%s", error)
-        return None
+def _files(folder: Path) -> list[Path]:
+    """Of episodes, in the order of their seeds."""
+    return sorted(folder.glob("episode-*.parquet"), key=lambda each: (len(each.name), each.name))
+
+
+def _readable(folder: Path, record: dict[str, Any]) -> dict[Path, EpisodeInfo]:
+    """The episodes whose files aren't damaged."""
+    found = {}
+    for path in _files(folder):
+        try:
+            found[path] = _info(path, record)
+        except _Damaged as error:
+            logger.warning("%s", error)
+    return found
+
+
+def _demonstrations(infos: dict[Path, EpisodeInfo], record: dict[str, Any]) -> Demonstrations:
+    return Demonstrations(tuple(infos.values()), tuple(partial(_load, p, record) for p in infos))
 
 
 class _Damaged(BadInput):

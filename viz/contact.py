@@ -15,7 +15,7 @@ import numpy as np
 from PIL import Image as PilImage
 from PIL import ImageDraw
 
-from galley.contact.planar.record import PlanarRun
+from galley.contact.planar.record import ENDLESS, PlanarRun
 from galley.domain.frames import Array
 from galley.viz.figures import figure_file
 from galley.viz.film.video import encoder
@@ -290,7 +290,7 @@ def _stage(run: PlanarRun, width: int, height: int) -> _Stage:
     """A stage that holds all that moves, for the whole run, and the bodies of limited size."""
     points = []
     for outline, poses in zip(run.outlines, np.moveaxis(run.pose, 1, 0), strict=True):
-        if np.abs(outline).max() < 100.0:  # not an endless one
+        if np.abs(outline).max() < ENDLESS:
             x, y, angle = poses.T[:, :, None]
             u, v = outline.T
             points.append((x + np.cos(angle) * u - np.sin(angle) * v).ravel())

@@ -13,6 +13,8 @@ import numpy as np
 from galley.domain.files import write_atomically
 from galley.domain.frames import Array
 
+ENDLESS = 1e3  # m, half the size of the outline of a half plane
+
 
 @dataclass(frozen=True)
 class PlanarRun:

@@ -14,7 +14,7 @@ from jax import Array
 
 from galley.contact.finger.force import Profile
 from galley.contact.planar.bodies import Points, World
-from galley.contact.planar.record import PlanarRun
+from galley.contact.planar.record import ENDLESS, PlanarRun
 from galley.contact.planar.shapes import Box, Circle, HalfPlane, Moved, Polygon, Rounded, Shape
 from galley.contact.planar.simulation import Trajectory, simulate
 from galley.contact.planar.virtual_contacts import chosen
@@ -22,7 +22,6 @@ from galley.domain.frames import Array as NumPyArray
 
 COORDINATES = {"x": "m", "y": "m", "angle": "rad"}
 _ARC = np.pi / 24  # rad, between two points of a drawn arc
-_ENDLESS = 1e3  # m, half the size at which a half plane is drawn
 
 
 class Waypoints(eqx.Module):
@@ -201,14 +200,14 @@ def outline(shape: Shape) -> NumPyArray:
             return np.asarray(shape.vertices)
         case HalfPlane():
             n = np.asarray(shape.direction) / np.linalg.norm(shape.direction)
-            along = _ENDLESS * np.array([n[1], -n[0]])
+            along = ENDLESS * np.array([n[1], -n[0]])
             edge = float(shape.offset) * n
             return np.stack(
                 [
                     edge - along,
                     edge + along,
-                    edge + along - _ENDLESS * n,
-                    edge - along - _ENDLESS * n,
+                    edge + along - ENDLESS * n,
+                    edge - along - ENDLESS * n,
                 ]
             )
         case Moved():

@@ -32,6 +32,16 @@ def digests(folder):
     return {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in folder.iterdir()}
 
 
+def test_a_damaged_file_of_another_seed_stops_nothing(tmp_path, caplog):
+    collect(run_seed, range(2), COLLECTION, tmp_path, workers=1)
+    for seed, keep in ((0, 0.5), (1, 0.9)):
+        path = tmp_path / f"episode-{seed:06d}.parquet"
+        path.write_bytes(path.read_bytes()[: int(keep * path.stat().st_size)])
+    assert collect(run_seed, [5], COLLECTION, tmp_path, workers=1) == []
+    assert "episode-000000.parquet: can't be read" in caplog.text
+    assert "episodes: 1," in (tmp_path / CARD).read_text()
+
+
 def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path):
     (tmp_path / "README.md").write_text("mine")
     with pytest.raises(BadInput, match="has other files"):
