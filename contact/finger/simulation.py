@@ -287,9 +287,12 @@ class Simulation:
         self._record(found.t[-1], found.sol, found.t)
         self._log_turns(found)
         ended = _ended(found)
+        touched = ended == 2 and not self._opening
         if ended == 1:
             self._opening = not self._opening
-        elif ended == 2 and not self._opening:
+            # A gap below rounding is closed before the closing speed is told from rounding.
+            touched = not self._opening and self.x_f >= self.x_o
+        if touched:
             self.x_f = self.x_o
             if self.v_f - self.v_o > _TINY_SPEED:
                 self._impact(until)

@@ -163,6 +163,15 @@ def test_a_jump_is_seen_however_short():
     assert function.at(3.0).finger_velocity[0] == pytest.approx(0.5, rel=1e-9)
 
 
+def test_a_gap_below_rounding_closes():
+    """Found by hypothesis: opened by less than rounding, the finger came through the wall."""
+    finger = Finger(1.4496, inf, 0.8915, 0.538, 0.0, 4.4e-203, 0.02)
+    profile = [(0, -4.5e-234), (1.4, 0.905), (1.4, 4.8e-298)]
+    run = simulate(finger, profile, 3.0, Start(-8.3e-155))
+    assert run.fault is None
+    assert run.samples(200.0).finger_position.max() == pytest.approx(0.0, abs=1e-12)
+
+
 def test_at_rest_nothing_happens():
     run = simulate(Finger(gap=0.0), 0.0, 3.0)
     assert run.order() == ()
