@@ -81,7 +81,11 @@ def collect(
         if progress is not None:
             progress(done, total, successes)
 
-    results = sweep(partial(_run_one, run, collection, folder), missing, workers, engine, ended)
+    try:
+        results = sweep(partial(_run_one, run, collection, folder), missing, workers, engine, ended)
+    finally:
+        for path in folder.glob(".episode-*.partial"):  # of workers that were stopped
+            path.unlink(missing_ok=True)
     demonstrations = _demonstrations(_readable(folder, record), record)
     for load in demonstrations.loaders:
         try:
