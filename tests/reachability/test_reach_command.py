@@ -133,7 +133,8 @@ def test_shapes_of_the_command_line_are_those_of_the_settings(run, tmp_path):
 def test_every_kind_of_picture_is_drawn(run, tmp_path):
     status, _, err = run("plot", "--kind", "all", "--bases", 300, "--out", tmp_path)
     assert (status, err) == (0, "")
-    assert {each.stem for each in tmp_path.iterdir()} == set(KINDS)
+    # That of hands trains a model: it is drawn by its own name (test_learned_commands).
+    assert {each.stem for each in tmp_path.iterdir()} == set(KINDS) - {"hands"}
     assert all(each.stat().st_size > 10_000 for each in tmp_path.iterdir())
 
 
