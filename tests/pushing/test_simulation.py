@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -163,11 +163,13 @@ def test_the_pusher_never_pulls_and_friction_is_bounded():
 
 
 @given(st.floats(-3, 3), st.floats(-3, 3), st.floats(-0.1, 0.1), st.floats(-0.1, 0.1))
+@example(theta=2.125, spin=0.0, x=0.0, y=0.06284570756568364)  # between two sides
 def test_the_force_turns_with_the_body(theta, spin, x, y):
     sim = Simulation(PushConfig())
     c, s = np.cos(theta), np.sin(theta)
     R = np.array([[c, -s], [s, c]])
-    normals = signed_distance(sim.body, [(x, y), (x + 1e-7, y), (x, y + 1e-7)])[2]
+    around = [(x, y), (x + 1e-7, y), (x - 1e-7, y), (x, y + 1e-7), (x, y - 1e-7)]
+    normals = signed_distance(sim.body, around)[2]
     if np.ptp(normals, axis=0).max() > 1e-3:
         return  # as near to one side as to another
     here = force(sim, (0, 0, 0), (x, y), (0.1, 0.2), (0.3, -0.1, spin))
