@@ -4,6 +4,8 @@
 - ``config``: every parameter with its unit, from Python or one YAML file
 - ``simulation``: ``Simulation`` of one or many tables at once, in compiled code
 - ``arm``: the planar arm that holds the pusher: kinematics, inverse kinematics, self-collision
+- ``demonstrators``: who drives the pusher, step by step
+- ``rollout``: one episode of a demonstrator, with the arm that held the pusher
 
 Importing this package loads nothing.
 """

@@ -42,7 +42,10 @@ ACCELERATION = Quantity("m/s^2", 0.0)
 
 @dataclass(frozen=True)
 class ArmConfig:
-    """The arm that holds the pusher; the defaults are the original's at 1 mm a pixel.
+    """The arm that holds the pusher; the links are the original's at 1 mm a pixel.
+
+    Its base stands before the table: on it, as the original's at (300, 300), the tip can't come
+    near the base without touching the first link.
 
     Attributes:
         links: m, lengths of the links from the base on.
@@ -52,9 +55,9 @@ class ArmConfig:
     """
 
     links: tuple[float, ...] = (0.15, 0.15, 0.15, 0.15, 0.15)
-    base_x: float = parameter(0.3, POSITION, "position of the base")
-    base_y: float = parameter(0.3, POSITION, "position of the base")
-    base_theta: float = parameter(0.0, ANGLE, "heading of the base")
+    base_x: float = parameter(0.256, POSITION, "position of the base")
+    base_y: float = parameter(-0.1, POSITION, "position of the base")
+    base_theta: float = parameter(pi / 2.0, ANGLE, "heading of the base")
     threshold: float = parameter(0.02, LENGTH, "distance of links below which they are penalised")
     weight: float = parameter(0.005, Quantity("m", 0.0), "penalty (m^2) per metre below it")
 
@@ -94,8 +97,8 @@ class PushConfig:
     )
     width: float = parameter(0.512, LENGTH, "of the table, along x")
     height: float = parameter(0.512, LENGTH, "of the table, along y")
-    wall_stiffness: float = parameter(2000.0, STIFFNESS, "force per depth of each vertex")
-    wall_damping: float = parameter(20.0, LINEAR_DRAG, "force per speed into the wall")
+    wall_stiffness: float = parameter(1000.0, STIFFNESS, "force per depth of each vertex")
+    wall_damping: float = parameter(10.0, LINEAR_DRAG, "force per speed into the wall")
     dt: float = parameter(0.01, DURATION, "of a substep")
     substeps: float = parameter(10, COUNT, "in a control step")
     goal_x: float = parameter(0.256, POSITION, "where the centroid shall be")

@@ -33,12 +33,11 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.pushing.config import PushConfig, load_config
+from galley.pushing.rollout import STEPS, SUCCESS
 from galley.pushing.simulation import Simulation, State
 
 ID = "galley/Push-v0"
 OBSERVATIONS = ("state", "keypoints")
-SUCCESS = 0.95  # of the goal covered
-STEPS = 300  # of an episode
 _TURN = 2.0 * math.pi
 
 Actions = NDArray[np.float32]
