@@ -6,7 +6,7 @@ import functools
 import hashlib
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 from galley.domain.failure import Failure
@@ -49,7 +49,8 @@ class Row:
 
     Attributes:
         status: ``solved``, or the failure's kind. message: the failure's.
-        solve_s: seconds for plan, motions and proofs. task_s: of these, on symbols.
+        solve_s: seconds for plan, motions and proofs. cpu_s: the same, of the processor.
+        task_s: of solve_s, on symbols.
         first_s: until the first motion that moves was finished; smooth_s: until all were.
         skeletons, refinements, lessons: plans tried, refinements of actions, facts learned.
         actions: of the plan. digest: of plan and motions, every bit of them.
@@ -61,6 +62,7 @@ class Row:
     status: str
     message: str
     solve_s: float
+    cpu_s: float
     task_s: float
     first_s: float | None
     smooth_s: float | None
@@ -72,7 +74,7 @@ class Row:
 
     def untimed(self) -> Row:
         """Without what depends on the machine's speed."""
-        return replace(self, solve_s=0.0, task_s=0.0, first_s=None, smooth_s=None)
+        return replace(self, solve_s=0.0, cpu_s=0.0, task_s=0.0, first_s=None, smooth_s=None)
 
     def raw(self) -> dict[str, Any]:
         """For JSON."""
@@ -101,10 +103,10 @@ def _plan(job: Job) -> Row:
     task = tamp_task(scene, domain, problem)
     with PyBulletWorld(scene, mobile_panda(scene.robot.base)) as world:
         bench = PlanningContext(scene, world.robot, world, Settings(seed=job.seed))
-        began = perf_counter()
+        began, processor = perf_counter(), process_time()
         search = Search(bench, task, task.start)
         found = search.solve()
-        solve_s = perf_counter() - began
+        solve_s, cpu_s = perf_counter() - began, process_time() - processor
         first_s, smooth_s = _finish(bench, found, began) if job.finished else (None, None)
     failed = found if isinstance(found, Failure) else None
     return Row(
@@ -114,6 +116,7 @@ def _plan(job: Job) -> Row:
         SOLVED if failed is None else str(failed.kind),
         "" if failed is None else str(failed),
         solve_s,
+        cpu_s,
         search.task_s,
         first_s,
         smooth_s,

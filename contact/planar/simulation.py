@@ -74,7 +74,7 @@ class Trajectory(eqx.Module):
             why = "the forces are not finite: look at controls, motions and parameters"
         elif self.stalled[k]:
             why = "Newton's method found no smaller residual: a smaller h, more softness or "
-            why += "still make the forces smoother, heavy bodies need a larger tolerance"
+            why += "still make the forces smoother"
         else:
             why = "Newton's method needs more iterations: raise iterations, or take a smaller h"
         time = float(self.time[k + 1])
@@ -105,7 +105,8 @@ def simulate(
         h: s, of a step.
         n: number of steps; None: as the controls have.
         scheme: ``bdf1`` or ``bdf2``.
-        tolerance: N and N m, of the residual that a step has to reach.
+        tolerance: N and N m, of the residual that a step has to reach; heavy bodies have to
+            reach what rounding lets them.
         iterations: of Newton's method in a step, at most.
 
     Returns:
@@ -196,7 +197,7 @@ def _simulate(
         A, B, eta = alpha * q1 + beta * q2, alpha * v1 + beta * v2, share * h
         time = end * h
         q, outcome = implicit_step(world, A, B, eta, time, control, starts, tolerance, iterations)
-        good = good & (outcome.residual <= tolerance)
+        good = good & outcome.converged
         q = jnp.where(good, q, jnp.nan)
         v = (q - A) / eta
         kept = keep > 0.0

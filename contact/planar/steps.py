@@ -35,6 +35,7 @@ from galley.domain.frames import Array as NumPyArray
 
 _DECREASE = 1e-4  # of the merit, per length of the step (Armijo)
 _SHORTEST = 2.0**-24  # share of a Newton step
+_ROUNDING = 2.0**-50  # of x times the Jacobian: what rounding x alone makes of a residual of 0
 
 Residual = Callable[[Array, Array], tuple[Array, Array]]
 
@@ -57,12 +58,14 @@ class Outcome(NamedTuple):
         residual: N or N m, the largest component.
         iterations: residuals and Jacobians computed.
         stalled: no share of the step made it smaller.
+        converged: the residual is within the tolerance, or within rounding where that is more.
         starts: p_W (pairs, 2), the virtual contacts.
     """
 
     residual: Array
     iterations: Array
     stalled: Array
+    converged: Array
     starts: Array
 
 
@@ -147,9 +150,12 @@ def _newton(
     def merit(value: Array) -> Array:
         return jnp.sum(scale * value**2)
 
+    def solved(state: _Search) -> Array:
+        rounding = _ROUNDING * jnp.max(jnp.abs(state.jacobian) @ jnp.abs(state.x))
+        return jnp.max(jnp.abs(state.value)) <= jnp.maximum(tolerance, rounding)
+
     def going(state: _Search) -> Array:
-        unsolved = ~(jnp.max(jnp.abs(state.value)) <= tolerance)
-        return unsolved & (state.share > _SHORTEST) & (state.tried < iterations)
+        return ~solved(state) & (state.share > _SHORTEST) & (state.tried < iterations)
 
     def step(state: _Search) -> _Search:
         tried = state.x + state.share * state.direction
@@ -171,7 +177,7 @@ def _newton(
     end = lax.while_loop(going, step, begin)
     stalled = end.share <= _SHORTEST
     left = jnp.max(jnp.abs(end.value))
-    return end.x, end.jacobian, Outcome(left, end.tried, stalled, end.starts)
+    return end.x, end.jacobian, Outcome(left, end.tried, stalled, solved(end), end.starts)
 
 
 class _Search(NamedTuple):

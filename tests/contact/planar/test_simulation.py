@@ -263,3 +263,17 @@ def falling():
 def test_bad_input_is_refused_by_name(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_bodies_of_many_tonnes_move_as_light_ones_do():
+    """All masses and forces times a number: the same motion, though rounding leaves more newtons."""
+
+    def motion(scale):
+        contact = Contact(
+            stiffness=1e4 * scale, damping=1e3 * scale, friction_viscosity=100.0 * scale
+        )
+        run = simulate(disc(contact, (1.0, 0.4, 0.1), mass=scale), h=0.005, n=N)
+        assert run.failure() is None
+        return run.pose
+
+    assert motion(1e7) == pytest.approx(motion(1.0), abs=1e-9)
