@@ -25,7 +25,7 @@ def index(text: str, fault: str = "must be 0 or more") -> int:
     """An integer from 0; ``fault`` is the message for others."""
     value = whole(text)
     if value < 0:
-        raise argparse.ArgumentTypeError(fault)
+        raise argparse.ArgumentTypeError(f"{fault}, not {text}")
     return value
 
 
@@ -38,7 +38,7 @@ def count(text: str) -> int:
     """An integer from 1."""
     value = whole(text)
     if value < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
+        raise argparse.ArgumentTypeError(f"must be 1 or more, not {text}")
     return value
 
 
@@ -46,7 +46,7 @@ def height(text: str) -> int:
     """A film's height in pixels."""
     value = count(text)
     if not 120 <= value <= 2160:
-        raise argparse.ArgumentTypeError("a film is 120 to 2160 pixels high")
+        raise argparse.ArgumentTypeError(f"a film is 120 to 2160 pixels high, not {text}")
     return value
 
 
@@ -54,7 +54,7 @@ def frame_rate(text: str) -> int:
     """A film's frame rate, Hz."""
     value = count(text)
     if value > 120:
-        raise argparse.ArgumentTypeError("a film has at most 120 frames per second")
+        raise argparse.ArgumentTypeError(f"a film has at most 120 frames per second, not {text}")
     return value
 
 
@@ -64,7 +64,7 @@ def _number(text: str, fault: str, good: Callable[[float], bool]) -> float:
     except ValueError:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
     if not math.isfinite(value) or not good(value):
-        raise argparse.ArgumentTypeError(fault)
+        raise argparse.ArgumentTypeError(f"{fault}, not {text}")
     return value
 
 
@@ -87,7 +87,7 @@ def sample_rate(text: str) -> float:
     """A sample rate, Hz."""
     value = positive(text)
     if not 0.1 <= value <= 100_000:
-        raise argparse.ArgumentTypeError("a rate is 0.1 to 100000 samples a second")
+        raise argparse.ArgumentTypeError(f"a rate is 0.1 to 100000 samples a second, not {text}")
     return value
 
 

@@ -14,7 +14,8 @@ h (T - t) / m, for what is pushed earlier flies longer.
 
 --contacts: where the forces between platform and body act. newton: the virtual contact, and nine
 points beside it along the tangent; stein: ten points spread by Stein variational descent;
-perimeter: points fixed to both edges; auto: newton for the circle, perimeter face on face.
+perimeter: points fixed to both edges; auto: newton for the circle, perimeter for the others, which
+lie on a face: there newton and stein, which look for one nearest point, are refused.
 
 examples:
   galley contact lift --shape circle
@@ -45,13 +46,16 @@ def command(arguments: argparse.Namespace) -> int:
         from galley.contact.planar import Points
         from galley.contact.planar.demonstrations import lift
 
-        setup = lift(
-            arguments.shape,
-            arguments.friction,
-            Points(arguments.contacts),
-            arguments.force,
-            arguments.steps,
-        )
+        try:
+            setup = lift(
+                arguments.shape,
+                arguments.friction,
+                Points(arguments.contacts),
+                arguments.force,
+                arguments.steps,
+            )
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"argument --contacts: {error}") from None
         results = {
             "shape": arguments.shape,
             "friction": arguments.friction,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from galley.contact.planar.setup import Setup
 
 SUMMARY = "summary.json"
+_FELT = 1e-9  # N: soft contacts reach through a gap, but no further than this
 _GIF_RATES = (1, 2, 4, 5, 10, 20, 25, 50)  # Hz
 
 
@@ -84,8 +85,13 @@ class Session:
         results |= {"duration_s": float(run.time[-1]), "converged": failure is None}
         if failure:
             results["failure"] = _words(failure, setup)
+        touched = bool(abs(run.forces).max(initial=0.0) > _FELT)
+        if not touched:
+            results["touched"] = False
         self._write(run, title, results)
         self.printer.console.print(f"results: {self.folder}")
+        if not touched and not failure:
+            print("no two bodies touched in the whole run", file=sys.stderr)
         if failure:
             print(results["failure"], file=sys.stderr)
         return 1 if failure else 0

@@ -48,8 +48,16 @@ def lift(
         points: of the contact between platform and body.
         force: N, at the end.
         steps: of 1/60 s.
+
+    Raises:
+        ValueError: no such shape, or a virtual contact of faces, where it is not one point.
     """
     form, high = shape_of(shape, 1.5)
+    if not isinstance(form, Circle) and points in (Points.NEWTON, Points.STEIN):
+        raise ValueError(
+            f"{points.value}: the {shape} lies on a face, where no single virtual contact is "
+            "nearest: use perimeter or auto; newton and stein are for the circle"
+        )
     thick = 0.15
     bodies = (
         Body2D(HalfPlane(), name="ground"),

@@ -54,6 +54,8 @@ def load_setup(path: Path) -> Setup:
     if n > _MOST_STEPS:
         top["duration"].fault(f"takes {n} steps of h = {h:g} s; at most {_MOST_STEPS}")
         n = 1
+    elif abs(n * h - duration) > 1e-9 * duration:
+        top["duration"].fault(f"must be a whole number of steps of h = {h:g} s")
     entries = top["bodies"].named() if "bodies" in top else {}
     found = {name: _body(name, entry, h, n) for name, entry in entries.items()}
     names = tuple(found)
@@ -77,6 +79,9 @@ def load_setup(path: Path) -> Setup:
     free = [control for each, control in found.values() if each is not None and each.free]
     if body is None:
         body = world.free[0]
+    elif body not in world.free:
+        top["cost"].fault(f"'{names[body]}' is not moved by forces: its final pose is given")
+        reader.finish()
     return Setup(world, np.stack(free, axis=1), h, (body, coordinate), scheme)
 
 

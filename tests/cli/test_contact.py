@@ -33,6 +33,18 @@ def rows(folder):
         return list(csv.DictReader(file))
 
 
+def test_a_lift_of_a_face_refuses_what_looks_for_one_nearest_point(capsys):
+    for points in ("newton", "stein"):
+        assert contact("lift", "--shape", "hexagon", "--contacts", points) == 2
+        assert f"--contacts: {points}: the hexagon lies on a face" in capsys.readouterr().err
+
+
+def test_bodies_that_never_touch_are_mentioned(tmp_path, capsys):
+    (tmp_path / "s.yaml").write_text(SCENE.replace("[0, 0.21, 0]", "[0, 9.0, 0]"))
+    assert contact("run", tmp_path / "s.yaml", "--no-video", "--out", tmp_path / "out") == 0
+    assert "no two bodies touched" in capsys.readouterr().err
+
+
 def test_a_scene_of_ones_own_leaves_film_plot_and_states(tmp_path):
     imageio = pytest.importorskip("imageio.v2")
     (tmp_path / "s.yaml").write_text(SCENE)
@@ -75,6 +87,8 @@ def test_a_scene_of_ones_own_leaves_film_plot_and_states(tmp_path):
         ("coordinate: x", "coordinate: z", 12, "known are x, y, angle"),
         ("[0.05, [0, 0, 0]]]", "[0.01, [0, 0, 0]]]", 11, "sort the pairs"),
         ("duration: 0.1", "duration: 1e5", 3, "at most 100000"),
+        ("duration: 0.1", "duration: 0.109", 3, "a whole number of steps of h = 0.02 s"),
+        ("{body: disc", "{body: ground", 12, "'ground' is not moved by forces"),
         ("    mass: 0.5\n", "", 10, "only a body with a mass"),
     ],
     ids=lambda value: value.strip() if isinstance(value, str) and len(value) < 40 else None,
@@ -127,8 +141,9 @@ def test_options_that_do_not_go_are_refused(words, what, capsys, tmp_path):
 
 
 def test_a_run_that_does_not_converge_says_state_and_remedy(tmp_path, capsys):
-    heavy = SCENE.replace("mass: 0.5", "mass: 1e6").replace("{count: 1}", "{stiffness: 1e6}")
-    (tmp_path / "s.yaml").write_text(heavy)
+    # Face on face no single virtual contact is nearest, so that the forces jump.
+    flat = SCENE.replace("{circle: 0.2}", "{box: [0.4, 0.4]}").replace("0.21", "0.2")
+    (tmp_path / "s.yaml").write_text(flat.replace("{count: 1}", "{points: newton, count: 10}"))
     out = tmp_path / "out"
     assert contact("run", tmp_path / "s.yaml", "--no-video", "--out", out) == 1
     error = capsys.readouterr().err

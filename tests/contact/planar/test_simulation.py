@@ -266,7 +266,7 @@ def test_bad_input_is_refused_by_name(call, words):
 
 
 def test_bodies_of_many_tonnes_move_as_light_ones_do():
-    """All masses and forces times a number: the same motion, though rounding leaves more newtons."""
+    """All masses and forces times a number: the same motion, though rounding leaves more force."""
 
     def motion(scale):
         contact = Contact(
