@@ -127,8 +127,8 @@ class PushEnv(gymnasium.Env[Array, Actions]):
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Array, Info]:
         """Put body and pusher on the table; returns the first observation."""
         super().reset(seed=seed)
-        self.state, self._steps = self._table.start(self.np_random, 1, options), 0
-        self._flat = self.state.values.ravel()
+        self._steps = 0
+        self._put(options)
         return self._seen()
 
     def step(self, action: Actions) -> tuple[Array, float, bool, bool, Info]:
@@ -146,12 +146,21 @@ class PushEnv(gymnasium.Env[Array, Actions]):
             raise ValueError(f"action = {action}: must be (2,) finite numbers")
         target = self._target
         target[0, 0], target[0, 1] = x, y
-        self._table.sim.run(self.state, target)
+        self._drive(target)
         self._steps += 1
         seen, info = self._seen()
         success = info["is_success"]
         reward = min(info["coverage"] / SUCCESS, 1.0)
         return seen, reward, success, self._steps >= STEPS and not success, info
+
+    def _put(self, options: Info | None) -> None:
+        """Put body and pusher on the table."""
+        self.state = self._table.start(self.np_random, 1, options)
+        self._flat = self.state.values.ravel()
+
+    def _drive(self, target: Array) -> None:
+        """Drive the pusher to a target (1, 2) m for a control step."""
+        self._table.sim.run(self.state, target)
 
     def _seen(self) -> tuple[Array, Info]:
         """Observation and info."""
@@ -223,6 +232,7 @@ class PushVectorEnv(VectorEnv[Array, Actions, NDArray[Any]]):
 
 
 if ID not in gymnasium.registry:
+    made = "galley.pushing.variants"  # which imports this module
     gymnasium.register(
-        ID, entry_point=f"{__name__}:PushEnv", vector_entry_point=f"{__name__}:PushVectorEnv"
+        ID, entry_point=f"{made}:make_env", vector_entry_point=f"{made}:make_vector_env"
     )

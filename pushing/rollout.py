@@ -71,15 +71,7 @@ def held(arm: PushArm, pusher: Array) -> Array:
     Raises:
         ValueError: somewhere the arm crosses itself, or the point is out of its reach.
     """
-    angles = np.empty((len(pusher), len(arm.config.links)))
-    last = np.zeros(angles.shape[1])
+    angles = np.zeros((len(pusher), len(arm.config.links)))
     for k, point in enumerate(pusher):
-        last = arm.ik(last, point)[0]
-        away = float(np.hypot(*(arm.tip(last) - point)))
-        if arm.collides(last) or away > 1e-3:
-            raise ValueError(
-                f"the arm can't hold the pusher at {point[0]:.3f}, {point[1]:.3f} m: "
-                + (f"it ends {away * 1000.0:.0f} mm away" if away > 1e-3 else "it crosses itself")
-            )
-        angles[k] = last
+        angles[k] = arm.follow(angles[max(k - 1, 0)], point)
     return angles

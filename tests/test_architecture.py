@@ -62,6 +62,7 @@ CONFINED = {
     "imageio_ffmpeg": {"viz"},
     "pddlgym": {"planning"},
     "gym": {"planning"},
+    "pymunk": {"pushing"},
     "pyarrow": {"contact", "demonstrations", "reachability"},
     **{each: {"demonstrations"} for each in ("zarr", "numcodecs")},
     **{each: {"contact", "reachability"} for each in ("jax", "equinox")},
@@ -76,6 +77,7 @@ HEAVY = (
     "imageio",
     "numba",
     "pyarrow",
+    "pymunk",
     "zarr",
     "jax",
 )
