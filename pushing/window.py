@@ -18,6 +18,7 @@ class Window:
         pygame: the library, for its names of keys.
         keys: the keys that are down.
         pressed: those that went down in the last ``read``.
+        mouse: its pixel (x, y); None until it has moved in the window.
 
     Args:
         width, height: pixels. title: in its frame.
@@ -34,6 +35,7 @@ class Window:
         self.pygame: Any = pygame
         self.keys: set[int] = set()
         self.pressed: set[int] = set()
+        self.mouse: tuple[int, int] | None = None
         try:
             pygame.display.init()
             if pygame.display.get_driver() in _UNSEEN and "SDL_VIDEODRIVER" not in os.environ:
@@ -62,13 +64,9 @@ class Window:
                 self.pressed.add(event.key)
             elif event.type == pygame.KEYUP:
                 self.keys.discard(event.key)
+            elif event.type == pygame.MOUSEMOTION:
+                self.mouse = event.pos
         return pygame.K_ESCAPE not in self.pressed
-
-    @property
-    def mouse(self) -> tuple[float, float]:
-        """Its pixel, x and y."""
-        x, y = self.pygame.mouse.get_pos()
-        return float(x), float(y)
 
     def show(self, picture: NDArray[np.uint8], rate: float) -> None:
         """Show a picture (h, w, 3), then wait until 1 / rate (s) have passed since the last."""
