@@ -59,8 +59,11 @@ def roll_out(
 ) -> Rollout:
     """Drive a random table until the goal is covered or the demonstrator stops, at most ``steps``.
 
-    The start is that of ``gymnasium.make("galley/Push-v0").reset(seed=seed)``. ``progress`` is called
-    with (steps done, ``steps``).
+    The start is that of ``gymnasium.make("galley/Push-v0").reset(seed=seed)``.
+
+    Args:
+        sim: of the table. demonstrator: who pushes. seed: of the start and of the demonstrator.
+        steps: at most. progress: called with (steps done, ``steps``).
 
     Raises:
         ValueError: the arm can't hold the pusher without crossing itself.
