@@ -22,18 +22,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FINGER = "galley.contact.finger.environment:galley/Finger-v0"
 PUSH = "galley.pushing.environment:galley/Push-v0"
-PEER = {"compat": "gym-pusht"}
+OURS = ("state", "keypoints", "pixels", "pixels_state")
+THEIRS = ("state", "environment_state_agent_pos", "pixels", "pixels_agent_pos")
 EVERY = [
     (FINGER, {}),
-    *((PUSH, {"observation": each}) for each in ("state", "keypoints")),
-    *((PUSH, {"action": "joints", "observation": each}) for each in ("state", "keypoints")),
+    *((PUSH, {"action": a, "observation": o}) for a in ("pusher", "joints") for o in OURS),
     *(
-        (PUSH, {"observation": seen, "physics": physics, **PEER})
-        for seen in ("state", "environment_state_agent_pos")
+        (PUSH, {"compat": "gym-pusht", "physics": physics, "observation": o})
         for physics in ("galley", "upstream")
+        for o in THEIRS
     ),
 ]
-NEEDED = ("gymnasium", "scipy", "numba", "pyyaml", "pymunk", "stable-baselines3")
+NEEDED = ("gymnasium", "scipy", "numba", "pyyaml", "pymunk", "pygame-ce", "stable-baselines3")
 CHECK = """
 import json, sys, traceback, warnings
 import gymnasium, stable_baselines3, torch

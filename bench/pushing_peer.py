@@ -74,7 +74,7 @@ def recorded(*seeds: int) -> dict[str, Any]:
 
 def differences(found: dict[str, Any], seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Of our upstream physics from a recorded episode: by column of the rows, and the actions."""
-    from galley.pushing.gym_pusht.environment import GymPushTEnv
+    from galley.pushing.environments.gym_pusht import GymPushTEnv
 
     env = GymPushTEnv("environment_state_agent_pos", physics="upstream")
     seen, info = env.reset(seed=seed)

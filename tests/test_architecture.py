@@ -38,7 +38,7 @@ MAY_IMPORT = {
     # tests/validation/test_independence.py.
     "validation": {"domain", "robots", "worlds"},
     "execution": {"planning", "skills", "tamp"} | BELOW_SKILLS,
-    "viz": {"compiled", "contact", "domain", "reachability", "robots", "worlds"},
+    "viz": {"compiled", "contact", "domain", "pushing", "reachability", "robots", "worlds"},
 }
 # What executes knows nothing of plans: these parts of execution see only what lies below skills.
 EXECUTORS = {"domain", "robots", "worlds", "motion", "execution"}

@@ -16,8 +16,8 @@ from numpy.testing import assert_allclose
 
 from galley.pushing.config import PushConfig
 from galley.pushing.environment import ID
-from galley.pushing.gym_pusht.environment import OBSERVATIONS, GymPushTEnv
-from galley.pushing.gym_pusht.physics import GOAL, KEYPOINTS
+from galley.pushing.environments.gym_pusht import OBSERVATIONS, GymPushTEnv
+from galley.pushing.environments.physics import GOAL, KEYPOINTS
 from galley.pushing.rollout import STEPS
 from galley.pushing.shapes import shape
 
@@ -64,7 +64,8 @@ def test_a_seed_starts_as_in_gym_pusht_where_nothing_overlaps():
 @pytest.mark.parametrize("physics", BOTH)
 @pytest.mark.parametrize("observation", OBSERVATIONS)
 @pytest.mark.filterwarnings("ignore:.*We recommend.*normalized.*")
-def test_gymnasium_accepts_it(observation, physics):
+def test_gymnasium_accepts_it(observation, physics, monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     env = gymnasium.make(ID, compat="gym-pusht", observation=observation, physics=physics)
     check_env(env.unwrapped)
 
@@ -74,7 +75,10 @@ def test_spaces_are_gym_pushts():
         return spaces.Box(np.zeros(len(high)), np.array(high), dtype=np.float64)
 
     agent = box(512, 512)
-    state, points = (GymPushTEnv(each).observation_space for each in OBSERVATIONS[:2])
+    seen = [GymPushTEnv(each).observation_space for each in OBSERVATIONS]
+    state, points, pixels, both = seen
+    picture = spaces.Box(0, 255, (96, 96, 3), np.uint8)
+    assert (pixels, both) == (picture, spaces.Dict({"pixels": picture, "agent_pos": agent}))
     assert state == box(512, 512, 512, 512, 2 * np.pi)
     assert points == spaces.Dict({"environment_state": box(*[512] * 16), "agent_pos": agent})
     assert GymPushTEnv().action_space == spaces.Box(0, 512, (2,), dtype=np.float32)
@@ -93,6 +97,28 @@ def test_coverage_is_that_of_the_keypoints_polygons(physics):
         assert info["coverage"] == pytest.approx(share, abs=1e-9)
         assert share > 0.1
         assert reward == pytest.approx(min(share / 0.95, 1.0))
+
+
+def test_pictures_show_gym_pushts_plane():
+    """0 to 512 px over the whole side, y downwards: block, goal and pusher lie where they are."""
+    env = GymPushTEnv("pixels_agent_pos", render_mode="rgb_array")
+    seen, info = env.reset(options={"reset_to_state": (100, 400, 380, 300, 0.3)})
+    x, y, angle = info["block_pose"]
+    inner = np.array([(0, 15), (0, 100), (-50, 15)])
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    for picture in (seen["pixels"], env.render()):
+        scale = len(picture) / 512.0
+
+        def at(p, picture=picture, scale=scale):
+            column, row = np.int64(np.asarray(p) * scale)
+            return picture[row, column].tolist()
+
+        for p in inner @ turn.T + (x, y):
+            assert at(p) == [143, 163, 184]
+        assert at((100, 400)) == [78, 126, 255]
+        assert at((256, 256 + 15)) == [144, 238, 144]
+        assert at((250, 480)) == [255, 255, 255]
+    assert env.render().shape == (680, 680, 3)
 
 
 def tee(points):

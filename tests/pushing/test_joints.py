@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from galley.pushing.config import ArmConfig, PushConfig
-from galley.pushing.environment import ID, OBSERVATIONS
-from galley.pushing.joints import JointPushEnv
+from galley.pushing.environment import ID, OBSERVATIONS, PushEnv
+from galley.pushing.environments.joints import JointPushEnv
 
 ENV = JointPushEnv()
 ARMS = (
@@ -26,7 +26,8 @@ ENVS = [JointPushEnv(config=PushConfig(arm=each)) for each in ARMS]
 
 @pytest.mark.parametrize("observation", OBSERVATIONS)
 @pytest.mark.filterwarnings("ignore:.*We recommend.*normalized.*")
-def test_gymnasium_accepts_it(observation):
+def test_gymnasium_accepts_it(observation, monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     check_env(gymnasium.make(ID, observation=observation, action="joints").unwrapped)
 
 
@@ -116,6 +117,19 @@ def test_a_given_start_out_of_reach_is_refused():
     env = JointPushEnv(config=PushConfig(arm=ArmConfig(links=(0.3, 0.3))))
     with pytest.raises(ValueError, match=r"can't hold the pusher at 0\.500, 0\.500"):
         env.reset(options={"state": (0.5, 0.5, 0.2, 0.2, 0.0)})
+
+
+def test_angles_are_observed_and_drawn():
+    state, seen = (
+        JointPushEnv(each, render_mode="rgb_array") for each in ("state", "pixels_state")
+    )
+    angles = state.reset(seed=1)[0][5:]
+    assert_allclose(seen.reset(seed=1)[0]["angles"], angles, rtol=0, atol=0)
+    bare = PushEnv(render_mode="rgb_array")
+    bare.reset(seed=1)
+    joint = state.arm.points(angles)[-2]  # the last that is above the table
+    column, row = np.int64(joint / state.config.width * 512)
+    assert (state.render()[row, column] != bare.render()[row, column]).any()
 
 
 @pytest.mark.parametrize("action", [(np.nan,) * 5, (0.1, 0.1), "ab", (0.0,) * 6], ids=str)

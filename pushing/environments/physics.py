@@ -21,6 +21,7 @@ import numpy as np
 
 from galley.domain.frames import Array
 from galley.pushing.config import PushConfig
+from galley.pushing.picture import View, view_of
 from galley.pushing.shapes import shape
 from galley.pushing.simulation import Simulation, State
 
@@ -104,6 +105,11 @@ def simulation(config: PushConfig | None) -> Simulation:
     )  # fmt: skip
 
 
+def view(size: int) -> View:
+    """The plane from 0 to 512 px, in a square picture."""
+    return view_of(metres(np.zeros(2)), metres(np.full(2, SIZE)), size, size)
+
+
 class GalleyPhysics:
     """Ours; ``n_contacts`` is 1 where the pusher touches the block at the end of a step."""
 
@@ -126,12 +132,12 @@ class GalleyPhysics:
 
     def step(self, x: float, y: float) -> None:
         """Drive the pusher for a control step of the config."""
-        self.sim.run(self.state, _metres(np.array([[x, y]])))
+        self.sim.run(self.state, metres(np.array([[x, y]])))
         self._look()
 
     def _metres(self, start: Array) -> tuple[Array, Array]:
         """Body and pusher in the simulation's frame."""
-        return _centroid(turned(start)), _metres(start[:2])
+        return _centroid(turned(start)), metres(start[:2])
 
     def _look(self) -> None:
         values, (x, y, theta) = self.state.values[:, 0], self.state.body[:, 0].tolist()
@@ -220,7 +226,7 @@ class UpstreamPhysics:
         self.pusher_velocity = np.array(self._pusher.velocity)
         self.block = np.array([*block.position, block.angle])
         self.contacts = -(-self._touched // 1000)  # gym-pusht's mean over 1000 substeps, not 10
-        self.state = self.sim.states(_centroid(self.block), _metres(self.pusher))
+        self.state = self.sim.states(_centroid(self.block), metres(self.pusher))
         self.state.pusher_velocity[:, 0] = self.pusher_velocity / _SCALE
 
 
@@ -228,7 +234,7 @@ def _turn(theta: float) -> Array:
     return np.array([[cos(theta), -sin(theta)], [sin(theta), cos(theta)]])
 
 
-def _metres(p: Array) -> Array:
+def metres(p: Array) -> Array:
     """Points (..., 2) of the simulation's frame, from px."""
     return (p - _WALL) / _SCALE
 
@@ -236,4 +242,4 @@ def _metres(p: Array) -> Array:
 def _centroid(block: Array) -> Array:
     """Pose (3,) of the centroid in the simulation's frame (m), from the block's pose in px."""
     theta = float(block[2])
-    return np.array([*(_metres(block[:2]) + _turn(theta) @ _CENTROID), theta])
+    return np.array([*(metres(block[:2]) + _turn(theta) @ _CENTROID), theta])

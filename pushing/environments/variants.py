@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from galley.pushing.environment import PushEnv, PushVectorEnv
-from galley.pushing.gym_pusht.environment import GymPushTEnv
-from galley.pushing.joints import JointPushEnv
+from galley.pushing.environments.gym_pusht import GymPushTEnv
+from galley.pushing.environments.joints import JointPushEnv
 
 ACTIONS = ("pusher", "joints")
 
