@@ -93,3 +93,8 @@ class Aim:
         move = self.errors(bodies)
         move[:, 2] *= self.arm
         return np.asarray(np.linalg.norm(move, axis=1))
+
+    def apart(self, a: Array, b: Array) -> float:
+        """m, the same of a body at two poses (3,)."""
+        move = a - b
+        return float(np.hypot(np.hypot(move[0], move[1]), self.arm * move[2]))

@@ -1,0 +1,267 @@
+"""A demonstrator that plans pushes through the model, one after the other.
+
+A push: go round the body to a contact, then go straight ahead at one speed for some steps, then draw
+back. Each plan rolls out many of them on copies of the table, in the compiled simulation:
+
+1. Random contacts, directions and speeds, each for as long as any push lasts. The pose after every
+   step is what a push that ends there leaves, nearly.
+2. The best, ended where they were best, and variations of them: exactly, with the way back.
+3. Second pushes after the best of these, with the pusher put at the contact.
+
+A push's cost is its steps, and at its end an estimate of those that are left: none where the goal is
+covered, else by the distance from it. The first push of the cheapest sequence is executed; if the
+body isn't where the model has it, at once there is a new plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from galley.domain.frames import Array
+from galley.pushing.config import PushConfig
+from galley.pushing.demonstrators.motion import Aim, Pace
+from galley.pushing.demonstrators.roadmap import Paths, Roadmap
+from galley.pushing.rollout import SUCCESS
+from galley.pushing.simulation import Simulation, State
+
+import os
+_FIRST = int(os.environ.get("P_FIRST",512))  # pushes of the first stage
+_KEPT, _VARIED = int(os.environ.get("P_KEPT",48)), 8  # that go on to the second, and variations of each
+_BEAM, _SECOND = 24, 32  # of those, that go on to the third, and pushes after each
+_LONGEST = 20  # steps of a push
+_ANGLE = float(os.environ.get("P_ANGLE",0.6))  # rad, of a push from the normal
+_SLOWEST, _FASTEST = 0.1, float(os.environ.get("P_FAST",0.6))  # of a push, as shares of the speed of travel
+_OVERHEAD = float(os.environ.get("P_OVER",12.0))  # steps that one more push takes at least
+_PROGRESS = float(os.environ.get("P_PROG",0.06))  # way of the body per step, as a share of the speed of travel
+_OFF = 1e-3  # m; a body farther from where the model has it is planned for anew
+_WAIT = 5  # steps to wait where the pusher gets nowhere
+
+
+@dataclass(frozen=True, eq=False)
+class Pushes:
+    """n pushes; the attributes are (n,).
+
+    Attributes:
+        contact: of the roadmap.
+        shift: m, from there along the outline.
+        angle: rad, of the direction from the normal into the body.
+        speed: m/s of the target.
+        steps: from the target's arrival at the standoff.
+    """
+
+    contact: NDArray[np.int64]
+    shift: Array
+    angle: Array
+    speed: Array
+    steps: NDArray[np.int64]
+
+    def take(self, index: NDArray[np.int64]) -> Pushes:
+        """Those of an index (k,)."""
+        return Pushes(*(getattr(self, each)[index] for each in self.__dataclass_fields__))
+
+    def then(self, other: Pushes) -> Pushes:
+        """These and others."""
+        return Pushes(
+            *(
+                np.concatenate([getattr(self, each), getattr(other, each)])
+                for each in self.__dataclass_fields__
+            )
+        )
+
+
+class Planned:
+    """See the module."""
+
+    def __init__(self, config: PushConfig) -> None:
+        self._pace, self._sim = Pace.of(config), Simulation(config)
+        self._aim, self._roadmap = Aim(self._sim), Roadmap(self._sim)
+        self._back = self._pace.travel * self._pace.ahead
+        radius = config.pusher_radius
+        self._low = np.full(2, radius)
+        self._high = np.array([config.width, config.height]) - radius
+        self._between = self._roadmap.between()
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Begin an episode."""
+        self._rng = np.random.default_rng(seed)
+        self._steps: list[tuple[Array, Array]] = []  # the body before it, and the target
+        self._next: Pushes | None = None
+
+    def act(self, state: State) -> Array:
+        """The next target (2,) m."""
+        if self._steps and self._aim.apart(self._steps[0][0], state.body[:, 0]) > _OFF:
+            self._steps, self._next = [], None
+        if not self._steps:
+            self._plan(state)
+        return self._steps.pop(0)[1]
+
+    def _plan(self, state: State) -> None:
+        paths = self._roadmap.paths(state.body[:, 0], state.pusher[:, 0])
+        reached = np.nonzero(np.isfinite(paths.lengths))[0]
+        if not len(reached):
+            self._steps = [(state.body[:, 0].copy(), state.pusher[:, 0].copy())] * _WAIT
+            return
+        way = _Way(self._pace, paths, reached)
+        pushes = self._drawn(reached, _FIRST)
+        if self._next is not None and np.isfinite(paths.lengths[self._next.contact[0]]):
+            pushes = pushes.then(self._varied(self._next, 64))
+        costs, steps, _ = self._rolled(state, pushes, way, prefixes=True)
+        best = np.argsort(costs, kind="stable")[:_KEPT]
+        kept = replace(pushes.take(best), steps=steps[best])
+        kept = kept.then(self._varied(kept, _VARIED))
+        costs, steps, ends = self._rolled(state, kept, way, prefixes=False)
+        order = np.argsort(costs, kind="stable")
+        chosen, self._next = int(order[0]), None
+        if not ends.coverage[chosen] > SUCCESS:
+            beam = order[:_BEAM]
+            total, follow = self._followed(
+                State(np.ascontiguousarray(ends.values[:, beam])), kept.contact[beam]
+            )
+            total += steps[beam]
+            total = np.minimum(total, costs[beam])
+            at = int(total.argmin())
+            chosen, self._next = int(beam[at]), follow.take(np.array([at]))
+        self._adopt(state, kept.take(np.array([chosen])), way)
+
+    def _drawn(self, contacts: NDArray[np.int64], n: int) -> Pushes:
+        """Random pushes at some of the contacts."""
+        rng = self._rng
+        return Pushes(
+            contacts[rng.integers(0, len(contacts), n)],
+            np.zeros(n),
+            rng.uniform(-_ANGLE, _ANGLE, n),
+            rng.uniform(_SLOWEST, _FASTEST, n) * self._pace.travel,
+            np.full(n, _LONGEST),
+        )
+
+    def _varied(self, pushes: Pushes, n: int) -> Pushes:
+        """n variations of each."""
+        rng, size = self._rng, n * len(pushes.contact)
+        many = pushes.take(np.repeat(np.arange(len(pushes.contact)), n))
+        speed = many.speed * np.exp(rng.normal(0.0, 0.15, size))
+        return Pushes(
+            many.contact,
+            many.shift + rng.normal(0.0, 0.1 * self._sim.config.pusher_radius, size),
+            many.angle + rng.normal(0.0, 0.1, size),
+            np.clip(speed, _SLOWEST * self._pace.travel, _FASTEST * self._pace.travel),
+            np.maximum(many.steps + rng.integers(-1, 2, size), 1),
+        )
+
+    def _lines(self, pushes: Pushes, bodies: Array) -> tuple[Array, Array]:
+        """Standoffs and directions (n, 2) in the world, for bodies (n, 3)."""
+        normal = self._roadmap.normals[pushes.contact]
+        tangent = np.stack([-normal[:, 1], normal[:, 0]], axis=1)
+        stand = self._roadmap.standoffs[pushes.contact] + pushes.shift[:, None] * tangent
+        along = -normal * np.cos(pushes.angle)[:, None] + tangent * np.sin(pushes.angle)[:, None]
+        c, s = np.cos(bodies[:, 2]), np.sin(bodies[:, 2])
+        turned = [np.stack([c * x - s * y, s * x + c * y], axis=1) for x, y in (stand.T, along.T)]
+        return turned[0] + bodies[:, :2], turned[1]
+
+    def _clipped(self, targets: Array) -> Array:
+        return np.clip(targets, self._low, self._high)
+
+    def _left(self, state: State) -> Array:
+        """Estimated steps (n,) from states to the goal."""
+        way = self._aim.distances(state.body.T) / (_PROGRESS * self._pace.travel * self._pace.step)
+        return np.where(state.coverage > SUCCESS, 0.0, _OVERHEAD + way)
+
+    def _rolled(
+        self, start: State, pushes: Pushes, way: _Way, prefixes: bool
+    ) -> tuple[Array, NDArray[np.int64], State]:
+        """Costs (n,), steps (n,) and ends of pushes from one table.
+
+        Args:
+            prefixes: a push may end at any step; steps are those of the best end, from the
+                target's arrival, and there is no way back. Else steps are all that it takes.
+        """
+        n = len(pushes.contact)
+        state = State(np.repeat(start.values, n, axis=1))
+        stand, along = self._lines(pushes, np.repeat(start.body.T, n, axis=0))
+        first = way.steps[pushes.contact]
+        last = first + pushes.steps
+        best, at = np.full(n, np.inf), np.zeros(n, dtype=np.int64)
+        done = np.zeros(n, dtype=bool)
+        for j in range(int(last.max()) + 1):
+            going = self._target(j, pushes, way, stand, along)
+            back = state.pusher.T - self._back * along
+            targets = self._clipped(np.where((j >= last)[:, None], back, going))
+            if not prefixes:
+                before = state.values[:, done | (j > last)]
+            self._sim.run(state, targets)
+            if prefixes:
+                cost = j + 2 + self._left(state)
+                good = (j >= first) & (j < last) & (cost < best)
+                best[good], at[good] = cost[good], j + 1 - first[good]
+            else:
+                state.values[:, done | (j > last)] = before
+                done |= state.coverage > SUCCESS
+                at = np.where(done & (at == 0), j + 1, at)
+        if prefixes:
+            return best, at, state
+        at = np.where(done, at, last + 1)
+        return at + self._left(state), at, state
+
+    def _target(self, j: int, pushes: Pushes, way: _Way, stand: Array, along: Array) -> Array:
+        """Targets (n, 2) of control step j."""
+        late = j * self._pace.step - way.arrival[pushes.contact]
+        ahead = stand + along * (pushes.speed * np.maximum(late, 0.0))[:, None]
+        table = way.targets[min(j, len(way.targets) - 1), way.row[pushes.contact]]
+        return np.where((late >= 0.0)[:, None], ahead, table)
+
+    def _followed(self, ends: State, contact: NDArray[np.int64]) -> tuple[Array, Pushes]:
+        """Costs (n,) of the best second push after each end, and those pushes."""
+        n, roadmap, pace = len(contact), self._roadmap, self._pace
+        pushes = self._drawn(np.arange(len(roadmap.points)), n * _SECOND)
+        state = State(np.repeat(ends.values, _SECOND, axis=1))
+        state.values[2:4] = 0.0
+        stand, along = self._lines(pushes, state.body.T)
+        state.values[0:2] = stand.T
+        off = ((stand < self._low) | (stand > self._high)).any(axis=1)
+        length = self._between[np.repeat(contact, _SECOND), pushes.contact]
+        before = np.where(off, np.inf, np.maximum(pace.arrival(length) / pace.step, 0.0) + 1.0)
+        best, at = np.full(n * _SECOND, np.inf), np.ones(n * _SECOND, dtype=np.int64)
+        for j in range(_LONGEST):
+            reach = pushes.speed * (j + 1) * pace.step
+            self._sim.run(state, self._clipped(stand + along * reach[:, None]))
+            cost = before + j + 1 + self._left(state)
+            good = cost < best
+            best[good], at[good] = cost[good], j + 1
+        table = best.reshape(n, _SECOND)
+        index = table.argmin(axis=1) + np.arange(n) * _SECOND
+        return best[index], replace(pushes.take(index), steps=at[index])
+
+    def _adopt(self, state: State, push: Pushes, way: _Way) -> None:
+        """Make one push the next targets."""
+        now = state.copy()
+        stand, along = self._lines(push, now.body.T)
+        last = int(way.steps[push.contact[0]] + push.steps[0])
+        for j in range(last + 1):
+            target = self._target(j, push, way, stand, along)
+            if j == last:
+                target = now.pusher.T - self._back * along
+            target = np.ascontiguousarray(self._clipped(target))
+            self._steps.append((now.body[:, 0].copy(), target[0]))
+            self._sim.run(now, target)
+
+
+class _Way:
+    """Targets on the way to each contact that is reached.
+
+    Attributes:
+        row: (m,) of a contact in ``targets``. targets: (T, rows, 2) m.
+        arrival: (m,) s, when the target is at the standoff. steps: (m,) before that.
+    """
+
+    def __init__(self, pace: Pace, paths: Paths, reached: NDArray[np.int64]) -> None:
+        self.arrival = np.full(len(paths.lengths), np.inf)
+        self.arrival[reached] = pace.arrival(paths.lengths[reached])
+        self.steps = np.zeros(len(paths.lengths), dtype=np.int64)
+        self.steps[reached] = np.maximum(np.ceil(self.arrival[reached] / pace.step), 0.0)
+        self.row = np.zeros(len(paths.lengths), dtype=np.int64)
+        self.row[reached] = np.arange(len(reached))
+        times = np.arange(int(self.steps.max()) + 1) * pace.step
+        self.targets = np.stack([pace.along(paths.to(int(i)), times) for i in reached], axis=1)
