@@ -90,11 +90,11 @@ class Aim:
 
         About: arm times angle is taken for the chord.
         """
-        move = self.errors(bodies)
-        move[:, 2] *= self.arm
-        return np.asarray(np.linalg.norm(move, axis=1))
+        return self._lengths(self.errors(bodies))
 
-    def apart(self, a: Array, b: Array) -> float:
-        """m, the same of a body at two poses (3,)."""
-        move = a - b
-        return float(np.hypot(np.hypot(move[0], move[1]), self.arm * move[2]))
+    def apart(self, a: Array, b: Array) -> Array:
+        """(n,) m, the same between poses (n, 3)."""
+        return self._lengths(np.asarray(a - b))
+
+    def _lengths(self, moves: Array) -> Array:
+        return np.asarray(np.sqrt(moves[:, 0] ** 2 + moves[:, 1] ** 2 + (self.arm * moves[:, 2]) ** 2))

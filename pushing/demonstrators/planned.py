@@ -36,6 +36,7 @@ _ANGLE = float(os.environ.get("P_ANGLE",0.6))  # rad, of a push from the normal
 _SLOWEST, _FASTEST = 0.1, float(os.environ.get("P_FAST",0.6))  # of a push, as shares of the speed of travel
 _OVERHEAD = float(os.environ.get("P_OVER",12.0))  # steps that one more push takes at least
 _PROGRESS = float(os.environ.get("P_PROG",0.06))  # way of the body per step, as a share of the speed of travel
+_MOVED = 2e-3  # m; a push that moves the body less than this is none
 _OFF = 1e-3  # m; a body farther from where the model has it is planned for anew
 _WAIT = 5  # steps to wait where the pusher gets nowhere
 
@@ -93,7 +94,7 @@ class Planned:
 
     def act(self, state: State) -> Array:
         """The next target (2,) m."""
-        if self._steps and self._aim.apart(self._steps[0][0], state.body[:, 0]) > _OFF:
+        if self._steps and self._aim.apart(self._steps[0][0], state.body.T)[0] > _OFF:
             self._steps, self._next = [], None
         if not self._steps:
             self._plan(state)
@@ -193,7 +194,7 @@ class Planned:
                 before = state.values[:, done | (j > last)]
             self._sim.run(state, targets)
             if prefixes:
-                cost = j + 2 + self._left(state)
+                cost = j + 2 + np.where(self._moved(start, state), self._left(state), np.inf)
                 good = (j >= first) & (j < last) & (cost < best)
                 best[good], at[good] = cost[good], j + 1 - first[good]
             else:
@@ -203,7 +204,11 @@ class Planned:
         if prefixes:
             return best, at, state
         at = np.where(done, at, last + 1)
-        return at + self._left(state), at, state
+        return at + np.where(done | self._moved(start, state), self._left(state), np.inf), at, state
+
+    def _moved(self, start: State, now: State) -> NDArray[np.bool_]:
+        """Which bodies (n,) are no longer where they were at the start."""
+        return self._aim.apart(now.body.T, start.body.T) > _MOVED
 
     def _target(self, j: int, pushes: Pushes, way: _Way, stand: Array, along: Array) -> Array:
         """Targets (n, 2) of control step j."""
@@ -227,7 +232,7 @@ class Planned:
         for j in range(_LONGEST):
             reach = pushes.speed * (j + 1) * pace.step
             self._sim.run(state, self._clipped(stand + along * reach[:, None]))
-            cost = before + j + 1 + self._left(state)
+            cost = before + j + 3 + self._left(state)
             good = cost < best
             best[good], at[good] = cost[good], j + 1
         table = best.reshape(n, _SECOND)
