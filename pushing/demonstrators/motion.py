@@ -97,4 +97,6 @@ class Aim:
         return self._lengths(np.asarray(a - b))
 
     def _lengths(self, moves: Array) -> Array:
-        return np.asarray(np.sqrt(moves[:, 0] ** 2 + moves[:, 1] ** 2 + (self.arm * moves[:, 2]) ** 2))
+        return np.asarray(
+            np.sqrt(moves[:, 0] ** 2 + moves[:, 1] ** 2 + (self.arm * moves[:, 2]) ** 2)
+        )

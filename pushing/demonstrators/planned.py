@@ -1,16 +1,18 @@
-"""A demonstrator that plans pushes through the model, one after the other.
+"""A demonstrator that plans pushes through the model, two ahead.
 
-A push: go round the body to a contact, then go straight ahead at one speed for some steps, then draw
+A push: go round the body to a contact, then straight ahead at one speed for some steps, then draw
 back. Each plan rolls out many of them on copies of the table, in the compiled simulation:
 
 1. Random contacts, directions and speeds, each for as long as any push lasts. The pose after every
-   step is what a push that ends there leaves, nearly.
-2. The best, ended where they were best, and variations of them: exactly, with the way back.
-3. Second pushes after the best of these, with the pusher put at the contact.
+   step is about that which a push leaves that ends there.
+2. The best, ended where they were best, and variations of them: exactly, with the drawing back.
+3. Second pushes after the best of these, likewise, but with the pusher put at the contact.
+4. The best of these exactly: with the way there, and with variations.
 
-A push's cost is its steps, and at its end an estimate of those that are left: none where the goal is
-covered, else by the distance from it. The first push of the cheapest sequence is executed; if the
-body isn't where the model has it, at once there is a new plan.
+The cost of pushes is their steps, and an estimate of those that are left at the end: none where the
+goal is covered, else by the distance from it. Of the cheapest two the first is executed, and the
+second is a candidate of the next plan; two that cover the goal are executed both. If the body isn't
+where the model has it, there is a new plan at once.
 """
 
 from __future__ import annotations
@@ -27,18 +29,19 @@ from galley.pushing.demonstrators.roadmap import Paths, Roadmap
 from galley.pushing.rollout import SUCCESS
 from galley.pushing.simulation import Simulation, State
 
-import os
-_FIRST = int(os.environ.get("P_FIRST",512))  # pushes of the first stage
-_KEPT, _VARIED = int(os.environ.get("P_KEPT",48)), 8  # that go on to the second, and variations of each
-_BEAM, _SECOND = 24, 32  # of those, that go on to the third, and pushes after each
-_LONGEST = 20  # steps of a push
-_ANGLE = float(os.environ.get("P_ANGLE",0.6))  # rad, of a push from the normal
-_SLOWEST, _FASTEST = 0.1, float(os.environ.get("P_FAST",0.6))  # of a push, as shares of the speed of travel
-_OVERHEAD = float(os.environ.get("P_OVER",12.0))  # steps that one more push takes at least
-_PROGRESS = float(os.environ.get("P_PROG",0.06))  # way of the body per step, as a share of the speed of travel
+_FIRST = 512  # random pushes
+_KEPT, _VARIED = 48, 8  # of these that are ended where they were best, and variations of each
+_BEAM, _SECOND = 24, 32  # ends of those that second pushes begin at, and random ones at each
+_REFINED = 24  # of all second pushes that are varied, likewise
+_PROVEN, _VARIED_SECOND = 6, 24  # of the best of each end that are rolled out with the way there
+_LONGEST = 2.0  # s, of a push
+_ANGLE = 0.6  # rad, of a push from the normal
+_SLOWEST, _FASTEST = 0.1, 0.6  # of a push, as shares of the speed of travel
+_OVERHEAD = 1.2  # s that one more push takes at least
+_PROGRESS = 0.02  # speed at which a body comes nearer to the goal, as a share of that of travel
 _MOVED = 2e-3  # m; a push that moves the body less than this is none
 _OFF = 1e-3  # m; a body farther from where the model has it is planned for anew
-_WAIT = 5  # steps to wait where the pusher gets nowhere
+_WAIT = 5  # steps to wait where no contact can be reached
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +82,7 @@ class Planned:
     def __init__(self, config: PushConfig) -> None:
         self._pace, self._sim = Pace.of(config), Simulation(config)
         self._aim, self._roadmap = Aim(self._sim), Roadmap(self._sim)
+        self._longest = max(round(_LONGEST / self._pace.step), 1)
         self._back = self._pace.travel * self._pace.ahead
         radius = config.pusher_radius
         self._low = np.full(2, radius)
@@ -108,25 +112,44 @@ class Planned:
             return
         way = _Way(self._pace, paths, reached)
         pushes = self._drawn(reached, _FIRST)
-        if self._next is not None and np.isfinite(paths.lengths[self._next.contact[0]]):
-            pushes = pushes.then(self._varied(self._next, 64))
         costs, steps, _ = self._rolled(state, pushes, way, prefixes=True)
         best = np.argsort(costs, kind="stable")[:_KEPT]
         kept = replace(pushes.take(best), steps=steps[best])
         kept = kept.then(self._varied(kept, _VARIED))
+        if self._next is not None:
+            kept = kept.then(self._next).then(self._varied(self._next, _KEPT))
         costs, steps, ends = self._rolled(state, kept, way, prefixes=False)
         order = np.argsort(costs, kind="stable")
-        chosen, self._next = int(order[0]), None
+        chosen, least, second, sure = int(order[0]), costs[order[0]], None, False
         if not ends.coverage[chosen] > SUCCESS:
             beam = order[:_BEAM]
-            total, follow = self._followed(
-                State(np.ascontiguousarray(ends.values[:, beam])), kept.contact[beam]
-            )
-            total += steps[beam]
-            total = np.minimum(total, costs[beam])
-            at = int(total.argmin())
-            chosen, self._next = int(beam[at]), follow.take(np.array([at]))
-        self._adopt(state, kept.take(np.array([chosen])), way)
+            beam = beam[np.isfinite(costs[beam])]
+            total, follow = self._followed(ends, kept.contact, beam)
+            for i in np.argsort(total + steps[beam], kind="stable")[:_PROVEN]:
+                k = int(beam[i])
+                after = State(np.ascontiguousarray(ends.values[:, k : k + 1]))
+                cost, push, covers = self._proven(after, follow.take(np.array([i])))
+                if steps[k] + cost < least:
+                    chosen, least, second, sure = k, steps[k] + cost, push, covers
+        after = self._adopt(state, kept.take(np.array([chosen])), way)
+        if sure:
+            paths = self._roadmap.paths(after.body[:, 0], after.pusher[:, 0])
+            self._adopt(after, second, _Way(self._pace, paths, second.contact))
+        self._next = None if sure else second
+
+    def _proven(self, state: State, push: Pushes) -> tuple[float, Pushes, bool]:
+        """The best of a push and its variations, exactly: cost, push, whether the goal is covered.
+
+        It counts only if the model confirms it: what is promised and put off is never done.
+        """
+        paths = self._roadmap.paths(state.body[:, 0], state.pusher[:, 0])
+        if not np.isfinite(paths.lengths[push.contact[0]]):
+            return np.inf, push, False
+        way = _Way(self._pace, paths, push.contact)
+        many = push.then(self._varied(push, _VARIED_SECOND))
+        costs, _, ends = self._rolled(state, many, way, prefixes=False)
+        best = int(costs.argmin())
+        return float(costs[best]), many.take(np.array([best])), bool(ends.coverage[best] > SUCCESS)
 
     def _drawn(self, contacts: NDArray[np.int64], n: int) -> Pushes:
         """Random pushes at some of the contacts."""
@@ -136,7 +159,7 @@ class Planned:
             np.zeros(n),
             rng.uniform(-_ANGLE, _ANGLE, n),
             rng.uniform(_SLOWEST, _FASTEST, n) * self._pace.travel,
-            np.full(n, _LONGEST),
+            np.full(n, self._longest),
         )
 
     def _varied(self, pushes: Pushes, n: int) -> Pushes:
@@ -167,8 +190,8 @@ class Planned:
 
     def _left(self, state: State) -> Array:
         """Estimated steps (n,) from states to the goal."""
-        way = self._aim.distances(state.body.T) / (_PROGRESS * self._pace.travel * self._pace.step)
-        return np.where(state.coverage > SUCCESS, 0.0, _OVERHEAD + way)
+        time = _OVERHEAD + self._aim.distances(state.body.T) / (_PROGRESS * self._pace.travel)
+        return np.where(state.coverage > SUCCESS, 0.0, time / self._pace.step)
 
     def _rolled(
         self, start: State, pushes: Pushes, way: _Way, prefixes: bool
@@ -217,30 +240,50 @@ class Planned:
         table = way.targets[min(j, len(way.targets) - 1), way.row[pushes.contact]]
         return np.where((late >= 0.0)[:, None], ahead, table)
 
-    def _followed(self, ends: State, contact: NDArray[np.int64]) -> tuple[Array, Pushes]:
-        """Costs (n,) of the best second push after each end, and those pushes."""
-        n, roadmap, pace = len(contact), self._roadmap, self._pace
-        pushes = self._drawn(np.arange(len(roadmap.points)), n * _SECOND)
-        state = State(np.repeat(ends.values, _SECOND, axis=1))
+    def _followed(
+        self, ends: State, contact: NDArray[np.int64], beam: NDArray[np.int64]
+    ) -> tuple[Array, Pushes]:
+        """Costs (n,) of the best second push after some ends (n,), and those pushes."""
+        n, contact = len(beam), contact[beam]
+        ends = State(np.ascontiguousarray(ends.values[:, beam]))
+        pushes = self._drawn(np.arange(len(self._roadmap.points)), n * _SECOND)
+        source = np.repeat(np.arange(n), _SECOND)
+        costs, steps = self._put(ends, contact, source, pushes)
+        best = np.argsort(costs, kind="stable")[:_REFINED]
+        more = self._varied(replace(pushes.take(best), steps=steps[best]), _VARIED)
+        more = replace(more, steps=np.full(len(more.steps), self._longest))
+        again = np.repeat(source[best], _VARIED)
+        found = self._put(ends, contact, again, more)
+        source = np.concatenate([source, again])
+        costs, steps = (np.concatenate(each) for each in zip((costs, steps), found, strict=True))
+        pushes = replace(pushes.then(more), steps=steps)
+        order = np.lexsort((costs, source))  # each source's cheapest is its first
+        index = order[np.searchsorted(source[order], np.arange(n))]
+        return costs[index], pushes.take(index)
+
+    def _put(
+        self, ends: State, contact: NDArray[np.int64], source: NDArray[np.int64], pushes: Pushes
+    ) -> tuple[Array, NDArray[np.int64]]:
+        """Costs (n,) and steps (n,) of pushes after ends, with the pusher put at the contact."""
+        pace, n = self._pace, len(source)
+        state = State(np.ascontiguousarray(ends.values[:, source]))
         state.values[2:4] = 0.0
         stand, along = self._lines(pushes, state.body.T)
         state.values[0:2] = stand.T
         off = ((stand < self._low) | (stand > self._high)).any(axis=1)
-        length = self._between[np.repeat(contact, _SECOND), pushes.contact]
+        length = self._between[contact[source], pushes.contact]
         before = np.where(off, np.inf, np.maximum(pace.arrival(length) / pace.step, 0.0) + 1.0)
-        best, at = np.full(n * _SECOND, np.inf), np.ones(n * _SECOND, dtype=np.int64)
-        for j in range(_LONGEST):
+        best, at = np.full(n, np.inf), np.ones(n, dtype=np.int64)
+        for j in range(self._longest):
             reach = pushes.speed * (j + 1) * pace.step
             self._sim.run(state, self._clipped(stand + along * reach[:, None]))
             cost = before + j + 3 + self._left(state)
             good = cost < best
             best[good], at[good] = cost[good], j + 1
-        table = best.reshape(n, _SECOND)
-        index = table.argmin(axis=1) + np.arange(n) * _SECOND
-        return best[index], replace(pushes.take(index), steps=at[index])
+        return best, at
 
-    def _adopt(self, state: State, push: Pushes, way: _Way) -> None:
-        """Make one push the next targets."""
+    def _adopt(self, state: State, push: Pushes, way: _Way) -> State:
+        """Append a push's targets; returns what it leaves."""
         now = state.copy()
         stand, along = self._lines(push, now.body.T)
         last = int(way.steps[push.contact[0]] + push.steps[0])
@@ -251,6 +294,7 @@ class Planned:
             target = np.ascontiguousarray(self._clipped(target))
             self._steps.append((now.body[:, 0].copy(), target[0]))
             self._sim.run(now, target)
+        return now
 
 
 class _Way:
