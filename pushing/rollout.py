@@ -55,7 +55,8 @@ def roll_out(sim: Simulation, demonstrator: Demonstrator, seed: int, steps: int 
     """
     state = sim.random_states(np.random.default_rng(seed), 1)
     demonstrator.reset(seed)
-    states, targets = [state.values[:, 0].copy()], []
+    states: list[Array] = [state.values[:, 0].copy()]
+    targets: list[Array] = []
     while len(targets) < steps and state.coverage[0] <= SUCCESS:
         targets.append(np.array(demonstrator.act(state), dtype=np.float64))
         sim.advance(state, targets[-1][None])

@@ -120,7 +120,8 @@ class Planned:
             kept = kept.then(self._next).then(self._varied(self._next, _KEPT))
         costs, steps, ends = self._rolled(state, kept, way, prefixes=False)
         order = np.argsort(costs, kind="stable")
-        chosen, least, second, sure = int(order[0]), costs[order[0]], None, False
+        chosen, least, sure = int(order[0]), costs[order[0]], False
+        self._next = None
         if not ends.coverage[chosen] > SUCCESS:
             beam = order[:_BEAM]
             beam = beam[np.isfinite(costs[beam])]
@@ -130,12 +131,13 @@ class Planned:
                 after = State(np.ascontiguousarray(ends.values[:, k : k + 1]))
                 cost, push, covers = self._proven(after, follow.take(np.array([i])))
                 if steps[k] + cost < least:
-                    chosen, least, second, sure = k, steps[k] + cost, push, covers
+                    chosen, least, sure = k, steps[k] + cost, covers
+                    self._next = push
         after = self._adopt(state, kept.take(np.array([chosen])), way)
-        if sure:
+        if sure and self._next is not None:
             paths = self._roadmap.paths(after.body[:, 0], after.pusher[:, 0])
-            self._adopt(after, second, _Way(self._pace, paths, second.contact))
-        self._next = None if sure else second
+            self._adopt(after, self._next, _Way(self._pace, paths, self._next.contact))
+            self._next = None
 
     def _proven(self, state: State, push: Pushes) -> tuple[float, Pushes, bool]:
         """The best of a push and its variations, exactly: cost, push, whether the goal is covered.
@@ -227,11 +229,12 @@ class Planned:
         if prefixes:
             return best, at, state
         at = np.where(done, at, last + 1)
-        return at + np.where(done | self._moved(start, state), self._left(state), np.inf), at, state
+        left = np.where(done | self._moved(start, state), self._left(state), np.inf)
+        return np.asarray(at + left), at, state
 
     def _moved(self, start: State, now: State) -> NDArray[np.bool_]:
         """Which bodies (n,) are no longer where they were at the start."""
-        return self._aim.apart(now.body.T, start.body.T) > _MOVED
+        return np.asarray(self._aim.apart(now.body.T, start.body.T) > _MOVED)
 
     def _target(self, j: int, pushes: Pushes, way: _Way, stand: Array, along: Array) -> Array:
         """Targets (n, 2) of control step j."""
@@ -272,12 +275,12 @@ class Planned:
         state.values[0:2] = stand.T
         off = ((stand < self._low) | (stand > self._high)).any(axis=1)
         length = self._between[contact[source], pushes.contact]
-        before = np.where(off, np.inf, np.maximum(pace.arrival(length) / pace.step, 0.0) + 1.0)
+        before = np.where(off, np.inf, pace.steps(length) + 3.0)  # as late as if it were exact
         best, at = np.full(n, np.inf), np.ones(n, dtype=np.int64)
         for j in range(self._longest):
             reach = pushes.speed * (j + 1) * pace.step
             self._sim.run(state, self._clipped(stand + along * reach[:, None]))
-            cost = before + j + 3 + self._left(state)
+            cost = before + j + 1 + self._left(state)
             good = cost < best
             best[good], at[good] = cost[good], j + 1
         return best, at
@@ -309,8 +312,8 @@ class _Way:
         self.arrival = np.full(len(paths.lengths), np.inf)
         self.arrival[reached] = pace.arrival(paths.lengths[reached])
         self.steps = np.zeros(len(paths.lengths), dtype=np.int64)
-        self.steps[reached] = np.maximum(np.ceil(self.arrival[reached] / pace.step), 0.0)
+        self.steps[reached] = pace.steps(paths.lengths[reached])
         self.row = np.zeros(len(paths.lengths), dtype=np.int64)
         self.row[reached] = np.arange(len(reached))
-        times = np.arange(int(self.steps.max()) + 1) * pace.step
-        self.targets = np.stack([pace.along(paths.to(int(i)), times) for i in reached], axis=1)
+        steps = np.arange(int(self.steps.max()) + 1)
+        self.targets = np.stack([pace.along(paths.to(int(i)), steps) for i in reached], axis=1)

@@ -125,7 +125,7 @@ class Roadmap:
         if not len(found):
             return direct
         through = (self._reach[:, :, None] + found[:, None, :]).min(axis=0)  # contact to node
-        return np.minimum(direct, (through[:, :, None] + self._reach[None]).min(axis=1))
+        return np.asarray(np.minimum(direct, (through[:, :, None] + self._reach).min(axis=1)))
 
     def _off(self, points: Array) -> NDArray[np.bool_]:
         """Which points (n, 2) m the pusher's centre can't reach for the table's rim."""

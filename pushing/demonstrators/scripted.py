@@ -84,15 +84,12 @@ class Scripted:
             motions @ wanted / np.linalg.norm(motions, axis=1) / (np.linalg.norm(wanted) + 1e-12)
         )
         paths = roadmap.paths(body, pusher)
-        alike -= _WAY * paths.lengths
-        best = int(alike.argmax())
         self._least, self._waited = np.inf, 0
-        if not np.isfinite(alike[best]):
+        if not np.isfinite(paths.lengths).any():
             self._targets = [pusher.copy()]
             return
+        best = int((alike - _WAY * paths.lengths).argmax())
         points = paths.to(best)
-        steps = np.arange(
-            max(np.ceil(self._pace.arrival(paths.lengths[best]) / self._pace.step), 0.0) + 1.0
-        )
-        self._targets = list(self._pace.along(points, steps * self._pace.step))
+        steps = np.arange(int(self._pace.steps(paths.lengths[best])) + 1)
+        self._targets = list(self._pace.along(points, steps))
         self._pushes, self._direction, self._reference = True, turn @ into[best], points[-1]
