@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 DEMONSTRATORS = {
     "scripted": "hand-written rules: go round the body and push where it brings it nearest",
+    "planned": "search through the model: many pushes, and others after the best of them",
 }
 """What each demonstrator does, by name."""
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.pushing.config import PushConfig
 from galley.pushing.simulation import Simulation
 
 _SPEED = 3.0  # of travel: radii of the pusher per lag; corners are cut by less than the clearance
+_LATEST = 10.0  # s
 _TURNS = 360  # in which a body's symmetry is looked for
 _SAME = 0.99  # of the goal covered by a turned body that counts as the same
 
@@ -38,22 +40,31 @@ class Pace:
         """Of a config.
 
         Raises:
-            ValueError: targets don't move its pusher.
+            ValueError: targets don't move its pusher, or it hardly follows.
         """
         if config.pusher_gain <= 0.0:
             raise ValueError("pusher_gain = 0: no target moves this pusher")
         step = config.dt * config.substeps
         lag = config.pusher_damping / config.pusher_gain
+        if lag > _LATEST:
+            raise ValueError(
+                f"pusher_damping / pusher_gain = {lag:g} s: so far does the pusher lag behind its "
+                f"target; at most {_LATEST:g} s"
+            )
         return cls(step, lag + 0.5 * step, _SPEED * config.pusher_radius / max(lag, step))
 
-    def arrival(self, length: float) -> float:
-        """The time (s) at which targets are at the end of a path."""
-        return length / self.travel - self.ahead
+    def arrival(self, lengths: Array) -> Array:
+        """Times (s) at which targets are at the ends of paths (m)."""
+        return np.asarray(lengths / self.travel - self.ahead)
 
-    def along(self, points: Array, times: Array) -> Array:
-        """Targets (k, 2) m at times (k,) s for travel along points (n, 2); beyond, the last."""
+    def steps(self, lengths: Array) -> NDArray[np.int64]:
+        """Control steps before that; 0 where it is at once."""
+        return np.ceil(np.maximum(self.arrival(lengths) / self.step, 0.0)).astype(np.int64)
+
+    def along(self, points: Array, steps: NDArray[np.int64]) -> Array:
+        """Targets (k, 2) m of control steps (k,) of travel along points (n, 2); then the last."""
         ends = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1)))
-        at = (times + self.ahead) * self.travel
+        at = (steps * self.step + self.ahead) * self.travel
         return np.stack([np.interp(at, ends, each) for each in points.T], axis=1)
 
 
@@ -90,6 +101,13 @@ class Aim:
 
         About: arm times angle is taken for the chord.
         """
-        move = self.errors(bodies)
-        move[:, 2] *= self.arm
-        return np.asarray(np.linalg.norm(move, axis=1))
+        return self._lengths(self.errors(bodies))
+
+    def apart(self, a: Array, b: Array) -> Array:
+        """(n,) m, the same between poses (n, 3)."""
+        return self._lengths(np.asarray(a - b))
+
+    def _lengths(self, moves: Array) -> Array:
+        return np.asarray(
+            np.sqrt(moves[:, 0] ** 2 + moves[:, 1] ** 2 + (self.arm * moves[:, 2]) ** 2)
+        )

@@ -116,6 +116,17 @@ class Roadmap:
         lengths = np.where(bad, np.inf, lengths + np.linalg.norm(start[-1] - start[0]))
         return Paths(lengths, nodes, ends, start, last, before)
 
+    def between(self) -> Array:
+        """Lengths (m, m) m of paths from standoff to standoff, without a table's rim."""
+        found = self._between.copy()
+        for k in range(len(found)):
+            found = np.minimum(found, found[:, k, None] + found[k])
+        direct = self._seen(self.standoffs[:, None], self.standoffs[None], self._need)
+        if not len(found):
+            return direct
+        through = (self._reach[:, :, None] + found[:, None, :]).min(axis=0)  # contact to node
+        return np.asarray(np.minimum(direct, (through[:, :, None] + self._reach).min(axis=1)))
+
     def _off(self, points: Array) -> NDArray[np.bool_]:
         """Which points (n, 2) m the pusher's centre can't reach for the table's rim."""
         return np.asarray(((points < self._low) | (points > self._high)).any(axis=1))

@@ -19,8 +19,8 @@ from galley.pushing.demonstrators.motion import Aim, Pace
 from galley.pushing.demonstrators.roadmap import Roadmap
 from galley.pushing.simulation import Simulation, State
 
-_SLOWEST, _FASTEST = 0.1, 0.5  # of a push, as shares of the speed of travel
-_BRAKE = 1.0  # 1/s, speed of a push per distance from the goal
+_SLOWEST, _FASTEST = 0.03, 0.6  # of a push, as shares of the speed of travel
+_BRAKE = 1.5  # 1/s, speed of a push per distance from the goal
 _WAY = 0.5  # of likeness that a way of one metre costs
 _PATIENCE = 30  # steps of a push without progress
 
@@ -32,6 +32,11 @@ class Scripted:
         self._pace, sim = Pace.of(config), Simulation(config)
         self._aim, self._roadmap = Aim(sim), Roadmap(sim)
         self._length = characteristic_length(sim.body)
+        radius = config.pusher_radius
+        self._low = np.full(2, radius)
+        self._high = np.array([config.width, config.height]) - radius
+        self._direction, self._reference = np.zeros(2), np.zeros(2)
+        self._least, self._waited = np.inf, 0
         self.reset(0)
 
     def reset(self, seed: int) -> None:
@@ -41,6 +46,10 @@ class Scripted:
 
     def act(self, state: State) -> Array:
         """The next target (2,) m."""
+        return np.asarray(np.clip(self._next(state), self._low, self._high))
+
+    def _next(self, state: State) -> Array:
+        """The same, where it may be off the table."""
         if not self._targets and not self._pushes:
             self._choose(state)
         if self._targets:
@@ -52,7 +61,7 @@ class Scripted:
         elif error > self._least + 1e-4 or self._waited > _PATIENCE:
             self._pushes = False
             back = state.pusher[:, 0] - self._direction * self._pace.travel * self._pace.ahead
-            self._targets = [back]
+            self._targets = [back]  # once more
             return back
         pace = self._pace
         share = np.clip(_BRAKE * error / pace.travel, _SLOWEST, _FASTEST)
@@ -71,17 +80,16 @@ class Scripted:
         lever = (p[:, 0] * into[:, 1] - p[:, 1] * into[:, 0]) / length
         motions = np.column_stack([into @ turn.T, lever])
         wanted = error * np.array([1.0, 1.0, length])
-        alike = motions @ wanted / np.linalg.norm(motions, axis=1) / np.linalg.norm(wanted)
+        alike = (
+            motions @ wanted / np.linalg.norm(motions, axis=1) / (np.linalg.norm(wanted) + 1e-12)
+        )
         paths = roadmap.paths(body, pusher)
-        alike -= _WAY * paths.lengths
-        best = int(alike.argmax())
         self._least, self._waited = np.inf, 0
-        if not np.isfinite(alike[best]):
+        if not np.isfinite(paths.lengths).any():
             self._targets = [pusher.copy()]
             return
+        best = int((alike - _WAY * paths.lengths).argmax())
         points = paths.to(best)
-        steps = np.arange(
-            max(np.ceil(self._pace.arrival(paths.lengths[best]) / self._pace.step), 0.0) + 1.0
-        )
-        self._targets = list(self._pace.along(points, steps * self._pace.step))
+        steps = np.arange(int(self._pace.steps(paths.lengths[best])) + 1)
+        self._targets = list(self._pace.along(points, steps))
         self._pushes, self._direction, self._reference = True, turn @ into[best], points[-1]
