@@ -19,6 +19,9 @@ covers. Above 0.95 the episode ends with success; after 300 steps it is truncate
 all its tables in one compiled call; a table that is done is reset in the next step, whose action
 counts for nothing (Gymnasium's default, ``AutoresetMode.NEXT_STEP``). ``render_mode`` is
 ``rgb_array`` or, for one table, ``human``: a window.
+
+``action="joints"``, ``compat="gym-pusht"`` and ``physics="upstream"`` make variants of it: see
+``environments.variants``.
 """
 
 from __future__ import annotations
