@@ -1,15 +1,17 @@
-"""Stable-Baselines3's ``check_env`` for one of Galley's environments, installed beside it.
+"""Stable-Baselines3's ``check_env`` for Galley's environments, installed beside it.
 
-    python bench/check_env.py [MODULE:ID] [--with PACKAGE ...] [--torch VERSION]
+    python bench/check_env.py [MODULE:ID ...] [--with PACKAGE ...] [--torch VERSION]
 
-It installs Galley without its dependencies, Gymnasium, SciPy and Stable-Baselines3 into a virtual
-environment in a temporary folder; MODULE is what registers the environment ID. Where ``--torch`` is
+It installs Galley without its dependencies, what its environments need of them, and
+Stable-Baselines3 into a virtual environment in a temporary folder. Without an ID it checks all of
+ours, pushing in all its variants; MODULE is what registers the environment ID. Where ``--torch`` is
 a version with CUDA, it takes several gigabytes.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
@@ -19,28 +21,50 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FINGER = "galley.contact.finger.environment:galley/Finger-v0"
+PUSH = "galley.pushing.environment:galley/Push-v0"
+OURS = ("state", "keypoints", "pixels", "pixels_state")
+THEIRS = ("state", "environment_state_agent_pos", "pixels", "pixels_agent_pos")
+EVERY = [
+    (FINGER, {}),
+    *((PUSH, {"action": a, "observation": o}) for a in ("pusher", "joints") for o in OURS),
+    *(
+        (PUSH, {"compat": "gym-pusht", "physics": physics, "observation": o})
+        for physics in ("galley", "upstream")
+        for o in THEIRS
+    ),
+]
+NEEDED = ("gymnasium", "scipy", "numba", "pyyaml", "pymunk", "pygame-ce", "stable-baselines3")
 CHECK = """
-import sys, warnings
+import json, sys, traceback, warnings
 import gymnasium, stable_baselines3, torch
 from stable_baselines3.common.env_checker import check_env
-env = gymnasium.make(sys.argv[1])
-with warnings.catch_warnings(record=True) as said:
-    warnings.simplefilter("always")
-    check_env(env.unwrapped)
-for each in said:
-    print(f"warning: {each.message}")
-versions = f"Stable-Baselines3 {stable_baselines3.__version__}, torch {torch.__version__}"
-print(f"{sys.argv[1]}: check_env passed, {len(said)} warnings ({versions})")
+print(f"Stable-Baselines3 {stable_baselines3.__version__}, torch {torch.__version__}")
+failed = 0
+for name, given in json.loads(sys.argv[1]):
+    what = f"{name} {given or ''}".strip()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            check_env(gymnasium.make(name, **given).unwrapped)
+            print(f"{what}: passed, {len(said)} warnings")
+        except Exception:
+            failed += 1
+            traceback.print_exc()
+            print(f"{what}: FAILED")
+    for each in said:
+        print(f"    {each.category.__name__}: {each.message}")
+sys.exit(failed > 0)
 """
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("id", nargs="?", default=FINGER, help="default: %(default)s")
+    parser.add_argument("ids", nargs="*", metavar="MODULE:ID", help="default: all of ours")
     parser.add_argument("--with", dest="packages", nargs="+", default=[], metavar="PACKAGE")
     parser.add_argument("--torch", default="2.13.0", metavar="VERSION", help="default: %(default)s")
     args = parser.parse_args()
-    wanted = ["gymnasium", "scipy", "stable-baselines3", f"torch=={args.torch}", *args.packages]
+    wanted = [*NEEDED, f"torch=={args.torch}", *args.packages]
+    checks = json.dumps([(each, {}) for each in args.ids] or EVERY)
     with tempfile.TemporaryDirectory(prefix="galley-bench-") as folder:
         venv.create(folder, with_pip=True)
         python = str(Path(folder) / ("Scripts" if sys.platform == "win32" else "bin") / "python")
@@ -50,7 +74,7 @@ def main() -> int:
         ignored = shutil.ignore_patterns(".*", "build", "runs", "*.egg-info")
         shutil.copytree(ROOT, sources, ignore=ignored)
         subprocess.run([*pip, "--no-deps", str(sources)], check=True)
-        return subprocess.run([python, "-c", CHECK, args.id], cwd=Path(folder) / "lib").returncode
+        return subprocess.run([python, "-c", CHECK, checks], cwd=Path(folder) / "lib").returncode
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ PARTS = {  # the longest first
     COVERING: ("robots.spheres.covering_kernel",),
     LANDMARKS: ("planning.searches.landmark_cut_kernel",),
     TIMING: ("optimization.kernel.path_timing",),
-    PUSHING: ("pushing.simulation_kernel", "pushing.arm_kernel"),
+    PUSHING: ("pushing.simulation_kernel", "pushing.arm_kernel", "pushing.picture_kernel"),
     POLYGONS: ("contact.polygon_kernel", "contact.support_kernel"),
 }
 """Modules that are compiled together because they are used together."""

@@ -25,6 +25,7 @@ from galley.pushing.config import ArmConfig
 from galley.robots.planar import PlanarChain
 
 _STARTS = 12  # further tries of ``ik`` where a penalty is left
+_HELD = 1e-3  # m: nearer than this, the tip is where it shall be
 _FOLDED = 1e-6  # rad: nearer than this to pi, a link lies on the one before it
 
 
@@ -125,6 +126,22 @@ class PushArm:
             flat, self._lengths, self.base, to, config.threshold, config.weight, self._starts, costs
         )
         return flat.reshape(*shape, n), costs.reshape(shape)
+
+    def follow(self, last: Array, point: ArrayLike) -> Array:
+        """Angles (N,) that hold the tip at a point (2,) m, by ``ik`` from the last ones.
+
+        Raises:
+            ValueError: the arm would cross itself, or the point is out of its reach.
+        """
+        x, y = point = np.asarray(point, dtype=np.float64)
+        angles: Array = self.ik(last, point)[0]
+        away = float(np.hypot(*(self.tip(angles) - point)))
+        if away > _HELD or self.collides(angles):
+            raise ValueError(
+                f"the arm can't hold the pusher at {x:.3f}, {y:.3f} m: "
+                + (f"it ends {away * 1000.0:.0f} mm away" if away > _HELD else "it crosses itself")
+            )
+        return angles
 
     @cached_property
     def _lengths(self) -> Array:

@@ -10,17 +10,24 @@ or in one step, ``gymnasium.make("galley.pushing.environment:galley/Push-v0")``.
 the goal. Action: where the pusher is driven to (2,) m, for 0.1 s by default. Observations, float64:
 
 - ``state`` (5,): pusher's x, y (m), body's centroid x, y (m), its angle from 0 to 2 pi (rad);
-- ``keypoints`` (2 n + 2,): the outline's n vertices (m), in order, then the pusher's x, y.
+- ``keypoints`` (2 n + 2,): the outline's n vertices (m), in order, then the pusher's x, y;
+- ``pixels`` (96, 96, 3) uint8: goal, body and pusher, as ``pushing.picture`` draws them;
+- ``pixels_state``: a dict of ``pixels`` and ``agent_pos`` (2,), the pusher's x, y (m).
 
 The reward is coverage / 0.95, at most 1, where coverage is the share of the goal that the body
 covers. Above 0.95 the episode ends with success; after 300 steps it is truncated. The vector steps
 all its tables in one compiled call; a table that is done is reset in the next step, whose action
-counts for nothing (Gymnasium's default, ``AutoresetMode.NEXT_STEP``).
+counts for nothing (Gymnasium's default, ``AutoresetMode.NEXT_STEP``). ``render_mode`` is
+``rgb_array`` or, for one table, ``human``: a window.
+
+``action="joints"``, ``compat="gym-pusht"`` and ``physics="upstream"`` make variants of it: see
+``environments.variants``.
 """
 
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,41 +40,57 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.pushing.config import PushConfig, load_config
+from galley.pushing.environments.rendered import Actions, Info, RenderedEnv, Seen, known_mode
+from galley.pushing.picture import SIZE, Painter, Picture, table_view
 from galley.pushing.rollout import STEPS, SUCCESS
 from galley.pushing.simulation import Simulation, State
 
 ID = "galley/Push-v0"
-OBSERVATIONS = ("state", "keypoints")
+OBSERVATIONS = ("state", "keypoints", "pixels", "pixels_state")
 _TURN = 2.0 * math.pi
+_RENDERED = 512  # pixels
 
-Actions = NDArray[np.float32]
 Flags = NDArray[np.bool_]
-Info = dict[str, Any]
 
 
 class _Table:
     """What one environment and a vector of them share."""
 
-    def __init__(self, observation: str, config: PushConfig | str | Path | None) -> None:
+    def __init__(
+        self, observation: str, config: PushConfig | str | Path | None, resolution: int
+    ) -> None:
         if observation not in OBSERVATIONS:
             known = ", ".join(OBSERVATIONS)
             raise ValueError(f"observation = {observation!r}: must be one of {known}")
         if not isinstance(config, PushConfig):
             config = PushConfig() if config is None else load_config(config)
         self.config, self.sim = config, Simulation(config)
-        self.keypoints = observation == "keypoints"
+        self.observation, self.keypoints = observation, observation == "keypoints"
         size = np.array([config.width, config.height])
         points = len(self.sim.body.vertices) + 1 if self.keypoints else 2
         low, high = np.tile(-size, points), np.tile(2.0 * size, points)  # walls give way a little
         if not self.keypoints:
             low, high = np.append(low, 0.0), np.append(high, 2.0 * np.pi)
-        self.observation_space = spaces.Box(low, high, dtype=np.float64)
+        self.observation_space: spaces.Space[Seen] = spaces.Box(low, high, dtype=np.float64)
+        if observation.startswith("pixels"):
+            self.painter = Painter(self.sim, table_view(config, resolution))
+            pixels = spaces.Box(0, 255, self.painter.background.shape, np.uint8)
+            place = spaces.Box(low[:2], high[:2], dtype=np.float64)
+            self.observation_space = (
+                pixels
+                if observation == "pixels"
+                else spaces.Dict({"pixels": pixels, "agent_pos": place})
+            )
         self.action_space = spaces.Box(
             np.zeros(2, dtype=np.float32), size.astype(np.float32), dtype=np.float32
         )
 
-    def observed(self, state: State) -> Array:
+    def observed(self, state: State) -> Seen:
         """(n, ...) of n tables."""
+        if self.observation == "pixels":
+            return self.painter.observe(state)
+        if self.observation == "pixels_state":
+            return {"pixels": self.painter.observe(state), "agent_pos": state.pusher.T.copy()}
         x, y, theta = state.body
         if not self.keypoints:
             return np.stack([*state.pusher, x, y, np.remainder(theta, 2.0 * np.pi)], axis=1)
@@ -99,7 +122,7 @@ class _Table:
         return self.sim.states(given[:, 2:], given[:, :2])
 
 
-class PushEnv(gymnasium.Env[Array, Actions]):
+class PushEnv(RenderedEnv):
     """One table; see the module.
 
     ``reset(options={"state": (5,)})`` starts from an observation of ``state`` instead of a random
@@ -108,30 +131,37 @@ class PushEnv(gymnasium.Env[Array, Actions]):
     Args:
         observation: one of ``OBSERVATIONS``.
         config: of the simulation; also the path of a YAML file.
+        render_mode: None, ``rgb_array`` or ``human``.
+        resolution: pixels of a side of the observed picture.
 
     Raises:
-        ValueError: no such observation, or a bad config.
+        ValueError: no such observation or way to render, or a bad config.
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012 (as Gymnasium declares it)
-
     def __init__(
-        self, observation: str = "state", config: PushConfig | str | Path | None = None
+        self,
+        observation: str = "state",
+        config: PushConfig | str | Path | None = None,
+        render_mode: str | None = None,
+        resolution: int = SIZE,
     ) -> None:
-        self._table = _Table(observation, config)
+        self._table = _Table(observation, config, resolution)
         self.config = self._table.config
+        super().__init__(render_mode, self.config.dt * self.config.substeps)
         self.observation_space = self._table.observation_space
         self.action_space = self._table.action_space
         self._target = np.empty((1, 2))
 
-    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Array, Info]:
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Seen, Info]:
         """Put body and pusher on the table; returns the first observation."""
         super().reset(seed=seed)
-        self.state, self._steps = self._table.start(self.np_random, 1, options), 0
-        self._flat = self.state.values.ravel()
+        self._steps = 0
+        self._put(options)
+        if self.render_mode == "human":
+            self.render()
         return self._seen()
 
-    def step(self, action: Actions) -> tuple[Array, float, bool, bool, Info]:
+    def step(self, action: Actions) -> tuple[Seen, float, bool, bool, Info]:
         """One control step; info: ``coverage`` and ``is_success``.
 
         Raises:
@@ -146,28 +176,49 @@ class PushEnv(gymnasium.Env[Array, Actions]):
             raise ValueError(f"action = {action}: must be (2,) finite numbers")
         target = self._target
         target[0, 0], target[0, 1] = x, y
-        self._table.sim.run(self.state, target)
+        self._drive(target)
         self._steps += 1
+        if self.render_mode == "human":
+            self.render()
         seen, info = self._seen()
         success = info["is_success"]
         reward = min(info["coverage"] / SUCCESS, 1.0)
         return seen, reward, success, self._steps >= STEPS and not success, info
 
-    def _seen(self) -> tuple[Array, Info]:
+    def _put(self, options: Info | None) -> None:
+        """Put body and pusher on the table."""
+        self.state = self._table.start(self.np_random, 1, options)
+        self._flat = self.state.values.ravel()
+
+    def _drive(self, target: Array) -> None:
+        """Drive the pusher to a target (1, 2) m for a control step."""
+        self._table.sim.run(self.state, target)
+
+    def _picture(self) -> Picture:
+        return self._view.draw(self._flat)
+
+    @cached_property
+    def _view(self) -> Painter:
+        return Painter(self._table.sim, table_view(self.config, _RENDERED))
+
+    def _seen(self) -> tuple[Seen, Info]:
         """Observation and info."""
         # One list instead of indexing: this is most of a step's time.
         px, py, _, _, x, y, theta, _, _, _, coverage = self._flat.tolist()
         info = {"coverage": coverage, "is_success": coverage > SUCCESS}
-        if self._table.keypoints:
-            return self._table.observed(self.state)[0], info
-        return np.array([px, py, x, y, theta % _TURN]), info
+        if self._table.observation == "state":
+            return np.array([px, py, x, y, theta % _TURN]), info
+        seen = self._table.observed(self.state)
+        if isinstance(seen, dict):
+            return {name: values[0] for name, values in seen.items()}, info
+        return seen[0], info
 
 
-class PushVectorEnv(VectorEnv[Array, Actions, NDArray[Any]]):
+class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
     """``num_envs`` tables; see the module. The arguments are those of ``PushEnv``."""
 
     metadata = {  # noqa: RUF012 (as Gymnasium declares it)
-        "render_modes": [],
+        "render_modes": ["rgb_array"],
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
 
@@ -176,10 +227,13 @@ class PushVectorEnv(VectorEnv[Array, Actions, NDArray[Any]]):
         num_envs: int = 1,
         observation: str = "state",
         config: PushConfig | str | Path | None = None,
+        render_mode: str | None = None,
+        resolution: int = SIZE,
     ) -> None:
         if num_envs < 1:
             raise ValueError(f"num_envs = {num_envs}: must be at least 1")
-        self.num_envs, self._table = num_envs, _Table(observation, config)
+        self.num_envs, self._table = num_envs, _Table(observation, config, resolution)
+        self.render_mode = known_mode(render_mode, self.metadata)
         self.single_observation_space = self._table.observation_space
         self.single_action_space = self._table.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -187,7 +241,7 @@ class PushVectorEnv(VectorEnv[Array, Actions, NDArray[Any]]):
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: Info | None = None
-    ) -> tuple[Array, Info]:
+    ) -> tuple[Seen, Info]:
         """Reset all tables; one seed draws them all."""
         if isinstance(seed, list):
             raise ValueError("seed must be one number: it draws all tables")
@@ -197,7 +251,7 @@ class PushVectorEnv(VectorEnv[Array, Actions, NDArray[Any]]):
         self._done = np.zeros(self.num_envs, dtype=bool)
         return self._table.observed(self.state), self._info()
 
-    def step(self, actions: Actions) -> tuple[Array, Array, Flags, Flags, Info]:
+    def step(self, actions: Actions) -> tuple[Seen, Array, Flags, Flags, Info]:
         """One control step of each table, or its reset.
 
         Raises:
@@ -217,12 +271,20 @@ class PushVectorEnv(VectorEnv[Array, Actions, NDArray[Any]]):
         self._done = terminated | truncated
         return self._table.observed(self.state), reward, terminated, truncated, info
 
+    def render(self) -> tuple[Picture, ...] | None:
+        """A picture (512, 512, 3) of each table."""
+        if self.render_mode is None:
+            return None
+        painter = Painter(self._table.sim, table_view(self._table.config, _RENDERED))
+        return tuple(painter.draw(values) for values in self.state.values.T)
+
     def _info(self) -> Info:
         coverage = self.state.coverage.copy()
         return {"coverage": coverage, "is_success": coverage > SUCCESS}
 
 
 if ID not in gymnasium.registry:
+    made = "galley.pushing.environments.variants"  # which imports this module
     gymnasium.register(
-        ID, entry_point=f"{__name__}:PushEnv", vector_entry_point=f"{__name__}:PushVectorEnv"
+        ID, entry_point=f"{made}:make_env", vector_entry_point=f"{made}:make_vector_env"
     )

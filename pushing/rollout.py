@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,10 @@ from galley.pushing.simulation import Simulation
 
 SUCCESS = 0.95  # of the goal covered
 STEPS = 300  # of an episode
+
+
+class Stopped(Exception):
+    """Raised by a demonstrator's ``act``: the episode ends here."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,21 +50,37 @@ class Rollout:
         return bool(self.coverage[-1] > SUCCESS)
 
 
-def roll_out(sim: Simulation, demonstrator: Demonstrator, seed: int, steps: int = STEPS) -> Rollout:
-    """Drive a random table until the goal is covered, at most ``steps``.
+def roll_out(
+    sim: Simulation,
+    demonstrator: Demonstrator,
+    seed: int,
+    steps: int = STEPS,
+    progress: Callable[[int, int], None] | None = None,
+) -> Rollout:
+    """Drive a random table until the goal is covered or the demonstrator stops, at most ``steps``.
 
     The start is that of ``gymnasium.make("galley/Push-v0").reset(seed=seed)``.
+
+    Args:
+        sim: of the table. demonstrator: who pushes. seed: of the start and of the demonstrator.
+        steps: at most. progress: called with (steps done, ``steps``).
 
     Raises:
         ValueError: the arm can't hold the pusher without crossing itself.
     """
     state = sim.random_states(np.random.default_rng(seed), 1)
     demonstrator.reset(seed)
-    states, targets = [state.values[:, 0].copy()], []
+    states: list[Array] = [state.values[:, 0].copy()]
+    targets: list[Array] = []
     while len(targets) < steps and state.coverage[0] <= SUCCESS:
-        targets.append(np.array(demonstrator.act(state), dtype=np.float64))
+        try:
+            targets.append(np.array(demonstrator.act(state), dtype=np.float64))
+        except Stopped:
+            break
         sim.advance(state, targets[-1][None])
         states.append(state.values[:, 0].copy())
+        if progress is not None:
+            progress(len(targets), steps)
     recorded = np.array(states)
     angles = held(PushArm(sim.config.arm), recorded[:, :2])
     return Rollout(sim.config, recorded, np.array(targets).reshape(-1, 2), angles, seed)
@@ -71,15 +92,7 @@ def held(arm: PushArm, pusher: Array) -> Array:
     Raises:
         ValueError: somewhere the arm crosses itself, or the point is out of its reach.
     """
-    angles = np.empty((len(pusher), len(arm.config.links)))
-    last = np.zeros(angles.shape[1])
+    angles = np.zeros((len(pusher), len(arm.config.links)))
     for k, point in enumerate(pusher):
-        last = arm.ik(last, point)[0]
-        away = float(np.hypot(*(arm.tip(last) - point)))
-        if arm.collides(last) or away > 1e-3:
-            raise ValueError(
-                f"the arm can't hold the pusher at {point[0]:.3f}, {point[1]:.3f} m: "
-                + (f"it ends {away * 1000.0:.0f} mm away" if away > 1e-3 else "it crosses itself")
-            )
-        angles[k] = last
+        angles[k] = arm.follow(angles[max(k - 1, 0)], point)
     return angles

@@ -150,10 +150,15 @@ class Simulation:
             bodies[left, :2] = rng.uniform(_MARGIN * size, (1.0 - _MARGIN) * size, (m, 2))
             bodies[left, 2] = rng.uniform(-np.pi, np.pi, m)
             pushers[left] = rng.uniform(radius, size - radius, (m, 2))
-            corners = _placed(self.body.vertices, bodies[left])
-            off = ((corners < 0.0) | (corners > size)).any(axis=(1, 2))
-            left = left[off | (self.gap(bodies[left], pushers[left]) <= 0.0)]
+            left = left[~self.free(bodies[left], pushers[left])]
         raise ValueError(f"no room for body and pusher on a table of {size[0]:g} x {size[1]:g} m")
+
+    def free(self, bodies: Array, pushers: Array) -> NDArray[np.bool_]:
+        """Whether bodies (n, 3) are on the table and clear of pushers (n, 2); (n,)."""
+        corners = _placed(self.body.vertices, bodies)
+        off = (corners < 0.0) | (corners > (self.config.width, self.config.height))
+        found: NDArray[np.bool_] = ~off.any(axis=(1, 2)) & (self.gap(bodies, pushers) > 0.0)
+        return found
 
     def gap(self, bodies: Array, pushers: Array) -> Array:
         """Distances (n,) (m) of pushers (n, 2) from bodies (n, 3); negative where they overlap."""

@@ -38,7 +38,7 @@ MAY_IMPORT = {
     # tests/validation/test_independence.py.
     "validation": {"domain", "robots", "worlds"},
     "execution": {"planning", "skills", "tamp"} | BELOW_SKILLS,
-    "viz": {"compiled", "contact", "domain", "reachability", "robots", "worlds"},
+    "viz": {"compiled", "contact", "domain", "pushing", "reachability", "robots", "worlds"},
 }
 # What executes knows nothing of plans: these parts of execution see only what lies below skills.
 EXECUTORS = {"domain", "robots", "worlds", "motion", "execution"}
@@ -62,6 +62,7 @@ CONFINED = {
     "imageio_ffmpeg": {"viz"},
     "pddlgym": {"planning"},
     "gym": {"planning"},
+    "pymunk": {"pushing"},
     "pyarrow": {"contact", "demonstrations", "reachability"},
     **{each: {"demonstrations"} for each in ("zarr", "numcodecs")},
     **{each: {"contact", "reachability"} for each in ("jax", "equinox")},
@@ -76,6 +77,7 @@ HEAVY = (
     "imageio",
     "numba",
     "pyarrow",
+    "pymunk",
     "zarr",
     "jax",
 )

@@ -7,7 +7,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from galley.pushing.config import PushConfig
 from galley.pushing.environment import ID, OBSERVATIONS, STEPS, SUCCESS, PushEnv, PushVectorEnv
@@ -18,7 +18,8 @@ GOAL = (0.03, 0.03, *PushConfig().goal)
 
 @pytest.mark.parametrize("observation", OBSERVATIONS)
 @pytest.mark.filterwarnings("ignore:.*We recommend.*normalized.*")
-def test_gymnasium_accepts_it(observation):
+def test_gymnasium_accepts_it(observation, monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     check_env(gymnasium.make(ID, observation=observation).unwrapped)
 
 
@@ -53,6 +54,41 @@ def test_observations_are_those_of_the_simulation():
     assert_allclose(seen, [*np.ravel(corners), 0.1, 0.2])
 
 
+def test_pixels_are_those_of_the_state_and_keep_still():
+    env = PushEnv("pixels_state", resolution=64)
+    seen, _ = env.reset(options={"state": (0.1, 0.2, 0.3, 0.25, 7.0)})
+    before = seen["pixels"].copy()
+    assert_allclose(seen["agent_pos"], (0.1, 0.2))
+    assert_array_equal(seen["pixels"], env._table.painter.observe(env.state)[0])
+    assert seen["pixels"].shape == (64, 64, 3)
+    after = env.step(np.array([0.4, 0.2], dtype=np.float32))[0]
+    assert_array_equal(seen["pixels"], before)  # an observation is the caller's
+    assert_allclose(seen["agent_pos"], (0.1, 0.2))
+    assert (after["pixels"] != before).any()
+
+
+def test_rendering_shows_each_step(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pygame = pytest.importorskip("pygame")
+    assert PushEnv().render() is None
+    env = PushEnv(render_mode="rgb_array")
+    env.reset(options={"state": (0.1, 0.2, 0.3, 0.25, 7.0)})
+    picture = env.render()
+    assert picture.shape == (512, 512, 3)
+    assert tuple(picture[200, 100]) == (78, 126, 255)  # the pusher, where it is
+    many = PushVectorEnv(3, render_mode="rgb_array")
+    many.reset(options={"state": (0.1, 0.2, 0.3, 0.25, 7.0)})
+    assert_array_equal(many.render(), [picture] * 3)
+    shown = PushEnv(render_mode="human", config=PushConfig(dt=0.001))
+    assert shown.metadata["render_fps"] == 100
+    shown.reset(options={"state": (0.1, 0.2, 0.3, 0.25, 7.0)})
+    on_screen = pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
+    assert_array_equal(on_screen, picture)
+    shown.close()
+    assert not pygame.display.get_init()
+    shown.close()
+
+
 def test_on_the_goal_it_succeeds_with_full_reward():
     env = PushEnv()
     env.reset(options={"state": GOAL})
@@ -80,20 +116,24 @@ def test_an_episode_is_truncated():
 
 @pytest.mark.parametrize("observation", OBSERVATIONS)
 def test_a_vector_plays_the_same_episodes_as_single_environments(observation):
+    def same(found, alone):
+        for name in found if isinstance(found, dict) else [...]:
+            each = np.array([seen[name] for seen in alone])
+            tolerance = 1 if each.dtype == np.uint8 else 1e-15
+            assert found[name].dtype == each.dtype
+            assert_allclose(found[name].astype(float), each.astype(float), rtol=0, atol=tolerance)
+
     many = gymnasium.make_vec(ID, num_envs=6, observation=observation)
     seen, _ = many.reset(seed=2)
     states = np.column_stack([*many.unwrapped.state.pusher, *many.unwrapped.state.body])
     single = [PushEnv(observation) for _ in range(6)]
-    alone = np.array(
-        [e.reset(options={"state": s})[0] for e, s in zip(single, states, strict=True)]
-    )
-    assert_allclose(seen, alone, rtol=0, atol=0)
+    same(seen, [e.reset(options={"state": s})[0] for e, s in zip(single, states, strict=True)])
     many.action_space.seed(3)
     for _ in range(40):
         actions = many.action_space.sample()
         seen, rewards, ended, late, info = many.step(actions)
         steps = [env.step(action) for env, action in zip(single, actions, strict=True)]
-        assert_allclose(seen, [step[0] for step in steps], rtol=0, atol=1e-15)
+        same(seen, [step[0] for step in steps])
         assert_allclose(rewards, [step[1] for step in steps], rtol=1e-15)
         assert_allclose(info["coverage"], [step[4]["coverage"] for step in steps], rtol=0)
         assert not (ended | late).any()
@@ -120,12 +160,24 @@ def test_a_table_that_is_done_is_reset_in_the_next_step():
     ("make", "named"),
     [
         (lambda: PushEnv("touch"), "observation = 'touch'"),
+        (lambda: PushEnv(render_mode="ansi"), "render_mode = 'ansi'"),
+        (lambda: PushVectorEnv(render_mode="human"), "render_mode = 'human'"),
+        (lambda: PushEnv("pixels", resolution=0), "0 x 0 pixels"),
         (lambda: PushVectorEnv(0), "num_envs = 0"),
         (lambda: PushEnv().reset(options={"goal": 1}), "options"),
         (lambda: PushEnv().reset(options={"state": (1, 2)}), "5 finite numbers"),
         (lambda: PushEnv().reset(options={"state": (9, 9, 0.2, 0.2, 0)}), "on the table"),
     ],
-    ids=["observation", "number", "option", "state", "place"],
+    ids=[
+        "observation",
+        "rendering",
+        "vector rendering",
+        "size",
+        "number",
+        "option",
+        "state",
+        "place",
+    ],
 )
 def test_bad_arguments_are_named(make, named):
     with pytest.raises(ValueError, match=named):

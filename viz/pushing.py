@@ -1,0 +1,165 @@
+"""Films of pushing: table, goal, body, pusher and target, the arm above, and a caption."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+from PIL import Image as PilImage
+from PIL import ImageDraw
+
+from galley.domain.frames import Array
+from galley.pushing.arm import PushArm
+from galley.pushing.config import PushConfig
+from galley.pushing.picture import Painter, Picture, View, view_of
+from galley.pushing.rollout import SUCCESS, Rollout
+from galley.pushing.simulation import Simulation
+from galley.viz.film.video import encoder
+from galley.viz.render.tags import Color, font
+
+_INK: Color = (40, 46, 54)
+_GREEN: Color = (34, 120, 60)
+_MARGIN = 0.03  # m, around the table and the arm
+_BAND = 0.06  # of the height, below the table: the caption
+_HOLD = 1.0  # s on the last picture of each episode
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a picture shows.
+
+    Attributes:
+        values: (11,) of the table, see ``pushing.simulation_kernel``.
+        angles: (N,) rad of the arm. target: (2,) m; None: there is none.
+        clock: s since the episode began. coverage: of the goal.
+    """
+
+    values: Array
+    angles: Array
+    target: ArrayLike | None
+    clock: float
+    coverage: float
+
+
+class Stage:
+    """Draws moments of one table, with a caption.
+
+    Attributes:
+        sim: of the table. arm: that holds the pusher. step: s, a control step. view: what is seen.
+
+    Args:
+        config: of the simulation.
+        height: pixels; the width follows, both are even.
+        points: (n, 2) m that shall be seen, besides the table and the arm's base.
+    """
+
+    def __init__(self, config: PushConfig, height: int, points: ArrayLike = ()) -> None:
+        self.sim, self.arm = Simulation(config), PushArm(config.arm)
+        self.step = config.dt * config.substeps
+        corners = np.array([(0.0, 0.0), (config.width, config.height), self.arm.base[:2]])
+        seen = np.concatenate([corners, np.reshape(points, (-1, 2))])
+        low, high = seen.min(axis=0) - _MARGIN, seen.max(axis=0) + _MARGIN
+        high[1] += _BAND * (high[1] - low[1])
+        height += height % 2
+        width = round(height * (high[0] - low[0]) / (high[1] - low[1]) / 2.0) * 2
+        self._painter = Painter(self.sim, view_of(low, high, width, height))
+
+    @property
+    def view(self) -> View:
+        """What of the plane is seen."""
+        return self._painter.view
+
+    def draw(self, moment: Moment, title: str) -> Picture:
+        """The picture (h, w, 3) of a moment."""
+        found = self._painter.draw(moment.values, moment.angles, moment.target)
+        image = PilImage.fromarray(found)
+        pen, width, height = ImageDraw.Draw(image), self.view.width, self.view.height
+        share = min(int(100.0 * moment.coverage), 100)  # 95 only where it is reached
+        facts = f"{moment.clock:.1f} s   coverage {share} %"
+        success = "   success" if moment.coverage > SUCCESS else ""
+        size = max(height // 36, 9)
+        # The length of the longest facts, so that letters keep their size through the film.
+        most = font(size).getlength(f"{title}   000.0 s   coverage 100 %   success")
+        letters = font(max(int(size * min(1.0, 0.95 * width / most)), 7))
+        y = height * (1.0 - 0.5 * _BAND)
+        pen.text((0.02 * width, y), title, _INK, letters, anchor="lm")
+        end = 0.98 * width
+        pen.text((end, y), success, _GREEN, letters, anchor="rm")
+        end -= letters.getlength("   success")
+        pen.text((end, y), facts, _INK, letters, anchor="rm")
+        return np.asarray(image)
+
+    def between(self, before: Moment, after: Moment, share: float) -> Moment:
+        """A moment between two at ``share`` of the way; the arm's tip stays at the pusher."""
+        values = before.values + share * (after.values - before.values)
+        angles = before.angles + share * (after.angles - before.angles)
+        angles = self.arm.ik(angles, values[:2])[0]
+        if self.arm.collides(angles):  # no picture shows what the arm can't do
+            angles = before.angles
+        clock = before.clock + share * (after.clock - before.clock)
+        return Moment(values, angles, after.target, clock, before.coverage)
+
+
+def film_rollouts(
+    rollouts: Sequence[Rollout],
+    path: Path,
+    title: str,
+    fps: float = 25.0,
+    height: int = 640,
+    speed: float = 1.0,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Film episodes one after the other as H.264 or, by its suffix, GIF.
+
+    Between control steps the motion is linear. Each episode's last picture stays for a second.
+
+    Args:
+        rollouts: of one config. path: ends in ``.mp4`` or ``.gif``.
+        title: at the lower left; each episode's seed is added.
+        fps: pictures per second. height: pixels.
+        speed: seconds of an episode per second of film; other than 1 is said in the picture.
+        progress: called with (pictures done, total).
+
+    Raises:
+        ValueError: no rollouts.
+        RuntimeError: the encoder failed.
+        BadInput: ``path`` can't be written.
+    """
+    if not rollouts:
+        raise ValueError("rollouts = []: a film needs at least one")
+    arm = PushArm(rollouts[0].config.arm)
+    points = np.concatenate([arm.points(each.angles).reshape(-1, 2) for each in rollouts])
+    stage = Stage(rollouts[0].config, height, points)
+    badge = "" if speed == 1.0 else f", {speed:g}x speed"
+    frames: list[tuple[Rollout, float]] = []
+    for each in rollouts:
+        end = len(each.targets) * stage.step
+        count = round(end / speed * fps) + 1 + round(_HOLD * fps)
+        frames += [(each, min(k * speed / fps, end)) for k in range(count)]
+    with encoder(path, fps) as append:
+        picture: Picture | None = None
+        for k, (each, clock) in enumerate(frames):
+            if picture is None or (each, clock) != frames[k - 1]:
+                picture = stage.draw(
+                    moment_of(stage, each, clock), f"{title}, seed {each.seed}{badge}"
+                )
+            append(picture)
+            if progress is not None:
+                progress(k + 1, len(frames))
+
+
+def moment_of(stage: Stage, rollout: Rollout, clock: float) -> Moment:
+    """An episode at a time (s) since its begin."""
+    last = len(rollout.targets)
+    k = min(int(clock / stage.step + 1e-9), last)
+
+    def at(row: int) -> Moment:
+        target = rollout.targets[max(row - 1, 0)] if last else None
+        values = rollout.states[row]
+        return Moment(values, rollout.angles[row], target, row * stage.step, float(values[10]))
+
+    share = clock / stage.step - k
+    return at(k) if k == last or share < 1e-6 else stage.between(at(k), at(k + 1), share)
