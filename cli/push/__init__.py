@@ -9,8 +9,8 @@ COMMANDS = {
     "film": "film a demonstrator, as mp4 or GIF",
 }
 
-EPILOG = """A T, an L, a rectangle or any outline lies on a table. A round pusher, held by an arm above
-it, brings it to the goal. An episode succeeds when the body covers 95 % of the goal within 300
+EPILOG = """A T, an L, a rectangle or any outline lies on a table. A round pusher, which an arm may
+hold, brings it to the goal. An episode succeeds when the body covers 95 % of the goal within 300
 steps of 0.1 s.
 
 examples:

@@ -54,16 +54,17 @@ def test_a_demonstrator_that_succeeds_is_filmed_as_mp4(tmp_path, capsys):
     options = ["--height", 120, "--fps", 5, "--speed", 4, "--out", out]
     assert push("film", "--demonstrator", "scripted", "--seed", 2, *options) == 0
     assert "yes" in capsys.readouterr().out
-    count, height, *_ = imageio.improps(out / "push.mp4", plugin="FFMPEG").shape
-    assert height == 120
+    frames = list(imageio.imiter(out / "push.mp4"))
+    assert frames[0].shape[0] == 120
     with open(out / "episodes.csv") as stream:
         (row,) = csv.DictReader(stream)
-    assert count == pytest.approx(int(row["steps"]) * 0.1 / 4 * 5 + 1 + 5, abs=1)
+    assert len(frames) == pytest.approx(int(row["steps"]) * 0.1 / 4 * 5 + 1 + 5, abs=1)
 
 
 def test_windows_end_with_escape_and_say_what_came_of_it(still, monkeypatch, capsys):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     pygame = pytest.importorskip("pygame")
+    capsys.readouterr()  # pygame's greeting
     ticks, real = iter(range(10_000)), pygame.event.get
 
     def get():
