@@ -43,6 +43,7 @@ _EXAMPLES = """examples:
   galley scenarios                        the scenario suite: expected and actual outcomes
   galley touch push                       a finger pushes an object, and feels it
   galley contact lift                     bodies touch in the plane, and it is differentiated
+  galley push play                        push a body to a goal with the mouse
   galley reach sample --out data          where a robot can stand to reach a target: a dataset"""
 
 
@@ -59,6 +60,7 @@ _COMMANDS = {
     "disturb": "measure success rates under physics with noise and faults",
     "touch": "push an object with a finger in one dimension: events, felt force, figure and film",
     "contact": "lift, tilt, push and throw bodies in the plane, with gradients through contact",
+    "push": "push a body over a table to a goal: by mouse, or watch and film a demonstrator",
     "reach": "sample, draw and learn where a robot can stand to reach a target",
 }
 

@@ -9,7 +9,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from galley.cli.common.arguments import film_options, out_option, positive, sample_rate
+from galley.cli.common.arguments import (
+    check_gif,
+    film_options,
+    gif_option,
+    out_option,
+    positive,
+    sample_rate,
+)
 from galley.cli.common.tables import plain_table
 from galley.domain.errors import BadInput
 
@@ -83,7 +90,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         )
     results = p.add_argument_group("film and samples")
     film_options(results, 540, 25)
-    results.add_argument("--gif", action="store_true", help="as animated GIF instead of mp4")
+    gif_option(results)
     results.add_argument("--parquet", action="store_true", help="samples as parquet instead of CSV")
     results.add_argument(
         "--rate", type=sample_rate, default=1000.0, metavar="HZ", help="of samples (default 1000)"
@@ -121,9 +128,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise argparse.ArgumentTypeError("argument --keyboard: not with --force")
     if arguments.period and (not arguments.force or arguments.force.suffix != ".py"):
         raise argparse.ArgumentTypeError("argument --period: belongs to --force with a policy")
-    if arguments.gif and (arguments.fps > 50 or 100 % arguments.fps):
-        what = "a GIF's frames last whole hundredths of a second: 1, 2, 4, 5, 10, 20, 25 or 50"
-        raise argparse.ArgumentTypeError(f"argument --fps: {what}")
+    check_gif(arguments)
     for option, module, extra in (
         ("--parquet", "pyarrow", "data"),
         ("--keyboard", "pygame", "push"),

@@ -14,7 +14,7 @@ from PIL import ImageDraw
 from galley.domain.frames import Array
 from galley.pushing.arm import PushArm
 from galley.pushing.config import PushConfig
-from galley.pushing.picture import Painter, Picture, View, view_of
+from galley.pushing.picture import FLOOR, Painter, Picture, View, view_of
 from galley.pushing.rollout import SUCCESS, Rollout
 from galley.pushing.simulation import Simulation
 from galley.viz.film.video import encoder
@@ -66,6 +66,7 @@ class Stage:
         height += height % 2
         width = round(height * (high[0] - low[0]) / (high[1] - low[1]) / 2.0) * 2
         self._painter = Painter(self.sim, view_of(low, high, width, height))
+        self._captioned: tuple[tuple[str, ...], Picture] = (), self._painter.background[:0]
 
     @property
     def view(self) -> View:
@@ -75,18 +76,25 @@ class Stage:
     def draw(self, moment: Moment, title: str) -> Picture:
         """The picture (h, w, 3) of a moment."""
         found = self._painter.draw(moment.values, moment.angles, moment.target)
-        image = PilImage.fromarray(found)
-        pen, width, height = ImageDraw.Draw(image), self.view.width, self.view.height
         share = min(int(100.0 * moment.coverage), 100)  # 95 only where it is reached
         facts = f"{moment.clock:.1f} s   coverage {share} %"
-        success = "   success" if moment.coverage > SUCCESS else ""
-        size = max(height // 36, 9)
-        # The length of the longest facts, so that letters keep their size through the film.
+        texts = title, facts, "   success" if moment.coverage > SUCCESS else ""
+        if texts != self._captioned[0]:  # writing takes longer than painting
+            self._captioned = texts, self._caption(*texts)
+        strip = self._captioned[1]
+        found[-len(strip) :] = strip
+        return found
+
+    def _caption(self, title: str, facts: str, success: str) -> Picture:
+        """The caption's pixels (h', w, 3)."""
+        width, height = self.view.width, round(0.8 * _BAND * self.view.height)
+        image = PilImage.new("RGB", (width, height), tuple(FLOOR.tolist()))
+        pen, size = ImageDraw.Draw(image), max(self.view.height // 36, 9)
+        # For the longest facts, so that letters keep their size through the film.
         most = font(size).getlength(f"{title}   000.0 s   coverage 100 %   success")
         letters = font(max(int(size * min(1.0, 0.95 * width / most)), 7))
-        y = height * (1.0 - 0.5 * _BAND)
+        end, y = 0.98 * width, 0.4 * height
         pen.text((0.02 * width, y), title, _INK, letters, anchor="lm")
-        end = 0.98 * width
         pen.text((end, y), success, _GREEN, letters, anchor="rm")
         end -= letters.getlength("   success")
         pen.text((end, y), facts, _INK, letters, anchor="rm")

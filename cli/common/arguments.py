@@ -179,6 +179,22 @@ def film_options(p: argparse._ActionsContainer, high: int, fps: int) -> None:
     )
 
 
+def gif_option(p: argparse._ActionsContainer) -> None:
+    """Add the choice of an animated GIF."""
+    p.add_argument("--gif", action="store_true", help="as animated GIF instead of mp4")
+
+
+def check_gif(arguments: argparse.Namespace) -> None:
+    """Refuse a GIF of a rate that the format can't have.
+
+    Raises:
+        argparse.ArgumentTypeError: with those that it can.
+    """
+    if arguments.gif and (arguments.fps > 50 or 100 % arguments.fps):
+        what = "a GIF's frames last whole hundredths of a second: 1, 2, 4, 5, 10, 20, 25 or 50"
+        raise argparse.ArgumentTypeError(f"argument --fps: {what}")
+
+
 def motion_options(p: argparse.ArgumentParser) -> None:
     """Add the options of commands that make motions and film them."""
     seed_option(p)

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from galley.cli.common.arguments import film_options, multiple, need, out_option, positive
+from galley.cli.common.arguments import (
+    check_gif,
+    film_options,
+    gif_option,
+    multiple,
+    need,
+    out_option,
+    positive,
+)
 from galley.cli.common.progress import Printer
 from galley.domain.files import write_atomically
 
@@ -23,7 +31,6 @@ if TYPE_CHECKING:
 
 SUMMARY = "summary.json"
 _FELT = 1e-9  # N: soft contacts reach through a gap, but no further than this
-_GIF_RATES = (1, 2, 4, 5, 10, 20, 25, 50)  # Hz
 
 
 def result_options(p: argparse.ArgumentParser, speed: float = 1.0) -> None:
@@ -31,7 +38,7 @@ def result_options(p: argparse.ArgumentParser, speed: float = 1.0) -> None:
     out_option(p)
     group = p.add_argument_group("film and states")
     film_options(group, 540, 25)
-    group.add_argument("--gif", action="store_true", help="as animated GIF instead of mp4")
+    gif_option(group)
     group.add_argument(
         "--speed",
         type=positive,
@@ -136,10 +143,7 @@ def session(arguments: argparse.Namespace, name: str) -> Iterator[Session]:
         argparse.ArgumentTypeError: they don't, or it isn't.
         BadInput: the folder can't be made.
     """
-    if arguments.gif and arguments.fps not in _GIF_RATES:
-        what = "a GIF's frames last whole hundredths of a second: "
-        what += ", ".join(map(str, _GIF_RATES[:-1])) + f" or {_GIF_RATES[-1]}"
-        raise argparse.ArgumentTypeError(f"argument --fps: {what}")
+    check_gif(arguments)
     need("contact", "jax", "equinox")
     from galley.results.run_folder import run_folder
 

@@ -1,0 +1,22 @@
+"""``galley push``: a pusher brings a body to a goal on a table. One file per subcommand."""
+
+from __future__ import annotations
+
+# Each subcommand in a sentence, in the order of the help.
+COMMANDS = {
+    "play": "push with the mouse, in a window",
+    "demo": "watch a demonstrator push, in a window",
+    "film": "film a demonstrator, as mp4 or GIF",
+}
+
+EPILOG = """A T, an L, a rectangle or any outline lies on a table. A round pusher, which an arm may
+hold, brings it to the goal. An episode succeeds when the body covers 95 % of the goal within 300
+steps of 0.1 s.
+
+examples:
+  galley push play --shape L                 the pusher follows the mouse
+  galley push demo --demonstrator scripted
+  galley push film --demonstrator scripted --episodes 3 --gif --out runs/t
+
+play and demo need pygame: pip install 'galley-tamp[push]'.
+docs/pushing.md has the equations, the parameters and the limits."""

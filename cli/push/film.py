@@ -1,0 +1,124 @@
+"""``galley push film``: film a demonstrator."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from galley.cli.common.arguments import (
+    check_gif,
+    frame_rate,
+    gif_option,
+    height,
+    out_option,
+    plural,
+    positive,
+)
+from galley.cli.push.options import (
+    config_of,
+    demonstrator_of,
+    demonstrator_options,
+    episodes_table,
+    table_options,
+)
+
+if TYPE_CHECKING:
+    from galley.cli.common.progress import Printer
+    from galley.pushing.config import PushConfig
+    from galley.pushing.rollout import Rollout
+
+MARKER = "episodes.csv"
+EPILOG = """Writes push.mp4 (or .gif) and episodes.csv. The exit status is 1 if an episode doesn't
+succeed; it is in the film all the same.
+
+examples:
+  galley push film --demonstrator scripted --episodes 3
+  galley push film --demonstrator scripted --shape L --seed 5 --gif --height 360 --fps 20"""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley push film``."""
+    table_options(p)
+    demonstrator_options(p, 1)
+    out_option(p)
+    p.add_argument(
+        "--height", type=height, default=640, metavar="PIXELS", help="of the film (default 640)"
+    )
+    p.add_argument(
+        "--fps", type=frame_rate, default=25, metavar="N", help="frames per second (default 25)"
+    )
+    p.add_argument(
+        "--speed",
+        type=positive,
+        default=1.0,
+        metavar="X",
+        help="seconds of an episode in a second of film (default 1)",
+    )
+    gif_option(p)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Roll out, film, print the episodes; 1 if one doesn't succeed."""
+    from galley.cli.common.progress import Printer
+    from galley.results.run_folder import run_folder
+
+    check_gif(arguments)
+    config = config_of(arguments)
+    printer = Printer()
+    with run_folder(arguments.out, f"push-{arguments.demonstrator}", MARKER) as folder:
+        from galley.domain.files import write_atomically
+        from galley.viz.pushing import film_rollouts
+
+        try:
+            rollouts = _episodes(arguments, config, printer)
+            rows = [
+                f"{r.seed},{len(r.targets)},{r.coverage[-1]:.6f},{r.success:d}" for r in rollouts
+            ]
+            text = "\n".join(["seed,steps,coverage,success", *rows]) + "\n"
+            write_atomically(folder / MARKER, text)
+            printer.stage("filming")
+            film_rollouts(
+                rollouts,
+                folder / ("push.gif" if arguments.gif else "push.mp4"),
+                f"{arguments.demonstrator}, {_body(arguments)}",
+                arguments.fps,
+                arguments.height,
+                arguments.speed,
+                lambda done, total: printer.fraction("filming", done / total),
+            )
+        except RuntimeError as error:
+            print(f"no film: {error}", file=sys.stderr)
+            return 1
+        finally:
+            printer.close()
+    printer.console.print(episodes_table(rollouts))
+    printer.console.print(f"results: {folder}")
+    if failed := sum(not each.success for each in rollouts):
+        print(f"{failed} of {plural(len(rollouts), 'episode')} did not succeed", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _body(arguments: argparse.Namespace) -> str:
+    """The body's name: of a shape, or of the file that it is from."""
+    return Path(arguments.shape or arguments.config or "T").stem
+
+
+def _episodes(arguments: argparse.Namespace, config: PushConfig, printer: Printer) -> list[Rollout]:
+    from galley.pushing.rollout import roll_out
+    from galley.pushing.simulation import Simulation
+
+    sim, who = Simulation(config), demonstrator_of(arguments, config)
+    printer.stage("pushing")
+    found = []
+    for k in range(arguments.episodes):
+
+        def progress(done: int, total: int, before: int = k) -> None:
+            printer.fraction("pushing", (before + done / total) / arguments.episodes)
+
+        try:
+            found.append(roll_out(sim, who, arguments.seed + k, progress=progress))
+        except ValueError as error:  # the arm can't hold the pusher
+            raise argparse.ArgumentTypeError(f"seed {arguments.seed + k}: {error}") from None
+    return found

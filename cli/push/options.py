@@ -1,0 +1,114 @@
+"""What the subcommands of ``galley push`` share: the table, who pushes, the results."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from galley.cli.common.arguments import count, need, seed_option
+from galley.cli.common.tables import plain_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from galley.pushing.config import PushConfig
+    from galley.pushing.demonstrators import Demonstrator
+    from galley.pushing.rollout import Rollout
+
+
+def table_options(p: argparse.ArgumentParser) -> None:
+    """Add the options of the table and its start."""
+    p.add_argument(
+        "--shape",
+        metavar="SHAPE",
+        help="T, L, rectangle or a file of vertices, .yaml (default T, or the config's)",
+    )
+    p.add_argument("--config", type=Path, metavar="FILE", help="parameters, YAML (default: none)")
+    seed_option(p)
+
+
+def demonstrator_options(p: argparse.ArgumentParser, episodes: int | None) -> None:
+    """Add who pushes, and how often; ``episodes``: the default, None without end."""
+    from galley.pushing.demonstrators import DEMONSTRATORS
+
+    about = "; ".join(f"{name}: {text}" for name, text in DEMONSTRATORS.items())
+    p.add_argument("--demonstrator", choices=tuple(DEMONSTRATORS), required=True, help=about)
+    p.add_argument(
+        "--episodes",
+        type=count,
+        default=episodes,
+        metavar="N",
+        help="how many, with seeds one after the other "
+        f"(default {'until escape' if episodes is None else episodes})",
+    )
+
+
+def config_of(arguments: argparse.Namespace) -> PushConfig:
+    """The config that the options of ``table_options`` say.
+
+    Raises:
+        BadInput: a bad file. argparse.ArgumentTypeError: no such shape.
+    """
+    from galley.pushing.config import PushConfig, load_config
+    from galley.pushing.shapes import SHAPES, load_outline, shape
+
+    config = PushConfig() if arguments.config is None else load_config(arguments.config)
+    name = arguments.shape
+    if name is None:
+        return config
+    if name not in SHAPES and Path(name).suffix not in (".yaml", ".yml"):
+        known = ", ".join(SHAPES)
+        raise argparse.ArgumentTypeError(
+            f"argument --shape: '{name}' must be one of {known}, or a .yaml file of vertices"
+        )
+    return replace(config, shape=shape(name) if name in SHAPES else load_outline(name))
+
+
+def demonstrator_of(arguments: argparse.Namespace, config: PushConfig) -> Demonstrator:
+    """The demonstrator that the options say.
+
+    Raises:
+        argparse.ArgumentTypeError: it can't move the config's pusher.
+    """
+    from galley.pushing.demonstrators import demonstrator
+
+    try:
+        return demonstrator(arguments.demonstrator, config)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def in_window(watched: Callable[[], Iterator[Rollout]]) -> None:
+    """Watch episodes in a window until it is closed, and print what came of them.
+
+    Raises:
+        argparse.ArgumentTypeError: pygame or the display is missing, or the arm can't do it.
+    """
+    from galley.cli.common.progress import Printer
+
+    need("push", "pygame")
+    found: list[Rollout] = []
+    try:
+        found.extend(watched())
+    except (RuntimeError, ValueError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    finally:
+        if found:
+            Printer().console.print(episodes_table(found))
+
+
+def episodes_table(rollouts: Iterable[Rollout]) -> Table:
+    """A row an episode: seed, steps, coverage, success."""
+    table = plain_table()
+    for name in ("seed", "steps", "coverage"):
+        table.add_column(name, justify="right")
+    table.add_column("success")
+    for each in rollouts:
+        share = f"{100.0 * each.coverage[-1]:.1f} %"
+        table.add_row(
+            str(each.seed), str(len(each.targets)), share, "yes" if each.success else "no"
+        )
+    return table
