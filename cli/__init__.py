@@ -43,7 +43,8 @@ _EXAMPLES = """examples:
   galley scenarios                        the scenario suite: expected and actual outcomes
   galley touch push                       a finger pushes an object, and feels it
   galley contact lift                     bodies touch in the plane, and it is differentiated
-  galley reach sample --out data          where a robot can stand to reach a target: a dataset"""
+  galley reach sample --out data          where a robot can stand to reach a target: a dataset
+  galley demos collect --out demos        runs as demonstrations that learners read"""
 
 
 # Each command in a sentence, in the order of the help.
@@ -60,6 +61,7 @@ _COMMANDS = {
     "touch": "push an object with a finger in one dimension: events, felt force, figure and film",
     "contact": "lift, tilt, push and throw bodies in the plane, with gradients through contact",
     "reach": "sample, draw and learn where a robot can stand to reach a target",
+    "demos": "collect runs as demonstrations that learners read; show and export them",
 }
 
 
@@ -139,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         kept = (
             "; what was finished is kept"
-            if arguments[0] in ("run", "compare", "scenarios", "disturb", "reach")
+            if arguments[0] in ("run", "compare", "scenarios", "disturb", "reach", "demos")
             else ""
         )
         print(f"interrupted{kept}", file=sys.stderr)

@@ -209,9 +209,15 @@ def sweep_options(p: argparse.ArgumentParser, seeds: int) -> None:
     optimize_option(p, ", as for galley run")
 
 
-def worker_options(p: argparse.ArgumentParser) -> None:
-    """Add the options of commands that run a sweep."""
-    p.add_argument("--jobs", type=count, metavar="N", help="runs at a time (default: one per core)")
+def worker_options(p: argparse.ArgumentParser, name: str = "--jobs") -> None:
+    """Add the options of commands that run a sweep; ``name`` is that of how many at a time."""
+    p.add_argument(
+        name,
+        dest="jobs",
+        type=count,
+        metavar="N",
+        help="runs at a time (default: one per core)",
+    )
     p.add_argument(
         "--engine",
         choices=("process", "ray"),
