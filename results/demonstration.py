@@ -155,6 +155,7 @@ def episode_of(run: Execution, recording: Recording) -> Episode:
         film = np.empty((len(steps), recording.size, recording.size, 3), dtype=np.uint8)
         for k, each in enumerate(pictures(camera, recording.size, task.scene, robot, states)):
             film[k] = each
+        film.setflags(write=False)
         observations[camera] = film
     metadata: dict[str, Any] = {
         "task": " ".join(map(str, task.problem.goal)),

@@ -107,7 +107,7 @@ def collect_command(
 
 def _pace(ended: int, seconds: float) -> str:
     rate = ended / max(seconds, 1e-9)
-    return f"{rate:.1f} a second" if rate >= 1.0 else f"{60.0 * rate:.1f} a minute"
+    return f"{rate:.1f} runs a second" if rate >= 1.0 else f"{60.0 * rate:.1f} runs a minute"
 
 
 def _by_reason(lost: dict[int, str]) -> list[tuple[str, str]]:
@@ -165,6 +165,8 @@ def export(demonstrations: Demonstrations, collection: Collection, kind: str, fo
         else:
             write = write_replay_buffer if kind == "zarr" else write_parquet
             write(demonstrations, folder, collection)
+    except BadInput:
+        raise
     except ValueError as error:  # no episodes, other arrays, no constant rate
         raise BadInput.one(folder, f"can't be exported: {error}") from None
 
@@ -181,6 +183,8 @@ def array_table(episodes: Demonstrations, collection: Collection | None) -> Tabl
     try:
         layout = episodes[0].layout if len(episodes) else {}
         moments = summarize(alike(episodes)).arrays
+    except BadInput:
+        raise
     except ValueError as error:
         raise BadInput.one("demonstrations", str(error)) from None
     table = plain_table()

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from galley.cli.common.arguments import count, need, optimize_option, seed, task_files, task_options
+from galley.cli.common.arguments import (
+    count,
+    need,
+    optimize_option,
+    plural,
+    seed,
+    task_files,
+    task_options,
+)
 from galley.cli.common.collecting import FILES_EPILOG, collect_command, collect_options
 from galley.cli.common.progress import Printer
 from galley.domain.errors import BadInput
@@ -100,6 +108,6 @@ def command(arguments: argparse.Namespace) -> int:
     # Once, not in each worker.
     parts = (*engine.COMPILED, RENDERER) if recording.cameras else engine.COMPILED
     ensure(*parts, listener=printer)
-    printer.stage(f"{task.problem.name}, {arguments.seeds} seeds, {arguments.execute}")
+    printer.stage(f"{task.problem.name}, {plural(arguments.seeds, 'seed')}, {arguments.execute}")
     seeds = range(arguments.seed, arguments.seed + arguments.seeds)
     return collect_command(run, seeds, collection, arguments, printer)
