@@ -193,8 +193,8 @@ def motion_options(p: argparse.ArgumentParser) -> None:
     )
 
 
-def sweep_options(p: argparse.ArgumentParser, seeds: int) -> None:
-    """Add the options of commands that run many seeds; ``seeds``: the default number."""
+def seeds_options(p: argparse.ArgumentParser, seeds: int) -> None:
+    """Add the options of which seeds to run; ``seeds``: the default number."""
     p.add_argument(
         "--seeds",
         type=count,
@@ -205,6 +205,11 @@ def sweep_options(p: argparse.ArgumentParser, seeds: int) -> None:
     p.add_argument(
         "--seed", type=seed, default=0, metavar="FIRST", help="first random seed (default 0)"
     )
+
+
+def sweep_options(p: argparse.ArgumentParser, seeds: int) -> None:
+    """Add the options of commands that run many seeds; ``seeds``: the default number."""
+    seeds_options(p, seeds)
     worker_options(p)
     optimize_option(p, ", as for galley run")
 

@@ -9,7 +9,7 @@ from galley.cli.common.arguments import (
     need,
     optimize_option,
     plural,
-    seed,
+    seeds_options,
     task_files,
     task_options,
 )
@@ -37,16 +37,7 @@ The exit status is 0 if there is an episode of every seed."""
 def add_arguments(p: argparse.ArgumentParser) -> None:
     """Add the options of ``galley demos collect``."""
     task_options(p)
-    p.add_argument(
-        "--seeds",
-        type=count,
-        default=10,
-        metavar="N",
-        help="number of seeds, an episode each (default 10)",
-    )
-    p.add_argument(
-        "--seed", type=seed, default=0, metavar="FIRST", help="first random seed (default 0)"
-    )
+    seeds_options(p, 10)
     p.add_argument(
         "--execute",
         choices=("physics", "kinematic"),

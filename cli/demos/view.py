@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from galley.cli.common.arguments import height, index, out_option, positive
+from galley.cli.common.arguments import height, index, out_option, plural, positive
 from galley.cli.common.collecting import array_table, open_demonstrations
 from galley.cli.common.progress import Printer
 from galley.domain.errors import BadInput
@@ -62,7 +62,7 @@ def command(arguments: argparse.Namespace) -> int:
     """Print the tables, draw and film."""
     found, collection = open_demonstrations(arguments.folder)
     if arguments.episode >= len(found):
-        what = f"has {len(found)} episodes: --episode is 0 to {len(found) - 1}"
+        what = f"has {plural(len(found), 'episode')}: --episode is 0 to {len(found) - 1}"
         raise BadInput.one(arguments.folder, what if len(found) else "has no episodes")
     from galley.cli.common.study import results_folder
     from galley.viz.episode import draw_curves, film_pictures

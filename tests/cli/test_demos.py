@@ -179,14 +179,14 @@ def test_a_replay_buffer_without_pictures_has_curves_only(cli, tmp_path):
     assert "no film" in done.out
     assert [each.name for each in (tmp_path / "seen").iterdir()] == ["curves.png"]
     other = cli("demos", "view", tmp_path / "bare", "--episode", 1, "--out", tmp_path / "seen")
-    assert "has 1 episodes: --episode is 0 to 0" in other.err
+    assert "has 1 episode: --episode is 0 to 0" in other.err
 
 
 @pytest.mark.slow
 def test_a_killed_collection_goes_on_to_the_same_bytes(tmp_path):
     """The whole command, with real runs, pictures and two workers."""
     command = [sys.executable, "-m", "galley", "demos", "collect", "--problem", "sugar_only.pddl"]
-    command += ["--execute", "kinematic", "--optimize", "none", "--seeds", "4", "--rate", "5"]
+    command += ["--execute", "kinematic", "--optimize", "none", "--seeds", "3", "--rate", "5"]
     command += ["--cameras", "hand", "front", "--out"]
     where = {"cwd": tmp_path, "env": environment(), "stdout": subprocess.DEVNULL}
     process = subprocess.Popen(
@@ -202,7 +202,7 @@ def test_a_killed_collection_goes_on_to_the_same_bytes(tmp_path):
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     finished = {p.name: p.read_bytes() for p in tmp_path.glob("killed/episode-*.parquet")}
-    assert 1 <= len(finished) < 4
+    assert 1 <= len(finished) < 3
     for folder, workers in (("killed", "2"), ("whole", "1")):
         subprocess.run([*command, folder, "--workers", workers], check=True, timeout=600, **where)
     ended = [
