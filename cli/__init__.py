@@ -44,7 +44,8 @@ _EXAMPLES = """examples:
   galley touch push                       a finger pushes an object, and feels it
   galley contact lift                     bodies touch in the plane, and it is differentiated
   galley push play                        push a body to a goal with the mouse
-  galley reach sample --out data          where a robot can stand to reach a target: a dataset"""
+  galley reach sample --out data          where a robot can stand to reach a target: a dataset
+  galley demos collect --out demos        runs as demonstrations that learners read"""
 
 
 # Each command in a sentence, in the order of the help.
@@ -62,6 +63,7 @@ _COMMANDS = {
     "contact": "lift, tilt, push and throw bodies in the plane, with gradients through contact",
     "push": "push a body over a table to a goal: by mouse, or watch and film a demonstrator",
     "reach": "sample, draw and learn where a robot can stand to reach a target",
+    "demos": "collect runs as demonstrations that learners read; show and export them",
 }
 
 
@@ -141,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         kept = (
             "; what was finished is kept"
-            if arguments[0] in ("run", "compare", "scenarios", "disturb", "reach")
+            if arguments[0] in ("run", "compare", "scenarios", "disturb", "reach", "demos")
             else ""
         )
         print(f"interrupted{kept}", file=sys.stderr)

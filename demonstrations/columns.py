@@ -22,6 +22,7 @@ COMPRESSION: dict[str, Any] = {
     "compression": "zstd",
     "use_dictionary": False,  # they are measurements, hardly one repeats
     "write_page_checksum": True,
+    "write_batch_size": 64,  # rows, after which a page may end: of 1024 large images it is a GB
 }
 _SHAPE = b"shape"  # key of an image's field
 
@@ -75,11 +76,16 @@ def episode_of(table: Any, info: EpisodeInfo) -> Episode:
 def _array(column: Any, field: Any) -> NDArray[Any]:
     import pyarrow
 
-    array = column.combine_chunks()
     if _SHAPE in (field.metadata or {}):
         shape = json.loads(field.metadata[_SHAPE])
-        start, data = array.offset, np.frombuffer(array.buffers()[1], np.uint8)
-        return data.reshape(-1, *shape)[start : start + len(array)]
+        parts = []
+        for part in column.chunks:
+            whole = np.frombuffer(part.buffers()[1], np.uint8).reshape(-1, *shape)
+            parts.append(whole[part.offset : part.offset + len(part)])
+        images = np.concatenate(parts)
+        images.setflags(write=False)  # so that the episode doesn't copy them once more
+        return images
+    array = column.combine_chunks()
     shape = [len(array)]
     while pyarrow.types.is_fixed_size_list(array.type):
         shape.append(array.type.list_size)

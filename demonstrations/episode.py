@@ -42,7 +42,8 @@ class EpisodeInfo:
 class Episode:
     """T steps. At ``times[k]`` the observations were made, and action k was chosen.
 
-    Arrays are read-only copies; their dtypes are bool, uint8, int8 to int64, float32 or float64.
+    Arrays are read-only: copies, or those given if they are read-only and own their data. Their
+    dtypes are bool, uint8, int8 to int64, float32 or float64.
 
     Attributes:
         observations: arrays (T, ...) with at least two axes, by name; units are the collector's.
@@ -149,8 +150,10 @@ def _steps(what: str, values: ArrayLike, length: int) -> NDArray[Any]:
 
 
 def _frozen(what: str, array: NDArray[Any]) -> NDArray[Any]:
-    if not np.isfinite(array).all():
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError(f"{what} must be finite")
+    if array.flags.owndata and array.flags.c_contiguous and not array.flags.writeable:
+        return array  # pictures fill gigabytes: not twice
     array = np.array(array, order="C")
     array.setflags(write=False)
     return array

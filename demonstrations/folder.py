@@ -46,7 +46,7 @@ def collect(
     workers: int | None = None,
     engine: str = "process",
     progress: Progress | None = None,
-) -> list[LostJob]:
+) -> dict[int, LostJob]:
     """Run the seeds whose episodes ``folder`` does not have yet, and keep each as it ends.
 
     Args:
@@ -56,7 +56,7 @@ def collect(
         workers, engine: as for ``sweep``.
 
     Returns:
-        Seeds whose run raised, or whose worker died; if there are none, all are there.
+        By seed, why its run raised, or its worker died; if there are none, all are there.
 
     Raises:
         BadInput: the folder has episodes of other settings or versions, or can't be written.
@@ -95,7 +95,8 @@ def collect(
         else:
             write_atomically(folder / CARD, card(collection, demonstrations, layout))
             break
-    return [result for result in results if isinstance(result, LostJob)]
+    ended_as = zip(missing, results, strict=True)
+    return {seed: result for seed, result in ended_as if isinstance(result, LostJob)}
 
 
 def open_folder(folder: Path, collection: Collection) -> None:

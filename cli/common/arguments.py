@@ -209,8 +209,8 @@ def motion_options(p: argparse.ArgumentParser) -> None:
     )
 
 
-def sweep_options(p: argparse.ArgumentParser, seeds: int) -> None:
-    """Add the options of commands that run many seeds; ``seeds``: the default number."""
+def seeds_options(p: argparse.ArgumentParser, seeds: int) -> None:
+    """Add the options of which seeds to run; ``seeds``: the default number."""
     p.add_argument(
         "--seeds",
         type=count,
@@ -221,13 +221,24 @@ def sweep_options(p: argparse.ArgumentParser, seeds: int) -> None:
     p.add_argument(
         "--seed", type=seed, default=0, metavar="FIRST", help="first random seed (default 0)"
     )
+
+
+def sweep_options(p: argparse.ArgumentParser, seeds: int) -> None:
+    """Add the options of commands that run many seeds; ``seeds``: the default number."""
+    seeds_options(p, seeds)
     worker_options(p)
     optimize_option(p, ", as for galley run")
 
 
-def worker_options(p: argparse.ArgumentParser) -> None:
-    """Add the options of commands that run a sweep."""
-    p.add_argument("--jobs", type=count, metavar="N", help="runs at a time (default: one per core)")
+def worker_options(p: argparse.ArgumentParser, name: str = "--jobs") -> None:
+    """Add the options of commands that run a sweep; ``name`` is that of how many at a time."""
+    p.add_argument(
+        name,
+        dest="jobs",
+        type=count,
+        metavar="N",
+        help="runs at a time (default: one per core)",
+    )
     p.add_argument(
         "--engine",
         choices=("process", "ray"),

@@ -86,8 +86,8 @@ class Printer(Listener):
         if report.motions:
             self.console.print(_motion_table(report))
 
-    def fraction(self, text: str, done: float) -> None:
-        """Move the bar; without a terminal, print a line at every tenth."""
+    def fraction(self, text: str, done: float, note: str = "") -> None:
+        """Move the bar, with a note after it; without a terminal, print a line at every tenth."""
         if text != self._what:
             self._end_bar()
             self._what, self._shown = text, 0.0
@@ -98,15 +98,16 @@ class Printer(Listener):
                     BarColumn(),
                     TaskProgressColumn(),
                     TimeRemainingColumn(),
+                    TextColumn("{task.fields[note]}", markup=False),
                     console=self.console,
                     transient=True,
                 )
                 self._bar.start()
-                self._bar.add_task(text, total=1.0)
-            self._bar.update(self._bar.task_ids[0], completed=done)
+                self._bar.add_task(text, total=1.0, note=note)
+            self._bar.update(self._bar.task_ids[0], completed=done, note=note)
         elif done - self._shown >= _QUIET_STEP - 1e-9 and done < 1.0:
             self._shown = done
-            self.console.print(f"{self._clock()}   {text} {100 * done:3.0f}%")
+            self.console.print(f"{self._clock()}   {text} {100 * done:3.0f}%  {note}".rstrip())
 
     def close(self) -> None:
         """Remove the bar."""

@@ -37,7 +37,7 @@ def test_a_damaged_file_of_another_seed_stops_nothing(tmp_path, caplog):
     for seed, keep in ((0, 0.5), (1, 0.9)):
         path = tmp_path / f"episode-{seed:06d}.parquet"
         path.write_bytes(path.read_bytes()[: int(keep * path.stat().st_size)])
-    assert collect(run_seed, [5], COLLECTION, tmp_path, workers=1) == []
+    assert collect(run_seed, [5], COLLECTION, tmp_path, workers=1) == {}
     assert "episode-000000.parquet: can't be read" in caplog.text
     assert "episodes: 1," in (tmp_path / CARD).read_text()
 
@@ -53,12 +53,12 @@ def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path):
 @pytest.fixture(scope="module")
 def collected(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demonstrations") / "push"
-    assert collect(run_seed, range(8), COLLECTION, folder, workers=1) == []
+    assert collect(run_seed, range(8), COLLECTION, folder, workers=1) == {}
     return folder
 
 
 def test_bytes_depend_neither_on_workers_nor_on_order(collected, tmp_path):
-    assert collect(run_seed, [7, 2, 5, 0, 1, 6, 4, 3], COLLECTION, tmp_path, workers=2) == []
+    assert collect(run_seed, [7, 2, 5, 0, 1, 6, 4, 3], COLLECTION, tmp_path, workers=2) == {}
     assert digests(tmp_path) == digests(collected)
     assert len(digests(tmp_path)) == 8 + 2  # dataset.json and the card
 
@@ -118,17 +118,19 @@ def test_resumes_after_a_kill_without_loss(tmp_path):
     assert 4 <= len(finished) < 24
     assert len(read_folder(tmp_path / "killed")) == len(finished)
     for folder in ("killed", "whole"):
-        assert collect(run_slowly, range(24), COLLECTION, tmp_path / folder, workers=1) == []
+        assert collect(run_slowly, range(24), COLLECTION, tmp_path / folder, workers=1) == {}
     assert digests(tmp_path / "killed").items() >= finished.items()
     assert digests(tmp_path / "killed") == digests(tmp_path / "whole")
 
 
 def test_a_run_that_raises_costs_its_own_episode(tmp_path):
     lost = collect(raise_at_three, range(5), COLLECTION, tmp_path, workers=1)
-    assert [each.why for each in lost] == ["RuntimeError: no plan for seed 3"]
+    assert {seed: each.why for seed, each in lost.items()} == {
+        3: "RuntimeError: no plan for seed 3"
+    }
     assert [info.seed for info in read_folder(tmp_path).infos] == [0, 1, 2, 4]
     lost = collect(lambda seed: episode(seed + 1), [9], COLLECTION, tmp_path, workers=1)
-    assert "the episode of seed 9 says seed 10" in lost[0].why
+    assert "the episode of seed 9 says seed 10" in lost[9].why
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty"])

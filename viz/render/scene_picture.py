@@ -53,9 +53,10 @@ def draw_scene(
         BadInput: ``path`` can't be written.
     """
     left = round(0.60 * width)
-    overview = _view(scene, robot, _overview(scene), left, height)
-    low = _without_overhead(scene)
-    above = _view(low, robot, _from_above(low), width - left, height)
+    overview = _view(scene, robot, front_camera(scene, left, height), left, height)
+    low = without_overhead(scene)
+    camera = top_camera(low, width - left, height)
+    above = _view(low, robot, camera, width - left, height)
     sheet = _beside(overview, above)
     ImageDraw.Draw(sheet).line((left, 0, left, height), fill=(255, 255, 255), width=4)
     with atomic_file(path) as partial:
@@ -121,7 +122,6 @@ def _heading(scene: Scene, place: Array) -> float:
 def _view(
     scene: Scene, robot: RobotModel, camera: Camera, width: int, height: int
 ) -> PilImage.Image:
-    camera = _fitted(camera, _extent(scene), width, height)
     drawer = Renderer(scene, robot, width, height)
     at = (scene.robot.q, _start(scene), _items(scene))
     picture = PilImage.fromarray(drawer.render_still(*at, camera))
@@ -174,7 +174,7 @@ def _extent(scene: Scene) -> Array:
     return np.concatenate(points)
 
 
-def _overview(scene: Scene) -> Camera:
+def front_camera(scene: Scene, width: int, height: int) -> Camera:
     """From behind the robot's start, from the direction that sees most items and regions."""
     points = _extent(scene)
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
@@ -195,14 +195,15 @@ def _overview(scene: Scene) -> Camera:
             if seen > best:
                 best, camera = seen, Camera(eye, middle)
     assert camera is not None
-    return camera
+    return _fitted(camera, points, width, height)
 
 
-def _from_above(scene: Scene) -> Camera:
+def top_camera(scene: Scene, width: int, height: int) -> Camera:
     """From straight above (all but a hair), the work at the top of the picture."""
     points = _extent(scene)
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    return Camera(middle + np.array([0.05, 0.0, 6.0]), middle, fov=float(np.radians(32.0)))
+    camera = Camera(middle + np.array([0.05, 0.0, 6.0]), middle, fov=float(np.radians(32.0)))
+    return _fitted(camera, points, width, height)
 
 
 def _fitted(camera: Camera, points: Array, width: int, height: int) -> Camera:
@@ -220,7 +221,7 @@ def _fitted(camera: Camera, points: Array, width: int, height: int) -> Camera:
     return moved
 
 
-def _without_overhead(scene: Scene) -> Scene:
+def without_overhead(scene: Scene) -> Scene:
     """The scene without bodies that hang over all regions, and what they carry."""
     start = _start(scene)
     tops = [corners[:, 2].max() for _, corners, c in _rectangles(scene) if c == _REGION]

@@ -8,7 +8,7 @@ its links, so that arrays of rays can be tested without a collision engine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -27,31 +27,32 @@ _FAR = 1e9
 
 @dataclass(frozen=True)
 class Camera:
-    """A pinhole camera, held level (the world's z is up in the picture).
+    """A pinhole camera, by default held level (the world's z is up in the picture).
 
     Attributes:
         position: p_WC (3,), metres.
-        target: the point (3,) at the centre of the picture, metres; not straight above or below.
+        target: the point (3,) at the centre of the picture, metres; not straight along ``up``.
         fov: vertical field of view, radians.
+        up: direction (3,) of the world that is up in the picture.
     """
 
     position: Array
     target: Array
     fov: float = FOV
+    up: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "position", frozen(self.position))
-        object.__setattr__(self, "target", frozen(self.target))
-        level = np.linalg.norm((self.target - self.position)[:2])
-        if level < 1e-6:
-            raise ValueError("a camera can't look straight up or down: its roll would be undefined")
+        for name in ("position", "target", "up"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+        if np.linalg.norm(np.cross(self.target - self.position, self.up)) < 1e-6:
+            raise ValueError("a camera can't look straight along 'up': its roll would be undefined")
 
     @property
     def X_WC(self) -> Array:
         """Pose (4, 4) of the camera frame C in the world."""
         z = self.target - self.position
         z = z / np.linalg.norm(z)
-        x = np.cross(z, (0.0, 0.0, 1.0))
+        x = np.cross(z, self.up)
         x /= np.linalg.norm(x)
         return transform(np.stack([x, np.cross(z, x), z], axis=1), self.position)
 
@@ -65,6 +66,7 @@ class Camera:
             self.fov == other.fov
             and np.array_equal(self.position, other.position)
             and np.array_equal(self.target, other.target)
+            and np.array_equal(self.up, other.up)
         )
 
     def project(self, points: Array, width: int, height: int) -> tuple[Array, Array]:

@@ -1,0 +1,162 @@
+"""Demonstrations: how many a minute, how large, and what a kill costs.
+
+    python bench/demonstrations.py [--quick] [--json FILE] [--only k]
+
+Sections: k, kitchen runs with and without pictures, by one worker and two, and their bytes; c,
+a collection that is killed at random moments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import platform
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from planning_runs import note, shown, table
+from planning_sections import Section, Target, conclude
+
+from galley import engine
+from galley.compiled.build import RENDERER, ensure
+from galley.demonstrations import collect, read_folder
+from galley.results.demonstration import Demonstrator, Recording
+from galley.tests.demonstrations.made import COLLECTION, run_slowly
+
+_KILLS, _EPISODES = 20, 40
+_KILLED = """
+import sys
+from pathlib import Path
+from galley.demonstrations import collect
+from galley.tests.demonstrations.made import COLLECTION, run_slowly
+if __name__ == "__main__":
+    collect(run_slowly, range({episodes}), COLLECTION, Path(sys.argv[1]), 2)
+"""
+
+
+def digests(folder: Path, pattern: str = "*") -> dict[str, str]:
+    """Of each file by its name."""
+    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.glob(pattern)}
+
+
+def kitchen(quick: bool) -> Section:
+    """k. Runs of the kitchen's one-item task, 20 steps a second, from the call to the last file."""
+    task = engine.load(problem="sugar_only.pddl")
+    ensure(*engine.COMPILED, RENDERER)
+    cameras = ("front", "hand")
+    kinds = {
+        "kinematic": Demonstrator(task, "kinematic"),
+        "kinematic, 2 cameras of 96": Demonstrator(task, "kinematic", recording=_of(cameras, 96)),
+        "kinematic, 2 cameras of 240": Demonstrator(task, "kinematic", recording=_of(cameras, 240)),
+        "physics": Demonstrator(task),
+    }
+    # Every way to run them: its workers and engine.
+    ways = {"1 worker": (1, "process"), "2 workers": (2, "process")}
+    if find_spec("ray") is not None:
+        ways["Ray"] = (2, "ray")
+    seeds, raw, rows, alike = range(2 if quick else 4), {}, [], []
+    with tempfile.TemporaryDirectory() as place:
+        for kind, run in kinds.items():
+            rates, found = {}, {}
+            for way, (workers, how) in ways.items():
+                note(f"{kind}, {way}")
+                folder, began = Path(place) / f"{kind}, {way}", perf_counter()
+                lost = collect(run, seeds, run.collection, folder, workers, how)
+                rates[way] = 60.0 * (len(seeds) - len(lost)) / (perf_counter() - began)
+                found[way] = digests(folder)
+            infos = read_folder(folder).infos
+            steps = sum(info.length for info in infos)
+            files = [p.stat().st_size for p in folder.glob("*.parquet")]
+            good = sum(info.success is True for info in infos)
+            same = all(each == found["1 worker"] for each in found.values())
+            alike.append(same)
+            raw[kind] = {"a minute": rates, "bytes": sum(files), "steps": steps, "good": good}
+            cells = [shown(rates[way]) for way in ways]
+            size = f"{sum(files) / steps:,.0f}"
+            rows.append([kind, *cells, f"{good}/{len(seeds)}", size, "yes" if same else "NO"])
+    heads = [*(f"{way}, a minute" for way in ways), "succeeded", "bytes a step", "same bytes"]
+    table([f"k. {len(seeds)} seeds", *heads], rows)
+    what = f"k. kinds with the same bytes by {', '.join(ways)}"
+    return raw, [Target.at_least(what, len(kinds), sum(alike), "")]
+
+
+def _of(cameras: tuple[str, ...], size: int) -> Recording:
+    return Recording(cameras=cameras, size=size)
+
+
+def killed(quick: bool) -> Section:
+    """c. kill -9 of all processes of a collection, at random moments, until it ends."""
+    draw, kills, vanished, code = random.Random(0), 0, 0, _KILLED.format(episodes=_EPISODES)
+    with tempfile.TemporaryDirectory() as place:
+        folder, script = Path(place) / "killed", Path(place) / "collect.py"
+        script.write_text(code)
+        finished: dict[str, str] = {}
+        most = 4 if quick else _KILLS
+        while kills < most:
+            note(f"kill {kills + 1} of {most}: {len(finished)} episodes")
+            process = subprocess.Popen([sys.executable, script, folder], start_new_session=True)
+            time.sleep(draw.uniform(0.3, 3.0))
+            ended = process.poll() is not None
+            if not ended:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            kills += not ended
+            left = digests(folder, "episode-*")
+            vanished += sum(left.get(name) != each for name, each in finished.items())
+            finished = left
+            if len(finished) == _EPISODES:  # done before the last kill: start over
+                shutil.rmtree(folder)
+                finished = {}
+        note("to the end")
+        for name in ("killed", "whole"):
+            collect(run_slowly, range(_EPISODES), COLLECTION, Path(place) / name, 1)
+        same = digests(folder) == digests(Path(place) / "whole")
+    table(
+        ["c. kill -9", "kills", "finished, then lost", "same bytes at the end"],
+        [["two workers, any moment", str(kills), str(vanished), "yes" if same else "NO"]],
+    )
+    targets = [Target.at_most("c. finished episodes lost to a kill", 0, vanished, "")]
+    return {"kills": kills, "vanished": vanished, "same": same}, targets
+
+
+# Letter: what measures it, given whether to be quick.
+STEPS: dict[str, Callable[[bool], Section]] = {"k": kitchen, "c": killed}
+
+
+def main() -> int:
+    sections = "".join(STEPS)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="few seeds and kills")
+    parser.add_argument("--json", type=Path, help="where to put the raw figures")
+    parser.add_argument("--only", default=sections, help=f"sections, letters of '{sections}'")
+    arguments = parser.parse_args()
+    if not arguments.only or set(arguments.only) - set(sections):
+        parser.error(f"sections are letters of '{sections}', got '{arguments.only}'")
+    began = perf_counter()
+    machine = {"Python": platform.python_version(), "cores": str(os.cpu_count())}
+    machine["load before"] = f"{os.getloadavg()[0]:.1f}"
+    print(", ".join(f"{k} {v}" for k, v in machine.items()), "\n", flush=True)
+    raw: dict[str, Any] = {"machine": machine}
+    targets: list[Target] = []
+    for letter, step in STEPS.items():
+        if letter in arguments.only:
+            raw[letter], more = step(arguments.quick)
+            targets += more
+    note(f"done after {perf_counter() - began:.0f} s\n")
+    conclude(raw, targets, arguments.json)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

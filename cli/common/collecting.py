@@ -1,0 +1,203 @@
+"""What commands share that collect, summarise and export demonstrations, of whatever kind.
+
+A command brings a function from a seed to its ``Episode``, and the ``Collection``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from galley.cli.common.arguments import need, out_option, plural, worker_options
+from galley.cli.common.tables import plain_table
+from galley.domain.errors import BadInput
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from galley.cli.common.progress import Printer
+    from galley.demonstrations import Collection, Demonstrations, Episode
+
+FORMATS = ("parquet", "zarr", "lerobot")
+FILES_EPILOG = """results, in --out:
+  episode-000017.parquet   the episode of seed 17, there as soon as it has ended
+  dataset.json, README.md  settings and versions; the dataset card
+  zarr, lerobot            with --format, all episodes for diffusion_policy or LeRobot
+
+The files depend on options and seeds alone, not on --workers. The same command again goes on where
+a stopped one was; more seeds append. A folder with episodes of other options is refused."""
+
+
+def collect_options(p: argparse.ArgumentParser) -> None:
+    """Add the options of a command that collects, but for how many episodes."""
+    p.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="parquet",
+        help="what learners read: the folder itself, or besides it a folder 'zarr' "
+        "(diffusion_policy's replay buffer) or 'lerobot' (v3.0) in it (default parquet)",
+    )
+    p.add_argument(
+        "--licence",
+        default="CC-BY-4.0",
+        metavar="SPDX",
+        help="of the episodes, for the dataset card (default CC-BY-4.0)",
+    )
+    worker_options(p, "--workers")
+    out_option(p)
+
+
+def collect_command(
+    run: Callable[[int], Episode],
+    seeds: Sequence[int],
+    collection: Collection,
+    arguments: argparse.Namespace,
+    printer: Printer,
+) -> int:
+    """Collect the episodes of seeds with ``collect_options``, export them, and say what came of it.
+
+    Args:
+        run, collection: see ``demonstrations.collect``.
+
+    Returns:
+        The exit status: 0 if there is an episode of each seed.
+    """
+    from galley.demonstrations import collect, open_folder, read_folder
+    from galley.demonstrations.card import INFO
+    from galley.results.run_folder import check_destination, claimed, new_names
+    from galley.sweeps import MissingRay
+
+    out: Path = arguments.out or next(new_names("demonstrations"))
+    check_destination(out, "", INFO)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    open_folder(out, collection)
+    ended, began = 0, time.perf_counter()
+
+    def show(done: int, total: int, successes: int) -> None:
+        nonlocal ended
+        ended += 1
+        note = f"{done}/{total}, {successes} succeeded, {_pace(ended, time.perf_counter() - began)}"
+        printer.fraction("collecting", done / total, note)
+
+    with claimed(out, "", INFO):
+        try:
+            lost = collect(
+                run, seeds, collection, out, arguments.jobs, arguments.engine, progress=show
+            )
+        except MissingRay as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+        finally:
+            printer.close()
+        spent, found = time.perf_counter() - began, read_folder(out)
+        if arguments.format != "parquet" and len(found):
+            printer.stage(f"exporting to {out / arguments.format}")
+            shutil.rmtree(out / arguments.format, ignore_errors=True)  # that of fewer episodes
+            export(found, collection, arguments.format, out / arguments.format)
+    pace = f" ({_pace(ended, spent)})" if ended else ""
+    printer.stage(f"{counts(found)}{pace}: {out}")
+    for why, those in _by_reason({seed: each.why for seed, each in lost.items()}):
+        print(f"no episode of seed{'s' * (len(those) > 1)} {those}: {why}", file=sys.stderr)
+    return 1 if lost else 0
+
+
+def _pace(ended: int, seconds: float) -> str:
+    rate = ended / max(seconds, 1e-9)
+    return f"{rate:.1f} runs a second" if rate >= 1.0 else f"{60.0 * rate:.1f} runs a minute"
+
+
+def _by_reason(lost: dict[int, str]) -> list[tuple[str, str]]:
+    """Reasons with their seeds, as text."""
+    seeds: dict[str, list[str]] = {}
+    for seed, why in lost.items():
+        seeds.setdefault(why.removeprefix("NoMotion: "), []).append(str(seed))
+    return [(why, ", ".join(those)) for why, those in seeds.items()]
+
+
+def counts(demonstrations: Demonstrations) -> str:
+    """How many episodes, how they ended, how many steps."""
+    infos = demonstrations.infos
+    good, bad = (sum(info.success is each for info in infos) for each in (True, False))
+    steps = plural(sum(info.length for info in infos), "step")
+    return f"{plural(len(infos), 'episode')}, {good} succeeded, {bad} failed, {steps}"
+
+
+def open_demonstrations(folder: Path) -> tuple[Demonstrations, Collection | None]:
+    """The episodes of a folder: collected, of plain tables, or a replay buffer (no collection).
+
+    Raises:
+        BadInput: none of these.
+    """
+    need("data", "pyarrow", "zarr")
+    from galley.demonstrations import (
+        read_collection,
+        read_folder,
+        read_parquet,
+        read_replay_buffer,
+    )
+    from galley.demonstrations.parquet import STEPS
+
+    if (folder / "meta" / "info.json").is_file():
+        raise BadInput.one(folder, "is a LeRobot dataset, which is only written; read its source")
+    if (folder / ".zgroup").is_file() or (folder / "zarr.json").is_file():
+        return read_replay_buffer(folder), None
+    collection = read_collection(folder)
+    read = read_parquet if (folder / STEPS).is_file() else read_folder
+    return read(folder), collection
+
+
+def export(demonstrations: Demonstrations, collection: Collection, kind: str, folder: Path) -> None:
+    """Write all episodes in one of ``FORMATS``.
+
+    Raises:
+        BadInput: the episodes can't be exported, or ``folder`` is there already.
+    """
+    from galley.demonstrations import write_lerobot, write_parquet, write_replay_buffer
+
+    try:
+        if kind == "lerobot":
+            robot = collection.settings.get("robot")
+            write_lerobot(demonstrations, folder, collection, robot=robot)
+        else:
+            write = write_replay_buffer if kind == "zarr" else write_parquet
+            write(demonstrations, folder, collection)
+    except BadInput:
+        raise
+    except ValueError as error:  # no episodes, other arrays, no constant rate
+        raise BadInput.one(folder, f"can't be exported: {error}") from None
+
+
+def array_table(episodes: Demonstrations, collection: Collection | None) -> Table:
+    """A row for each array: dtype, shape, range, mean, deviation, and what it is.
+
+    Raises:
+        BadInput: there are no episodes, or their arrays differ.
+    """
+    from galley.demonstrations import summarize
+    from galley.demonstrations.selection import alike
+
+    try:
+        layout = episodes[0].layout if len(episodes) else {}
+        moments = summarize(alike(episodes)).arrays
+    except BadInput:
+        raise
+    except ValueError as error:
+        raise BadInput.one("demonstrations", str(error)) from None
+    table = plain_table()
+    for name in ("array", "dtype", "a step"):
+        table.add_column(name, no_wrap=True)
+    for name in ("least", "most", "mean", "deviation"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("")
+    for name, (dtype, shape) in layout.items():
+        of = moments[name]
+        # Of all components together: the deviation is about their own means.
+        numbers = (of.low.min(), of.high.max(), of.mean.mean(), (of.std**2).mean() ** 0.5)
+        meaning = "" if collection is None else collection.arrays.get(name, "")
+        row = (name, dtype, " x ".join(map(str, shape)), *(f"{x:.4g}" for x in numbers))
+        table.add_row(*row, meaning)
+    return table
