@@ -85,6 +85,7 @@ def collect_command(
         printer.fraction("collecting", done / total, note)
 
     with claimed(out, "", INFO):
+        printer.fraction("collecting", 0.0, f"0/{len(seeds)}")
         try:
             lost = collect(
                 run, seeds, collection, out, arguments.jobs, arguments.engine, progress=show
