@@ -52,8 +52,8 @@ OTHERS = {
     "T, pusher of 1 kg": replace(DEFAULT, pusher_mass=1.0),
     "T, pusher's radius 10 mm": replace(DEFAULT, pusher_radius=0.01),
     "T, pusher's radius 35 mm": replace(DEFAULT, pusher_radius=0.035),
-    "T, goal 40 mm from two walls": replace(DEFAULT, goal_x=0.1, goal_y=0.07, goal_theta=0.0),
-    "L, goal 10 mm from a wall": replace(
+    "T, goal 29 and 40 mm from walls": replace(DEFAULT, goal_x=0.1, goal_y=0.07, goal_theta=0.0),
+    "L, goal 2 mm from a wall": replace(
         DEFAULT, shape=shape("L"), goal_x=0.256, goal_y=0.45, goal_theta=1.57
     ),
     "examples/pushing.yaml": load_config("examples/pushing.yaml"),
