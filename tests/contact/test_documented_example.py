@@ -25,4 +25,7 @@ def test_the_examples_of_pushing_run(capsys):
     code = "".join(re.findall(r"```python\n(.*?)```", (DOCS / "pushing.md").read_text(), re.DOTALL))
     exec(code, names := {})
     assert names["state"].coverage.max() > 0.0
-    assert names["observation"].shape == (18,)
+    assert names["many"].single_observation_space.shape == (5,)
+    assert names["observation"]["agent_pos"].shape == (2,)
+    assert "(96, 96, 3)" in capsys.readouterr().out
+    assert names["run"].success
