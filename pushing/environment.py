@@ -94,13 +94,8 @@ class _Table:
         x, y, theta = state.body
         if not self.keypoints:
             return np.stack([*state.pusher, x, y, np.remainder(theta, 2.0 * np.pi)], axis=1)
-        c, s = np.cos(theta)[:, None], np.sin(theta)[:, None]
-        u, v = self.sim.body.vertices.T
-        found = np.empty((len(x), len(u) + 1, 2))
-        found[:, :-1, 0] = x[:, None] + c * u - s * v
-        found[:, :-1, 1] = y[:, None] + s * u + c * v
-        found[:, -1] = state.pusher.T
-        return found.reshape(len(x), -1)
+        points = [self.sim.outlines(state.body.T), state.pusher.T[:, None]]
+        return np.concatenate(points, axis=1).reshape(len(x), -1)
 
     def start(self, rng: np.random.Generator, n: int, options: Info | None) -> State:
         """Random tables, or those of ``options["state"]``, (5,) or (n, 5)."""

@@ -155,10 +155,17 @@ class Simulation:
 
     def free(self, bodies: Array, pushers: Array) -> NDArray[np.bool_]:
         """Whether bodies (n, 3) are on the table and clear of pushers (n, 2); (n,)."""
-        corners = _placed(self.body.vertices, bodies)
+        corners = self.outlines(bodies)
         off = (corners < 0.0) | (corners > (self.config.width, self.config.height))
         found: NDArray[np.bool_] = ~off.any(axis=(1, 2)) & (self.gap(bodies, pushers) > 0.0)
         return found
+
+    def outlines(self, bodies: Array) -> Array:
+        """The outline's vertices (n, k, 2) m in the world, for bodies (n, 3)."""
+        c, s = np.cos(bodies[:, 2:]), np.sin(bodies[:, 2:])
+        x, y = self.body.vertices.T
+        corners = [c * x - s * y + bodies[:, :1], s * x + c * y + bodies[:, 1:2]]
+        return np.stack(corners, axis=2)
 
     def gap(self, bodies: Array, pushers: Array) -> Array:
         """Distances (n,) (m) of pushers (n, 2) from bodies (n, 3); negative where they overlap."""
@@ -212,10 +219,3 @@ class Simulation:
         heads = [*ends, room(self.body, self.goal).shape[1], len(starts) - 1, len(goal_starts) - 1]
         layout = np.concatenate([heads, starts, goal_starts]).astype(np.int64)
         return np.concatenate(pieces), layout
-
-
-def _placed(points: Array, poses: Array) -> Array:
-    """Points (k, 2) of a body at poses (n, 3): (n, k, 2) m."""
-    c, s = np.cos(poses[:, 2:]), np.sin(poses[:, 2:])
-    x, y = points.T
-    return np.stack([c * x - s * y + poses[:, :1], s * x + c * y + poses[:, 1:2]], axis=2)

@@ -7,6 +7,10 @@ COMMANDS = {
     "play": "push with the mouse, in a window",
     "demo": "watch a demonstrator push, in a window",
     "film": "film a demonstrator, as mp4 or GIF",
+    "collect": "collect episodes as demonstrations that learners read",
+    "replay": "do the actions of collected episodes again, and compare the states",
+    "video": "film collected episodes, as mp4 or GIF",
+    "stats": "what a folder of demonstrations holds",
 }
 
 EPILOG = """A T, an L, a rectangle or any outline lies on a table. A round pusher, which an arm may
@@ -17,6 +21,8 @@ examples:
   galley push play --shape L                 the pusher follows the mouse
   galley push demo --demonstrator scripted
   galley push film --demonstrator scripted --episodes 3 --gif --out runs/t
+  galley push collect --demonstrator planned --episodes 500 --out pushes
 
-play and demo need pygame: pip install 'galley-tamp[push]'.
+play and demo need pygame: pip install 'galley-tamp[push]'; collect, replay, video and stats
+need pyarrow and zarr: pip install 'galley-tamp[data]'.
 docs/pushing.md has the equations, the parameters and the limits."""

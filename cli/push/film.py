@@ -7,20 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import (
-    check_gif,
-    frame_rate,
-    gif_option,
-    height,
-    out_option,
-    plural,
-    positive,
-)
+from galley.cli.common.arguments import check_gif, plural
 from galley.cli.push.options import (
     config_of,
     demonstrator_of,
     demonstrator_options,
     episodes_table,
+    film_size_options,
     table_options,
 )
 
@@ -42,21 +35,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     """Add the options of ``galley push film``."""
     table_options(p)
     demonstrator_options(p, 1)
-    out_option(p)
-    p.add_argument(
-        "--height", type=height, default=640, metavar="PIXELS", help="of the film (default 640)"
-    )
-    p.add_argument(
-        "--fps", type=frame_rate, default=25, metavar="N", help="frames per second (default 25)"
-    )
-    p.add_argument(
-        "--speed",
-        type=positive,
-        default=1.0,
-        metavar="X",
-        help="seconds of an episode in a second of film (default 1)",
-    )
-    gif_option(p)
+    film_size_options(p)
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -68,26 +47,10 @@ def command(arguments: argparse.Namespace) -> int:
     config = config_of(arguments)
     printer = Printer()
     with run_folder(arguments.out, f"push-{arguments.demonstrator}", MARKER) as folder:
-        from galley.domain.files import write_atomically
-        from galley.viz.pushing import film_rollouts
-
         try:
             rollouts = _episodes(arguments, config, printer)
-            rows = [
-                f"{r.seed},{len(r.targets)},{r.coverage[-1]:.6f},{r.success:d}" for r in rollouts
-            ]
-            text = "\n".join(["seed,steps,coverage,success", *rows]) + "\n"
-            write_atomically(folder / MARKER, text)
-            printer.stage("filming")
-            film_rollouts(
-                rollouts,
-                folder / ("push.gif" if arguments.gif else "push.mp4"),
-                f"{arguments.demonstrator}, {_body(arguments)}",
-                arguments.fps,
-                arguments.height,
-                arguments.speed,
-                lambda done, total: printer.fraction("filming", done / total),
-            )
+            title = f"{arguments.demonstrator}, {_body(arguments)}"
+            write_film(rollouts, folder, title, arguments, printer)
         except RuntimeError as error:
             print(f"no film: {error}", file=sys.stderr)
             return 1
@@ -98,6 +61,35 @@ def command(arguments: argparse.Namespace) -> int:
     if failed := sum(not each.success for each in rollouts):
         print(f"{failed} of {plural(len(rollouts), 'episode')} did not succeed", file=sys.stderr)
     return 1 if failed else 0
+
+
+def write_film(
+    rollouts: list[Rollout],
+    folder: Path,
+    title: str,
+    arguments: argparse.Namespace,
+    printer: Printer,
+) -> None:
+    """Write ``MARKER`` and the film, with the options of ``film_size_options``.
+
+    Raises:
+        RuntimeError: it can't be encoded.
+    """
+    from galley.domain.files import write_atomically
+    from galley.viz.pushing import film_rollouts
+
+    rows = [f"{r.seed},{len(r.targets)},{r.coverage[-1]:.6f},{r.success:d}" for r in rollouts]
+    write_atomically(folder / MARKER, "\n".join(["seed,steps,coverage,success", *rows]) + "\n")
+    printer.stage("filming")
+    film_rollouts(
+        rollouts,
+        folder / ("push.gif" if arguments.gif else "push.mp4"),
+        title,
+        arguments.fps,
+        arguments.height,
+        arguments.speed,
+        lambda done, total: printer.fraction("filming", done / total),
+    )
 
 
 def _body(arguments: argparse.Namespace) -> str:

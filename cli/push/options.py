@@ -8,7 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import count, need, seed_option
+from galley.cli.common.arguments import (
+    count,
+    frame_rate,
+    gif_option,
+    height,
+    need,
+    out_option,
+    positive,
+    seed_option,
+)
 from galley.cli.common.tables import plain_table
 
 if TYPE_CHECKING:
@@ -30,12 +39,18 @@ def table_options(p: argparse.ArgumentParser) -> None:
     seed_option(p)
 
 
-def demonstrator_options(p: argparse.ArgumentParser, episodes: int | None) -> None:
-    """Add who pushes, and how often; ``episodes``: the default, None without end."""
+def demonstrator_options(p: argparse.ArgumentParser, episodes: int | None, *by_hand: str) -> None:
+    """Add who pushes, and how often.
+
+    Args:
+        p: of the command. episodes: the default, None without end.
+        by_hand: names of what a person pushes with.
+    """
     from galley.pushing.demonstrators import DEMONSTRATORS
 
-    about = "; ".join(f"{name}: {text}" for name, text in DEMONSTRATORS.items())
-    p.add_argument("--demonstrator", choices=tuple(DEMONSTRATORS), required=True, help=about)
+    known = {**DEMONSTRATORS, **dict.fromkeys(by_hand, "you, in a window")}
+    about = "; ".join(f"{name}: {text}" for name, text in known.items())
+    p.add_argument("--demonstrator", choices=tuple(known), required=True, help=about)
     p.add_argument(
         "--episodes",
         type=count,
@@ -44,6 +59,25 @@ def demonstrator_options(p: argparse.ArgumentParser, episodes: int | None) -> No
         help="how many, with seeds one after the other "
         f"(default {'until escape' if episodes is None else episodes})",
     )
+
+
+def film_size_options(p: argparse.ArgumentParser) -> None:
+    """Add the options of a film and of its folder."""
+    out_option(p)
+    p.add_argument(
+        "--height", type=height, default=640, metavar="PIXELS", help="of the film (default 640)"
+    )
+    p.add_argument(
+        "--fps", type=frame_rate, default=25, metavar="N", help="frames per second (default 25)"
+    )
+    p.add_argument(
+        "--speed",
+        type=positive,
+        default=1.0,
+        metavar="X",
+        help="seconds of an episode in a second of film (default 1)",
+    )
+    gif_option(p)
 
 
 def config_of(arguments: argparse.Namespace) -> PushConfig:

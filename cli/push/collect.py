@@ -1,0 +1,108 @@
+"""``galley push collect``: episodes of a demonstrator as data that learners read."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from galley.cli.common.arguments import count, need, plural
+from galley.cli.common.collecting import FILES_EPILOG, collect_command, collect_options
+from galley.cli.common.progress import Printer
+from galley.cli.push.options import (
+    config_of,
+    demonstrator_of,
+    demonstrator_options,
+    in_window,
+    table_options,
+)
+from galley.domain.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from galley.demonstrations import Collection
+    from galley.pushing.rollout import Rollout
+    from galley.results.push_demonstration import PushDemonstrator
+
+MOUSE = "mouse"
+EPILOG = f"""Each episode is of one seed, from --seed on. A step has the state, the outline's
+vertices, the arm's joints, the coverage, pictures if --pixels says so, and the pusher's target. An
+episode that doesn't cover the goal is kept as a failure.
+
+With the mouse, each episode that ends by itself is kept at once; R throws one away and starts the
+next seed, escape ends.
+
+{FILES_EPILOG}
+
+examples:
+  galley push collect --demonstrator planned --episodes 500 --out pushes
+  galley push collect --demonstrator scripted --episodes 200 --pixels 96 --format zarr --out seen
+  galley push collect --demonstrator mouse --episodes 10 --shape L --out mine
+
+The exit status is 0 if there is an episode of every seed."""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley push collect``."""
+    table_options(p)
+    demonstrator_options(p, 100, MOUSE)
+    p.add_argument(
+        "--pixels",
+        type=count,
+        metavar="PIXELS",
+        help="pictures of so many pixels a side, 96 to 480 (default: none)",
+    )
+    collect_options(p)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Collect; exit status 0 if there is an episode of every seed, 1 if some have none."""
+    need("data", "pyarrow", "zarr")
+    from dataclasses import replace
+
+    from galley.results.push_demonstration import PushDemonstrator
+
+    config = config_of(arguments)
+    by_hand = arguments.demonstrator == MOUSE
+    if not by_hand:
+        demonstrator_of(arguments, config)  # a bad config is said once, not by each worker
+    run = PushDemonstrator(config, arguments.demonstrator, arguments.pixels)
+    try:
+        collection = replace(run.collection, licence=arguments.licence)
+    except ValueError as error:
+        raise BadInput.one("--licence", str(error)) from None
+    if by_hand:
+        return _by_hand(run, collection, arguments)
+    printer = Printer()
+    printer.stage(f"{arguments.demonstrator}, {plural(arguments.episodes, 'episode')}")
+    seeds = range(arguments.seed, arguments.seed + arguments.episodes)
+    return collect_command(run, seeds, collection, arguments, printer)
+
+
+def _by_hand(run: PushDemonstrator, collection: Collection, arguments: argparse.Namespace) -> int:
+    """Episodes by mouse, each written when it has ended; then as ``collect_command``."""
+    need("push", "pygame")
+    from galley.cli.common.collecting import counts
+    from galley.demonstrations import open_folder, read_folder, write_episode
+    from galley.pushing.rollout import STEPS
+    from galley.results.run_folder import new_names
+    from galley.viz.push_window import watch
+
+    out = arguments.out or next(new_names("demonstrations"))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    open_folder(out, collection)
+    last = max((info.seed or 0 for info in read_folder(out).infos), default=arguments.seed - 1)
+    first = max(arguments.seed, last + 1)
+
+    def finished() -> Iterator[Rollout]:
+        for rollout in watch(run.config, seed=first):
+            if rollout.success or len(rollout.targets) == STEPS:
+                write_episode(out, collection, run.episode(rollout))
+                yield rollout
+
+    in_window(lambda: islice(finished(), arguments.episodes))
+    found = read_folder(out)
+    print(f"{counts(found)}: {out}", file=sys.stderr)
+    return 0 if len(found) else 1

@@ -1,0 +1,76 @@
+"""``galley push replay``: do a stored episode's actions again, and compare."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from galley.cli.common.arguments import index, plural
+from galley.cli.common.collecting import open_demonstrations
+from galley.cli.common.progress import Printer
+from galley.domain.errors import BadInput
+
+if TYPE_CHECKING:
+    from galley.pushing.rollout import Rollout
+
+_SAME = 1e-9  # m or rad: what other processors round otherwise
+EPILOG = """Each episode starts again from its seed, and its actions are done again; the states are
+compared with the stored ones. The exit status is 1 if one differs by more than 1e-9 m or rad.
+
+examples:
+  galley push replay pushes
+  galley push replay pushes --episode 3"""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley push replay``."""
+    p.add_argument("folder", type=Path, metavar="DIR", help="of galley push collect")
+    episode_option(p, None)
+
+
+def episode_option(p: argparse.ArgumentParser, default: int | None) -> None:
+    """Add which of the folder's episodes; the default None is all."""
+    shown = "all" if default is None else default
+    what = f"its place in the order of seeds, from 0 (default {shown})"
+    p.add_argument("--episode", type=index, default=default, metavar="K", help=what)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Replay; 1 if an episode differs."""
+    printer = Printer()
+    found = replayed(arguments, printer)
+    worst = max(apart for _, apart in found)
+    same = worst <= _SAME
+    how = "the same" if worst == 0.0 else f"largest difference of a state {worst:.2g} m or rad"
+    printer.console.print(f"{plural(len(found), 'episode')} replayed: {how}")
+    if not same:
+        worse = [str(rollout.seed) for rollout, apart in found if apart > _SAME]
+        print(f"not what was recorded: seed {', '.join(worse)}", file=sys.stderr)
+    return 0 if same else 1
+
+
+def replayed(arguments: argparse.Namespace, printer: Printer) -> list[tuple[Rollout, float]]:
+    """The chosen episodes, done again, each with its largest difference from what is stored.
+
+    Raises:
+        BadInput: no such episode, or the folder is not of pushing.
+    """
+    episodes, collection = open_demonstrations(arguments.folder)
+    if collection is None:
+        raise BadInput.one(arguments.folder, "is not of galley push collect: nothing to replay")
+    from galley.results.push_demonstration import replay
+
+    chosen = range(len(episodes)) if arguments.episode is None else [arguments.episode]
+    if not len(episodes) or max(chosen) >= len(episodes):
+        what = f"has {plural(len(episodes), 'episode')}: --episode is 0 to {len(episodes) - 1}"
+        raise BadInput.one(arguments.folder, what if len(episodes) else "has no episodes")
+    found = []
+    try:
+        for done, k in enumerate(chosen):
+            printer.fraction("replaying", done / len(chosen))
+            found.append(replay(episodes[k], collection))
+    finally:
+        printer.close()
+    return found

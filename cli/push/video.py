@@ -1,0 +1,46 @@
+"""``galley push video``: film stored episodes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from galley.cli.common.arguments import check_gif
+from galley.cli.push.options import episodes_table, film_size_options
+from galley.cli.push.replay import episode_option, replayed
+
+EPILOG = """The actions are done again, and filmed with the arm that holds the pusher.
+
+examples:
+  galley push video pushes                     the first episode
+  galley push video pushes --episode 3 --gif --height 360 --fps 20"""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley push video``."""
+    p.add_argument("folder", type=Path, metavar="DIR", help="of galley push collect")
+    episode_option(p, 0)
+    film_size_options(p)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Replay and film."""
+    from galley.cli.common.progress import Printer
+    from galley.cli.push.film import MARKER, write_film
+    from galley.results.run_folder import run_folder
+
+    check_gif(arguments)
+    printer = Printer()
+    rollouts = [rollout for rollout, _ in replayed(arguments, printer)]
+    with run_folder(arguments.out, "push-video", MARKER) as folder:
+        try:
+            write_film(rollouts, folder, arguments.folder.name, arguments, printer)
+        except RuntimeError as error:
+            print(f"no film: {error}", file=sys.stderr)
+            return 1
+        finally:
+            printer.close()
+    printer.console.print(episodes_table(rollouts))
+    printer.console.print(f"results: {folder}")
+    return 0

@@ -1,0 +1,178 @@
+"""An episode of pushing as a demonstration, and back (docs/demonstrations.md has its arrays).
+
+Here for the same reason as ``results.demonstration``: ``demonstrations`` knows no table, and
+``pushing`` no demonstrations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from galley.contact.parameters import parameters
+from galley.contact.polygon import Polygon
+from galley.demonstrations import Collection, Episode
+from galley.domain.errors import BadInput
+from galley.domain.frames import Array
+from galley.pushing.arm import PushArm
+from galley.pushing.config import ArmConfig, PushConfig
+from galley.pushing.demonstrators import demonstrator
+from galley.pushing.picture import Painter, table_view
+from galley.pushing.rollout import Rollout, held, roll_out
+from galley.pushing.simulation import Simulation, State
+from galley.sweeps import digest
+
+SIZES = (96, 480)  # pixels a side, of pictures
+_TASK = "push the body onto the goal"
+_TABLE = "table"  # key of the settings: the config
+_MEANINGS = {
+    "state": "pusher's x, y and body's centroid x, y, m; its angle, 0 to 2 pi rad",
+    "keypoint": "the outline's vertices in order, x and y, m",
+    "angles": "of the joints of the arm that holds the pusher, rad",
+    "coverage": "share of the goal that the body covers",
+    "img": "the table from above: goal, body, pusher",
+    "action": "where the pusher is driven to, x and y, m",
+}
+
+
+class NothingToPush(RuntimeError):
+    """The body covers the goal at the start."""
+
+
+@dataclass(frozen=True)
+class PushDemonstrator:
+    """Pushes on one table; can be pickled.
+
+    Attributes:
+        config: of the simulation.
+        name: of ``pushing.demonstrators.DEMONSTRATORS``, or ``mouse``.
+        pixels: a side of the pictures, or None for none.
+
+    Raises:
+        BadInput: pictures of that size aren't made.
+    """
+
+    config: PushConfig
+    name: str
+    pixels: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.pixels is not None and not SIZES[0] <= self.pixels <= SIZES[1]:
+            what = f"{self.pixels}: a picture has {SIZES[0]} to {SIZES[1]} pixels a side"
+            raise BadInput.one("--pixels", what)
+
+    def __call__(self, seed: int) -> Episode:
+        """The episode of a seed.
+
+        Raises:
+            NothingToPush: of an episode without a step.
+            ValueError: the arm can't hold the pusher without crossing itself.
+        """
+        sim = Simulation(self.config)
+        return self.episode(roll_out(sim, demonstrator(self.name, self.config), seed))
+
+    def episode(self, rollout: Rollout) -> Episode:
+        """A rollout as an episode: T states and what was done in each; the last isn't in it."""
+        steps = len(rollout.targets)
+        if not steps:
+            raise NothingToPush("the goal is covered at the start")
+        config, rows = rollout.config, rollout.states[:-1]
+        state = State(np.ascontiguousarray(rows.T))
+        sim = Simulation(config)
+        observations: dict[str, Any] = {
+            "state": _observed(rows),
+            "keypoint": sim.outlines(state.body.T),
+            "angles": rollout.angles[:-1],
+            "coverage": rows[:, 10:11],
+        }
+        if self.pixels is not None:
+            observations["img"] = Painter(sim, table_view(config, self.pixels)).observe(state)
+        return Episode(
+            observations,
+            rollout.targets,
+            np.arange(steps, dtype=np.float64) * (config.dt * config.substeps),
+            rollout.success,
+            rollout.seed,
+            {"task": _TASK, "demonstrator": self.name, "coverage": float(rollout.coverage[-1])},
+        )
+
+    @property
+    def collection(self) -> Collection:
+        """What its episodes have in common."""
+        names = {"img"} if self.pixels is None else set()
+        settings: dict[str, Any] = {
+            "demonstrator": self.name,
+            "robot": "planar arm",
+            _TABLE: _plain(self.config),
+            "digest of code": digest(()),
+        }
+        if self.pixels is not None:
+            settings["pixels"] = self.pixels
+        return Collection(
+            f"Pushing on a table, {self.name} demonstrator",
+            settings,
+            description="A body is pushed onto its goal by a round pusher that an arm holds.",
+            arrays={name: text for name, text in _MEANINGS.items() if name not in names},
+        )
+
+
+def replay(episode: Episode, collection: Collection) -> tuple[Rollout, float]:
+    """Do an episode's actions again, from the start of its seed.
+
+    Returns:
+        What happened, and by how much a state differs from the recorded ones at most (m, rad).
+
+    Raises:
+        BadInput: the episode is not of pushing.
+        ValueError: the arm can't hold the pusher.
+    """
+    config = table_of(collection)
+    seen = episode.observations.get("state")
+    if config is None or seen is None or episode.seed is None:
+        raise BadInput.one("demonstrations", "are not of galley push collect: nothing to replay")
+    sim = Simulation(config)
+    state = sim.random_states(np.random.default_rng(episode.seed), 1)
+    targets = np.array(episode.actions, dtype=np.float64)
+    states = [state.values[:, 0].copy()]
+    for target in targets:
+        sim.advance(state, target[None])
+        states.append(state.values[:, 0].copy())
+    rows = np.array(states)
+    apart = _observed(rows[:-1]) - seen
+    apart[:, 4] = np.remainder(apart[:, 4] + math.pi, 2.0 * math.pi) - math.pi
+    angles = held(PushArm(config.arm), rows[:, :2])
+    rollout = Rollout(config, rows, targets, angles, episode.seed)
+    return rollout, float(np.abs(apart).max())
+
+
+def table_of(collection: Collection) -> PushConfig | None:
+    """The config of a collection's episodes; None: it is not of pushing."""
+    given = collection.settings.get(_TABLE)
+    if not isinstance(given, Mapping):
+        return None
+    values = {each.name: float(given[each.name]) for each in parameters(PushConfig)}
+    arm = {each.name: float(given["arm"][each.name]) for each in parameters(ArmConfig)}
+    links = tuple(float(each) for each in given["arm"]["links"])
+    outline = Polygon(np.array(given["vertices"], dtype=np.float64))
+    return PushConfig(shape=outline, arm=ArmConfig(links=links, **arm), **values)
+
+
+def _plain(config: PushConfig) -> dict[str, Any]:
+    """As data of JSON, which has no infinity: that is text."""
+
+    def numbers(model: PushConfig | ArmConfig) -> dict[str, Any]:
+        values = {each.name: getattr(model, each.name) for each in parameters(type(model))}
+        return {name: v if math.isfinite(v) else str(v) for name, v in values.items()}
+
+    arm = {**numbers(config.arm), "links": list(config.arm.links)}
+    return {**numbers(config), "vertices": config.shape.vertices.tolist(), "arm": arm}
+
+
+def _observed(rows: Array) -> Array:
+    """The observation ``state`` (n, 5) of rows (n, 11) of states."""
+    turned = np.remainder(rows[:, 6], 2.0 * math.pi)
+    return np.column_stack([rows[:, 0:2], rows[:, 4:6], turned])
