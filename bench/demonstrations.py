@@ -2,8 +2,8 @@
 
     python bench/demonstrations.py [--quick] [--json FILE] [--only k]
 
-Sections: k, kitchen runs with and without pictures, by one worker and two, and their bytes; c,
-a collection that is killed at random moments.
+Sections: p, pushing, by one worker and two, with and without pictures, and its bytes; k, the same
+of kitchen runs; c, a collection that is killed at random moments.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
@@ -31,7 +31,9 @@ from planning_sections import Section, Target, conclude
 from galley import engine
 from galley.compiled.build import RENDERER, ensure
 from galley.demonstrations import collect, read_folder
+from galley.pushing.config import PushConfig
 from galley.results.demonstration import Demonstrator, Recording
+from galley.results.push_demonstration import PushDemonstrator
 from galley.tests.demonstrations.made import COLLECTION, run_slowly
 
 _KILLS, _EPISODES = 20, 40
@@ -50,6 +52,51 @@ def digests(folder: Path, pattern: str = "*") -> dict[str, str]:
     return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.glob(pattern)}
 
 
+def pushing(quick: bool) -> Section:
+    """p. Episodes of pushing a T, from the call to the last file."""
+    table = PushConfig()
+    kinds = {
+        "planned": PushDemonstrator(table, "planned"),
+        "planned, 96 pixels": PushDemonstrator(table, "planned", 96),
+        "scripted": PushDemonstrator(table, "scripted"),
+    }
+    return _collected("p", kinds, range(10 if quick else 100), 1.0, "a second")
+
+
+def _collected(
+    letter: str, kinds: Mapping[str, Any], seeds: Sequence[int], seconds: float, unit: str
+) -> Section:
+    """Episodes by one worker and two: rates per so many seconds, bytes, and whether they agree."""
+    # Every way to run them: its workers and engine.
+    ways = {"1 worker": (1, "process"), "2 workers": (2, "process")}
+    if find_spec("ray") is not None:
+        ways["Ray"] = (2, "ray")
+    raw, rows, alike = {}, [], []
+    with tempfile.TemporaryDirectory() as place:
+        for kind, run in kinds.items():
+            rates, found = {}, {}
+            for way, (workers, how) in ways.items():
+                note(f"{kind}, {way}")
+                folder, began = Path(place) / f"{kind}, {way}", perf_counter()
+                lost = collect(run, seeds, run.collection, folder, workers, how)
+                rates[way] = seconds * (len(seeds) - len(lost)) / (perf_counter() - began)
+                found[way] = digests(folder)
+            infos = read_folder(folder).infos
+            steps = sum(info.length for info in infos)
+            files = [p.stat().st_size for p in folder.glob("*.parquet")]
+            good = sum(info.success is True for info in infos)
+            same = all(each == found["1 worker"] for each in found.values())
+            alike.append(same)
+            raw[kind] = {unit: rates, "bytes": sum(files), "steps": steps, "good": good}
+            cells = [shown(rates[way]) for way in ways]
+            size = f"{sum(files) / steps:,.0f}"
+            rows.append([kind, *cells, f"{good}/{len(seeds)}", size, "yes" if same else "NO"])
+    heads = [*(f"{way}, {unit}" for way in ways), "succeeded", "bytes a step", "same bytes"]
+    table([f"{letter}. {len(seeds)} seeds", *heads], rows)
+    what = f"{letter}. kinds with the same bytes by {', '.join(ways)}"
+    return raw, [Target.at_least(what, len(kinds), sum(alike), "")]
+
+
 def kitchen(quick: bool) -> Section:
     """k. Runs of the kitchen's one-item task, 20 steps a second, from the call to the last file."""
     task = engine.load(problem="sugar_only.pddl")
@@ -61,34 +108,7 @@ def kitchen(quick: bool) -> Section:
         "kinematic, 2 cameras of 240": Demonstrator(task, "kinematic", recording=_of(cameras, 240)),
         "physics": Demonstrator(task),
     }
-    # Every way to run them: its workers and engine.
-    ways = {"1 worker": (1, "process"), "2 workers": (2, "process")}
-    if find_spec("ray") is not None:
-        ways["Ray"] = (2, "ray")
-    seeds, raw, rows, alike = range(2 if quick else 4), {}, [], []
-    with tempfile.TemporaryDirectory() as place:
-        for kind, run in kinds.items():
-            rates, found = {}, {}
-            for way, (workers, how) in ways.items():
-                note(f"{kind}, {way}")
-                folder, began = Path(place) / f"{kind}, {way}", perf_counter()
-                lost = collect(run, seeds, run.collection, folder, workers, how)
-                rates[way] = 60.0 * (len(seeds) - len(lost)) / (perf_counter() - began)
-                found[way] = digests(folder)
-            infos = read_folder(folder).infos
-            steps = sum(info.length for info in infos)
-            files = [p.stat().st_size for p in folder.glob("*.parquet")]
-            good = sum(info.success is True for info in infos)
-            same = all(each == found["1 worker"] for each in found.values())
-            alike.append(same)
-            raw[kind] = {"a minute": rates, "bytes": sum(files), "steps": steps, "good": good}
-            cells = [shown(rates[way]) for way in ways]
-            size = f"{sum(files) / steps:,.0f}"
-            rows.append([kind, *cells, f"{good}/{len(seeds)}", size, "yes" if same else "NO"])
-    heads = [*(f"{way}, a minute" for way in ways), "succeeded", "bytes a step", "same bytes"]
-    table([f"k. {len(seeds)} seeds", *heads], rows)
-    what = f"k. kinds with the same bytes by {', '.join(ways)}"
-    return raw, [Target.at_least(what, len(kinds), sum(alike), "")]
+    return _collected("k", kinds, range(2 if quick else 4), 60.0, "a minute")
 
 
 def _of(cameras: tuple[str, ...], size: int) -> Recording:
@@ -131,7 +151,7 @@ def killed(quick: bool) -> Section:
 
 
 # Letter: what measures it, given whether to be quick.
-STEPS: dict[str, Callable[[bool], Section]] = {"k": kitchen, "c": killed}
+STEPS: dict[str, Callable[[bool], Section]] = {"p": pushing, "k": kitchen, "c": killed}
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from galley.domain.errors import BadInput
 from galley.domain.frames import Array
 from galley.pushing.arm import PushArm
 from galley.pushing.config import ArmConfig, PushConfig
-from galley.pushing.demonstrators import demonstrator
+from galley.pushing.demonstrators import Demonstrator, demonstrator
 from galley.pushing.picture import Painter, table_view
 from galley.pushing.rollout import Rollout, held, roll_out
 from galley.pushing.simulation import Simulation, State
@@ -65,6 +66,10 @@ class PushDemonstrator:
             what = f"{self.pixels}: a picture has {SIZES[0]} to {SIZES[1]} pixels a side"
             raise BadInput.one("--pixels", what)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without what is cached: compiled code isn't pickled."""
+        return PushDemonstrator, (self.config, self.name, self.pixels)
+
     def __call__(self, seed: int) -> Episode:
         """The episode of a seed.
 
@@ -72,17 +77,23 @@ class PushDemonstrator:
             NothingToPush: of an episode without a step.
             ValueError: the arm can't hold the pusher without crossing itself.
         """
-        sim = Simulation(self.config)
-        return self.episode(roll_out(sim, demonstrator(self.name, self.config), seed))
+        return self.episode(roll_out(self._sim, self._who, seed))
+
+    @cached_property
+    def _sim(self) -> Simulation:
+        return Simulation(self.config)
+
+    @cached_property
+    def _who(self) -> Demonstrator:
+        return demonstrator(self.name, self.config)
 
     def episode(self, rollout: Rollout) -> Episode:
         """A rollout as an episode: T states and what was done in each; the last isn't in it."""
         steps = len(rollout.targets)
         if not steps:
             raise NothingToPush("the goal is covered at the start")
-        config, rows = rollout.config, rollout.states[:-1]
+        config, rows, sim = self.config, rollout.states[:-1], self._sim
         state = State(np.ascontiguousarray(rows.T))
-        sim = Simulation(config)
         observations: dict[str, Any] = {
             "state": _observed(rows),
             "keypoint": sim.outlines(state.body.T),

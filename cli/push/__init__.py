@@ -19,8 +19,8 @@ steps of 0.1 s.
 
 examples:
   galley push play --shape L                 the pusher follows the mouse
-  galley push demo --demonstrator scripted
-  galley push film --demonstrator scripted --episodes 3 --gif --out runs/t
+  galley push demo --demonstrator planned
+  galley push film --demonstrator planned --episodes 3 --gif --out runs/t
   galley push collect --demonstrator planned --episodes 500 --out pushes
 
 play and demo need pygame: pip install 'galley-tamp[push]'; collect, replay, video and stats

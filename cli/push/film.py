@@ -27,7 +27,7 @@ EPILOG = """Writes push.mp4 (or .gif) and episodes.csv. The exit status is 1 if 
 succeed; it is in the film all the same.
 
 examples:
-  galley push film --demonstrator scripted --episodes 3
+  galley push film --demonstrator planned --episodes 3
   galley push film --demonstrator scripted --shape L --seed 5 --gif --height 360 --fps 20"""
 
 

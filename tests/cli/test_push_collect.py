@@ -1,5 +1,6 @@
 """``galley push collect``, ``replay``, ``video`` and ``stats``."""
 
+import pickle
 import shutil
 from dataclasses import replace
 
@@ -57,6 +58,12 @@ def test_all_parameters_of_a_table_come_back_from_its_collection():
     back = table_of(PushDemonstrator(config, "planned").collection)
     assert replace(back, shape=config.shape) == config
     np.testing.assert_array_equal(back.shape.vertices, config.shape.vertices)
+
+
+def test_a_demonstrator_that_has_run_can_be_sent_to_a_worker():
+    run = PushDemonstrator(PushConfig(), "scripted")
+    again = pickle.loads(pickle.dumps(run)) if run(0) else None
+    np.testing.assert_array_equal(again(0).actions, run(0).actions)
 
 
 def test_a_second_call_goes_on_and_replay_finds_a_changed_action(folder, tmp_path, capsys):
