@@ -6,6 +6,7 @@
 - ``arm``: the planar arm that holds the pusher: kinematics, inverse kinematics, self-collision
 - ``demonstrators``: who drives the pusher, step by step
 - ``rollout``: one episode of a demonstrator, with the arm that held the pusher
+- ``picture``: the table painted in compiled code; ``window``: it is shown, by pygame
 - ``environment``: ``galley/Push-v0`` for Gymnasium; ``environments``: its variants
 
 Importing this package loads nothing.

@@ -9,7 +9,9 @@ smoothly where an impact moves from one sample to the next; values at instants w
 Known are the finger itself, its sensor and the applied force; found are the object's mass, static
 and kinetic friction and restitution, and on the way its distance. Standard errors are the linear
 ones, the square roots of the diagonal of s^2 (J^T J)^-1. A direction that J (nearly) maps to 0 is
-one in which the readings say nothing: every parameter with a part in it has an infinite error.
+one in which the readings say nothing: every parameter with a part in it has an infinite error. So
+have all if even the best fit misses the readings by more than their noise. Another minimum that
+fits as well widens the errors to it.
 """
 
 from __future__ import annotations
@@ -42,6 +44,11 @@ _RESTITUTIONS, _SCANS = np.linspace(0.02, 0.9, 16), 3  # and how often they are 
 _MASSES = np.geomspace(0.1, 10.0, 25)  # in units of the finger's
 _LIKELY = 5
 _GOOD, _BAD = 1.1, 1.5  # mean square of the residuals, in units of the noise, that is a fit
+_MISFIT = 1.3  # the same, of what was found: above it, it is not what happened
+_RIVALS = 2  # searches besides, from points where other minima may be
+_NUDGES, _HEAVIER = (-0.04, -0.02, -0.01, 0.01, 0.02, 0.04), (0.7, 0.85, 1.2, 1.4)
+_AS_LIKELY = 9.0  # more squares of residuals, in units of the noise: three standard deviations
+_LEAST = 2e-3  # of a channel's peak: less noise would make minima too narrow to be found
 _FELT = 4.0  # times the noise: a reading above it was felt
 _BLIND = 1e-3  # rms change of the residuals, in units of noise, per unit of p: below it unseen
 _FEW = 4  # intervals of pushing that tell anything
@@ -125,7 +132,7 @@ class Estimate:
 
     Attributes:
         values, errors: by name, those of ``NAMES``; an error is ``inf`` where the readings don't
-            tell the parameter, whose value is a guess then.
+            tell the parameter, or nothing was found that fits: the value is a guess then.
         residual: root mean square of the residuals, each in units of its channel's noise.
     """
 
@@ -218,12 +225,34 @@ def identify(readings: Readings | Trace) -> Estimate:
             p = found.x
         if found.cost < best.cost:
             best = found
-    rows = best.fun.size
-    variance = 2.0 * best.cost / max(rows - best.x.size, 1)
-    finger = _finger(readings, best.x)
-    values = {name: float(getattr(finger, name)) for name in NAMES}
-    errors = _errors(best.x, best.jac, variance)
-    return Estimate(values, dict(zip(NAMES, errors, strict=True)), float(np.sqrt(variance)))
+    near = sorted(_others(best.x), key=misfit)[:_RIVALS]
+    rivals = [best, *(searched(p, n) for p in near)]
+    best = min(rivals, key=lambda each: float(each.cost))
+    variance = 2.0 * best.cost / max(best.fun.size - best.x.size, 1)
+    found = np.array([_parameters(readings, each.x) for each in rivals])
+    value = _parameters(readings, best.x)
+    # What fits as well is as likely: an error is at least the way to it.
+    likely = [2.0 * (each.cost - best.cost) < _AS_LIKELY * variance for each in rivals]
+    apart = np.abs(found[likely] - value).max(axis=0)
+    errors = np.maximum(_errors(best.x, best.jac, variance), apart)
+    if variance > _MISFIT:
+        errors = np.full(len(NAMES), np.inf)
+    values, spread = (dict(zip(NAMES, map(float, a), strict=True)) for a in (value, errors))
+    return Estimate(values, spread, float(np.sqrt(variance)))
+
+
+def _others(p: Array) -> Iterator[Array]:
+    """Where other minima may be: bounces by another restitution, a push by another mass."""
+    for change in _NUDGES:
+        yield np.array([*p[:3], np.clip(p[3] + change, 0.0, 1.0), p[4]])
+    for factor in _HEAVIER:
+        yield np.array([p[0] + np.log(factor), *p[1:]])
+
+
+def _parameters(readings: Readings, p: Array) -> Array:
+    """In the order of ``NAMES``."""
+    finger = _finger(readings, p)
+    return np.array([getattr(finger, name) for name in NAMES], dtype=np.float64)
 
 
 def _growing(first: int, n: int) -> list[int]:
@@ -270,7 +299,7 @@ def _noise(channel: Array) -> float:
     The median withstands impacts; differences of white noise have the variance 20 s^2.
     """
     rough = np.median(np.abs(np.diff(channel, 3))) / (0.6745 * np.sqrt(20.0))
-    return float(max(rough, 1e-4 * np.abs(channel).max(), 1e-12))
+    return float(max(rough, _LEAST * np.abs(channel).max(), 1e-12))
 
 
 def _felt(readings: Readings, noise: float) -> Any:

@@ -1,5 +1,7 @@
 """Parameters of objects found again from noisy readings, and what they can't tell."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -25,6 +27,22 @@ def test_an_object_that_is_pushed_is_found_again():
         assert error < 0.1 * true
     assert found.unidentified == ()
     assert found.residual == pytest.approx(1.0, abs=0.25)
+
+
+@pytest.mark.slow
+def test_without_noise_a_push_is_found_exactly_though_it_bounces():
+    """The valley of a fit without noise is narrow: other bounces lie beside it."""
+    found = identify(simulate(FINGER, 2.0, 3.0))
+    assert found.unidentified == ("static_friction",)
+    for name in set(NAMES) - {"static_friction"}:
+        assert found.values[name] == pytest.approx(getattr(FINGER, name), rel=1e-6)
+
+
+@pytest.mark.slow
+def test_readings_that_no_object_explains_identify_nothing():
+    """The force was another than it is said to be."""
+    told = replace(readings(0.01), force=Profile.of([(0, 0.4), (4, 0.4)]))
+    assert identify(told).unidentified == NAMES
 
 
 @pytest.mark.slow
