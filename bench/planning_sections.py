@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
+import platform
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
-from planning_runs import Bench, geometric_mean, outcome, ratio, shown, table, walls
+from planning_runs import Bench, geometric_mean, note, outcome, ratio, shown, table, walls
 from planning_tasks import Case, blocks, gripper, kitchen, logistics
 
 from galley.domain.pddl.reader import read_domain, read_problem
@@ -95,6 +100,35 @@ def conclude(raw: dict[str, Any], targets: list[Target], file: Path | None) -> N
     raw["targets"] = [vars(each) for each in targets]
     if file:
         file.write_text(json.dumps(raw, indent=1) + "\n")
+
+
+def run_sections(about: str | None, steps: Mapping[str, Callable[[bool], Section]]) -> int:
+    """A benchmark's command line: ``--only`` some of its sections, ``--quick``, ``--json`` a file.
+
+    Args:
+        about: the script's docstring. steps: by letter, what measures, given whether to be quick.
+    """
+    sections = "".join(steps)
+    parser = argparse.ArgumentParser(description=(about or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="few samples and repeats")
+    parser.add_argument("--json", type=Path, help="where to put the raw figures")
+    parser.add_argument("--only", default=sections, help=f"sections, letters of '{sections}'")
+    arguments = parser.parse_args()
+    if not arguments.only or set(arguments.only) - set(sections):
+        parser.error(f"sections are letters of '{sections}', got '{arguments.only}'")
+    began = perf_counter()
+    machine = {"Python": platform.python_version(), "cores": str(os.cpu_count())}
+    machine["load before"] = f"{os.getloadavg()[0]:.1f}"
+    print(", ".join(f"{k} {v}" for k, v in machine.items()), "\n", flush=True)
+    raw: dict[str, Any] = {"machine": machine}
+    targets: list[Target] = []
+    for letter, step in steps.items():
+        if letter in arguments.only:
+            raw[letter], more = step(arguments.quick)
+            targets += more
+    note(f"done after {perf_counter() - began:.0f} s\n")
+    conclude(raw, targets, arguments.json)
+    return 0
 
 
 def from_collection(name: str) -> Case:

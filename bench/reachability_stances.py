@@ -24,12 +24,13 @@ from galley.scenarios import find_scenarios
 _SUITE = ("pack_three", "swap", "hemmed_in", "cook_and_wash", "four_items", "unpack")
 _COLUMNS = ("solved", "median s", "mean s", "refinements")
 _WORSE = 1.05  # a ratio up to this counts as noise
+_SEEDS = 60  # a ratio's error is 3 to 5 % then
 
 
 def stances(quick: bool) -> Section:
     """Both ways on each task, same seeds; by turns one or the other is first."""
     with tempfile.TemporaryDirectory() as folder:
-        jobs = _jobs(Path(folder), 2 if quick else 20)
+        jobs = _jobs(Path(folder), 2 if quick else _SEEDS)
         raw, rows, worst = {}, [], 0.0
         for name, group in groupby(jobs, key=lambda job: job.series):
             ring, scored = [], []
@@ -50,11 +51,11 @@ def stances(quick: bool) -> Section:
             pairs = zip(ring, scored, strict=True)
             logs = np.log([other.cpu_s / one.cpu_s for one, other in pairs])
             ratio, error = float(np.exp(logs.mean())), float(logs.std() / np.sqrt(len(logs)))
-            worst = max(worst, ratio * (1.0 - 2.0 * error))
+            worst = max(worst, ratio)
             rows.append([name, *cells, f"{ratio:.3f} +- {ratio * error:.3f}"])
     heads = [f"{way}: {what}" for way in ("ring", "scored") for what in _COLUMNS]
     table(["task", *heads, "processor time, mean ratio"], rows)
-    what = "scored over ring, processor time, the worst task, less two standard errors"
+    what = "scored over ring, processor time, the worst task"
     return raw, [Target.at_most(what, _WORSE, worst, "")]
 
 

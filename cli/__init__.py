@@ -143,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         kept = (
             "; what was finished is kept"
-            if arguments[0] in ("run", "compare", "scenarios", "disturb", "reach", "demos")
+            if arguments[0] in ("run", "compare", "scenarios", "disturb", "reach", "demos", "push")
             else ""
         )
         print(f"interrupted{kept}", file=sys.stderr)

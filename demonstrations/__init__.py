@@ -11,7 +11,7 @@ Needs the extra ``data`` (pyarrow, zarr). docs/demonstrations.md has the formats
 """
 
 from galley.demonstrations.card import Collection, read_collection
-from galley.demonstrations.episode import Episode, EpisodeInfo
+from galley.demonstrations.episode import Episode, EpisodeInfo, NoEpisode
 from galley.demonstrations.folder import collect, open_folder, read_folder, write_episode
 from galley.demonstrations.lerobot import write_lerobot
 from galley.demonstrations.parquet import read_parquet, write_parquet
@@ -25,6 +25,7 @@ __all__ = [
     "Episode",
     "EpisodeInfo",
     "Moments",
+    "NoEpisode",
     "Statistics",
     "collect",
     "merge",

@@ -21,6 +21,10 @@ Layout = dict[str, tuple[str, tuple[int, ...]]]
 """By name of an array: its dtype, and the shape of one step."""
 
 
+class NoEpisode(RuntimeError):
+    """A run left nothing to keep; the message says why."""
+
+
 @dataclass(frozen=True)
 class EpisodeInfo:
     """What is known of an episode without its arrays.

@@ -85,6 +85,11 @@ class _Table:
             np.zeros(2, dtype=np.float32), size.astype(np.float32), dtype=np.float32
         )
 
+    @cached_property
+    def large(self) -> Painter:
+        """Paints what is rendered."""
+        return Painter(self.sim, table_view(self.config, _RENDERED))
+
     def observed(self, state: State) -> Seen:
         """(n, ...) of n tables."""
         if self.observation == "pixels":
@@ -190,11 +195,7 @@ class PushEnv(RenderedEnv):
         self._table.sim.run(self.state, target)
 
     def _picture(self) -> Picture:
-        return self._view.draw(self._flat)
-
-    @cached_property
-    def _view(self) -> Painter:
-        return Painter(self._table.sim, table_view(self.config, _RENDERED))
+        return self._table.large.draw(self._flat)
 
     def _seen(self) -> tuple[Seen, Info]:
         """Observation and info."""
@@ -270,8 +271,7 @@ class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
         """A picture (512, 512, 3) of each table."""
         if self.render_mode is None:
             return None
-        painter = Painter(self._table.sim, table_view(self._table.config, _RENDERED))
-        return tuple(painter.draw(values) for values in self.state.values.T)
+        return tuple(self._table.large.draw(values) for values in self.state.values.T)
 
     def _info(self) -> Info:
         coverage = self.state.coverage.copy()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from galley import engine
-from galley.demonstrations import Collection, Episode
+from galley.demonstrations import Collection, Episode, NoEpisode
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure
 from galley.domain.frames import Array
@@ -37,10 +37,6 @@ SIZES = (96, 480)  # pixels a side, of pictures
 _ITEM = "item_"
 _GROUPS = {"base": "base", "joints": "arm", "gripper": "fingers"}  # observation: robot's group
 _LOG_RATE = round(1.0 / LOG_PERIOD)  # Hz
-
-
-class NoMotion(RuntimeError):
-    """The robot did not move at all, so there is nothing to demonstrate."""
 
 
 @dataclass(frozen=True)
@@ -93,14 +89,14 @@ class Demonstrator:
         """The episode of a seed. One that failed on the way is an episode too.
 
         Raises:
-            NoMotion: there is no plan, nothing to do, or execution gave up before any motion.
+            NoEpisode: there is no plan, nothing to do, or execution gave up before any motion.
         """
         solution = engine.solve(self.task, seed, optimize=self.optimize)
         if isinstance(solution, Failure):
-            raise NoMotion(f"no plan: {solution}")
+            raise NoEpisode(f"no plan: {solution}")
         run = engine.execute(solution, self.executor, noise=self.noise)
         if not run.motions:
-            raise NoMotion(str(run.aborted or "nothing to do: the goal holds at the start"))
+            raise NoEpisode(str(run.aborted or "nothing to do: the goal holds at the start"))
         return episode_of(run, self.recording)
 
     @property

@@ -16,7 +16,7 @@ import numpy as np
 
 from galley.contact.parameters import parameters
 from galley.contact.polygon import Polygon
-from galley.demonstrations import Collection, Episode
+from galley.demonstrations import Collection, Episode, NoEpisode
 from galley.domain.errors import BadInput
 from galley.domain.frames import Array
 from galley.pushing.arm import PushArm
@@ -38,10 +38,6 @@ _MEANINGS = {
     "img": "the table from above: goal, body, pusher",
     "action": "where the pusher is driven to, x and y, m",
 }
-
-
-class NothingToPush(RuntimeError):
-    """The body covers the goal at the start."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,7 @@ class PushDemonstrator:
         """The episode of a seed.
 
         Raises:
-            NothingToPush: of an episode without a step.
+            NoEpisode: the goal is covered at the start.
             ValueError: the arm can't hold the pusher without crossing itself.
         """
         return self.episode(roll_out(self._sim, self._who, seed))
@@ -91,7 +87,7 @@ class PushDemonstrator:
         """A rollout as an episode: T states and what was done in each; the last isn't in it."""
         steps = len(rollout.targets)
         if not steps:
-            raise NothingToPush("the goal is covered at the start")
+            raise NoEpisode("the goal is covered at the start")
         config, rows, sim = self.config, rollout.states[:-1], self._sim
         state = State(np.ascontiguousarray(rows.T))
         observations: dict[str, Any] = {

@@ -163,12 +163,17 @@ def film_options(p: argparse._ActionsContainer, high: int, fps: int) -> None:
         default=True,
         help="film the execution (default: yes)",
     )
+    film_size_options(p, high, fps, ", 16:9")
+
+
+def film_size_options(p: argparse._ActionsContainer, high: int, fps: int, shape: str = "") -> None:
+    """Add a film's height and frame rate, with their defaults; ``shape``: of the pictures."""
     p.add_argument(
         "--height",
         type=height,
         default=high,
         metavar="PIXELS",
-        help=f"height of the film, 16:9 (default {high})",
+        help=f"height of the film{shape} (default {high})",
     )
     p.add_argument(
         "--fps",

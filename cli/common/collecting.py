@@ -9,11 +9,13 @@ import argparse
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import need, out_option, plural, worker_options
+from galley.cli.common.arguments import index, need, out_option, plural, worker_options
 from galley.cli.common.tables import plain_table
 from galley.domain.errors import BadInput
 
@@ -52,6 +54,74 @@ def collect_options(p: argparse.ArgumentParser) -> None:
     out_option(p)
 
 
+def episode_option(p: argparse.ArgumentParser, default: int | None) -> None:
+    """Add which of a folder's episodes; the default None is all."""
+    shown = "all" if default is None else default
+    what = f"its place in the order of seeds, from 0 (default {shown})"
+    p.add_argument("--episode", type=index, default=default, metavar="K", help=what)
+
+
+def chosen_episodes(arguments: argparse.Namespace, episodes: Demonstrations) -> Sequence[int]:
+    """The indices that ``episode_option`` says.
+
+    Raises:
+        BadInput: there are none, or not so many.
+    """
+    if not len(episodes):
+        raise BadInput.one(arguments.folder, "has no episodes")
+    if arguments.episode is None:
+        return range(len(episodes))
+    if arguments.episode >= len(episodes):
+        what = f"has {plural(len(episodes), 'episode')}: --episode is 0 to {len(episodes) - 1}"
+        raise BadInput.one(arguments.folder, what)
+    return [arguments.episode]
+
+
+def licensed(collection: Collection, arguments: argparse.Namespace) -> Collection:
+    """A collection with the licence that ``collect_options`` says.
+
+    Raises:
+        BadInput: it is none.
+    """
+    try:
+        return replace(collection, licence=arguments.licence)
+    except ValueError as error:
+        raise BadInput.one("--licence", str(error)) from None
+
+
+@contextmanager
+def collecting_into(arguments: argparse.Namespace, collection: Collection) -> Iterator[Path]:
+    """The folder of ``collect_options``, this command's alone, opened for a collection.
+
+    Raises:
+        BadInput: it is another collection's, can't be made, or another command writes there.
+    """
+    from galley.demonstrations import open_folder
+    from galley.demonstrations.card import INFO
+    from galley.results.run_folder import check_destination, claimed, new_names
+
+    out: Path = arguments.out or next(new_names("demonstrations"))
+    check_destination(out, "", INFO)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    open_folder(out, collection)
+    with claimed(out, "", INFO):
+        yield out
+
+
+def conclude(
+    out: Path, collection: Collection, arguments: argparse.Namespace, printer: Printer, pace: str
+) -> None:
+    """Export what a folder holds, as ``collect_options`` say, and print what that is."""
+    from galley.demonstrations import read_folder
+
+    found = read_folder(out)
+    if arguments.format != "parquet" and len(found):
+        printer.stage(f"exporting to {out / arguments.format}")
+        shutil.rmtree(out / arguments.format, ignore_errors=True)  # that of fewer episodes
+        export(found, collection, arguments.format, out / arguments.format)
+    printer.stage(f"{counts(found)}{pace}: {out}")
+
+
 def collect_command(
     run: Callable[[int], Episode],
     seeds: Sequence[int],
@@ -67,15 +137,9 @@ def collect_command(
     Returns:
         The exit status: 0 if there is an episode of each seed.
     """
-    from galley.demonstrations import collect, open_folder, read_folder
-    from galley.demonstrations.card import INFO
-    from galley.results.run_folder import check_destination, claimed, new_names
+    from galley.demonstrations import collect
     from galley.sweeps import MissingRay
 
-    out: Path = arguments.out or next(new_names("demonstrations"))
-    check_destination(out, "", INFO)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    open_folder(out, collection)
     ended, began = 0, time.perf_counter()
 
     def show(done: int, total: int, successes: int) -> None:
@@ -84,7 +148,7 @@ def collect_command(
         note = f"{done}/{total}, {successes} succeeded, {_pace(ended, time.perf_counter() - began)}"
         printer.fraction("collecting", done / total, note)
 
-    with claimed(out, "", INFO):
+    with collecting_into(arguments, collection) as out:
         printer.fraction("collecting", 0.0, f"0/{len(seeds)}")
         try:
             lost = collect(
@@ -94,13 +158,8 @@ def collect_command(
             raise argparse.ArgumentTypeError(str(error)) from None
         finally:
             printer.close()
-        spent, found = time.perf_counter() - began, read_folder(out)
-        if arguments.format != "parquet" and len(found):
-            printer.stage(f"exporting to {out / arguments.format}")
-            shutil.rmtree(out / arguments.format, ignore_errors=True)  # that of fewer episodes
-            export(found, collection, arguments.format, out / arguments.format)
-    pace = f" ({_pace(ended, spent)})" if ended else ""
-    printer.stage(f"{counts(found)}{pace}: {out}")
+        pace = f" ({_pace(ended, time.perf_counter() - began)})" if ended else ""
+        conclude(out, collection, arguments, printer, pace)
     for why, those in _by_reason({seed: each.why for seed, each in lost.items()}):
         print(f"no episode of seed{'s' * (len(those) > 1)} {those}: {why}", file=sys.stderr)
     return 1 if lost else 0
@@ -113,9 +172,11 @@ def _pace(ended: int, seconds: float) -> str:
 
 def _by_reason(lost: dict[int, str]) -> list[tuple[str, str]]:
     """Reasons with their seeds, as text."""
+    from galley.demonstrations import NoEpisode
+
     seeds: dict[str, list[str]] = {}
     for seed, why in lost.items():
-        seeds.setdefault(why.removeprefix("NoMotion: "), []).append(str(seed))
+        seeds.setdefault(why.removeprefix(f"{NoEpisode.__name__}: "), []).append(str(seed))
     return [(why, ", ".join(those)) for why, those in seeds.items()]
 
 

@@ -13,9 +13,13 @@ from galley.cli.common.arguments import (
     task_files,
     task_options,
 )
-from galley.cli.common.collecting import FILES_EPILOG, collect_command, collect_options
+from galley.cli.common.collecting import (
+    FILES_EPILOG,
+    collect_command,
+    collect_options,
+    licensed,
+)
 from galley.cli.common.progress import Printer
-from galley.domain.errors import BadInput
 
 EPILOG = f"""At each step an episode has the robot's base, joints and gripper with their velocities,
 the pose of each item, drawers and doors, the symbolic action under way, and what is commanded next;
@@ -80,8 +84,6 @@ def command(arguments: argparse.Namespace) -> int:
     need("data", "pyarrow", "zarr")
     if arguments.noise is not None and arguments.execute != "physics":
         raise argparse.ArgumentTypeError("--noise needs --execute physics")
-    from dataclasses import replace
-
     from galley import engine
     from galley.compiled.build import RENDERER, ensure
     from galley.execution.disturbance.noise import parse_noise
@@ -92,10 +94,7 @@ def command(arguments: argparse.Namespace) -> int:
     printer = Printer()
     task = engine.load(**task_files(arguments))
     run = Demonstrator(task, arguments.execute, noise, arguments.optimize, recording)
-    try:
-        collection = replace(run.collection, licence=arguments.licence)
-    except ValueError as error:
-        raise BadInput.one("--licence", str(error)) from None
+    collection = licensed(run.collection, arguments)
     # Once, not in each worker.
     parts = (*engine.COMPILED, RENDERER) if recording.cameras else engine.COMPILED
     ensure(*parts, listener=printer)

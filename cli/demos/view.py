@@ -8,10 +8,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from galley.cli.common.arguments import height, index, out_option, plural, positive
-from galley.cli.common.collecting import array_table, open_demonstrations
+from galley.cli.common.arguments import height, out_option, positive
+from galley.cli.common.collecting import (
+    array_table,
+    chosen_episodes,
+    episode_option,
+    open_demonstrations,
+)
 from galley.cli.common.progress import Printer
-from galley.domain.errors import BadInput
 from galley.domain.shipped import kitchen_file
 
 if TYPE_CHECKING:
@@ -34,13 +38,7 @@ examples:
 def add_arguments(p: argparse.ArgumentParser) -> None:
     """Add the options of ``galley demos view``."""
     p.add_argument("folder", type=Path, metavar="DIR", help="of demonstrations")
-    p.add_argument(
-        "--episode",
-        type=index,
-        default=0,
-        metavar="K",
-        help="its place in the order of seeds, from 0 (default 0)",
-    )
+    episode_option(p, 0)
     p.add_argument(
         "--scene",
         type=Path,
@@ -61,22 +59,20 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Print the tables, draw and film."""
     found, collection = open_demonstrations(arguments.folder)
-    if arguments.episode >= len(found):
-        what = f"has {plural(len(found), 'episode')}: --episode is 0 to {len(found) - 1}"
-        raise BadInput.one(arguments.folder, what if len(found) else "has no episodes")
+    (which,) = chosen_episodes(arguments, found)
     from galley.cli.common.study import results_folder
     from galley.viz.episode import draw_curves, film_pictures
 
     printer = Printer()
-    episode = found[arguments.episode]
+    episode = found[which]
     _print_facts(printer, episode)
-    printer.console.print(array_table(found.select([arguments.episode]), collection))
+    printer.console.print(array_table(found.select([which]), collection))
     images: dict[str, Iterable[Any]]
     images = {n: a for n, a in episode.arrays.items() if a.ndim == 4 and a.dtype == "uint8"}
     marks = _marks(episode)
     meanings: Mapping[str, str] = {} if collection is None else collection.arrays
     ending = {True: "succeeded", False: "failed", None: "not judged"}[episode.success]
-    title = f"{arguments.folder.name}, episode {arguments.episode}: {ending}"
+    title = f"{arguments.folder.name}, episode {which}: {ending}"
     with results_folder(arguments.out, "episode", CURVES) as folder:
         rest = {name: each for name, each in episode.arrays.items() if name not in images}
         draw_curves(rest, meanings, episode.times, marks, title, folder / CURVES)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import count, need, plural
-from galley.cli.common.collecting import FILES_EPILOG, collect_command, collect_options
+from galley.cli.common.collecting import (
+    FILES_EPILOG,
+    collect_command,
+    collect_options,
+    collecting_into,
+    conclude,
+    licensed,
+)
 from galley.cli.common.progress import Printer
 from galley.cli.push.options import (
     config_of,
@@ -17,7 +23,6 @@ from galley.cli.push.options import (
     in_window,
     table_options,
 )
-from galley.domain.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +46,7 @@ examples:
   galley push collect --demonstrator scripted --episodes 200 --pixels 96 --format zarr --out seen
   galley push collect --demonstrator mouse --episodes 10 --shape L --out mine
 
-The exit status is 0 if there is an episode of every seed."""
+The exit status is 0 if all episodes are there."""
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
@@ -60,8 +65,6 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Collect; exit status 0 if there is an episode of every seed, 1 if some have none."""
     need("data", "pyarrow", "zarr")
-    from dataclasses import replace
-
     from galley.results.push_demonstration import PushDemonstrator
 
     config = config_of(arguments)
@@ -69,10 +72,7 @@ def command(arguments: argparse.Namespace) -> int:
     if not by_hand:
         demonstrator_of(arguments, config)  # a bad config is said once, not by each worker
     run = PushDemonstrator(config, arguments.demonstrator, arguments.pixels)
-    try:
-        collection = replace(run.collection, licence=arguments.licence)
-    except ValueError as error:
-        raise BadInput.one("--licence", str(error)) from None
+    collection = licensed(run.collection, arguments)
     if by_hand:
         return _by_hand(run, collection, arguments)
     printer = Printer()
@@ -82,27 +82,25 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _by_hand(run: PushDemonstrator, collection: Collection, arguments: argparse.Namespace) -> int:
-    """Episodes by mouse, each written when it has ended; then as ``collect_command``."""
+    """As ``collect_command``, by mouse: each episode is written when it has ended."""
     need("push", "pygame")
-    from galley.cli.common.collecting import counts
-    from galley.demonstrations import open_folder, read_folder, write_episode
+    from galley.demonstrations import read_folder, write_episode
     from galley.pushing.rollout import STEPS
-    from galley.results.run_folder import new_names
     from galley.viz.push_window import watch
 
-    out = arguments.out or next(new_names("demonstrations"))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    open_folder(out, collection)
-    last = max((info.seed or 0 for info in read_folder(out).infos), default=arguments.seed - 1)
-    first = max(arguments.seed, last + 1)
+    kept = 0
+    with collecting_into(arguments, collection) as out:
+        there = [info.seed + 1 for info in read_folder(out).infos if info.seed is not None]
+        first = max([arguments.seed, *there])
 
-    def finished() -> Iterator[Rollout]:
-        for rollout in watch(run.config, seed=first):
-            if rollout.success or len(rollout.targets) == STEPS:
-                write_episode(out, collection, run.episode(rollout))
-                yield rollout
+        def finished() -> Iterator[Rollout]:
+            nonlocal kept
+            for rollout in watch(run.config, seed=first):
+                if rollout.success or len(rollout.targets) == STEPS:
+                    write_episode(out, collection, run.episode(rollout))
+                    kept += 1
+                    yield rollout
 
-    in_window(lambda: islice(finished(), arguments.episodes))
-    found = read_folder(out)
-    print(f"{counts(found)}: {out}", file=sys.stderr)
-    return 0 if len(found) else 1
+        in_window(lambda: islice(finished(), arguments.episodes))
+        conclude(out, collection, arguments, Printer(), "")
+    return 0 if kept == arguments.episodes else 1

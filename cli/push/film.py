@@ -13,7 +13,7 @@ from galley.cli.push.options import (
     demonstrator_of,
     demonstrator_options,
     episodes_table,
-    film_size_options,
+    film_options,
     table_options,
 )
 
@@ -35,7 +35,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     """Add the options of ``galley push film``."""
     table_options(p)
     demonstrator_options(p, 1)
-    film_size_options(p)
+    film_options(p)
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -47,17 +47,10 @@ def command(arguments: argparse.Namespace) -> int:
     config = config_of(arguments)
     printer = Printer()
     with run_folder(arguments.out, f"push-{arguments.demonstrator}", MARKER) as folder:
-        try:
-            rollouts = _episodes(arguments, config, printer)
-            title = f"{arguments.demonstrator}, {_body(arguments)}"
-            write_film(rollouts, folder, title, arguments, printer)
-        except RuntimeError as error:
-            print(f"no film: {error}", file=sys.stderr)
+        rollouts = _episodes(arguments, config, printer)
+        title = f"{arguments.demonstrator}, {_body(arguments)}"
+        if not write_film(rollouts, folder, title, arguments, printer):
             return 1
-        finally:
-            printer.close()
-    printer.console.print(episodes_table(rollouts))
-    printer.console.print(f"results: {folder}")
     if failed := sum(not each.success for each in rollouts):
         print(f"{failed} of {plural(len(rollouts), 'episode')} did not succeed", file=sys.stderr)
     return 1 if failed else 0
@@ -69,11 +62,11 @@ def write_film(
     title: str,
     arguments: argparse.Namespace,
     printer: Printer,
-) -> None:
-    """Write ``MARKER`` and the film, with the options of ``film_size_options``.
+) -> bool:
+    """Write ``MARKER`` and the film, with the options of ``film_options``, and print the episodes.
 
-    Raises:
-        RuntimeError: it can't be encoded.
+    Returns:
+        Whether there is a film; if not, it says why.
     """
     from galley.domain.files import write_atomically
     from galley.viz.pushing import film_rollouts
@@ -81,15 +74,24 @@ def write_film(
     rows = [f"{r.seed},{len(r.targets)},{r.coverage[-1]:.6f},{r.success:d}" for r in rollouts]
     write_atomically(folder / MARKER, "\n".join(["seed,steps,coverage,success", *rows]) + "\n")
     printer.stage("filming")
-    film_rollouts(
-        rollouts,
-        folder / ("push.gif" if arguments.gif else "push.mp4"),
-        title,
-        arguments.fps,
-        arguments.height,
-        arguments.speed,
-        lambda done, total: printer.fraction("filming", done / total),
-    )
+    try:
+        film_rollouts(
+            rollouts,
+            folder / ("push.gif" if arguments.gif else "push.mp4"),
+            title,
+            arguments.fps,
+            arguments.height,
+            arguments.speed,
+            lambda done, total: printer.fraction("filming", done / total),
+        )
+    except RuntimeError as error:
+        print(f"no film: {error}", file=sys.stderr)
+        return False
+    finally:
+        printer.close()
+    printer.console.print(episodes_table(rollouts))
+    printer.console.print(f"results: {folder}")
+    return True
 
 
 def _body(arguments: argparse.Namespace) -> str:

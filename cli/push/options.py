@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import (
     count,
-    frame_rate,
+    film_size_options,
     gif_option,
-    height,
     need,
     out_option,
     positive,
@@ -61,15 +60,10 @@ def demonstrator_options(p: argparse.ArgumentParser, episodes: int | None, *by_h
     )
 
 
-def film_size_options(p: argparse.ArgumentParser) -> None:
+def film_options(p: argparse.ArgumentParser) -> None:
     """Add the options of a film and of its folder."""
     out_option(p)
-    p.add_argument(
-        "--height", type=height, default=640, metavar="PIXELS", help="of the film (default 640)"
-    )
-    p.add_argument(
-        "--fps", type=frame_rate, default=25, metavar="N", help="frames per second (default 25)"
-    )
+    film_size_options(p, 640, 25)
     p.add_argument(
         "--speed",
         type=positive,

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from galley.cli.common.arguments import index, plural
-from galley.cli.common.collecting import open_demonstrations
+from galley.cli.common.arguments import plural
+from galley.cli.common.collecting import chosen_episodes, episode_option, open_demonstrations
 from galley.cli.common.progress import Printer
 from galley.domain.errors import BadInput
 
@@ -28,13 +28,6 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     """Add the options of ``galley push replay``."""
     p.add_argument("folder", type=Path, metavar="DIR", help="of galley push collect")
     episode_option(p, None)
-
-
-def episode_option(p: argparse.ArgumentParser, default: int | None) -> None:
-    """Add which of the folder's episodes; the default None is all."""
-    shown = "all" if default is None else default
-    what = f"its place in the order of seeds, from 0 (default {shown})"
-    p.add_argument("--episode", type=index, default=default, metavar="K", help=what)
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -62,11 +55,7 @@ def replayed(arguments: argparse.Namespace, printer: Printer) -> list[tuple[Roll
         raise BadInput.one(arguments.folder, "is not of galley push collect: nothing to replay")
     from galley.results.push_demonstration import replay
 
-    chosen = range(len(episodes)) if arguments.episode is None else [arguments.episode]
-    if not len(episodes) or max(chosen) >= len(episodes):
-        what = f"has {plural(len(episodes), 'episode')}: --episode is 0 to {len(episodes) - 1}"
-        raise BadInput.one(arguments.folder, what if len(episodes) else "has no episodes")
-    found = []
+    chosen, found = chosen_episodes(arguments, episodes), []
     try:
         for done, k in enumerate(chosen):
             printer.fraction("replaying", done / len(chosen))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from galley.cli.common.arguments import check_gif
-from galley.cli.push.options import episodes_table, film_size_options
-from galley.cli.push.replay import episode_option, replayed
+from galley.cli.common.collecting import episode_option
+from galley.cli.push.options import film_options
+from galley.cli.push.replay import replayed
 
 EPILOG = """The actions are done again, and filmed with the arm that holds the pusher.
 
@@ -21,7 +21,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     """Add the options of ``galley push video``."""
     p.add_argument("folder", type=Path, metavar="DIR", help="of galley push collect")
     episode_option(p, 0)
-    film_size_options(p)
+    film_options(p)
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -34,13 +34,5 @@ def command(arguments: argparse.Namespace) -> int:
     printer = Printer()
     rollouts = [rollout for rollout, _ in replayed(arguments, printer)]
     with run_folder(arguments.out, "push-video", MARKER) as folder:
-        try:
-            write_film(rollouts, folder, arguments.folder.name, arguments, printer)
-        except RuntimeError as error:
-            print(f"no film: {error}", file=sys.stderr)
-            return 1
-        finally:
-            printer.close()
-    printer.console.print(episodes_table(rollouts))
-    printer.console.print(f"results: {folder}")
-    return 0
+        filmed = write_film(rollouts, folder, arguments.folder.name, arguments, printer)
+    return 0 if filmed else 1

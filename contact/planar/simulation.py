@@ -76,7 +76,8 @@ class Trajectory(eqx.Module):
             why = "Newton's method found no smaller residual: a smaller h, more softness or "
             why += "still make the forces smoother"
         else:
-            why = "Newton's method needs more iterations: raise iterations, or take a smaller h"
+            why = "Newton's method needs more iterations: raise iterations, or take a smaller h; "
+            why += "faces that lie on each other need points: perimeter"
         time = float(self.time[k + 1])
         return Failure(k, time, residual, self.pose[k], self.velocity[k], why)
 

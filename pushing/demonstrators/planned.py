@@ -84,9 +84,6 @@ class Planned:
         self._aim, self._roadmap = Aim(self._sim), Roadmap(self._sim)
         self._longest = max(round(_LONGEST / self._pace.step), 1)
         self._back = self._pace.travel * self._pace.ahead
-        radius = config.pusher_radius
-        self._low = np.full(2, radius)
-        self._high = np.array([config.width, config.height]) - radius
         self._between = self._roadmap.between()
         self.reset(0)
 
@@ -187,9 +184,6 @@ class Planned:
         turned = [np.stack([c * x - s * y, s * x + c * y], axis=1) for x, y in (stand.T, along.T)]
         return turned[0] + bodies[:, :2], turned[1]
 
-    def _clipped(self, targets: Array) -> Array:
-        return np.clip(targets, self._low, self._high)
-
     def _left(self, state: State) -> Array:
         """Estimated steps (n,) from states to the goal."""
         time = _OVERHEAD + self._aim.distances(state.body.T) / (_PROGRESS * self._pace.travel)
@@ -214,7 +208,7 @@ class Planned:
         for j in range(int(last.max()) + 1):
             going = self._target(j, pushes, way, stand, along)
             back = state.pusher.T - self._back * along
-            targets = self._clipped(np.where((j >= last)[:, None], back, going))
+            targets = self._roadmap.on_table(np.where((j >= last)[:, None], back, going))
             if not prefixes:
                 before = state.values[:, done | (j > last)]
             self._sim.run(state, targets)
@@ -273,13 +267,13 @@ class Planned:
         state.values[2:4] = 0.0
         stand, along = self._lines(pushes, state.body.T)
         state.values[0:2] = stand.T
-        off = ((stand < self._low) | (stand > self._high)).any(axis=1)
+        off = self._roadmap.off_table(stand)
         length = self._between[contact[source], pushes.contact]
         before = np.where(off, np.inf, pace.steps(length) + 3.0)  # as late as if it were exact
         best, at = np.full(n, np.inf), np.ones(n, dtype=np.int64)
         for j in range(self._longest):
             reach = pushes.speed * (j + 1) * pace.step
-            self._sim.run(state, self._clipped(stand + along * reach[:, None]))
+            self._sim.run(state, self._roadmap.on_table(stand + along * reach[:, None]))
             cost = before + j + 1 + self._left(state)
             good = cost < best
             best[good], at[good] = cost[good], j + 1
@@ -294,7 +288,7 @@ class Planned:
             target = self._target(j, push, way, stand, along)
             if j == last:
                 target = now.pusher.T - self._back * along
-            target = np.ascontiguousarray(self._clipped(target))
+            target = np.ascontiguousarray(self._roadmap.on_table(target))
             self._steps.append((now.body[:, 0].copy(), target[0]))
             self._sim.run(now, target)
         return now

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from galley.contact.polygon import signed_distance
 from galley.contact.segments import segments_apart
-from galley.domain.frames import Array
+from galley.domain.frames import Array, rotation_z
 from galley.pushing.simulation import Simulation
 
 _CONTACTS = 96  # about; along the whole outline
@@ -83,18 +83,17 @@ class Roadmap:
 
     def paths(self, body: Array, pusher: Array) -> Paths:
         """From a pusher (2,) m round a body at (3,) m, rad. One that touches it leaves it first."""
-        c, s = np.cos(body[2]), np.sin(body[2])
-        turn = np.array([[c, -s], [s, c]])
+        turn = rotation_z(float(body[2]))[:2, :2]
         nodes, ends = self._nodes @ turn.T + body[:2], self.standoffs @ turn.T + body[:2]
         distance, _, normal = signed_distance(self._body, (pusher - body[:2]) @ turn)
         start = pusher[None]
         if distance < self._radius + self._clearance:
             away = self._radius + self._clearance - float(distance)
-            left = np.clip(pusher + away * (turn @ normal), self._low, self._high)
+            left = self.on_table(pusher + away * (turn @ normal))
             start = np.stack([pusher, left])
         here = (start[-1] - body[:2]) @ turn
         need = min(self._need, _TOLERANCE * float(signed_distance(self._body, here)[0]))
-        out, bad = self._off(nodes), self._off(ends)
+        out, bad = self.off_table(nodes), self.off_table(ends)
         found = np.where(out, np.inf, self._seen(here[None], self._nodes, need))
         before = np.full(len(nodes), -1)
         links = np.where(out[None], np.inf, self._between)
@@ -127,7 +126,11 @@ class Roadmap:
         through = (self._reach[:, :, None] + found[:, None, :]).min(axis=0)  # contact to node
         return np.asarray(np.minimum(direct, (through[:, :, None] + self._reach).min(axis=1)))
 
-    def _off(self, points: Array) -> NDArray[np.bool_]:
+    def on_table(self, points: Array) -> Array:
+        """The nearest points (..., 2) m that the pusher's centre can reach."""
+        return np.asarray(np.clip(points, self._low, self._high))
+
+    def off_table(self, points: Array) -> NDArray[np.bool_]:
         """Which points (n, 2) m the pusher's centre can't reach for the table's rim."""
         return np.asarray(((points < self._low) | (points > self._high)).any(axis=1))
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from galley.contact.support import characteristic_length
-from galley.domain.frames import Array
+from galley.domain.frames import Array, rotation_z
 from galley.pushing.config import PushConfig
 from galley.pushing.demonstrators.motion import Aim, Pace
 from galley.pushing.demonstrators.roadmap import Roadmap
@@ -32,9 +32,6 @@ class Scripted:
         self._pace, sim = Pace.of(config), Simulation(config)
         self._aim, self._roadmap = Aim(sim), Roadmap(sim)
         self._length = characteristic_length(sim.body)
-        radius = config.pusher_radius
-        self._low = np.full(2, radius)
-        self._high = np.array([config.width, config.height]) - radius
         self._direction, self._reference = np.zeros(2), np.zeros(2)
         self._least, self._waited = np.inf, 0
         self.reset(0)
@@ -46,7 +43,7 @@ class Scripted:
 
     def act(self, state: State) -> Array:
         """The next target (2,) m."""
-        return np.asarray(np.clip(self._next(state), self._low, self._high))
+        return self._roadmap.on_table(self._next(state))
 
     def _next(self, state: State) -> Array:
         """The same, where it may be off the table."""
@@ -72,8 +69,7 @@ class Scripted:
         """Where to push next."""
         body, pusher = state.body[:, 0], state.pusher[:, 0]
         error = self._aim.errors(body[None])[0]
-        c, s = np.cos(body[2]), np.sin(body[2])
-        turn = np.array([[c, -s], [s, c]])
+        turn = rotation_z(float(body[2]))[:2, :2]
         roadmap, length = self._roadmap, self._length
         into = -roadmap.normals
         p = roadmap.points

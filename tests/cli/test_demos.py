@@ -11,7 +11,7 @@ import pytest
 import zarr
 from PIL import Image
 
-from galley.demonstrations import collect, read_folder, write_replay_buffer
+from galley.demonstrations import NoEpisode, collect, read_folder, write_replay_buffer
 from galley.results import demonstration
 from galley.tests.cli.conftest import ROOT, environment
 from galley.tests.demonstrations.made import COLLECTION, episode, run_seed
@@ -27,7 +27,7 @@ def quick(monkeypatch):
     def run(self, seed):
         ran.append(seed)
         if seed == 3:
-            raise demonstration.NoMotion("no plan: (on sugar moon) can never hold")
+            raise NoEpisode("no plan: (on sugar moon) can never hold")
         return episode(seed)
 
     monkeypatch.setattr(demonstration.Demonstrator, "__call__", run)

@@ -117,8 +117,10 @@ def test_the_mouse_keeps_what_has_ended(tmp_path, monkeypatch):
     words = ("collect", "--demonstrator", "mouse", "--out", tmp_path / "mine")
     assert push(*words, "--episodes", 2) == 0
     assert [info.seed for info in read_folder(tmp_path / "mine").infos] == [0, 2]
-    assert push(*words, "--episodes", 1) == 0
+    assert push(*words, "--episodes", 1, "--format", "zarr") == 0
     assert [info.seed for info in read_folder(tmp_path / "mine").infos] == [0, 2, 3]
+    assert len(read_replay_buffer(tmp_path / "mine" / "zarr")) == 3
+    assert push(*words, "--episodes", 3) == 1  # the window was closed before
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 import galley
-from galley.demonstrations import collect, read_folder
+from galley.demonstrations import NoEpisode, collect, read_folder
 from galley.domain.errors import BadInput
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.shipped import SCENARIOS
 from galley.results.demonstration import (
     Demonstrator,
-    NoMotion,
     Recording,
     episode_of,
     states_of,
@@ -163,7 +162,7 @@ def test_a_bad_recording_is_refused(fields, message):
 
 def test_without_a_plan_there_is_no_episode():
     task = galley.load(domain="drawers.pddl", problem=SCENARIOS / "too_tall.pddl")
-    with pytest.raises(NoMotion, match=r"no plan: .* is 0\.175 m high"):
+    with pytest.raises(NoEpisode, match=r"no plan: .* is 0\.175 m high"):
         Demonstrator(task, "kinematic", optimize="none")(0)
 
 
