@@ -31,7 +31,7 @@ failed is kept as a failure; where there is no plan, there is no episode, and th
 examples:
   galley demos collect --seeds 100 --execute kinematic --out demos   no physics: fast
   galley demos collect --seeds 20 --noise moderate --out noisy       with physics and noise
-  galley demos collect --problem drawers.pddl --seeds 10 --out drawers
+  galley demos collect --problem my_task.pddl --seeds 10 --out mine
   galley demos collect --seeds 10 --cameras front hand --size 128 --out seen
   galley demos collect --seeds 50 --format lerobot --workers 2 --out train
 
