@@ -21,7 +21,24 @@ _ACTIONS = {
 }
 """Sentences for an action's name and the kinds of its arguments in the scene."""
 
-_PREPOSITIONS = frozenset("at behind beside by from in into near off on onto over to under".split())
+_PREPOSITIONS = frozenset(
+    [
+        "at",
+        "behind",
+        "beside",
+        "by",
+        "from",
+        "in",
+        "into",
+        "near",
+        "off",
+        "on",
+        "onto",
+        "over",
+        "to",
+        "under",
+    ]
+)
 
 
 def in_words(action: str, scene: Scene | None = None) -> str:
