@@ -264,6 +264,10 @@ def film(
         path,
         FilmOptions(fps=fps, width=height * 16 // 9 // 2 * 2, height=height, speed=speed),
         progress=lambda done, total: listener.fraction("filming", done / total),
+        plans=(
+            tuple(str(action) for action in run.solution.plan),
+            *(recovery.plan for recovery in run.recoveries),
+        ),
     )
 
 

@@ -124,13 +124,15 @@ def stills(
         cameras: tuple[Camera, ...] = (camera,) * len(frames.time)
     else:
         cameras = close_cameras(frames.q, frames.scene_q, scene, robot, distance)
-    words = film_captions(log, frames, robot, 1.0, "")
+    words = film_captions(log, frames, scene, robot, 1.0, "")
     used = drawer or Renderer(scene, robot, width, height)
     pictures = []
     for k, (t, view) in enumerate(zip(frames.time, cameras, strict=True)):
         picture = used.render(frames.q[k], frames.scene_q[k], frames.items[k], view)
         # There is no room for the action: the phase and the time say which motion this is.
-        caption = replace(words[k], action=words[k].phase, phase="", mode="", clock=f"{t:.2f} s")
+        caption = replace(
+            words[k], action=words[k].phase, pddl="", phase="", mode="", clock=f"{t:.2f} s"
+        )
         pictures.append(draw_caption(picture, caption))
     rows = -(-len(pictures) // columns)
     sheet = np.full((rows * height, columns * width, 3), 255, dtype=np.uint8)

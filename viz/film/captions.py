@@ -7,6 +7,7 @@ text is the same, for drawing text is the slowest step of all.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,6 +18,8 @@ from PIL import ImageDraw
 
 from galley.domain.frames import Array
 from galley.domain.log import Log
+from galley.domain.scene.model import Scene
+from galley.domain.words import in_words
 from galley.robots.model import RobotModel
 from galley.viz.film.frames import Frames, action_numbers, split_line
 from galley.viz.render.tags import Color, font
@@ -34,7 +37,9 @@ _RED: Color = (255, 110, 96)
 _ALERT: Color = (205, 80, 10)
 _OPACITY = 204  # of 255
 _SMALLER = 0.8  # size of letters above the bar relative to those in it
-_FULL_SCALE = 80.0  # N, of the gauge
+_TINY = 0.26  # height of the PDDL's letters relative to the bar
+_LEGIBLE = 9.0  # pixels, of letters
+_FULL_SCALE = 1.5  # of the gauge, in limits
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class Caption:
     """The texts of one picture; empty ones are left out.
 
     Attributes:
-        action: in the bar at the bottom, left, such as ``3/8  place sugar countertop``.
+        action: in the bar at the bottom, left, such as ``3/8  put the sugar box on the counter``.
         phase: after it, such as ``approach``.
         clock: at the bar's right end, such as ``12.4 s``.
         badge: in a frame at the top right, such as ``2x speed``.
@@ -52,6 +57,8 @@ class Caption:
         event: just above the bar: how the last motion ended, ``close fingers: grip, 40 N``.
         expected: whether the event was intended (green), or something went wrong (red).
         force: N on a finger, in a gauge at the right, above the bar; 0: no gauge.
+        limit: N, of the fingers' motors, marked in the gauge.
+        pddl: small, under the action, in pictures of some height: ``(place sugar counter h1)``.
     """
 
     action: str = ""
@@ -64,6 +71,8 @@ class Caption:
     event: str = ""
     expected: bool = True
     force: int = 0
+    limit: int = 0
+    pddl: str = ""
 
 
 def split_recovery(line: str) -> tuple[str, str]:
@@ -75,15 +84,53 @@ def split_recovery(line: str) -> tuple[str, str]:
     return (found.group(1), line[found.end() :]) if found else ("", line)
 
 
-def action_captions(lines: list[str]) -> list[tuple[str, str]]:
-    """Numbered action and phase for each motion's line of a log."""
-    numbers = action_numbers(lines)
-    count = numbers[-1] + 1 if numbers else 0
-    parts = [split_line(split_recovery(line)[1]) for line in lines]
-    return [
-        (f"{n + 1}/{count}  {action}", phase)
-        for n, (action, phase) in zip(numbers, parts, strict=True)
-    ]
+def action_captions(
+    lines: list[str], scene: Scene, plans: Sequence[Sequence[str]] = ()
+) -> list[tuple[str, str, str]]:
+    """Numbered words, PDDL and phase for each motion's line of a log.
+
+    Args:
+        lines: of the log.
+        scene: for the words.
+        plans: the actions of the plan and of each recovery's, those without motions included.
+            Actions are numbered within the plan that they belong to; without ``plans``, in order.
+    """
+    numbers, count = action_numbers(lines), 0
+    if not plans:
+        count = numbers[-1] + 1 if numbers else 0
+    captions = []
+    for n, line in zip(_places(lines, plans) if plans else numbers, lines, strict=True):
+        recovery, rest = split_recovery(line)
+        action, phase = split_line(rest)
+        total = count or len(_plan_of(recovery, plans))
+        number = f"{n + 1}/{total}  " if n is not None else ""
+        captions.append((number + in_words(action, scene), action and f"({action})", phase))
+    return captions
+
+
+def _plan_of(recovery: str, plans: Sequence[Sequence[str]]) -> Sequence[str]:
+    """The plan that a line belongs to which mentions this recovery, or none."""
+    number = int(recovery.rpartition(" ")[2] or 0)
+    return plans[number] if number < len(plans) else ()
+
+
+def _places(lines: list[str], plans: Sequence[Sequence[str]]) -> list[int | None]:
+    """The index of each line's action in its plan; None for a line of no action."""
+    places: list[int | None] = []
+    before: tuple[str, str] | None = None
+    following = 0  # the first action of the plan that this line may belong to
+    for line in lines:
+        recovery, rest = split_recovery(line)
+        action = split_line(rest)[0]
+        if before is None or before[0] != recovery:
+            following = 0
+        if (recovery, action) != before:
+            plan = [split_line(each)[0] for each in _plan_of(recovery, plans)]
+            place = plan.index(action, following) if action in plan[following:] else None
+            following = following if place is None else place + 1
+        places.append(place)
+        before = (recovery, action)
+    return places
 
 
 def speed_badge(speed: float) -> str:
@@ -92,24 +139,32 @@ def speed_badge(speed: float) -> str:
 
 
 def film_captions(
-    log: Log, frames: Frames, robot: RobotModel, speed: float, title: str
+    log: Log,
+    frames: Frames,
+    scene: Scene,
+    robot: RobotModel,
+    speed: float,
+    title: str,
+    plans: Sequence[Sequence[str]] = (),
 ) -> tuple[Caption, ...]:
     """The caption of each picture of a film.
 
     Args:
         log: of the run.
         frames: of the film.
-        robot: for the names of its fingers, whose forces are shown.
+        scene, robot: for names, and the fingers' forces with their limit.
         speed: seconds of log per second of film.
         title: of the whole film, or empty.
+        plans: see ``action_captions``.
     """
     lines = [str(line) for line in log.motions]
-    texts, alerts = action_captions(lines), [split_recovery(line)[0] for line in lines]
+    texts = action_captions(lines, scene, plans)
+    alerts = [split_recovery(line)[0] for line in lines]
     ends, last = _ends(log), _End(-np.inf, "", True)
     force = finger_force(log, robot)
     captions = []
     for t, motion in zip(frames.time, frames.motion, strict=True):
-        action, phase = texts[motion] if 0 <= motion < len(texts) else ("", "")
+        action, pddl, phase = texts[motion] if 0 <= motion < len(texts) else ("", "", "")
         while ends and ends[0].time <= t:
             last = ends.pop(0)
         event = last.words if t < last.time + EVENT_TIME * max(1.0, speed) else ""
@@ -126,6 +181,8 @@ def film_captions(
                 event,
                 last.expected,
                 round(float(force[max(now, 0)])),
+                round(scene.physics.finger_force),
+                pddl,
             )
         )
     return tuple(captions)
@@ -203,7 +260,7 @@ def draw_caption(picture: Image, caption: Caption) -> Image:
     height, width = drawn.shape[:2]
     c = caption
     if c.action or c.phase or c.clock:
-        _bar(width, height, c.action, c.phase, c.mode, len(c.clock)).draw(drawn)
+        _bar(width, height, c.action, c.pddl, c.phase, c.mode, len(c.clock)).draw(drawn)
         if c.clock:
             _clock(width, height, c.clock).draw(drawn)
     if c.title:
@@ -217,11 +274,14 @@ def draw_caption(picture: Image, caption: Caption) -> Image:
     if c.event:
         color = _GREEN if c.expected else _RED
         event = _tag(width, height, c.event, 0.9, "bottom left", color, _BAR)
-        if c.force > 0 and event.width + _gauge(width, height, c.force).width > 0.95 * width:
+        if (
+            c.force > 0
+            and event.width + _gauge(width, height, c.force, c.limit).width > 0.95 * width
+        ):
             event = _tag(width, height, c.event, 0.9, "above bottom left", color, _BAR)
         event.draw(drawn)
     if c.force > 0:
-        _gauge(width, height, c.force).draw(drawn)
+        _gauge(width, height, c.force, c.limit).draw(drawn)
     return drawn
 
 
@@ -232,20 +292,31 @@ def _sizes(height: int) -> tuple[int, int, int]:
 
 
 @lru_cache(maxsize=64)
-def _bar(width: int, height: int, action: str, phase: str, mode: str, clock: int) -> _CaptionLayer:
-    """Action, phase and mode; ``clock``: number of characters to leave free for the clock."""
+def _bar(
+    width: int, height: int, action: str, pddl: str, phase: str, mode: str, clock: int
+) -> _CaptionLayer:
+    """Action, phase and mode; ``clock``: number of characters to leave free for the clock.
+
+    The PDDL stands in small letters under the words, unless it would be too small to be read.
+    """
     bar, size, margin = _sizes(height)
     ground = _ground(width, bar, _BAR)
     draw = ImageDraw.Draw(ground)
-    right = width - margin - _text_width("0" * clock, size)
-    if mode:
-        small = round(0.75 * size)
+    right, small = width - margin - _text_width("0" * clock, size), round(0.75 * size)
+    tiny = round(_TINY * bar) if pddl and _TINY * bar >= _LEGIBLE else 0
+    if tiny:
+        size = round(0.84 * size)
+    needed = 3 * margin + _text_width(action, size) + _text_width(phase, size)
+    if mode and needed + margin + _text_width(mode, small) <= right:
         right -= margin + _text_width(mode, small)
         _text(draw, right, bar, mode, small, _GREY)
-    room = right - 3 * margin - _text_width(phase, size)
-    action = _fitted(action, size, room)
-    _text(draw, margin, bar, action, size, _WHITE)
-    _text(draw, 2 * margin + _text_width(action, size), bar, phase, size, _ORANGE)
+    row = bar - tiny
+    action = _fitted(action, size, right - 3 * margin - _text_width(phase, size))
+    _text(draw, margin, row, action, size, _WHITE)
+    _text(draw, 2 * margin + _text_width(action, size), row, phase, size, _ORANGE)
+    if tiny:
+        pddl = _fitted(pddl, tiny, right - 2 * margin)
+        _text(draw, margin, round(1.25 * tiny), pddl, tiny, _GREY, bar - round(1.55 * tiny))
     return _layer(ground, 0, height - bar)
 
 
@@ -281,21 +352,28 @@ def _tag(
 
 
 @lru_cache(maxsize=256)
-def _gauge(width: int, height: int, force: int) -> _CaptionLayer:
-    """A force as a gauge and in newtons, at the right above the bar."""
+def _gauge(width: int, height: int, force: int, limit: int) -> _CaptionLayer:
+    """A force as a gauge with its limit, and in newtons, at the right above the bar."""
     bar, size, _ = _sizes(height)
     size, margin = round(_SMALLER * size), round(0.35 * bar)
-    label, number = "fingers", f"{force} N"
-    length, words = round(2.6 * bar), _text_width(label, size)
-    full = round(words + length + _text_width("888 N", size)) + 4 * margin
+    label, number, most = "fingers", f"{force} N", f"limit {limit} N" if limit else ""
+    length, words, digits = round(2.6 * bar), _text_width(label, size), _text_width("888 N", size)
+    full = round(words + length + digits + _text_width(most, size)) + 4 * margin
+    full += margin * bool(limit)
     tag = _ground(full, round(1.7 * size), _BAR)
     draw = ImageDraw.Draw(tag)
     _text(draw, margin, tag.height, label, size, _GREY)
     left, low, high = round(words) + 2 * margin, round(0.34 * tag.height), round(0.66 * tag.height)
     draw.rectangle((left, low, left + length, high), fill=(70, 78, 88, 255))
-    end = left + round(length * min(force / _FULL_SCALE, 1.0))
-    draw.rectangle((left, low, end, high), fill=(*_ORANGE, 255))
+    scale = _FULL_SCALE * (limit or force)
+    draw.rectangle(
+        (left, low, left + round(length * min(force / scale, 1.0)), high), fill=(*_ORANGE, 255)
+    )
+    if limit:
+        mark, thick = left + round(length / _FULL_SCALE), max(1, tag.height // 16)
+        draw.rectangle((mark, low - thick, mark + thick, high + thick), fill=(*_WHITE, 255))
     _text(draw, left + length + margin, tag.height, number, size, _WHITE)
+    _text(draw, round(left + length + 2 * margin + digits), tag.height, most, size, _GREY)
     return _layer(tag, width - margin - full, height - bar - tag.height - margin // 2)
 
 
@@ -330,10 +408,16 @@ def _fitted(text: str, size: int, room: float) -> str:
 
 
 def _text(
-    draw: ImageDraw.ImageDraw, x: float, height: int, text: str, size: int, color: Color
+    draw: ImageDraw.ImageDraw,
+    x: float,
+    height: int,
+    text: str,
+    size: int,
+    color: Color,
+    above: int = 0,
 ) -> None:
-    """Draw a line of text, vertically centred in a strip of ``height``."""
+    """Draw a line of text, vertically centred in a strip of ``height``, ``above`` pixels down."""
     if text:
         _, top, _, bottom = draw.textbbox((0, 0), "H", font=font(size))
-        place = (round(x), round(0.5 * (height - top - bottom)))
+        place = (round(x), above + round(0.5 * (height - top - bottom)))
         draw.text(place, text, font=font(size), fill=(*color, 255))

@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,6 +109,7 @@ def film(
     path: Path | str,
     options: FilmOptions | None = None,
     progress: Progress | None = None,
+    plans: Sequence[Sequence[str]] = (),
 ) -> VideoInfo:
     """Film a run from beginning to end. The file appears whole or not at all.
 
@@ -118,6 +119,8 @@ def film(
         path: of the film, ending in ``.mp4``.
         options: size, speed and so on; the defaults of ``FilmOptions`` if omitted.
         progress: called with (pictures done, total number of pictures).
+        plans: the actions of the plan and of each recovery's, to number them by
+            (``captions.action_captions``); without them, only those with motions are counted.
 
     Raises:
         ValueError: an odd size, or a rate that is not positive.
@@ -135,7 +138,7 @@ def film(
         cameras = film_cameras(frames, lines, scene, robot, fps)
     else:
         cameras = (options.camera,) * len(frames.time)
-    captions = film_captions(log, frames, robot, speed, options.title)
+    captions = film_captions(log, frames, scene, robot, speed, options.title, plans)
     job = FilmJob(scene, robot, frames, cameras, captions, width, height)
     pictures = draw_frames(job, options.workers)
     with contextlib.closing(pictures), encoder(path, fps) as append:
