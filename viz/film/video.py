@@ -178,7 +178,7 @@ def draw_frames(job: FilmJob, workers: int | None = None) -> Generator[Image, No
 
     def draw(worker: int, numbers: range) -> list[Image]:
         if worker not in renderers:
-            renderers[worker] = Renderer(job.scene, job.robot, job.width, job.height)
+            renderers[worker] = Renderer(job.scene, job.robot, job.width, job.height, staged=True)
         pictures = []
         for k in numbers:
             if cancelled.is_set():

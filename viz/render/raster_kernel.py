@@ -19,6 +19,8 @@ ROWS = 4
 """Rows of samples in each row of pixels."""
 _NEAR = 0.05  # m: what is nearer to the camera is cut off
 _SMALL = 3.0  # pixels: smaller triangles are tested sample by sample
+_DARKNESS = 0.62  # of the darkest contact shadow
+_ALIKE = 0.02  # share of 1 / z by which samples of one surface may differ
 _OFFSETS = (0.375, 0.875, 0.125, 0.625)  # of a row's samples within their pixels
 
 
@@ -338,6 +340,156 @@ def _packed(red: Any, green: Any, blue: Any) -> Any:
     g = np.uint32(np.int32(min(max(np.float32(green), none), most)))
     b = np.uint32(np.int32(min(max(np.float32(blue), none), most)))
     return r | (g << np.uint32(8)) | (b << np.uint32(16))
+
+
+@entry("i8:1 f4:2 f4:1 f4:1 f4 f4:2 u4:2 u4:1")
+@bare_kernel
+def shade(
+    window: Any,
+    pose: Any,
+    shape: Any,
+    lens: Any,
+    radius: Any,
+    near: Any,
+    color: Any,
+    shares: Any,
+) -> None:
+    """Darken what is close to a shape and faces it, as a contact shadow.
+
+    Occlusion from distances, after A. Evans, Fast approximations for global illumination on dynamic
+    scenes, 2006: a surface is occluded by what is nearer to a point above it than the surface is.
+    A sample's normal is from the depths around it; nothing darkens itself or what it encloses. One
+    sample of each pixel speaks for the others, except for those at another depth.
+
+    Args:
+        window: (4,) int64, as for ``draw``; the picture's outermost pixels stay as they are.
+        pose: (3, 4) float32, pose of the camera's frame in that of the shape.
+        shape: (5,) float32: half sides of a box, radius by which it is grown, and 1 if that is in
+            all directions (a sphere), 0 if across its z axis only (a cylinder).
+        lens: as for ``place``.
+        radius: float32, m: how far above a surface things occlude it.
+        near: 1 / z of each sample. color: changed, its colour.
+        shares: (w + 1,) uint32, room to work in: of each pixel's light, in 256ths.
+    """
+    rows, width = near.shape
+    left, right = max(window[0], 1), min(window[2], width - 1)
+    if left >= right:
+        return
+    across, focal = np.float32(left) - lens[1], lens[0]
+    for pixel in range(max(window[1], 1), min(window[3], rows // ROWS - 1)):
+        first = ROWS * pixel
+        speaker = first + 1
+        _find_shares(
+            near[speaker - ROWS, left:right],
+            near[speaker, left - 1 : right + 1],
+            near[speaker + ROWS, left:right],
+            shares,
+            across + np.float32(_OFFSETS[1]),
+            np.float32((speaker + 0.5) / ROWS) - lens[2],
+            focal,
+            pose,
+            shape,
+            radius,
+        )
+        speaks = near[speaker, left:right]
+        for row in range(first, first + ROWS):
+            depths, shown = near[row, left:right], color[row, left:right]
+            if _darken(depths, speaks, shares, shown) == 0:
+                continue
+            y = np.float32((row + 0.5) / ROWS) - lens[2]
+            for k in range(right - left):
+                if abs(depths[k] - speaks[k]) > np.float32(_ALIKE) * speaks[k]:
+                    column = left + k
+                    own = shares[len(shares) - 1 :]
+                    _find_shares(
+                        near[row - ROWS, column : column + 1],
+                        near[row, column - 1 : column + 2],
+                        near[row + ROWS, column : column + 1],
+                        own,
+                        across + np.float32(k + _OFFSETS[row - first]),
+                        y,
+                        focal,
+                        pose,
+                        shape,
+                        radius,
+                    )
+                    _darken(depths[k : k + 1], depths[k : k + 1], own, shown[k : k + 1])
+
+
+@bare_kernel
+def _darken(depths: Any, speaks: Any, shares: Any, color: Any) -> int:
+    """Darken samples whose depth is that of their pixel's speaker; counts the others."""
+    others = np.int32(0)
+    for k in range(np.uint32(len(color))):
+        other = abs(depths[k] - speaks[k]) > np.float32(_ALIKE) * speaks[k]
+        share = np.uint32(256) if other else shares[k]
+        others += np.int32(other)
+        outer = ((color[k] & np.uint32(0x00FF00FF)) * share >> np.uint32(8)) & np.uint32(0x00FF00FF)
+        inner = ((color[k] & np.uint32(0x0000FF00)) * share >> np.uint32(8)) & np.uint32(0x0000FF00)
+        color[k] = outer | inner
+    return others
+
+
+@bare_kernel
+def _find_shares(
+    above: Any,
+    here: Any,
+    below: Any,
+    shares: Any,
+    left: Any,
+    down: Any,
+    focal: Any,
+    X: Any,
+    shape: Any,
+    radius: Any,
+) -> None:
+    """The light that samples side by side keep; ``here`` begins one earlier. Has no branches.
+
+    Args:
+        above, here, below: 1 / z of samples.
+        shares: written, as for ``shade``.
+        left, down: the first sample's place from the picture's middle, pixels.
+    """
+    one, none, least = np.float32(1.0), np.float32(0.0), np.float32(1e-9)
+    a, b, c = shape[0], shape[1], shape[2]
+    grown, ball = shape[3], shape[4]
+    inverse, far = one / radius, np.float32(0.5) / radius
+    r00, r01, r02, r03 = X[0, 0], X[0, 1], X[0, 2], X[0, 3]
+    r10, r11, r12, r13 = X[1, 0], X[1, 1], X[1, 2], X[1, 3]
+    r20, r21, r22, r23 = X[2, 0], X[2, 1], X[2, 2], X[2, 3]
+    v = down / focal
+    for k in range(np.uint32(len(above))):
+        w = here[k + np.uint32(1)]
+        z = one / max(w, np.float32(1e-4))
+        u = (left + np.float32(np.int32(k))) / focal
+        # 1 / z is linear on a plane: its slopes give the normal. Of the two at each side, the
+        # smaller one does not cross an edge.
+        before, after = w - here[k], here[k + np.uint32(2)] - w
+        across = focal * (before if abs(before) < abs(after) else after)
+        before, after = w - above[k], below[k] - w
+        along = focal * (before if abs(before) < abs(after) else after)
+        n, m, l = -across, -along, u * across + v * along - w
+        scale = radius / np.sqrt(max(n * n + m * m + l * l, np.float32(1e-12)))
+        n, m, l = n * scale, m * scale, l * scale
+        x = (r00 * u + r01 * v + r02) * z + r03
+        y = (r10 * u + r11 * v + r12) * z + r13
+        t = (r20 * u + r21 * v + r22) * z + r23
+        # Distance from the shape of the point itself, then of that above it.
+        e, f, g = max(abs(x) - a, none), max(abs(y) - b, none), max(abs(t) - c, none)
+        flat = max(np.sqrt(e * e + f * f + ball * g * g + least) - grown, none)
+        g = g * (one - ball)
+        first = np.sqrt(flat * flat + g * g + least)
+        x += r00 * n + r01 * m + r02 * l
+        y += r10 * n + r11 * m + r12 * l
+        t += r20 * n + r21 * m + r22 * l
+        e, f, g = max(abs(x) - a, none), max(abs(y) - b, none), max(abs(t) - c, none)
+        flat = max(np.sqrt(e * e + f * f + ball * g * g + least) - grown, none)
+        g = g * (one - ball)
+        second = np.sqrt(flat * flat + g * g + least)
+        hidden = max(one - second * inverse, none) * max(one - first * far, none)
+        hidden = hidden if first > np.float32(1e-4) and w > none else none
+        light = np.float32(256.5) - np.float32(256.0 * _DARKNESS) * hidden
+        shares[k] = np.uint32(np.int32(light))
 
 
 @entry("f4:2 u4:2 u4")

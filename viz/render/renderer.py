@@ -2,7 +2,8 @@
 
 It is fast enough to film in real time: static furniture is drawn once per camera pose and kept with
 its depths, and then only the window around moving bodies is redrawn over a copy of it. Light is
-diffuse, from two lamps and the surroundings. Single pictures also have ambient occlusion.
+diffuse, from two lamps and the surroundings. Films also have contact shadows, single pictures
+ambient occlusion.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from galley.domain.frames import Array, inverse
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.viz.render.meshes import Pixels, VisualMesh, joined
+from galley.viz.render.room import LAMP, Occluder, occluders, room_mesh
 from galley.viz.render.scene_meshes import SceneMeshes
 from galley.viz.render.view import Camera, Image
 
 BACKGROUND = (0.86, 0.89, 0.92)
 _AMBIENT = 0.10
-_LAMP = ((-0.62, -0.34, -0.70), 0.62)  # direction of its light in the world, intensity
+_INTENSITY = 0.62  # of the lamp
 _CAMERA_LAMP = ((0.12, 0.18, 1.0), 0.52)  # likewise, in the camera's frame
 _FARTHEST = 1e6  # m
 _INVISIBLE = 2e-5  # m or rad: a fiftieth of a pixel at usual distances
@@ -67,9 +69,12 @@ class Renderer:
     Args:
         scene, robot: what to draw.
         width, height: of the pictures, pixels.
+        staged: whether there is a room around the scene, and contact shadows under items and robot.
     """
 
-    def __init__(self, scene: Scene, robot: RobotModel, width: int, height: int) -> None:
+    def __init__(
+        self, scene: Scene, robot: RobotModel, width: int, height: int, *, staged: bool = False
+    ) -> None:
         ensure(RENDERER)
         from galley.viz.render import raster_kernel
 
@@ -78,9 +83,16 @@ class Renderer:
         self._kernel = raster_kernel
         self._meshes = SceneMeshes(scene, robot)
         meshes, static = self._meshes.meshes, self._meshes.static
-        self._static = _group(meshes[:static], slice(0, static))
+        first = joined([*meshes[:static], room_mesh(scene)]) if staged else joined(meshes[:static])
+        self._static = _group((first,), slice(0, 1))
         self._moving = _group(meshes[static:], slice(static, len(meshes)))
         self._corners = np.array([_corners(mesh) for mesh in meshes])
+        self._occluders = occluders(self._meshes, scene) if staged else ()
+        # A body changes the picture as far as its shadows reach.
+        corners = [[mine] for mine in self._corners]
+        for each in self._occluders:
+            corners[each.body].append(each.corners)
+        self._reached = np.array([_box_corners(np.concatenate(mine)) for mine in corners])
         rows = raster_kernel.ROWS * height
         r, g, b = (round(255 * part) for part in BACKGROUND)
         self._background = np.uint32(r | g << 8 | b << 16)
@@ -88,6 +100,7 @@ class Renderer:
         self._behind = (np.zeros((rows, width), np.float32), np.zeros((rows, width), np.uint32))
         self._samples = (np.zeros((rows, width), np.float32), np.zeros((rows, width), np.uint32))
         self._corner = np.zeros((4, 6))  # the kernel's scratch
+        self._shares = np.zeros(width + 1, np.uint32)  # likewise
         self._behind_holds = False  # for the current camera
         self._camera: Camera | None = None
         self._poses = np.zeros((0, 4, 4))
@@ -115,7 +128,7 @@ class Renderer:
             moved = np.abs(poses - self._poses).max(axis=(1, 2)) > _INVISIBLE
             poses = np.where(moved[:, None, None], poses, self._poses)
             window = changed_window(
-                self._corners[moved], self._poses[moved], poses[moved], camera, *window[2:]
+                self._reached[moved], self._poses[moved], poses[moved], camera, *window[2:]
             )
             if window[2] <= window[0]:
                 return self._picture
@@ -148,22 +161,54 @@ class Renderer:
                 self._behind_holds = True
             kernel.take_over(window, *self._behind, near, color)
         self._draw_group(self._moving, window, poses, camera, near, color)
+        for occluder in self._occluders:
+            self._shade(occluder, window, poses, camera, near, color)
         picture = self._picture.copy()
         kernel.resolve(window, color, picture)
         picture.setflags(write=False)
         self._picture = picture
+
+    def _shade(
+        self, occluder: Occluder, window: Any, poses: Array, camera: Camera, near: Any, color: Any
+    ) -> None:
+        """Draw the contact shadow of one shape."""
+        X_WB = poses[occluder.body]
+        pixels, depth = camera.project(
+            occluder.corners @ X_WB[:3, :3].T + X_WB[:3, 3], self.width, self.height
+        )
+        part = window.copy()
+        if depth.max() < _NEAREST:
+            return
+        if depth.min() >= _NEAREST:
+            part[:2] = np.maximum(part[:2], np.floor(pixels.min(axis=0)).clip(-1e6, 1e6))
+            part[2:] = np.minimum(part[2:], np.ceil(pixels.max(axis=0)).clip(-1e6, 1e6))
+        X_SC = inverse(X_WB @ occluder.X_BS) @ camera.X_WC
+        self._kernel.shade(
+            part,
+            np.ascontiguousarray(X_SC[:3], dtype=np.float32),
+            occluder.shape.astype(np.float32),
+            self._lens(camera),
+            np.float32(occluder.radius),
+            near,
+            color,
+            self._shares,
+        )
+
+    def _lens(self, camera: Camera) -> Any:
+        """Focal length and the picture's middle (3,), pixels."""
+        lens = [camera.focal(self.height), 0.5 * self.width, 0.5 * self.height]
+        return np.array(lens, dtype=np.float32)
 
     def _draw_group(
         self, group: _Group, window: Any, poses: Array, camera: Camera, near: Any, color: Any
     ) -> None:
         X_CW = inverse(camera.X_WC)
         X_CB = np.ascontiguousarray((X_CW @ poses[group.bodies])[:, :3], dtype=np.float32)
-        lens = np.array([camera.focal(self.height), 0.5 * self.width, 0.5 * self.height])
-        lens = lens.astype(np.float32)
-        direction = X_CW[:3, :3] @ np.array(_LAMP[0])
+        lens = self._lens(camera)
+        direction = -X_CW[:3, :3] @ np.array(LAMP)
         lamps = np.array(
             [
-                [*_towards(direction), _LAMP[1]],
+                [*_towards(direction), _INTENSITY],
                 [*_towards(np.array(_CAMERA_LAMP[0])), _CAMERA_LAMP[1]],
                 [0.0, 0.0, 0.0, _AMBIENT],
             ],
@@ -196,10 +241,13 @@ def _towards(direction: Array) -> Array:
 
 def _corners(mesh: VisualMesh) -> Array:
     """Corners (8, 3) of a mesh's bounding box."""
+    return _box_corners(mesh.points) if len(mesh.points) else np.zeros((8, 3))
+
+
+def _box_corners(points: Array) -> Array:
+    """Corners (8, 3) of the bounding box of points (n, 3)."""
     signs = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
-    if not len(mesh.points):
-        return np.zeros((8, 3))
-    low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
+    low, high = points.min(axis=0), points.max(axis=0)
     return np.asarray(low + signs * (high - low))
 
 

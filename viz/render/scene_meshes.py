@@ -29,6 +29,7 @@ class SceneMeshes:
     Attributes:
         meshes: one per body, in the body's own frame.
         static: number of static bodies, which come first.
+        first_link: index of the robot's first link; the items come last.
     """
 
     def __init__(self, scene: Scene, robot: RobotModel) -> None:
@@ -46,6 +47,7 @@ class SceneMeshes:
         ]
         self.static = 1
         self._moving = tuple(body.name for body in moving)
+        self.first_link = self.static + len(moving)
         self._links = tuple(self._tree.link(name) for name in links)
         self.meshes: tuple[VisualMesh, ...] = (
             joined(base),
