@@ -20,6 +20,7 @@ ROWS = 4
 _NEAR = 0.05  # m: what is nearer to the camera is cut off
 _SMALL = 3.0  # pixels: smaller triangles are tested sample by sample
 _DARKNESS = 0.62  # of the darkest contact shadow
+_SPEAKER = 1  # the row of a pixel's samples in which its contact shadow is computed
 _ALIKE = 0.02  # share of 1 / z by which samples of one surface may differ
 _OFFSETS = (0.375, 0.875, 0.125, 0.625)  # of a row's samples within their pixels
 
@@ -342,24 +343,16 @@ def _packed(red: Any, green: Any, blue: Any) -> Any:
     return r | (g << np.uint32(8)) | (b << np.uint32(16))
 
 
-@entry("i8:1 f4:2 f4:1 f4:1 f4 f4:2 u4:2 u4:1")
+@entry("i8:1 f4:2 f4:1 f4:1 f4 f4:2 f4:2")
 @bare_kernel
 def shade(
-    window: Any,
-    pose: Any,
-    shape: Any,
-    lens: Any,
-    radius: Any,
-    near: Any,
-    color: Any,
-    shares: Any,
+    window: Any, pose: Any, shape: Any, lens: Any, radius: Any, near: Any, light: Any
 ) -> None:
-    """Darken what is close to a shape and faces it, as a contact shadow.
+    """Take light from what is close to a shape and faces it, as a contact shadow.
 
     Occlusion from distances, after A. Evans, Fast approximations for global illumination on dynamic
     scenes, 2006: a surface is occluded by what is nearer to a point above it than the surface is.
-    A sample's normal is from the depths around it; nothing darkens itself or what it encloses. One
-    sample of each pixel speaks for the others, except for those at another depth.
+    A surface's normal is from the depths around it; nothing darkens itself or what it encloses.
 
     Args:
         window: (4,) int64, as for ``draw``; the picture's outermost pixels stay as they are.
@@ -368,74 +361,104 @@ def shade(
             all directions (a sphere), 0 if across its z axis only (a cylinder).
         lens: as for ``place``.
         radius: float32, m: how far above a surface things occlude it.
-        near: 1 / z of each sample. color: changed, its colour.
-        shares: (w + 1,) uint32, room to work in: of each pixel's light, in 256ths.
+        near: 1 / z of each sample.
+        light: changed, (h, w) float32: share of its light that one sample of each pixel keeps.
     """
     rows, width = near.shape
     left, right = max(window[0], 1), min(window[2], width - 1)
     if left >= right:
         return
-    across, focal = np.float32(left) - lens[1], lens[0]
     for pixel in range(max(window[1], 1), min(window[3], rows // ROWS - 1)):
-        first = ROWS * pixel
-        speaker = first + 1
-        _find_shares(
-            near[speaker - ROWS, left:right],
-            near[speaker, left - 1 : right + 1],
-            near[speaker + ROWS, left:right],
-            shares,
-            across + np.float32(_OFFSETS[1]),
-            np.float32((speaker + 0.5) / ROWS) - lens[2],
-            focal,
+        row = ROWS * pixel + _SPEAKER
+        _take_light(
+            near[row - ROWS, left:right],
+            near[row, left - 1 : right + 1],
+            near[row + ROWS, left:right],
+            light[pixel, left:right],
+            np.float32(left + _OFFSETS[_SPEAKER]) - lens[1],
+            np.float32((row + 0.5) / ROWS) - lens[2],
+            lens[0],
             pose,
             shape,
             radius,
         )
-        speaks = near[speaker, left:right]
-        for row in range(first, first + ROWS):
-            depths, shown = near[row, left:right], color[row, left:right]
-            if _darken(depths, speaks, shares, shown) == 0:
-                continue
-            y = np.float32((row + 0.5) / ROWS) - lens[2]
-            for k in range(right - left):
-                if abs(depths[k] - speaks[k]) > np.float32(_ALIKE) * speaks[k]:
-                    column = left + k
-                    own = shares[len(shares) - 1 :]
-                    _find_shares(
-                        near[row - ROWS, column : column + 1],
-                        near[row, column - 1 : column + 2],
-                        near[row + ROWS, column : column + 1],
-                        own,
-                        across + np.float32(k + _OFFSETS[row - first]),
-                        y,
-                        focal,
-                        pose,
-                        shape,
-                        radius,
-                    )
-                    _darken(depths[k : k + 1], depths[k : k + 1], own, shown[k : k + 1])
+
+
+@entry("i8:1 f4:2 f4:2 u4:2")
+@bare_kernel
+def darken(window: Any, near: Any, light: Any, color: Any) -> None:
+    """Apply ``light`` (see ``shade``) to all samples of a window.
+
+    A sample at another depth than its pixel's one belongs to a surface of a pixel beside it.
+    """
+    height, width = light.shape
+    left, right = max(window[0], 1), min(window[2], width - 1)
+    if left >= right:
+        return
+    for pixel in range(max(window[1], 1), min(window[3], height - 1)):
+        least = min(
+            _least(light[pixel - 1, left:right]),
+            _least(light[pixel, left - 1 : right + 1]),
+            _least(light[pixel + 1, left:right]),
+        )
+        if least >= 1.0:
+            continue
+        speaker = ROWS * pixel + _SPEAKER
+        for row in range(ROWS * pixel, ROWS * pixel + ROWS):
+            _darken_row(
+                near[row, left:right],
+                near[speaker - ROWS, left:right],
+                near[speaker, left - 1 : right + 1],
+                near[speaker + ROWS, left:right],
+                light[pixel - 1, left:right],
+                light[pixel, left - 1 : right + 1],
+                light[pixel + 1, left:right],
+                color[row, left:right],
+            )
 
 
 @bare_kernel
-def _darken(depths: Any, speaks: Any, shares: Any, color: Any) -> int:
-    """Darken samples whose depth is that of their pixel's speaker; counts the others."""
-    others = np.int32(0)
-    for k in range(np.uint32(len(color))):
-        other = abs(depths[k] - speaks[k]) > np.float32(_ALIKE) * speaks[k]
-        share = np.uint32(256) if other else shares[k]
-        others += np.int32(other)
-        outer = ((color[k] & np.uint32(0x00FF00FF)) * share >> np.uint32(8)) & np.uint32(0x00FF00FF)
-        inner = ((color[k] & np.uint32(0x0000FF00)) * share >> np.uint32(8)) & np.uint32(0x0000FF00)
-        color[k] = outer | inner
-    return others
+def _least(values: Any) -> Any:
+    least = np.float32(1.0)
+    for k in range(np.uint32(len(values))):
+        least = min(least, values[k])
+    return least
 
 
 @bare_kernel
-def _find_shares(
+def _darken_row(
+    depths: Any,
     above: Any,
     here: Any,
     below: Any,
-    shares: Any,
+    light_above: Any,
+    light: Any,
+    light_below: Any,
+    color: Any,
+) -> None:
+    """Darken samples side by side; ``here`` and ``light`` begin one pixel earlier."""
+    one, two = np.uint32(1), np.uint32(2)
+    for k in range(np.uint32(len(color))):
+        w = depths[k]
+        tolerance = np.float32(_ALIKE) * w
+        share = light[k + one]
+        other = light_below[k] if abs(below[k] - w) <= tolerance else share
+        other = light_above[k] if abs(above[k] - w) <= tolerance else other
+        other = light[k + two] if abs(here[k + two] - w) <= tolerance else other
+        other = light[k] if abs(here[k] - w) <= tolerance else other
+        share = share if abs(here[k + one] - w) <= tolerance else other
+        part = np.uint32(np.int32(np.float32(256.0) * share + np.float32(0.5)))
+        outer = ((color[k] & np.uint32(0x00FF00FF)) * part >> np.uint32(8)) & np.uint32(0x00FF00FF)
+        inner = ((color[k] & np.uint32(0x0000FF00)) * part >> np.uint32(8)) & np.uint32(0x0000FF00)
+        color[k] = outer | inner
+
+
+@bare_kernel
+def _take_light(
+    above: Any,
+    here: Any,
+    below: Any,
+    light: Any,
     left: Any,
     down: Any,
     focal: Any,
@@ -443,11 +466,11 @@ def _find_shares(
     shape: Any,
     radius: Any,
 ) -> None:
-    """The light that samples side by side keep; ``here`` begins one earlier. Has no branches.
+    """Take light from samples side by side; ``here`` begins one earlier. Has no branches.
 
     Args:
         above, here, below: 1 / z of samples.
-        shares: written, as for ``shade``.
+        light: changed, as for ``shade``.
         left, down: the first sample's place from the picture's middle, pixels.
     """
     one, none, least = np.float32(1.0), np.float32(0.0), np.float32(1e-9)
@@ -488,8 +511,7 @@ def _find_shares(
         second = np.sqrt(flat * flat + g * g + least)
         hidden = max(one - second * inverse, none) * max(one - first * far, none)
         hidden = hidden if first > np.float32(1e-4) and w > none else none
-        light = np.float32(256.5) - np.float32(256.0 * _DARKNESS) * hidden
-        shares[k] = np.uint32(np.int32(light))
+        light[k] *= one - np.float32(_DARKNESS) * hidden
 
 
 @entry("f4:2 u4:2 u4")

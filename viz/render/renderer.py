@@ -100,7 +100,7 @@ class Renderer:
         self._behind = (np.zeros((rows, width), np.float32), np.zeros((rows, width), np.uint32))
         self._samples = (np.zeros((rows, width), np.float32), np.zeros((rows, width), np.uint32))
         self._corner = np.zeros((4, 6))  # the kernel's scratch
-        self._shares = np.zeros(width + 1, np.uint32)  # likewise
+        self._light = np.ones((height, width), np.float32)  # that contact shadows leave
         self._behind_holds = False  # for the current camera
         self._camera: Camera | None = None
         self._poses = np.zeros((0, 4, 4))
@@ -161,17 +161,21 @@ class Renderer:
                 self._behind_holds = True
             kernel.take_over(window, *self._behind, near, color)
         self._draw_group(self._moving, window, poses, camera, near, color)
-        for occluder in self._occluders:
-            self._shade(occluder, window, poses, camera, near, color)
+        if self._occluders:
+            left, top, right, bottom = window
+            self._light[top:bottom, left:right] = 1.0
+            for occluder in self._occluders:
+                self._shade(occluder, window, poses, camera, near)
+            kernel.darken(window, near, self._light, color)
         picture = self._picture.copy()
         kernel.resolve(window, color, picture)
         picture.setflags(write=False)
         self._picture = picture
 
     def _shade(
-        self, occluder: Occluder, window: Any, poses: Array, camera: Camera, near: Any, color: Any
+        self, occluder: Occluder, window: Any, poses: Array, camera: Camera, near: Any
     ) -> None:
-        """Draw the contact shadow of one shape."""
+        """Add the contact shadow of one shape."""
         X_WB = poses[occluder.body]
         pixels, depth = camera.project(
             occluder.corners @ X_WB[:3, :3].T + X_WB[:3, 3], self.width, self.height
@@ -190,8 +194,7 @@ class Renderer:
             self._lens(camera),
             np.float32(occluder.radius),
             near,
-            color,
-            self._shares,
+            self._light,
         )
 
     def _lens(self, camera: Camera) -> Any:
