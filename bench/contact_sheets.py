@@ -18,26 +18,19 @@ import numpy as np
 from PIL import Image as PilImage
 
 from galley.domain.files import atomic_file
-from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.robots.model import RobotModel
 from galley.robots.panda.models import mobile_panda
-from galley.viz.film.camera import LinkPoses
 from galley.viz.film.captions import draw_caption, film_captions, split_recovery
 from galley.viz.film.frames import resample, split_line
+from galley.viz.film.inset import CONTACTS, DISTANCE, close_cameras, in_contact
 from galley.viz.render.renderer import Renderer
-from galley.viz.render.view import Camera, furniture_boxes, visible_from
+from galley.viz.render.view import Camera
 
-CONTACTS = ("fingers", "lower", "lift", "pull", "push")
-"""Phases in which something is grasped, moved while held, or let go."""
 _AFTER = 0.5  # s after a motion's end, at which its outcome is looked at
-_AZIMUTHS = np.radians(np.arange(-180.0, 180.0, 15.0))
-_ELEVATIONS = np.radians([5.0, 15.0, 25.0, 38.0, 52.0])
-_ROOM = 0.06  # m that the camera keeps from furniture
-_FOV = float(np.radians(34.0))
 
 
 def contact_sheets(
@@ -46,7 +39,7 @@ def contact_sheets(
     robot: RobotModel,
     folder: Path,
     phases: Sequence[str] = CONTACTS,
-    distance: float = 0.65,
+    distance: float = DISTANCE,
     width: int = 480,
     height: int = 400,
 ) -> tuple[Path, ...]:
@@ -68,7 +61,7 @@ def contact_sheets(
     for k, line in enumerate(log.motions):
         phase = split_line(split_recovery(str(line))[1])[1]
         samples = np.flatnonzero(log.motion == k)
-        if not len(samples) or not any(word in phase for word in phases):
+        if not len(samples) or not in_contact(str(line), phases):
             continue
         start, end = float(log.time[samples[0]]), float(log.time[samples[-1]])
         times = (start, 0.5 * (start + end), end, end + _AFTER)
@@ -97,7 +90,7 @@ def stills(
     times: Sequence[float],
     path: Path,
     *,
-    distance: float = 0.65,
+    distance: float = DISTANCE,
     width: int = 480,
     height: int = 400,
     columns: int = 4,
@@ -142,48 +135,6 @@ def stills(
     with atomic_file(path, ".png") as partial:
         PilImage.fromarray(sheet).save(partial)
     return cameras
-
-
-def close_cameras(
-    q: Array, scene_q: Array, scene: Scene, robot: RobotModel, distance: float
-) -> tuple[Camera, ...]:
-    """Cameras that follow the hand, all in one direction from it: that from which it is seen best.
-
-    Best is where nothing stands between camera and hand, the palm's broad side is seen, so that
-    both fingers and what is between them show, and the camera looks down a little.
-
-    Args:
-        q, scene_q: robot configurations (k, n) and scene joint values (k, nj).
-        scene, robot: what may be in the way.
-        distance: from each camera to the grasp centre, m.
-    """
-    links = LinkPoses(robot)
-    azimuth, elevation = (g.ravel() for g in np.meshgrid(_AZIMUTHS, _ELEVATIONS))
-    flat = np.cos(elevation)
-    directions = np.stack(
-        [flat * np.cos(azimuth), flat * np.sin(azimuth), np.sin(elevation)], axis=1
-    )
-    merit, hands = np.zeros(len(directions)), []
-    for joints, furniture in zip(q, scene_q, strict=True):
-        links.set_robot(joints)
-        X_WH = links.link_pose(robot.palm)
-        hand = X_WH[:3, :3] @ robot.p_HT + X_WH[:3, 3]
-        fingers = np.array([links.link_pose(name)[:3, 3] for name in robot.fingers])
-        closing = fingers[-1] - fingers[0]
-        length = float(np.linalg.norm(closing))
-        closing = closing / length if length > 1e-6 else X_WH[:3, 1]
-        eyes = hand + distance * directions
-        room = furniture_boxes(scene, furniture)
-        origins = np.array([links.link_pose(link)[:3, 3] for link in robot.links])
-        merit += 2.0 * visible_from(eyes, hand, room, origins)
-        merit -= 3.0 * (room.distance(eyes) < _ROOM)
-        # From the side of the fingertips: on the other one is the hand itself.
-        merit -= 1.0 * np.abs(directions @ closing)
-        merit -= 1.5 * np.maximum(-directions @ X_WH[:3, 2] - 0.3, 0.0)
-        hands.append(hand)
-    merit = merit / len(q) - 0.5 * np.abs(elevation - np.radians(20.0))
-    best = directions[int(merit.argmax())]
-    return tuple(Camera(hand + distance * best, hand, _FOV) for hand in hands)
 
 
 def main() -> None:

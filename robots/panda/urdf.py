@@ -11,9 +11,9 @@ the outside: only sums that show in the torques are known well, single links' fi
 feasible choice. Links' centres and moments are read as the manufacturer's ROS package
 (``franka_ros``, file ``inertial.yaml``) reads them; the hand's and fingers' figures are from there.
 
-The base has three joints, a chassis on four mecanum wheels, and a column for the arm. Frames: B the base
-(on the floor under the middle of the chassis, x forwards; the link ``chassis`` has this frame), A
-the arm's ``panda_link0``.
+The base has three joints, a chassis on four mecanum wheels, and a column for the arm. Frames: B the
+base (on the floor under the middle of the chassis, x forwards; the link ``chassis`` has this
+frame), A the arm's ``panda_link0``.
 """
 
 from __future__ import annotations

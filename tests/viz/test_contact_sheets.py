@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from galley.bench.contact_sheets import close_cameras, contact_sheets, stills
+from galley.bench.contact_sheets import contact_sheets, stills
 from galley.domain.log import Log
 from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
 from galley.viz.film.camera import LinkPoses
+from galley.viz.film.inset import close_cameras
 from galley.viz.render.view import Camera, furniture_boxes
 
 

@@ -86,7 +86,7 @@ def film_cameras(
     lengths = [shot.length for shot in shots]
     rows = np.array([[*v.middle, v.azimuth, v.elevation, np.log(v.distance)] for v in chosen])
     rows[:, 3] = np.unwrap(rows[:, 3])
-    track = _smoothed(np.repeat(rows, lengths, axis=0), round(SWING * fps))
+    track = smoothed(np.repeat(rows, lengths, axis=0), round(SWING * fps))
     eyes = track[:, :3] + np.exp(track[:, 5:]) * unit_vector(track[:, 3], track[:, 4])
     eyes = _raised_over(eyes, furniture_boxes(scene, frames.scene_q[0]), round(SWING * fps))
     cameras: list[Camera] = []
@@ -179,7 +179,7 @@ def _best_sequence(choices: list[list[_View]]) -> list[_View]:
     return chosen
 
 
-def _smoothed(track: Array, width: int) -> Array:
+def smoothed(track: Array, width: int) -> Array:
     """Rows (F, k) averaged over ``width`` frames with a Hann window."""
     if width < 2:
         return track
@@ -202,5 +202,5 @@ def _raised_over(eyes: Array, furniture: Occluders, width: int) -> Array:
         span = max(width, 1)
         padded = np.pad(lift, span, mode="edge")
         wide = np.lib.stride_tricks.sliding_window_view(padded, 2 * span + 1).max(axis=1)
-        lift = _smoothed(wide[:, None], span)[:, 0]
+        lift = smoothed(wide[:, None], span)[:, 0]
     return eyes + lift[:, None] * (0.0, 0.0, 1.0)

@@ -23,6 +23,7 @@ from galley.robots.model import RobotModel
 from galley.viz.film.camera import film_cameras
 from galley.viz.film.captions import Caption, draw_caption, film_captions
 from galley.viz.film.frames import Frames, frame_times, resample
+from galley.viz.film.inset import Inset, draw_inset, film_insets
 from galley.viz.render.renderer import Renderer
 from galley.viz.render.view import Camera, Image
 
@@ -86,6 +87,7 @@ class FilmJob:
 
     Attributes:
         frames: what is shown, F frames. cameras: (F). captions: (F), or empty for none.
+        insets: close-ups of the hand (F), or empty for none.
     """
 
     scene: Scene
@@ -95,6 +97,7 @@ class FilmJob:
     captions: tuple[Caption, ...]
     width: int
     height: int
+    insets: tuple[Inset | None, ...] = ()
 
     @property
     def count(self) -> int:
@@ -139,7 +142,9 @@ def film(
     else:
         cameras = (options.camera,) * len(frames.time)
     captions = film_captions(log, frames, scene, robot, speed, options.title, plans)
-    job = FilmJob(scene, robot, frames, cameras, captions, width, height)
+    lines = [str(line) for line in log.motions]
+    insets = film_insets(frames, lines, cameras, scene, robot, fps, width, height)
+    job = FilmJob(scene, robot, frames, cameras, captions, width, height, insets)
     pictures = draw_frames(job, options.workers)
     with contextlib.closing(pictures), encoder(path, fps) as append:
         for k, picture in enumerate(pictures):
@@ -174,6 +179,7 @@ def draw_frames(job: FilmJob, workers: int | None = None) -> Generator[Image, No
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     count = max(1, min(workers or min(cores, 4), len(chunks)))
     renderers: dict[int, Renderer] = {}
+    close_ups: dict[int, Renderer] = {}
     cancelled = threading.Event()
 
     def draw(worker: int, numbers: range) -> list[Image]:
@@ -185,6 +191,13 @@ def draw_frames(job: FilmJob, workers: int | None = None) -> Generator[Image, No
                 break
             state = (job.frames.q[k], job.frames.scene_q[k], job.frames.items[k])
             picture = renderers[worker].render(*state, job.cameras[k])
+            inset = job.insets[k] if job.insets else None
+            if inset is not None:
+                if worker not in close_ups:
+                    size = (inset.width, inset.height)
+                    close_ups[worker] = Renderer(job.scene, job.robot, *size, staged=True)
+                close = close_ups[worker].render(*state, inset.camera)
+                picture = draw_inset(picture, inset, close)
             pictures.append(draw_caption(picture, job.captions[k]) if job.captions else picture)
         return pictures
 

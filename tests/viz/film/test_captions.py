@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from galley.domain.log import Log
+from galley.domain.scene.model import Scene
 from galley.robots import RobotModel
 from galley.viz.film.captions import (
     Caption,
@@ -65,20 +66,43 @@ def test_a_long_action_ends_in_dots_before_phase_and_clock() -> None:
     assert np.flatnonzero(orange.any(axis=0)).max() < 640 - 40
 
 
-def test_actions_are_counted() -> None:
-    lines = ["navigate a b | drive", "pick s b h | approach", "pick s b h | retreat"]
-    assert action_captions(lines) == [
-        ("1/2  navigate a b", "drive"),
-        ("2/2  pick s b h", "approach"),
-        ("2/2  pick s b h", "retreat"),
+def test_actions_are_counted_and_put_into_words(scene: Scene) -> None:
+    lines = ["(navigate center burner) | drive", "(pick sugar burner h1) | approach"]
+    lines.append("(pick sugar burner h1) | retreat")
+    pick = ("2/2  pick up the sugar box from the burner", "(pick sugar burner h1)")
+    assert action_captions(lines, scene) == [
+        ("1/2  drive from the center to the burner", "(navigate center burner)", "drive"),
+        (*pick, "approach"),
+        (*pick, "retreat"),
     ]
     assert speed_badge(1.0) == ""
     assert speed_badge(2.5) == "2.5x speed"
 
 
-def test_a_recovery_is_told_apart_from_its_action() -> None:
+def test_actions_without_motions_are_counted(scene: Scene) -> None:
+    plan = ("(a)", "(cook x)", "(b)", "(wash x)", "(a)")
+    lines = ["(a) | go", "(a) | stop", "(b) | go", "(a) | go"]
+    again = ["recovery 1: (b) | go", "recovery 1: (c) | go", "recovery 2: (end) | retreat"]
+    told = action_captions(lines + again, scene, (plan, ("(cook x)", "(b)", "(c)"), ()))
+    assert [words for words, _, _ in told] == [
+        *("1/5  a", "1/5  a", "3/5  b", "5/5  a", "2/3  b", "3/3  c", "end"),
+    ]
+
+
+def test_a_recovery_is_told_apart_from_its_action(scene: Scene) -> None:
     lines = ["(pick s b h) | reach", "recovery 1: (pick s b h) | reach"]
-    assert action_captions(lines) == [("1/2  pick s b h", "reach"), ("2/2  pick s b h", "reach")]
+    words = [(words, phase) for words, _, phase in action_captions(lines, scene)]
+    assert words == [("1/2  pick: s, b, h", "reach"), ("2/2  pick: s, b, h", "reach")]
+
+
+def test_the_pddl_stands_under_the_words_where_it_can_be_read() -> None:
+    words = Caption("1/2  open the drawer", "pull", "1.0 s")
+    for height, readable in ((720, True), (1080, True), (240, False)):
+        plain = picture(height * 16 // 9, height)
+        with_pddl = draw_caption(plain, replace(words, pddl="(open drawer h1)"))
+        lowest = with_pddl[-caption_height(height) // 3 :, : height // 2].astype(int)
+        other = draw_caption(plain, words)[-caption_height(height) // 3 :, : height // 2]
+        assert (np.abs(lowest - other).max() > 60) == readable
 
 
 def touched(log: Log, robot: RobotModel) -> Log:
@@ -109,16 +133,16 @@ def test_the_force_shown_is_that_of_the_finger_that_presses_most(
 
 
 def test_a_film_says_what_ended_motions_and_when_it_is_recovering(
-    log: Log, robot: RobotModel
+    log: Log, scene: Scene, robot: RobotModel
 ) -> None:
     run = touched(log, robot)
     frames = resample(run, robot, frame_times(run, 10.0, hold=1.0))
-    told = film_captions(run, frames, robot, 1.0, "")
+    told = film_captions(run, frames, scene, robot, 1.0, "")
     at = {round(float(t), 1): caption for t, caption in zip(frames.time, told, strict=True)}
     assert at[1.0].alert == at[1.0].event == ""
     assert at[5.0].alert == "recovery 1"
     assert at[5.0].action == "2/2  b"
-    assert at[5.0].force == 38
+    assert (at[5.0].force, at[5.0].limit) == (38, 40)  # N, of the scene's ``finger_force``
     assert at[7.8].event == ""
     assert at[8.2].event == "lower: contact, 12 N"
     assert at[8.2].expected
@@ -147,11 +171,11 @@ def test_what_a_physics_run_has_is_seen_in_the_picture() -> None:
     assert colored(wrong, red).sum() > 50
 
     def gauge(force: int) -> int:
-        drawn = draw_caption(plain, Caption(force=force))
+        drawn = draw_caption(plain, Caption(force=force, limit=40))
         return int(colored(drawn[:, 640:], (250, 150, 40)).sum())
 
     assert gauge(0) == 0
-    assert gauge(60) == pytest.approx(3 * gauge(20), rel=0.1)
+    assert gauge(30) == pytest.approx(3 * gauge(10), rel=0.1)
     assert gauge(900) == gauge(80)
     alert = draw_caption(plain, Caption(alert="recovery 1", title="Galley"))
     rows, columns = np.nonzero((alert[..., 0] > 150) & (alert[..., 2] < 90))
