@@ -1,0 +1,122 @@
+"""What films add to a scene: contact shadows and a room."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from galley.domain.scene.model import Scene
+from galley.robots import RobotModel
+from galley.viz.render.renderer import BACKGROUND, Renderer
+from galley.viz.render.room import room_mesh
+from galley.viz.render.view import Camera, Image
+
+WIDTH, HEIGHT = 320, 240
+COUNTER = Camera([0.9, -0.9, 1.5], [0.1, -0.6, 0.93])
+
+
+@pytest.fixture(scope="module")
+def staged(scene: Scene, robot: RobotModel) -> Renderer:
+    return Renderer(scene, robot, WIDTH, HEIGHT, staged=True)
+
+
+def on_counter(items: np.ndarray, height: float = 0.93) -> np.ndarray:
+    """The sugar box on the right counter, ``height`` m above the floor."""
+    poses = items.copy()
+    poses[0] = [0.1, -0.6, height + 0.0875, 0.0, 0.0, 0.0, 1.0]
+    return poses
+
+
+def brightness(picture: Image, camera: Camera, *point: float) -> float:
+    column, row = camera.project(np.array([point]), WIDTH, HEIGHT)[0][0].astype(int)
+    return float(picture[row - 1 : row + 2, column - 1 : column + 2].mean())
+
+
+def test_a_shadow_lies_beside_an_item_follows_it_and_is_nowhere_else(
+    staged: Renderer, scene: Scene, items: np.ndarray
+) -> None:
+    q, scene_q = scene.robot.q, np.zeros(len(scene.joints))
+
+    def drawn(height: float) -> Image:
+        return staged.render(q, scene_q, on_counter(items, height), COUNTER)
+
+    stands, away = drawn(0.93), staged.render(q, scene_q, items, COUNTER)
+    foot, farther = (0.1 + 0.0445 + 0.012, -0.6, 0.93), (0.27, -0.75, 0.93)
+    assert brightness(stands, COUNTER, *foot) < 0.8 * brightness(away, COUNTER, *foot)
+    assert brightness(stands, COUNTER, *farther) == brightness(away, COUNTER, *farther)
+    # Lifted by 15 cm it leaves no shadow: where it was, all is as if it had never been there.
+    lifted = drawn(0.93 + 0.25)
+    assert brightness(lifted, COUNTER, *foot) == brightness(away, COUNTER, *foot)
+
+
+def test_an_item_behind_a_closed_drawers_front_darkens_nothing(
+    staged: Renderer, scene: Scene, items: np.ndarray
+) -> None:
+    q, scene_q = scene.robot.q, np.zeros(len(scene.joints))
+    camera = Camera([1.6, 1.2, 1.1], [0.26, 1.2, 0.82])
+    empty = staged.render(q, scene_q, items, camera)
+    inside = items.copy()
+    inside[0] = [0.15, 1.20, 0.80, 0.0, 0.7071067811865476, 0.0, 0.7071067811865476]
+    full = staged.render(q, scene_q, inside, camera)
+    front = camera.project(np.array([[0.266, 0.86, 0.87], [0.266, 1.56, 0.77]]), WIDTH, HEIGHT)[0]
+    (left, right), (top, bottom) = np.sort(front.astype(int), axis=0).T
+    np.testing.assert_array_equal(full[top:bottom, left:right], empty[top:bottom, left:right])
+
+
+def test_windows_and_whole_pictures_have_the_same_shadows(
+    staged: Renderer, scene: Scene, robot: RobotModel, items: np.ndarray
+) -> None:
+    scene_q = np.zeros(len(scene.joints))
+    camera = Camera([2.6, 0.6, 1.7], [0.4, -0.2, 0.7])
+    rng = np.random.default_rng(3)
+    steps = []
+    for k in range(8):
+        q = scene.robot.q.copy()
+        q[0] -= 0.08 * k * (k > 3)
+        q[3:10] += 0.05 * k
+        poses = on_counter(items, 0.93 + 0.03 * (k % 4))
+        poses[0, :2] += rng.uniform(-0.1, 0.1, 2)
+        drawers = scene_q.copy()
+        drawers[0] = 0.04 * k
+        steps.append((q, drawers, poses))
+    other = Camera([2.6, 0.6, 1.8], [0.4, -0.2, 0.7])
+    windowed = [staged.render(*step, camera) for step in steps]
+    for step, picture in zip(steps, windowed, strict=True):
+        staged.render(*step, other)  # forget what was drawn
+        whole = staged.render(*step, camera)
+        differs = np.abs(picture.astype(int) - whole).max(axis=2) > 12
+        assert differs.sum() <= 8  # on edges, where furniture touches itself
+
+
+def test_walls_on_all_sides_are_seen_from_inside_and_not_from_outside(
+    staged: Renderer, scene: Scene, items: np.ndarray
+) -> None:
+    q, scene_q = scene.robot.q, np.zeros(len(scene.joints))
+    ground = np.round(255 * np.array(BACKGROUND))
+
+    def background(camera: Camera) -> float:
+        picture = staged.render(q, scene_q, items, camera)
+        return float((np.abs(picture - ground).max(axis=2) < 2).mean())
+
+    middle = np.array([2.0, 0.5, 1.5])
+    for angle in np.arange(0.0, 2 * np.pi, np.pi / 8):
+        way = np.array([np.cos(angle), np.sin(angle), -0.1])
+        assert background(Camera(middle, middle + way)) == 0.0
+    # From behind the wall, the robot is seen all the same.
+    outside = Camera([7.5, 0.0, 1.5], [2.0, 0.0, 0.6])
+    with_room = staged.render(q, scene_q, items, outside)
+    column, row = outside.project(np.array([[2.0, 0.0, 0.35]]), WIDTH, HEIGHT)[0][0].astype(int)
+    assert with_room[row, column].max() < 120  # the dark base, not a light wall
+
+
+def test_a_scene_without_floor_and_walls_gets_a_room_with_space_for_a_camera(
+    scene: Scene,
+) -> None:
+    bare = replace(scene, bodies=tuple(b for b in scene.bodies if b.name == "range"), regions=())
+    points = room_mesh(bare).points
+    stances = np.array([[*s.lower[:2], *s.upper[:2]] for s in scene.stances])
+    assert (points[:, :2].min(axis=0) <= stances[:, :2].min(axis=0) - 2.4).all()
+    assert (points[:, :2].max(axis=0) >= stances[:, 2:].max(axis=0) + 2.4).all()
+    assert points[:, 2].max() >= 2.5
