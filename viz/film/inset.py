@@ -92,8 +92,8 @@ def film_insets(
         way = best_direction(frames.q[chosen], frames.scene_q[chosen], scene, robot, DISTANCE)
         hands = smoothed(_hands(frames.q[rows], robot), max(1, round(_CALM * fps))).round(3)
         left, top = _corner(frames, chosen, cameras, robot, width, height)
-        for k, hand in zip(rows, hands, strict=True):
-            away = max(first - k, k - last + 1, 0) / (fade + 1)
+        for k, hand in zip(rows.tolist(), hands, strict=True):
+            away = float(max(first - k, k - last + 1, 0)) / (fade + 1)
             opacity = (1.0 - away) ** 2 * (1.0 + 2.0 * away)
             camera = Camera(hand + DISTANCE * way, hand, _FOV)
             insets[k] = Inset(camera, left, top, *inset_size(height), opacity)

@@ -113,7 +113,7 @@ class Occluder:
     def corners(self) -> Array:
         """Corners (8, 3) of the box that holds its shadow, in the body's frame."""
         half = self.shape[:3] + self.reach + self.shape[3] * np.array([1, 1, self.shape[4]])
-        return half * _SIGNS @ self.X_BS[:3, :3].T + self.X_BS[:3, 3]
+        return np.asarray(half * _SIGNS @ self.X_BS[:3, :3].T + self.X_BS[:3, 3])
 
 
 def occluders(meshes: SceneMeshes, scene: Scene) -> tuple[Occluder, ...]:
