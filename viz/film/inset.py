@@ -106,7 +106,9 @@ def draw_inset(picture: Image, inset: Inset, close: Image) -> Image:
     rim = max(1, round(inset.height / 120))
     framed = np.empty((inset.height + 2 * rim, inset.width + 2 * rim, 3), np.uint8)
     framed[:] = _RIM
-    framed[rim:-rim, rim:-rim] = draw_caption(close, Caption(title="hand, close up"))
+    framed[rim:-rim, rim:-rim] = draw_caption(
+        close, Caption(title="hand, close up" if inset.height > 160 else "hand")
+    )
     top, left = max(inset.top - rim, 0), max(inset.left - rim, 0)
     part = drawn[top : top + len(framed), left : left + framed.shape[1]]
     framed = framed[: part.shape[0], : part.shape[1]]
