@@ -28,7 +28,7 @@ from galley.domain.listener import Listener
 from galley.domain.pddl.model import Domain
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
-from galley.domain.shipped import kitchen_file
+from galley.domain.shipped import KITCHEN
 from galley.domain.state import initial_state
 from galley.execution.disturbance.faults import InjectedFaults, parse_fault
 from galley.execution.disturbance.noise import Noise, parse_noise, stream
@@ -81,15 +81,15 @@ def load(
     """Read a task and check it; by default the kitchen's.
 
     Args:
-        scene, domain, problem: files; those of the kitchen also by their bare names.
+        scene, domain, problem: files; shipped ones also by their bare names.
         skills: Python file with skills of your own, which take precedence.
 
     Raises:
         BadInput: a file is malformed, or the files disagree; with all faults of one kind.
     """
-    geometry = load_scene(_file(scene, "kitchen.yaml"))
-    pddl = read_domain(_file(domain, "kitchen.pddl"))
-    task = tamp_task(geometry, pddl, read_problem(_file(problem, "task.pddl"), pddl))
+    geometry = load_scene(scene or KITCHEN / "kitchen.yaml")
+    pddl = read_domain(domain or KITCHEN / "kitchen.pddl")
+    task = tamp_task(geometry, pddl, read_problem(problem or KITCHEN / "task.pddl", pddl))
     task = replace(task, skills=_skills(skills, pddl))
     check_skills(pddl, task.skills)
     with PyBulletWorld(geometry, robot_of(geometry.robot)) as world:
@@ -292,10 +292,6 @@ def report(result: Solution | Execution, folder: File | None = None) -> Report:
 
 
 # -- parts of the stages ---------------------------------------------------------------------------
-
-
-def _file(given: File | None, default: str) -> Path:
-    return kitchen_file(None if given is None else Path(given), default)
 
 
 def _skills(own: File | None, domain: Domain) -> Mapping[str, Skill]:

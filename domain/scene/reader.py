@@ -43,6 +43,7 @@ from galley.domain.scene.model import (
 )
 from galley.domain.scene.stances import check_stances
 from galley.domain.scene.yaml_reader import Entry, Reader, is_null, read_linked_file
+from galley.domain.shipped import shipped_file
 
 VERSION = 1
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # also the names of files and URDF links
@@ -58,12 +59,12 @@ _MERGED: Mapping[str, Any] = {
 
 
 def load_scene(path: str | Path) -> Scene:
-    """The Scene of a file.
+    """The Scene of a file, or of a shipped one by its bare name.
 
     Raises:
         BadInput: every error found, each with its line and key.
     """
-    reader = Reader(path)
+    reader = Reader(shipped_file(path))
     root = _root(reader)
     top = root.fields(
         ("galley_scene", "name", "robot", "bodies", "items", "stances", "objects"),
@@ -105,7 +106,7 @@ def load_scene(path: str | Path) -> Scene:
     scene = Scene(
         name=name,
         version=VERSION,
-        source=str(path),
+        source=str(reader.path),
         physics=physics,
         robot=robot,
         bodies=bodies,
@@ -285,7 +286,7 @@ def _extended_files(reader: Reader) -> list[Entry]:
         if not name:
             link.fault("needs the name of a scene file")
             return chain
-        path = link.file.parent / name
+        path = shipped_file(name, link.file.parent)
         base = None
         if any(_same_file(path, each) for each in paths):
             cycle = " > ".join(each.name for each in (*paths, path))
