@@ -32,7 +32,9 @@ _HEADINGS = 24
 def add_arguments(p: argparse.ArgumentParser) -> None:
     """Add the options of ``galley reach field``."""
     p.add_argument(
-        "scene", type=Path, help="scene file; shipped ones by their bare names, such as kitchen.yaml"
+        "scene",
+        type=Path,
+        help="scene file; shipped ones by their bare names, such as kitchen.yaml",
     )
     p.add_argument("item", help="name of an item in it")
     p.add_argument("--out", type=Path, metavar="PNG", help="the picture (default: ITEM.png)")
