@@ -8,6 +8,7 @@ from galley.domain.errors import closest_match
 
 KITCHEN = Path(__file__).parent / "kitchen"
 SCENARIOS = Path(__file__).parent / "scenarios"
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 def shipped_file(given: str | Path, folder: Path = Path()) -> Path:

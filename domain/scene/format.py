@@ -6,6 +6,7 @@ which editors complete and check by.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -254,3 +255,8 @@ def scene_schema() -> dict[str, Any]:
         "if": {"not": {"required": ["extends"]}},
         "then": whole(replace(SCENE, merged=True)),
     }
+
+
+def schema_text() -> str:
+    """``scene_schema`` as the text of a file."""
+    return json.dumps(scene_schema(), indent=1) + "\n"

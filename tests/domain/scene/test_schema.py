@@ -82,8 +82,6 @@ def test_scenes_of_the_documentation_are_valid():
         assert faults(data(block)) == []
 
 
-
-
 @pytest.fixture(scope="module")
 def whole():
     """A scene with every section, and nearly every key."""
