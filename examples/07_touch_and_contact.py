@@ -40,20 +40,27 @@ draw_touch(run, OUT / "touch.png", "A finger pushes")
 print("look at", OUT / "touch.png")
 
 # %% [markdown]
-# A disc falls onto the ground and bounces a little. The gradient says how its place at the end
-# depends on a force in each step: through contact, too.
+# A disc falls onto the ground, bounces and rolls on under a steady push. The gradient says how its
+# place at the end depends on a force in each step, through contact and friction too; a difference of
+# two runs is the check.
 
 # %%
 disc = Body2D(Circle(0.5), mass=0.4, pose=(0.0, 0.6, 0.0))  # x, y (m), angle (rad)
 world = World([disc, Body2D(HalfPlane())], Contact(friction=0.3))
+controls = np.zeros((60, 3))  # force x, force y (N) and torque (N m) in each step of 1/60 s
+controls[:, 0] = 0.2
 
 
 def place(controls):
-    """The disc's x at the end (m), by force x, force y (N) and torque (N m) of each step."""
+    """The disc's x at the end (m)."""
     return simulate_planar(world, controls, 1 / 60).pose[-1, 0, 0]
 
 
-x, gradient = value_and_gradient(place)(np.zeros((60, 3)))
-print(f"without a push it ends at x = {x:.3f} m")
-print(f"1 N sideways in the first step would move it {1e3 * gradient[0, 0]:.1f} mm,")
-print(f"a torque of 1 N m then, through the friction of the ground, {1e3 * gradient[0, 2]:.1f} mm")
+x, gradient = value_and_gradient(place)(controls)
+print(f"it ends at x = {x:.3f} m")
+for name, column in (("force of 1 N", 0), ("torque of 1 N m", 2)):
+    more = controls.copy()
+    more[0, column] += 1e-2
+    difference = (place(more) - x) / 1e-2
+    moved = f"{1e3 * gradient[0, column]:.1f} mm, by a difference {1e3 * difference:.1f} mm"
+    print(f"a {name} in the first step would move that by {moved}")
