@@ -41,8 +41,8 @@ print("look at", OUT / "touch.png")
 
 # %% [markdown]
 # A disc falls onto the ground, bounces and rolls on under a steady push. The gradient says how its
-# place at the end depends on a force in each step, through contact and friction too; a difference of
-# two runs is the check.
+# place at the end depends on a force in each step, through contact and friction too. A difference
+# of two runs is the check.
 
 # %%
 disc = Body2D(Circle(0.5), mass=0.4, pose=(0.0, 0.6, 0.0))  # x, y (m), angle (rad)
