@@ -16,12 +16,12 @@ if __name__ == "__main__":
     raise SystemExit(main())
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, RENDERER, TIMING, ensure
+from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, TIMING, ensure
 from galley.domain.errors import BadInput, did_you_mean
 from galley.domain.failure import Failure
 from galley.domain.listener import Listener
@@ -32,7 +32,7 @@ from galley.domain.shipped import kitchen_file
 from galley.domain.state import initial_state
 from galley.execution.disturbance.faults import InjectedFaults, parse_fault
 from galley.execution.disturbance.noise import Noise, parse_noise, stream
-from galley.execution.executor import Executor
+from galley.execution.executor import Executor, Sample
 from galley.execution.files import FileExecutor
 from galley.execution.kinematic import KinematicExecutor
 from galley.execution.monitor import ExecutionMonitor
@@ -53,8 +53,7 @@ from galley.tamp.checks import check_plan, optimize_and_audit
 from galley.tamp.search import Search
 from galley.tamp.task import TampTask
 from galley.validation import Verdict, validate_run
-from galley.viz.film.video import FilmOptions, VideoInfo
-from galley.viz.film.video import film as film_log
+from galley.viz.film.video import VideoInfo
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
 
@@ -123,7 +122,7 @@ def solve(
     settings = Settings(seed, planner, checker, optimize, arrival == "l1")
     robot = robot_of(task.scene.robot)
     with PyBulletWorld(task.scene, robot) as world:
-        context = PlanningContext(task.scene, robot, world, settings)
+        context = PlanningContext(task.scene, robot, world, settings, listener=listener)
         search = Search(context, task, task.start, listener, node_limit)
         try:
             found = search.solve()
@@ -191,14 +190,18 @@ def execute(
     robot = robot_of(task.scene.robot)
     listener.stage(f"execution ({executor})")
     with PyBulletWorld(task.scene, robot) as world:
-        context = PlanningContext(task.scene, robot, world, solution.settings)
+        context = PlanningContext(task.scene, robot, world, solution.settings, listener=listener)
+
+        def moved(sample: Sample) -> None:
+            listener.moved(sample.q, sample.scene_q, sample.items)
+
         replanner = TampReplanner(context, task, listener, solution.node_limit)
         began = time.perf_counter()
         runner: Executor
         if executor == "physics":
-            runner = _physics(solution, robot, noise, faults)
+            runner = _physics(solution, robot, noise, faults, moved)
         else:
-            runner = KinematicExecutor(world, task.start)
+            runner = KinematicExecutor(world, task.start, moved)
             if executor == "files":
                 assert folder is not None
                 runner = FileExecutor(runner, task.scene, robot, Path(folder))
@@ -254,17 +257,8 @@ def film(
     Raises:
         RuntimeError, ValueError: it can't be encoded or written.
     """
-    ensure(RENDERER, listener=None if listener is SILENT else listener)
-    listener.stage("filming")
-    scene, height = run.solution.task.scene, height // 2 * 2
-    return film_log(
-        run.log,
-        scene,
-        robot_of(scene.robot),
-        path,
-        FilmOptions(fps=fps, width=height * 16 // 9 // 2 * 2, height=height, speed=speed),
-        progress=lambda done, total: listener.fraction("filming", done / total),
-    )
+    heard = None if listener is SILENT else listener
+    return run.film(path, height=height, fps=fps, speed=speed, listener=heard)
 
 
 def report(result: Solution | Execution, folder: File | None = None) -> Report:
@@ -314,12 +308,18 @@ def _check_choices(**chosen: str) -> None:
 
 
 def _physics(
-    solution: Solution, robot: RobotModel, noise: Noise | None, faults: InjectedFaults | None
+    solution: Solution,
+    robot: RobotModel,
+    noise: Noise | None,
+    faults: InjectedFaults | None,
+    moved: Callable[[Sample], None],
 ) -> PhysicsExecutor:
     """Physics in the scene; noise perturbs it and its observations."""
     scene, seed = solution.task.scene, solution.settings.seed
     if noise is None:
-        return PhysicsExecutor(scene, robot, solution.task.start, fault=faults)
+        return PhysicsExecutor(scene, robot, solution.task.start, fault=faults, on_sample=moved)
     true, looks = noise.true_scene(scene, stream(seed, "world")), stream(seed, "looks")
     observe = partial(noise.observed, true, rng=looks)
-    return PhysicsExecutor(true, robot, initial_state(true), fault=faults, sensor=observe)
+    return PhysicsExecutor(
+        true, robot, initial_state(true), fault=faults, sensor=observe, on_sample=moved
+    )

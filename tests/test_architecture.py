@@ -81,6 +81,7 @@ HEAVY = (
     "pymunk",
     "zarr",
     "jax",
+    "trimesh",
 )
 LONGEST_FILE = 600  # lines
 MOST_FILES = 14  # side by side, __init__.py included

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 from pydrake.common import MemoryFile
 from pydrake.geometry import InMemoryMesh, Mesh, Meshcat, MeshcatParams
 from pydrake.math import RigidTransform, RotationMatrix
 
-from galley.domain.frames import Array, inverse
+from galley.domain.frames import Array, inverse, to_pose7
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.viz.render.scene_meshes import SceneMeshes
@@ -15,6 +17,8 @@ from galley.viz.render.scene_picture import front_camera
 from galley.viz.replay.gltf import as_gltf
 
 ROOT = "galley"
+_LAMPS, _LAMP = ("SpotLight", "PointLightNegativeX", "PointLightPositiveX"), 9.0
+"""Meshcat's lamps, and a third of their usual power: furniture is white."""
 WIDTH, HEIGHT = 1280, 720  # of the picture that the first camera is chosen for, pixels
 
 
@@ -24,7 +28,13 @@ def open_meshcat() -> Meshcat:
     Raises:
         RuntimeError: no port is free.
     """
-    return Meshcat(MeshcatParams(host="localhost", show_stats_plot=False))
+    log = logging.getLogger("drake")
+    level = log.level
+    log.setLevel(logging.WARNING)  # whoever wants the address says it
+    try:
+        return Meshcat(MeshcatParams(host="localhost", show_stats_plot=False))
+    finally:
+        log.setLevel(level)
 
 
 class Bodies:
@@ -56,6 +66,10 @@ class Bodies:
         self.paths = tuple(paths)
         camera = front_camera(scene, WIDTH, HEIGHT)
         meshcat.SetCameraPose(camera.position, camera.target)
+        lens = "/Cameras/default/rotated/<object>"
+        meshcat.SetProperty(lens, "fov", float(np.degrees(camera.fov)))
+        for lamp in _LAMPS:
+            meshcat.SetProperty(f"/Lights/{lamp}/<object>", "intensity", _LAMP)
         meshcat.SetProperty("/Grid", "visible", False)
         meshcat.SetProperty("/Axes", "visible", False)
 
@@ -77,6 +91,12 @@ class Bodies:
             self.paths, self.relative(self.world_poses(q, scene_q, items)), strict=True
         ):
             self.meshcat.SetTransform(path, rigid(X))
+
+    def show_start(self, scene: Scene) -> None:
+        """Move everything to where the scene file has it."""
+        start = np.array([joint.start for joint in scene.joints])
+        items = np.array([to_pose7(item.X_WI) for item in scene.items]).reshape(-1, 7)
+        self.show(scene.robot.q, start, items)
 
 
 def rigid(X: Array) -> RigidTransform:
