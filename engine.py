@@ -21,6 +21,8 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
+from galley.comparison.runner import ComparisonOptions, ComparisonResult
+from galley.comparison.runner import run as run_comparison
 from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, TIMING, ensure
 from galley.domain.errors import BadInput, did_you_mean
 from galley.domain.failure import Failure
@@ -40,6 +42,9 @@ from galley.execution.physics.executor import PhysicsExecutor
 from galley.execution.recovery.plans import MotionPlan
 from galley.execution.recovery.replanning import TampReplanner
 from galley.motion.thresholds import THRESHOLDS
+from galley.planning import LimitReached, Plan, SearchLimits, ground
+from galley.planning import search as find_plan
+from galley.planning.searches.methods import METHODS
 from galley.results.recorder import ReportRecorder, record
 from galley.results.report import Report
 from galley.results.run_folder import check_destination, run_folder
@@ -228,6 +233,67 @@ def execute(
             )
             listener.finished(run)
     return run
+
+
+def plan_task(
+    domain: File,
+    problem: File,
+    *,
+    search: str = "bfs",
+    node_limit: int | None = None,
+    seconds: float | None = None,
+) -> Plan | Failure:
+    """A plan for any PDDL task, without geometry; or why there is none: ``galley plan``.
+
+    Args:
+        domain, problem: files; those of the kitchen also by their bare names.
+        search: ``bfs``, ``astar`` or ``gbfs`` (docs/planning.md).
+        node_limit, seconds: when to give up; None: never.
+
+    Raises:
+        BadInput: a file is malformed, or there is no such search.
+    """
+    if search not in METHODS:
+        what = f"'{search}' is none of {', '.join(METHODS)}{did_you_mean(search, METHODS)}"
+        raise BadInput.one("search", what)
+    pddl = read_domain(_file(domain, "kitchen.pddl"))
+    task = read_problem(_file(problem, "task.pddl"), pddl)
+    limits = SearchLimits(nodes=node_limit, seconds=seconds)
+    try:
+        return find_plan(ground(pddl, task, limits), search, limits)
+    except LimitReached as stopped:
+        return stopped.failure
+
+
+def compare(
+    query: str = "seed",
+    count: int = 1,
+    *,
+    scene: File | None = None,
+    seed: int = 0,
+    out: File | None = None,
+    listener: Listener = SILENT,
+) -> ComparisonResult | Failure:
+    """RRT and optimised trajectories on the same queries (docs/comparison.md); why not, if not.
+
+    Args:
+        query: ``seed`` (the turn-around), ``random``, or a query file. count: of random queries.
+        scene: a file; None: the query's own, or the kitchen. seed: of every random stream.
+        out: folder for what ``galley compare`` writes, but for films; None writes nothing.
+        listener: hears of progress.
+
+    Raises:
+        BadInput: a scene or a query is malformed, or ``out`` can't be written.
+    """
+    options = ComparisonOptions(
+        query=query,
+        count=count,
+        scene=None if scene is None else _file(scene, ""),
+        seed=seed,
+        out=None if out is None else Path(out),
+        video=False,
+    )
+    return run_comparison(options, listener, write=out is not None)
 
 
 def judge(run: Execution, listener: Listener = SILENT) -> Verdict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import numpy as np
 from pydrake.common import MemoryFile
@@ -61,11 +62,13 @@ class Bodies:
         ):
             paths.append(f"{paths[carrier] if carrier >= 0 else ROOT}/{k}")
             if len(mesh.triangles):
-                file = MemoryFile(as_gltf(mesh), ".gltf", self.names[k] or "furniture")
+                contents: Any = as_gltf(mesh)
+                file = MemoryFile(contents, ".gltf", self.names[k] or "furniture")
                 meshcat.SetObject(paths[k], Mesh(mesh_data=InMemoryMesh(mesh_file=file)))
         self.paths = tuple(paths)
         camera = front_camera(scene, WIDTH, HEIGHT)
-        meshcat.SetCameraPose(camera.position, camera.target)
+        eye, target = columns(camera.position), columns(camera.target)
+        meshcat.SetCameraPose(eye, target)
         lens = "/Cameras/default/rotated/<object>"
         meshcat.SetProperty(lens, "fov", float(np.degrees(camera.fov)))
         for lamp in _LAMPS:
@@ -101,7 +104,13 @@ class Bodies:
 
 def rigid(X: Array) -> RigidTransform:
     """A pose (4, 4) as Drake's."""
-    return RigidTransform(RotationMatrix.ProjectToRotationMatrix(X[:3, :3]), X[:3, 3])
+    R: Any = RotationMatrix.ProjectToRotationMatrix(columns(X[:3, :3].T))
+    return RigidTransform(R, columns(X[:3, 3]))
+
+
+def columns(points: Array) -> Any:
+    """Points (n, 3), or one (3,), in the columns that Drake wants."""
+    return np.asfortranarray(np.asarray(points, dtype=np.float64).T)
 
 
 def _inverses(X: Array) -> Array:

@@ -7,10 +7,11 @@ two are nearest in the state of the largest force, along the normal there.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydrake.geometry import Cylinder, Meshcat, MeshcatAnimation, MeshcatCone, Rgba
-from pydrake.math import RigidTransform, RotationMatrix
 
 from galley.domain.frames import Array, from_pose7, inverse, transform
 from galley.domain.log import Log
@@ -29,6 +30,7 @@ _LEAST = 0.5  # N, below which nothing is drawn
 _STEP = 0.1  # of the full length, by which an arrow must change to be redrawn
 _NEAR = 0.02  # m, within which the two bodies of a contact must be
 _BREAK = 0.1  # s, after which a contact counts as a new one
+Rows = NDArray[np.integer[Any]]
 _COLOR = Rgba(0.85, 0.11, 0.38)
 
 
@@ -79,7 +81,9 @@ def contact_arrows(
     return found
 
 
-def _of_the_robot(log: Log, scene: Scene, robot: RobotModel, a: str, b: str, steps: Array) -> Array:
+def _of_the_robot(
+    log: Log, scene: Scene, robot: RobotModel, a: str, b: str, steps: Rows
+) -> NDArray[np.bool_]:
     """Of each step, whether the robot or what it holds then is one of the two."""
     if a in robot.links or b in robot.links:
         return np.ones(len(steps), dtype=bool)
@@ -93,7 +97,7 @@ def _arrow(
     frames: Frames,
     bodies: Bodies,
     X_WB: Array,
-    rows: Array,
+    rows: Rows,
     names: tuple[str, str],
 ) -> Arrow | None:
     """One contact, from its rows of the log; None if it is too weak, or can't be placed."""
@@ -136,10 +140,10 @@ def draw_arrow(meshcat: Meshcat, animation: MeshcatAnimation, path: str, arrow: 
     """Add an arrow, which is visible only while its contact lasts."""
     width, head = 0.035 * LENGTH, 0.35 * LENGTH
     meshcat.SetObject(f"{path}/shaft", Cylinder(width, LENGTH - head), _COLOR)
-    meshcat.SetTransform(f"{path}/shaft", RigidTransform([0.0, 0.0, 0.5 * (LENGTH - head)]))
+    meshcat.SetTransform(f"{path}/shaft", rigid(transform(None, [0.0, 0.0, 0.5 * (LENGTH - head)])))
     meshcat.SetObject(f"{path}/head", MeshcatCone(head, 3.0 * width, 3.0 * width), _COLOR)
-    tip = RotationMatrix(np.diag([1.0, -1.0, -1.0]))  # Meshcat's cones open along z
-    meshcat.SetTransform(f"{path}/head", RigidTransform(tip, [0.0, 0.0, LENGTH]))
+    X_AH = transform(np.diag([1.0, -1.0, -1.0]), [0.0, 0.0, LENGTH])  # Meshcat's cones open along z
+    meshcat.SetTransform(f"{path}/head", rigid(X_AH))
     meshcat.SetTransform(path, rigid(arrow.X_BA))
     meshcat.SetProperty(path, "visible", False)
     if arrow.first > 0:
@@ -152,7 +156,8 @@ def draw_arrow(meshcat: Meshcat, animation: MeshcatAnimation, path: str, arrow: 
 
 def _changes(size: Array) -> list[tuple[int, tuple[float, float]]]:
     """Frames at which an arrow is redrawn, and its length and width then, as shares."""
-    shown, last = [], -1.0
+    shown: list[tuple[int, tuple[float, float]]] = []
+    last = -1.0
     for k, value in enumerate(np.clip(size, 0.05, 1.5)):
         if abs(value - last) >= _STEP * max(last, 0.2):
             if shown and k - shown[-1][0] > 1:  # it stays until just before

@@ -12,7 +12,7 @@ from PIL import Image
 from trimesh.exchange.gltf import export_gltf
 
 from galley.domain.frames import Array, rotation_rpy, transform
-from galley.viz.render.meshes import VisualMesh
+from galley.viz.render.meshes import Pixels, VisualMesh
 
 MOST_TRIANGLES = 2500
 """Of a body, after simplification; what has a texture is left as it is."""
@@ -53,12 +53,12 @@ def _matte(tree: dict[str, Any]) -> None:
             primitive.setdefault("material", len(materials) - 1)
 
 
-def _textured(mesh: VisualMesh, k: int, picture: Array) -> trimesh.Trimesh:
+def _textured(mesh: VisualMesh, k: int, picture: Pixels) -> trimesh.Trimesh:
     """The triangles with one texture, as they are."""
     triangles = mesh.triangles[mesh.pictures == k]
     used, index = np.unique(triangles, return_inverse=True)
     material = trimesh.visual.material.PBRMaterial(
-        baseColorTexture=Image.fromarray(np.asarray(picture)), **_MATTE
+        baseColorTexture=Image.fromarray(picture), **_MATTE
     )
     return trimesh.Trimesh(
         mesh.points[used],

@@ -14,7 +14,7 @@ from galley.domain.listener import Listener
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
 from galley.viz.film.camera import LinkPoses
-from galley.viz.replay.bodies import ROOT, Bodies, open_meshcat
+from galley.viz.replay.bodies import ROOT, Bodies, columns, open_meshcat
 
 _EVERY = 0.05  # s between two pictures
 _KEPT = 400  # tries that stay in the picture, of each kind
@@ -82,7 +82,9 @@ class LiveView(Listener):
                 q[self._robot.slice(motion.group)] = row
                 points.append(self._hand(q))
         if len(points) > 1:
-            self._meshcat.SetLine(f"{ROOT}/planned/{index}", np.array(points).T, 2.0, _PLANNED)
+            self._meshcat.SetLine(
+                f"{ROOT}/planned/{index}", columns(np.array(points)), 2.0, _PLANNED
+            )
         self._listener.refined(index, state, motions)
 
     def moved(self, q: Any, scene_q: Any, items: Any) -> None:
@@ -91,7 +93,7 @@ class LiveView(Listener):
             self._bodies.show(q, scene_q, items)
             self._executed.append(self._hand(q))
             if len(self._executed) > 1:
-                line = np.array(self._executed).T
+                line = columns(np.array(self._executed))
                 self._meshcat.SetLine(f"{ROOT}/executed", line, 3.0, _EXECUTED)
         self._listener.moved(q, scene_q, items)
 
@@ -112,8 +114,7 @@ class LiveView(Listener):
     def _draw_tries(self) -> None:
         for found, color in ((True, _FOUND), (False, _FAILED)):
             if self._tries[found]:
-                a, b = np.array(self._tries[found]).transpose(1, 2, 0)
+                ends = np.array(self._tries[found])
+                a, b = columns(ends[:, 0]), columns(ends[:, 1])
                 name = "found" if found else "failed"
-                self._meshcat.SetLineSegments(
-                    f"{ROOT}/tried/{name}", np.asfortranarray(a), np.asfortranarray(b), 3.0, color
-                )
+                self._meshcat.SetLineSegments(f"{ROOT}/tried/{name}", a, b, 3.0, color)

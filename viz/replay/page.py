@@ -25,7 +25,7 @@ _AT_ONCE = (
 
 @dataclass(frozen=True)
 class Moment:
-    """What is said from a time on: seconds, action, phase of the motion, ``recovery 1`` or empty."""
+    """What is said from a time on (s): action, phase, and ``recovery 1`` or nothing."""
 
     time: float
     action: str

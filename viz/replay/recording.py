@@ -12,7 +12,7 @@ from galley.robots.model import RobotModel
 from galley.viz.film.camera import LinkPoses
 from galley.viz.film.captions import action_captions, split_recovery
 from galley.viz.film.frames import Frames, frame_times, resample
-from galley.viz.replay.bodies import ROOT, Bodies, open_meshcat, rigid
+from galley.viz.replay.bodies import ROOT, Bodies, columns, open_meshcat, rigid
 from galley.viz.replay.contacts import LARGEST, contact_arrows, draw_arrow
 from galley.viz.replay.keyframes import keyframes
 from galley.viz.replay.page import Moment, page
@@ -70,7 +70,7 @@ def replay_html(
         animation.SetTransform(frame, f"{ROOT}/clock", rigid(np.eye(4)))
     hand = hand_path(frames, robot)
     if len(hand) > 1:
-        meshcat.SetLine(f"{ROOT}/hand-path", hand.T, 2.0, _PATH)
+        meshcat.SetLine(f"{ROOT}/hand-path", columns(hand), 2.0, _PATH)
     meshcat.SetAnimation(animation)
     return page(
         meshcat.StaticHtml(),

@@ -13,10 +13,14 @@ import pytest
 from PIL import Image
 
 FLAGS = (
-    "--headless=new --no-sandbox --use-gl=angle --use-angle=swiftshader "
-    "--enable-unsafe-swiftshader --disable-dev-shm-usage --hide-scrollbars --mute-audio "
-    "--remote-debugging-pipe"
-).split()
+    "--headless=new",
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-dev-shm-usage",
+    "--remote-debugging-pipe",
+)
 PATIENCE = 90.0  # s
 
 
