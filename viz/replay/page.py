@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 _CONTROLS = Path(__file__).with_name("controls.html")
-_OUTSIDE = ("https://cdn.jsdelivr.net/npm/@webxr-input-profiles/assets@1.0/dist/profiles",)
-"""Addresses in Meshcat's program, for headsets: left out, so that nothing is ever asked for."""
+_OUTSIDE = re.compile(r"https?://(?!www\.w3\.org)[\w./@#-]+")
+"""Addresses in Meshcat's program, in comments and for headsets: left out, so that nothing is ever
+asked for. Names of XML's parts are no addresses."""
 _COMMAND = re.compile(
     r'fetch\("data:application/octet-binary;base64,([\w+/=]*)"\)\s*'
     r"\.then\(res => res\.arrayBuffer\(\)\)\s*"
@@ -60,9 +61,7 @@ def page(
     # In a script, "<" could end it.
     text = json.dumps(data, ensure_ascii=True).replace("<", "\\u003c")
     controls = _CONTROLS.read_text(encoding="utf-8").replace("GALLEY_DATA", text)
-    for address in _OUTSIDE:
-        meshcat = meshcat.replace(address, "")
-    meshcat, commands = _COMMAND.subn(_AT_ONCE, meshcat)
+    meshcat, commands = _COMMAND.subn(_AT_ONCE, _OUTSIDE.sub("", meshcat))
     if not commands:
         raise ValueError("this version of Drake writes its page in another way")
     head, body, foot = meshcat.rpartition("</body>")
