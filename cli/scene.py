@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 EPILOG = """examples:
   galley scene my_kitchen.yaml                              check it, draw my_kitchen.png
+  galley scene my_kitchen.yaml --view                       turn it in the browser
   galley scene my_kitchen.yaml domain.pddl problem.pddl     check a task's objects too
   galley scene --schema > scene.schema.json                 for editors (docs/scene.md#in-an-editor)
 
@@ -44,6 +45,12 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         default=True,
         help="draw the scene (default: yes)",
+    )
+    p.add_argument(
+        "--view",
+        action="store_true",
+        help="then show the scene in the browser, at an address that only this machine can open, "
+        "until Ctrl-C",
     )
 
 
@@ -97,6 +104,13 @@ def command(arguments: argparse.Namespace) -> int:
         printer.stage("drawing")
         draw_scene(scene, robot, path)
         printer.console.print(f"picture: {path}")
+    if arguments.view:
+        from galley.cli.common.browser import serve
+        from galley.viz.replay.bodies import Bodies, open_meshcat
+
+        meshcat = open_meshcat()
+        Bodies(meshcat, scene, robot).show_start(scene)
+        serve(meshcat.web_url())
     return 0
 
 

@@ -54,4 +54,5 @@ for fact in verdict.goal_facts:
 # %%
 galley.film(run, OUT / "film.mp4", height=360, fps=10, speed=4)
 galley.report(run, OUT / "report")
-print("look at", OUT / "film.mp4", "and", OUT / "report" / "report.json")
+replay = run.replay()  # a page to turn and play; in a notebook, end a cell with this
+print("look at", OUT / "film.mp4", "and", replay.save(OUT / "replay.html"))
