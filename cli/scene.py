@@ -57,7 +57,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 class _PrintSchema(argparse.Action):
     """Prints the schema and exits, as ``--help`` does."""
 
-    def __call__(self, *_: Any) -> None:
+    def __call__(self, *_: Any, **__: Any) -> None:
         from galley.domain.scene.format import schema_text
 
         print(schema_text(), end="")

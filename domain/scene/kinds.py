@@ -122,7 +122,7 @@ def _schema(kind: Kind) -> dict[str, Any]:
         case Number():
             low = -LARGEST if kind.at_least is None else kind.at_least
             high = LARGEST if kind.at_most is None else kind.at_most
-            bound = {"exclusiveMinimum": 0} if kind.positive else {"minimum": low}
+            bound: dict[str, Any] = {"exclusiveMinimum": 0} if kind.positive else {"minimum": low}
             return {"type": "number", **bound, "maximum": high}
         case Text(choices=None):
             # Any scalar is a word to the reader, a label 7 too.
