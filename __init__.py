@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from galley.domain.errors import BadInput
     from galley.domain.failure import Failure, FailureError
     from galley.domain.listener import Listener
-    from galley.engine import execute, film, judge, load, report, solve
+    from galley.engine import compare, execute, film, judge, load, plan_task, report, solve
     from galley.results.stages import Execution, Solution
     from galley.tamp.task import TampTask
 
 __version__ = "0.1.0"
 
 _HOME = {
-    **dict.fromkeys(("load", "solve", "execute", "judge", "film", "report"), "engine"),
+    **dict.fromkeys(
+        ("load", "solve", "execute", "judge", "film", "report", "compare", "plan_task"), "engine"
+    ),
     "TampTask": "tamp.task",
     "Solution": "results.stages",
     "Execution": "results.stages",
@@ -43,10 +45,12 @@ __all__ = [
     "Listener",
     "Solution",
     "TampTask",
+    "compare",
     "execute",
     "film",
     "judge",
     "load",
+    "plan_task",
     "report",
     "solve",
 ]

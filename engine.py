@@ -16,23 +16,25 @@ if __name__ == "__main__":
     raise SystemExit(main())
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, RENDERER, TIMING, ensure
+from galley.comparison.runner import ComparisonOptions, ComparisonResult
+from galley.comparison.runner import run as run_comparison
+from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, TIMING, ensure
 from galley.domain.errors import BadInput, did_you_mean
 from galley.domain.failure import Failure
 from galley.domain.listener import Listener
 from galley.domain.pddl.model import Domain
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
-from galley.domain.shipped import kitchen_file
+from galley.domain.shipped import KITCHEN, shipped_file
 from galley.domain.state import initial_state
 from galley.execution.disturbance.faults import InjectedFaults, parse_fault
 from galley.execution.disturbance.noise import Noise, parse_noise, stream
-from galley.execution.executor import Executor
+from galley.execution.executor import Executor, Sample
 from galley.execution.files import FileExecutor
 from galley.execution.kinematic import KinematicExecutor
 from galley.execution.monitor import ExecutionMonitor
@@ -40,6 +42,9 @@ from galley.execution.physics.executor import PhysicsExecutor
 from galley.execution.recovery.plans import MotionPlan
 from galley.execution.recovery.replanning import TampReplanner
 from galley.motion.thresholds import THRESHOLDS
+from galley.planning import LimitReached, Plan, SearchLimits, ground
+from galley.planning import search as find_plan
+from galley.planning.searches.methods import METHODS
 from galley.results.recorder import ReportRecorder, record
 from galley.results.report import Report
 from galley.results.run_folder import check_destination, run_folder
@@ -53,8 +58,7 @@ from galley.tamp.checks import check_plan, optimize_and_audit
 from galley.tamp.search import Search
 from galley.tamp.task import TampTask
 from galley.validation import Verdict, validate_run
-from galley.viz.film.video import FilmOptions, VideoInfo
-from galley.viz.film.video import film as film_log
+from galley.viz.film.video import VideoInfo
 from galley.worlds.engines.pybullet_world import PyBulletWorld
 from galley.worlds.scene_check import check_start
 
@@ -81,15 +85,15 @@ def load(
     """Read a task and check it; by default the kitchen's.
 
     Args:
-        scene, domain, problem: files; those of the kitchen also by their bare names.
+        scene, domain, problem: files; shipped ones also by their bare names.
         skills: Python file with skills of your own, which take precedence.
 
     Raises:
         BadInput: a file is malformed, or the files disagree; with all faults of one kind.
     """
-    geometry = load_scene(_file(scene, "kitchen.yaml"))
-    pddl = read_domain(_file(domain, "kitchen.pddl"))
-    task = tamp_task(geometry, pddl, read_problem(_file(problem, "task.pddl"), pddl))
+    geometry = load_scene(scene or KITCHEN / "kitchen.yaml")
+    pddl = read_domain(domain or KITCHEN / "kitchen.pddl")
+    task = tamp_task(geometry, pddl, read_problem(problem or KITCHEN / "task.pddl", pddl))
     task = replace(task, skills=_skills(skills, pddl))
     check_skills(pddl, task.skills)
     with PyBulletWorld(geometry, robot_of(geometry.robot)) as world:
@@ -123,7 +127,7 @@ def solve(
     settings = Settings(seed, planner, checker, optimize, arrival == "l1")
     robot = robot_of(task.scene.robot)
     with PyBulletWorld(task.scene, robot) as world:
-        context = PlanningContext(task.scene, robot, world, settings)
+        context = PlanningContext(task.scene, robot, world, settings, listener=listener)
         search = Search(context, task, task.start, listener, node_limit)
         try:
             found = search.solve()
@@ -191,14 +195,18 @@ def execute(
     robot = robot_of(task.scene.robot)
     listener.stage(f"execution ({executor})")
     with PyBulletWorld(task.scene, robot) as world:
-        context = PlanningContext(task.scene, robot, world, solution.settings)
+        context = PlanningContext(task.scene, robot, world, solution.settings, listener=listener)
+
+        def moved(sample: Sample) -> None:
+            listener.moved(sample.q, sample.scene_q, sample.items)
+
         replanner = TampReplanner(context, task, listener, solution.node_limit)
         began = time.perf_counter()
         runner: Executor
         if executor == "physics":
-            runner = _physics(solution, robot, noise, faults)
+            runner = _physics(solution, robot, noise, faults, moved)
         else:
-            runner = KinematicExecutor(world, task.start)
+            runner = KinematicExecutor(world, task.start, moved)
             if executor == "files":
                 assert folder is not None
                 runner = FileExecutor(runner, task.scene, robot, Path(folder))
@@ -225,6 +233,67 @@ def execute(
             )
             listener.finished(run)
     return run
+
+
+def plan_task(
+    domain: File,
+    problem: File,
+    *,
+    search: str = "bfs",
+    node_limit: int | None = None,
+    seconds: float | None = None,
+) -> Plan | Failure:
+    """A plan for any PDDL task, without geometry; or why there is none: ``galley plan``.
+
+    Args:
+        domain, problem: files; those of the kitchen also by their bare names.
+        search: ``bfs``, ``astar`` or ``gbfs`` (docs/planning.md).
+        node_limit, seconds: when to give up; None: never.
+
+    Raises:
+        BadInput: a file is malformed, or there is no such search.
+    """
+    if search not in METHODS:
+        what = f"'{search}' is none of {', '.join(METHODS)}{did_you_mean(search, METHODS)}"
+        raise BadInput.one("search", what)
+    pddl = read_domain(domain or KITCHEN / "kitchen.pddl")
+    task = read_problem(problem or KITCHEN / "task.pddl", pddl)
+    limits = SearchLimits(nodes=node_limit, seconds=seconds)
+    try:
+        return find_plan(ground(pddl, task, limits), search, limits)
+    except LimitReached as stopped:
+        return stopped.failure
+
+
+def compare(
+    query: str = "seed",
+    count: int = 1,
+    *,
+    scene: File | None = None,
+    seed: int = 0,
+    out: File | None = None,
+    listener: Listener = SILENT,
+) -> ComparisonResult | Failure:
+    """RRT and optimised trajectories on the same queries (docs/comparison.md); why not, if not.
+
+    Args:
+        query: ``seed`` (the turn-around), ``random``, or a query file. count: of random queries.
+        scene: a file; None: the query's own, or the kitchen. seed: of every random stream.
+        out: folder for what ``galley compare`` writes, but for films; None writes nothing.
+        listener: hears of progress.
+
+    Raises:
+        BadInput: a scene or a query is malformed, or ``out`` can't be written.
+    """
+    options = ComparisonOptions(
+        query=query,
+        count=count,
+        scene=None if scene is None else shipped_file(scene),
+        seed=seed,
+        out=None if out is None else Path(out),
+        video=False,
+    )
+    return run_comparison(options, listener, write=out is not None)
 
 
 def judge(run: Execution, listener: Listener = SILENT) -> Verdict:
@@ -254,21 +323,8 @@ def film(
     Raises:
         RuntimeError, ValueError: it can't be encoded or written.
     """
-    ensure(RENDERER, listener=None if listener is SILENT else listener)
-    listener.stage("filming")
-    scene, height = run.solution.task.scene, height // 2 * 2
-    return film_log(
-        run.log,
-        scene,
-        robot_of(scene.robot),
-        path,
-        FilmOptions(fps=fps, width=height * 16 // 9 // 2 * 2, height=height, speed=speed),
-        progress=lambda done, total: listener.fraction("filming", done / total),
-        plans=(
-            tuple(str(action) for action in run.solution.plan),
-            *(recovery.plan for recovery in run.recoveries),
-        ),
-    )
+    heard = None if listener is SILENT else listener
+    return run.film(path, height=height, fps=fps, speed=speed, listener=heard)
 
 
 def report(result: Solution | Execution, folder: File | None = None) -> Report:
@@ -298,10 +354,6 @@ def report(result: Solution | Execution, folder: File | None = None) -> Report:
 # -- parts of the stages ---------------------------------------------------------------------------
 
 
-def _file(given: File | None, default: str) -> Path:
-    return kitchen_file(None if given is None else Path(given), default)
-
-
 def _skills(own: File | None, domain: Domain) -> Mapping[str, Skill]:
     """The shipped skills, and those of the user's file in their place."""
     if own is None:
@@ -318,12 +370,18 @@ def _check_choices(**chosen: str) -> None:
 
 
 def _physics(
-    solution: Solution, robot: RobotModel, noise: Noise | None, faults: InjectedFaults | None
+    solution: Solution,
+    robot: RobotModel,
+    noise: Noise | None,
+    faults: InjectedFaults | None,
+    moved: Callable[[Sample], None],
 ) -> PhysicsExecutor:
     """Physics in the scene; noise perturbs it and its observations."""
     scene, seed = solution.task.scene, solution.settings.seed
     if noise is None:
-        return PhysicsExecutor(scene, robot, solution.task.start, fault=faults)
+        return PhysicsExecutor(scene, robot, solution.task.start, fault=faults, on_sample=moved)
     true, looks = noise.true_scene(scene, stream(seed, "world")), stream(seed, "looks")
     observe = partial(noise.observed, true, rng=looks)
-    return PhysicsExecutor(true, robot, initial_state(true), fault=faults, sensor=observe)
+    return PhysicsExecutor(
+        true, robot, initial_state(true), fault=faults, sensor=observe, on_sample=moved
+    )

@@ -56,7 +56,7 @@ OTHERS = {
     "L, goal 2 mm from a wall": replace(
         DEFAULT, shape=shape("L"), goal_x=0.256, goal_y=0.45, goal_theta=1.57
     ),
-    "examples/pushing.yaml": load_config("examples/pushing.yaml"),
+    "examples/pushing/pushing.yaml": load_config("examples/pushing/pushing.yaml"),
 }
 
 

@@ -34,9 +34,11 @@ _EXAMPLES = """examples:
   galley                                  the kitchen task, from PDDL to video
   galley run --seed 3 --no-video          another seed, no film
   galley check runs/NAME                  judge a stored run again
+  galley replay runs/NAME                 turn and play a stored run in the browser
   galley disturb --jobs 2                 success rates under noise and faults
   galley run --problem my_task.pddl       another task in the same kitchen
   galley plan domain.pddl problem.pddl    task planning only, for any PDDL task
+  galley new kitchen my_kitchen           a scene, domain and task to start from
   galley scene my_kitchen.yaml            check a scene and draw it
   galley compare                          RRT and optimized trajectories on one query
   galley trajectory runs/NAME             a run's motions: limits, torques, export
@@ -53,25 +55,29 @@ _COMMANDS = {
     "run": "solve and execute a task: plan, motions, physics, video, report (the default)",
     "plan": "task planning only: print a plan for any PDDL task, or say why there is none",
     "validate": "check a plan; if it fails, name the first wrong action and the reason",
+    "new": "write a commented scene, domain and task of your own that run at once",
     "scene": "check a scene file and draw it with labels",
     "compare": "compare RRT, shortcut, QP, smooth and time-optimal trajectories on one query",
     "trajectory": "show a run's trajectories with limits and torques; export or film them",
     "scenarios": "run the scenario suite or your own; print expected and actual outcomes",
     "check": "validate a stored run again, from its executed states and the scene alone",
+    "replay": "write a stored run as a page to turn and play in the browser",
     "disturb": "measure success rates under physics with noise and faults",
     "touch": "push an object with a finger in one dimension: events, felt force, figure and film",
     "contact": "lift, tilt, push and throw bodies in the plane, with gradients through contact",
     "push": "push a body over a table to a goal: by mouse, or watch and film a demonstrator",
     "reach": "sample, draw and learn where a robot can stand to reach a target",
     "demos": "collect runs as demonstrations that learners read; show and export them",
+    "completion": "print a script by which a shell completes commands, options and files",
 }
 
 
-def parser(*words: str) -> argparse.ArgumentParser:
+def parser(*words: str, whole: bool = False) -> argparse.ArgumentParser:
     """The parser of the command line; only the command that ``words`` begin with gets its options.
 
     Args:
         words: a command; a command and its subcommand; or the whole command line.
+        whole: give all commands their options.
     """
     top = argparse.ArgumentParser(
         prog="galley",
@@ -80,12 +86,16 @@ def parser(*words: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"galley {__version__}")
-    _add_commands(top, __name__, _COMMANDS, words)
+    _add_commands(top, __name__, _COMMANDS, words, whole)
     return top
 
 
 def _add_commands(
-    p: argparse.ArgumentParser, package: str, commands: Mapping[str, str], words: Sequence[str]
+    p: argparse.ArgumentParser,
+    package: str,
+    commands: Mapping[str, str],
+    words: Sequence[str],
+    whole: bool,
 ) -> None:
     """Add the commands of a package, the first of ``words`` with its options or subcommands."""
     group = p.add_subparsers(metavar="COMMAND", required=True)
@@ -96,13 +106,13 @@ def _add_commands(
             description=text[0].upper() + text[1:] + ".",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        if name not in words[:1]:
+        if name not in words[:1] and not whole:
             continue
         module = import_module(f"{package}.{name}")
         each.epilog = f"{module.EPILOG}\n\n{_EXIT_CODES}".strip()
         each.set_defaults(parser=each)
         if hasattr(module, "COMMANDS"):
-            _add_commands(each, module.__name__, module.COMMANDS, words[1:])
+            _add_commands(each, module.__name__, module.COMMANDS, words[1:], whole)
         else:
             module.add_arguments(each)
             each.set_defaults(function=module.command)

@@ -34,6 +34,7 @@ examples:
   galley run --problem my_task.pddl         another task in the same kitchen
   galley run --noise moderate --seed 4      friction, masses and poses differ from the scene file
   galley run --fault topple:spam            the can is knocked over before it is grasped
+  galley run --view                         watch planning and execution in the browser
   galley run --execute kinematic            no physics: the motions happen exactly as planned"""
 
 
@@ -102,6 +103,12 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--node-limit", type=count, metavar="N", help="most states that the task planner expands"
     )
+    p.add_argument(
+        "--view",
+        action="store_true",
+        help="show planning and execution live in the browser, at an address that only this "
+        "machine can open: base poses and grasps tried, the path found, the robot",
+    )
     motion_options(p)
 
 
@@ -126,7 +133,7 @@ def command(arguments: argparse.Namespace) -> int:
         options["noise"] = parse_noise(arguments.noise)
     printer = Printer()
     try:
-        run = record_run(Options(**options), printer)
+        run = record_run(Options(**options), printer, view=arguments.view)
     finally:
         printer.close()
     return _print_result(printer, run)

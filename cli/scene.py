@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 EPILOG = """examples:
   galley scene my_kitchen.yaml                              check it, draw my_kitchen.png
+  galley scene my_kitchen.yaml --view                       turn it in the browser
   galley scene my_kitchen.yaml domain.pddl problem.pddl     check a task's objects too
+  galley scene --schema > scene.schema.json                 for editors (docs/scene.md#in-an-editor)
 
 A scene passes if it is well-formed, and nothing collides at the start."""
 
@@ -25,6 +27,12 @@ A scene passes if it is well-formed, and nothing collides at the start."""
 def add_arguments(p: argparse.ArgumentParser) -> None:
     """Add the options of ``galley scene``."""
     p.add_argument("file", type=Path, help="scene file, YAML (docs/scene.md)")
+    p.add_argument(
+        "--schema",
+        action=_PrintSchema,
+        nargs=0,
+        help="print the JSON Schema of scene files, by which editors complete them, and exit",
+    )
     p.add_argument(
         "domain", type=Path, nargs="?", help="PDDL domain of a task whose objects to check"
     )
@@ -38,6 +46,22 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         default=True,
         help="draw the scene (default: yes)",
     )
+    p.add_argument(
+        "--view",
+        action="store_true",
+        help="then show the scene in the browser, at an address that only this machine can open, "
+        "until Ctrl-C",
+    )
+
+
+class _PrintSchema(argparse.Action):
+    """Prints the schema and exits, as ``--help`` does."""
+
+    def __call__(self, *_: Any, **__: Any) -> None:
+        from galley.domain.scene.format import schema_text
+
+        print(schema_text(), end="")
+        raise SystemExit(0)
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -80,6 +104,13 @@ def command(arguments: argparse.Namespace) -> int:
         printer.stage("drawing")
         draw_scene(scene, robot, path)
         printer.console.print(f"picture: {path}")
+    if arguments.view:
+        from galley.cli.common.browser import serve
+        from galley.viz.replay.bodies import Bodies, open_meshcat
+
+        meshcat = open_meshcat()
+        Bodies(meshcat, scene, robot).show_start(scene)
+        serve(meshcat.web_url())
     return 0
 
 

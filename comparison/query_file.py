@@ -16,6 +16,7 @@ from galley.domain.frames import Array, frozen
 from galley.domain.scene.model import Item
 from galley.domain.scene.shapes import read_pose
 from galley.domain.scene.yaml_reader import Entry, Reader
+from galley.domain.shipped import shipped_file
 from galley.domain.state import State, initial_state
 from galley.motion.planners.planning import goal_configurations, in_collision
 from galley.robots.model import JointGroup, RobotModel
@@ -55,7 +56,7 @@ def read_query(path: Path) -> QueryFile:
     fields = root.fields(("galley_query", "goal"), optional)
     if "galley_query" in fields and fields["galley_query"].number() != VERSION:
         fields["galley_query"].fault(f"this version of Galley reads query format {VERSION}")
-    scene = path.parent / fields["scene"].text() if "scene" in fields else None
+    scene = shipped_file(fields["scene"].text(), path.parent) if "scene" in fields else None
     for key in ("start", "goal"):
         if key in fields:
             _check_alternatives(fields[key], {"arm": _joint_vector, "hand": _pose})

@@ -75,7 +75,7 @@ class ComparisonResult:
     """Everything that a comparison found.
 
     Attributes:
-        folder: holds the files, once it exists.
+        folder: holds the files, once it exists. results: a QueryResult for each query.
         faults: a sentence for each query that could not be made, or in which the default method
             collides, exceeds the limits or has no trajectory.
     """
@@ -85,8 +85,14 @@ class ComparisonResult:
     faults: list[str] = field(default_factory=list)
 
 
-def run(options: ComparisonOptions, listener: Listener) -> ComparisonResult | Failure:
+def run(
+    options: ComparisonOptions, listener: Listener, *, write: bool = True
+) -> ComparisonResult | Failure:
     """Run all methods on all queries.
+
+    Args:
+        options: which. listener: hears of progress.
+        write: figures, films and files into a folder; else only the result is made.
 
     Returns:
         The result; a Failure, and no folder, if not a single query could be made. Other queries
@@ -96,7 +102,8 @@ def run(options: ComparisonOptions, listener: Listener) -> ComparisonResult | Fa
         BadInput: a malformed scene or query file, or a scene that starts in collision.
         KeyboardInterrupt: the folder keeps what was finished.
     """
-    check_destination(options.out, "compare", MARKER)
+    if write:
+        check_destination(options.out, "compare", MARKER)
     file = read_query(Path(options.query)) if options.query not in (SEED, RANDOM) else None
     scene = load_scene(
         options.scene or (file.scene if file and file.scene else KITCHEN / "kitchen.yaml")
@@ -118,8 +125,11 @@ def run(options: ComparisonOptions, listener: Listener) -> ComparisonResult | Fa
             outcome.faults.append(str(first))
         if isinstance(first, Failure):
             return first
+        work = _Comparison(options, scene, kernel, world, listener, outcome)
+        if not write:
+            work.solve(first, queries)
+            return outcome
         with run_folder(options.out, "compare", MARKER) as outcome.folder:
-            work = _Comparison(options, scene, kernel, world, outcome.folder, listener, outcome)
             work.run(first, queries)
         return outcome
 
@@ -132,7 +142,6 @@ class _Comparison:
     scene: Scene
     kernel: SceneKernel
     world: PyBulletWorld
-    folder: Path
     listener: Listener
     outcome: ComparisonResult
 
@@ -140,7 +149,7 @@ class _Comparison:
         """Run all stages; each writes its files before the next begins."""
         results = self.outcome.results
         try:
-            self._solve(first, others)
+            self.solve(first, others)
         finally:
             if results:
                 self._write()
@@ -151,7 +160,13 @@ class _Comparison:
         if self.options.video:
             self._film(shown)
 
-    def _solve(self, first: ArmQuery, others: Iterator[ArmQuery | Failure]) -> None:
+    @property
+    def folder(self) -> Path:
+        """For the files."""
+        return self.outcome.folder
+
+    def solve(self, first: ArmQuery, others: Iterator[ArmQuery | Failure]) -> None:
+        """Run all methods on all queries, into ``outcome``."""
         options, results = self.options, self.outcome.results
         self.listener.stage(f"solving: {first.about}")
         # An untimed run loads the compiled code.

@@ -11,5 +11,5 @@
 - ``columns``: checked arrays of an npz file
 - ``files``: bounded reads, atomic writes; ``collection``: pauses the garbage collector
 - ``kitchen/``: the kitchen's PDDL, scene and textures; ``scenarios/``: the other scenes;
-  ``shipped``: paths of both
+  ``templates/``: what ``galley new`` writes; ``shipped``: paths of all, bare names
 """

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from galley.domain.errors import BadInput
+from galley.domain.shipped import did_you_mean_file
 
 MAX_FILE_BYTES = 2**26  # bytes that are read of a file, unless said otherwise: 64 MiB
 MAX_LOG_BYTES = 2**31  # bytes of a log
@@ -59,7 +60,7 @@ def read_bytes(path: Path | str, largest: int = MAX_FILE_BYTES) -> bytes:
         finally:
             os.close(handle)
     except FileNotFoundError:
-        raise BadInput.one(path, "no such file") from None
+        raise BadInput.one(path, f"no such file{did_you_mean_file(path)}") from None
     except IsADirectoryError:
         raise BadInput.one(path, "is a folder, expected a file") from None
     except PermissionError:

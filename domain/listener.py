@@ -20,6 +20,15 @@ class Listener:
     def action(self, index: int, total: int, text: str, event: str) -> None:
         """An action's refinement: ``start``, ``done``, or why it is tried again."""
 
+    def tried(self, base: Any, contact: Any, found: bool) -> None:
+        """A base pose (3,) was tried for a grasp, pose (4, 4) in the world; whether it will do."""
+
+    def refined(self, index: int, state: Any, motions: Any) -> None:
+        """An action's Motions were found, by its index, from a State on."""
+
+    def moved(self, q: Any, scene_q: Any, items: Any) -> None:
+        """Execution took a sample: robot (n,), scene joints (nj,), poses of items (ni, 7)."""
+
     def learned(self, text: str) -> None:
         """A constraint was learned, and why."""
 

@@ -1,22 +1,54 @@
-"""Paths of the files that ship with Galley."""
+"""The files that ship with Galley: where they are, and how a bare name finds one."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from galley.domain.errors import closest_match
+
 KITCHEN = Path(__file__).parent / "kitchen"
 SCENARIOS = Path(__file__).parent / "scenarios"
+TEMPLATES = Path(__file__).parent / "templates"
 
 
-def kitchen_file(given: Path | None, default: str) -> Path:
-    """The path ``given``; a bare file name that does not exist here means the kitchen's file.
+def shipped_file(given: str | Path, folder: Path = Path()) -> Path:
+    """The file that a path names; a shipped one if it is a bare name that ``folder`` lacks.
+
+    Every reader of scenes, domains, problems and scenarios asks here, so that
+    ``galley plan drawers.pddl too_tall.pddl`` works anywhere, and a file of the user's wins.
 
     Args:
-        given: the user's path, or None.
-        default: the kitchen's file to use if ``given`` is None.
+        given: the path as the user wrote it.
+        folder: what it is relative to.
+
+    Returns:
+        The path; ``folder / given`` where neither exists.
     """
-    if given is None:
-        return KITCHEN / default
-    shipped = KITCHEN / given
-    bare = given.name == str(given)
-    return shipped if bare and not given.exists() and shipped.exists() else given
+    own = folder / given
+    name = Path(given).name
+    if not name or name != str(given) or _exists(own):
+        return own
+    return next((place / name for place in (KITCHEN, SCENARIOS) if _exists(place / name)), own)
+
+
+def did_you_mean_file(path: str | Path) -> str:
+    """A suggestion for a path that does not exist: the most similar file beside it or shipped.
+
+    Only files of the same ending are suggested, and only the name without it is compared.
+    """
+    path = Path(path)
+    stems = []
+    for place in (path.parent, KITCHEN, SCENARIOS):
+        try:
+            stems += [each.stem for each in place.iterdir() if each.suffix == path.suffix]
+        except (OSError, ValueError):  # no such folder, a NUL
+            continue
+    match = closest_match(path.stem, sorted(set(stems))) if path.suffix else None
+    return f"; did you mean '{match}{path.suffix}'?" if match else ""
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a name too long, a NUL
+        return False

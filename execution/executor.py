@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -90,10 +91,12 @@ class Recorder:
     Attributes:
         mode: of the Log.
         period: seconds between samples.
+        on_sample: hears each sample; it may not change it.
     """
 
     mode: str
     period: float
+    on_sample: Callable[[Sample], None] | None = None
     samples: list[Sample] = field(default_factory=list)
     motion: list[int] = field(default_factory=list)
     motions: list[str] = field(default_factory=list)
@@ -127,6 +130,8 @@ class Recorder:
         """The world one period after the sample before."""
         self.samples.append(sample)
         self.motion.append(len(self.motions) - 1)
+        if self.on_sample is not None:
+            self.on_sample(sample)
 
     def contact(self, a: str, b: str, distance: float, force: float = np.nan) -> None:
         """A contact at the latest sample: distance in m, normal force in N (NaN: unknown)."""

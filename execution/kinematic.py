@@ -6,6 +6,7 @@ A held item is rigid in the hand, and a drawer follows its handle (``motion.effe
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -29,13 +30,19 @@ class KinematicExecutor:
     Args:
         world: computes contacts; is left in the latest state.
         state: at the start.
+        on_sample: hears each sample of the log as it is taken.
     """
 
-    def __init__(self, world: PyBulletWorld, state: State) -> None:
+    def __init__(
+        self,
+        world: PyBulletWorld,
+        state: State,
+        on_sample: Callable[[Sample], None] | None = None,
+    ) -> None:
         self.world = world
         self._state = state
         self._clock = 0.0  # s at the end of the motions so far; samples stop before it
-        self._recorder = Recorder("kinematic", LOG_PERIOD)
+        self._recorder = Recorder("kinematic", LOG_PERIOD, on_sample)
         self._looked = 0  # samples at which contacts were recorded
 
     def observe(self) -> State:

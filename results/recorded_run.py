@@ -18,6 +18,7 @@ from galley.results.recorder import ReportRecorder
 from galley.results.report import Report
 from galley.results.run_folder import check_destination, run_folder
 from galley.results.stages import Execution
+from galley.robots.catalog import robot_of
 from galley.tamp.task import TampTask
 
 ROBOT_FILES = "robot"  # folder in a run's folder
@@ -56,8 +57,14 @@ class RecordedRun:
     folder: Path
 
 
-def record_run(options: Options, listener: Listener | None = None) -> RecordedRun:
+def record_run(
+    options: Options, listener: Listener | None = None, *, view: bool = False
+) -> RecordedRun:
     """Run the whole pipeline and write what comes of it into ``options.out``.
+
+    Args:
+        options: what to run. listener: hears of progress.
+        view: also show it in the browser as it happens, at an address that ``stage`` says.
 
     Raises:
         BadInput: a file is malformed, or the scene starts in collision; nothing is written then.
@@ -67,6 +74,12 @@ def record_run(options: Options, listener: Listener | None = None) -> RecordedRu
     check_destination(options.out, options.problem.stem)
     listener.stage("reading the scene and the task")
     task = engine.load(options.scene, options.domain, options.problem, options.skills)
+    if view:
+        from galley.viz.replay.live import LiveView
+
+        live = LiveView(task.scene, robot_of(task.scene.robot), listener)
+        listener.stage(f"live view: {live.address}")
+        listener = live
     if options.fault is not None:  # refused before anything is written
         parse_fault(options.fault, task.scene, options.seed)
     plain = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(options).items()}

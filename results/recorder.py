@@ -28,7 +28,16 @@ class ReportRecorder(Listener):
     ) -> None:
         self.report, self.folder = report, folder
         self.listener = Listener() if listener is None else listener
-        for name in ("stage", "fraction", "skeleton", "action", "learned"):
+        for name in (
+            "stage",
+            "fraction",
+            "skeleton",
+            "action",
+            "learned",
+            "tried",
+            "refined",
+            "moved",
+        ):
             setattr(self, name, getattr(self.listener, name))  # progress goes straight on
 
     def finished(self, result: Any) -> None:

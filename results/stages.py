@@ -5,18 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from galley.compiled.build import RENDERER, ensure
 from galley.domain.failure import Failure, FailureKind
+from galley.domain.listener import Listener
 from galley.domain.log import Log
+from galley.execution.kinematic import KinematicExecutor, execute_all
 from galley.execution.monitor import Recovery, Release
 from galley.execution.recovery.plans import Facts, MotionPlan
 from galley.motion.motion import Motion
 from galley.planning import GroundAction
+from galley.robots.catalog import robot_of
 from galley.skills.solving.context import Settings
 from galley.tamp.checks import AuditedMotions, PlanCheck
 from galley.tamp.feedback.constraints import SearchRecord
 from galley.tamp.task import TampTask
 from galley.validation import Goal, Verdict, validate_run
+from galley.worlds.engines.pybullet_world import PyBulletWorld
+
+if TYPE_CHECKING:
+    from galley.viz.film.video import VideoInfo
+    from galley.viz.replay import Replay
 
 
 @dataclass(frozen=True)
@@ -49,6 +60,21 @@ class Solution:
     def motions(self) -> tuple[Motion, ...]:
         """The motions, in order; ``action_index`` counts in ``plan``."""
         return self.motion_plan.motions
+
+    def replay(self, fps: int = 15) -> Replay:
+        """The planned motions as a page, to turn and play; a notebook shows it.
+
+        Args:
+            fps: poses a second that are looked at.
+        """
+        from galley.viz.replay import Replay, replay_html
+
+        task = self.task
+        lines = tuple(f"{self.plan[m.action_index]} | {m.phase}" for m in self.motions)
+        robot = robot_of(task.scene.robot)
+        with PyBulletWorld(task.scene, robot) as world:
+            log = execute_all(KinematicExecutor(world, task.start), self.motions, lines)
+        return Replay(replay_html(log, task.scene, robot, fps=fps, title="planned motions"))
 
 
 @dataclass(frozen=True)
@@ -104,6 +130,46 @@ class Execution:
             FailureKind.CONTRADICTION,
             f"validation: {wrong[0]}" + (f" (and {len(wrong) - 1} more)" if wrong[1:] else ""),
             certificate={"kind": "executed-states", "violations": wrong},
+        )
+
+    def replay(self, fps: int = 15) -> Replay:
+        """The executed states as a page, to turn and play; a notebook shows it.
+
+        Args:
+            fps: poses a second that are looked at.
+        """
+        from galley.viz.replay import Replay, replay_html
+
+        scene = self.solution.task.scene
+        return Replay(replay_html(self.log, scene, robot_of(scene.robot), fps=fps))
+
+    def film(
+        self,
+        path: str | Path,
+        *,
+        height: int = 720,
+        fps: float = 20,
+        speed: float = 1.0,
+        listener: Listener | None = None,
+    ) -> VideoInfo:
+        """Film the executed states: see ``engine.film``."""
+        from galley.viz.film.video import FilmOptions, film
+
+        ensure(RENDERER, listener=listener)
+        listener = Listener() if listener is None else listener
+        listener.stage("filming")
+        scene, height = self.solution.task.scene, height // 2 * 2
+        return film(
+            self.log,
+            scene,
+            robot_of(scene.robot),
+            path,
+            FilmOptions(fps=fps, width=height * 16 // 9 // 2 * 2, height=height, speed=speed),
+            progress=lambda done, total: listener.fraction("filming", done / total),
+            plans=(
+                tuple(str(action) for action in self.solution.plan),
+                *(recovery.plan for recovery in self.recoveries),
+            ),
         )
 
     @property

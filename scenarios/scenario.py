@@ -19,7 +19,7 @@ from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.model import Scene
 from galley.domain.scene.reader import load_scene
 from galley.domain.scene.yaml_reader import LARGEST_SCENE, Entry, Reader
-from galley.domain.shipped import KITCHEN, SCENARIOS
+from galley.domain.shipped import SCENARIOS, did_you_mean_file, shipped_file
 
 VERSION = 1
 STATUSES = ("success", "refused", "budget")
@@ -90,7 +90,7 @@ def read_scenario(path: str | Path) -> Scenario:
     Raises:
         BadInput: with every fault of the file.
     """
-    reader = Reader(path)
+    reader = Reader(shipped_file(path))
     parts = reader.root().fields(
         ("galley_scenario", "name", "says", "scene", "domain", "problem", "expect"), ("skills",)
     )
@@ -114,20 +114,19 @@ def read_scenario(path: str | Path) -> Scenario:
         files["problem"],
         expect,
         files["skills"] if "skills" in parts else None,
-        Path(path),
+        reader.path,
         {key: place.line for key, place in reader.places.items()},
     )
 
 
 def _file(entry: Entry) -> Path:
-    """The file that an entry names: beside the scenario, else one of the kitchen's."""
+    """The file that an entry names: beside the scenario, else a shipped one."""
     text = entry.text()
-    beside = entry.file.parent / text
-    path = beside
-    if not beside.is_file() and Path(text).name == text and (KITCHEN / text).is_file():
-        path = KITCHEN / text
-    if not text or not path.is_file():
-        entry.fault(f"no such file: {beside}" if text else "expected a file name, got nothing")
+    path = shipped_file(text, entry.file.parent)
+    if not text:
+        entry.fault("expected a file name, got nothing")
+    elif not path.is_file():
+        entry.fault(f"no such file: {path}{did_you_mean_file(path)}")
     return path
 
 
@@ -195,7 +194,7 @@ def find_scenarios(paths: Sequence[str | Path] = ()) -> tuple[Scenario, ...]:
 
 def _files(paths: Iterable[str | Path], faults: list[InputError]) -> list[Path]:
     files: dict[Path, Path] = {}  # by resolved path, so that a file named twice runs once
-    for path in map(Path, paths):
+    for path in map(shipped_file, paths):
         if not path.is_dir():
             files.setdefault(path.resolve(), path)
             continue

@@ -167,6 +167,7 @@ class Refinement:
                 self._furthest, self.worst = k, _unproven(failed)
             return failed
         self._report(action, "done")
+        self.listener.refined(k, state, found)
         for motion in found:
             state = after(self.context.scene, self.context.robot, motion, state)
         self._motions.append(found)

@@ -57,11 +57,12 @@ ANY_ROBOT = {"skills", "reachability", "tamp", "motion", "worlds"}
 CONFINED = {
     "pybullet": {"worlds", "execution"},
     "pybullet_data": {"worlds", "execution", "robots"},  # data files only: no simulator
-    "pydrake": {"worlds", "optimization"},
+    "pydrake": {"worlds", "optimization", "viz"},
     "imageio": {"viz"},
     "imageio_ffmpeg": {"viz"},
     "pddlgym": {"planning"},
     "gym": {"planning"},
+    **{each: {"viz"} for each in ("trimesh", "fast_simplification")},
     "pymunk": {"pushing"},
     "pyarrow": {"contact", "demonstrations", "reachability"},
     **{each: {"demonstrations"} for each in ("zarr", "numcodecs")},
@@ -80,6 +81,7 @@ HEAVY = (
     "pymunk",
     "zarr",
     "jax",
+    "trimesh",
 )
 LONGEST_FILE = 600  # lines
 MOST_FILES = 14  # side by side, __init__.py included

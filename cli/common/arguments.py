@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from galley.domain.shipped import kitchen_file
+from galley.domain.shipped import KITCHEN, shipped_file
 
 
 def whole(text: str) -> int:
@@ -131,11 +131,11 @@ def out_option(p: argparse.ArgumentParser) -> None:
 
 
 def task_files(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The files of ``task_options``, the kitchen's by default."""
+    """The files of ``task_options``, found by bare names too; by default the kitchen's."""
     return {
-        "scene": kitchen_file(arguments.scene, "kitchen.yaml"),
-        "domain": kitchen_file(arguments.domain, "kitchen.pddl"),
-        "problem": kitchen_file(arguments.problem, "task.pddl"),
+        "scene": shipped_file(arguments.scene or KITCHEN / "kitchen.yaml"),
+        "domain": shipped_file(arguments.domain or KITCHEN / "kitchen.pddl"),
+        "problem": shipped_file(arguments.problem or KITCHEN / "task.pddl"),
     }
 
 

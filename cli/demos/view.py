@@ -16,7 +16,6 @@ from galley.cli.common.collecting import (
     open_demonstrations,
 )
 from galley.cli.common.progress import Printer
-from galley.domain.shipped import kitchen_file
 
 if TYPE_CHECKING:
     from galley.demonstrations import Collection, Episode
@@ -138,7 +137,7 @@ def _drawn(
     from galley.robots.catalog import robot_of
     from galley.viz.film.pictures import pictures
 
-    scene = load_scene(kitchen_file(arguments.scene, "kitchen.yaml"))
+    scene = load_scene(arguments.scene or "kitchen.yaml")
     robot = robot_of(scene.robot)
     states = states_of(episode, scene, robot)
     if states is None or collection is None or collection.settings.get("scene") != scene.name:

@@ -32,7 +32,9 @@ _HEADINGS = 24
 def add_arguments(p: argparse.ArgumentParser) -> None:
     """Add the options of ``galley reach field``."""
     p.add_argument(
-        "scene", type=Path, help="scene file; kitchen.yaml is the shipped one if there is no other"
+        "scene",
+        type=Path,
+        help="scene file; shipped ones by their bare names, such as kitchen.yaml",
     )
     p.add_argument("item", help="name of an item in it")
     p.add_argument("--out", type=Path, metavar="PNG", help="the picture (default: ITEM.png)")
@@ -51,14 +53,13 @@ def command(arguments: argparse.Namespace) -> int:
     from galley.domain.files import check_writable
     from galley.domain.frames import transform
     from galley.domain.scene.reader import load_scene
-    from galley.domain.shipped import kitchen_file
     from galley.domain.state import initial_state
     from galley.reachability.field import reachability_field, square
     from galley.robots.catalog import robot_of
     from galley.skills.manipulation.grasps import grasps_at
     from galley.viz.reachability_field import draw_field
 
-    file = kitchen_file(arguments.scene, "kitchen.yaml")
+    file = arguments.scene
     path: Path = arguments.out or Path(f"{arguments.item}.png")
     if path.suffix.lower() != ".png":
         raise BadInput.one(path, "the picture is a PNG: --out must end in .png")

@@ -44,6 +44,7 @@ from galley.domain.pddl.syntax import (
     read_name,
     short,
 )
+from galley.domain.shipped import shipped_file
 
 _DOMAIN_SECTIONS = (
     ":requirements",
@@ -100,11 +101,12 @@ def read_task(domain_path: str | Path, problem_path: str | Path) -> tuple[Domain
 
 
 def read_domain(path: str | Path) -> Domain:
-    """Reads a domain file.
+    """Reads a domain file, or a shipped one by its bare name.
 
     Raises:
         BadInput: every error of the file, with line and column.
     """
+    path = shipped_file(path)
     faults = SyntaxFaults(str(path))
     parts = read_definition(path, "domain", _DOMAIN_SECTIONS, _DOMAIN_REFUSED, faults)
     requirements = read_requirements(parts.body(":requirements"), faults)
@@ -120,7 +122,7 @@ def read_domain(path: str | Path) -> Domain:
 
 
 def read_problem(path: str | Path, domain: Domain) -> Problem:
-    """Reads a problem file of ``domain``.
+    """Reads a problem file of ``domain``, or a shipped one by its bare name.
 
     Raises:
         BadInput: every error of the file, with line and column.
@@ -130,6 +132,7 @@ def read_problem(path: str | Path, domain: Domain) -> Problem:
 
 
 def _read_problem(path: str | Path, domain: Domain, *, syntax_only: bool) -> Problem:
+    path = shipped_file(path)
     faults = SyntaxFaults(str(path))
     parts = read_definition(path, "problem", _PROBLEM_SECTIONS, _PROBLEM_REFUSED, faults)
     read_requirements(parts.body(":requirements"), faults)

@@ -7,6 +7,7 @@ import yaml
 
 from galley.domain.errors import did_you_mean
 from galley.domain.frames import Array, frozen, rotation_z, transform
+from galley.domain.scene.format import GRASPS, MAX_HAND_OPENING, MAX_SHAPES
 from galley.domain.scene.model import (
     WORLD,
     Body,
@@ -19,21 +20,18 @@ from galley.domain.scene.model import (
     Scene,
     Shape,
 )
-from galley.domain.scene.shapes import POSE_KEYS, read_direction, read_pose, read_shape
+from galley.domain.scene.shapes import read_direction, read_pose, read_shape
 from galley.domain.scene.yaml_reader import Entry, Reader, is_null, read_linked_file
 
-MAX_HAND_OPENING = 0.08  # m between the fingers, at most
-_MAX_SHAPES = 1000  # of a body: Drake takes 6 s to load as many, 40 s for three times as many
 _CLOSED = 0.005  # m or rad; see ``predicates``
 _MIN_SIDE = 0.001  # m, of an item: a thinner one can't be grasped or simulated
 _SIZE_TOLERANCE = 0.001  # m, or 1 % if that is more, between ``size`` and the shapes
 _CENTRE_TOLERANCE = 0.0005  # m, between an item's frame and the centre of its meshes
-BODY_KEYS = ("parent", "joint", "mass", "friction", "restitution", *POSE_KEYS)
 
 
 def read_body(name: str, entry: Entry, physics: Physics) -> Body:
     """A body; its parent and joint are checked by ``check_body_tree``."""
-    f = entry.fields(("shapes",), BODY_KEYS)
+    f = entry.fields()
     shapes = _shapes(f)
     friction, restitution = _surface(f, physics)
     return Body(
@@ -42,7 +40,7 @@ def read_body(name: str, entry: Entry, physics: Physics) -> Body:
         joint=f["joint"].text() if "joint" in f else None,
         X_WB0=read_pose(f),
         shapes=shapes,
-        mass=f["mass"].number(positive=True) if "mass" in f else 5.0,
+        mass=f["mass"].number() if "mass" in f else 5.0,
         friction=friction,
         restitution=restitution,
     )
@@ -54,8 +52,8 @@ def _shapes(f: dict[str, Entry]) -> tuple[Shape, ...]:
     entries = f["shapes"].elements()
     if not entries:
         f["shapes"].fault("needs at least one shape")
-    if len(entries) > _MAX_SHAPES:
-        what = f"has {len(entries)} shapes, at most {_MAX_SHAPES} are allowed in a body"
+    if len(entries) > MAX_SHAPES:
+        what = f"has {len(entries)} shapes, at most {MAX_SHAPES} are allowed in a body"
         f["shapes"].fault(f"{what}: merge some, or use meshes")
         return ()
     return tuple(read_shape(e) for e in entries)
@@ -64,10 +62,8 @@ def _shapes(f: dict[str, Entry]) -> tuple[Shape, ...]:
 def _surface(f: dict[str, Entry], default: Physics) -> tuple[float, float]:
     """Friction and restitution."""
     return (
-        f["friction"].number(at_least=0) if "friction" in f else default.friction,
-        f["restitution"].number(at_least=0, at_most=1)
-        if "restitution" in f
-        else default.restitution,
+        f["friction"].number() if "friction" in f else default.friction,
+        f["restitution"].number() if "restitution" in f else default.restitution,
     )
 
 
@@ -81,7 +77,7 @@ def check_body_tree(
     used: dict[str, str] = {}
     entries = top["bodies"].named() if "bodies" in top else {}
     for body in bodies:
-        entry = entries[body.name].fields(("shapes",), BODY_KEYS)
+        entry = entries[body.name].fields()
         if body.parent != WORLD and body.parent not in names:
             entry["parent"].fault(
                 f"unknown parent body '{body.parent}'{did_you_mean(body.parent, names)}"
@@ -106,8 +102,8 @@ def check_body_tree(
 
 def read_joint(name: str, entry: Entry) -> Joint:
     """A scene joint with its limits and start value."""
-    f = entry.fields(("type", "axis", "limits"), ("pivot", "start", "friction", "damping"))
-    kind = f["type"].text(("prismatic", "revolute")) if "type" in f else "prismatic"
+    f = entry.fields()
+    kind = f["type"].text() if "type" in f else "prismatic"
     lower, upper = f["limits"].interval(wide=True) if "limits" in f else (0.0, 1.0)
     start = f["start"].number() if "start" in f else 0.0
     if not lower <= start <= upper:
@@ -122,14 +118,14 @@ def read_joint(name: str, entry: Entry) -> Joint:
         lower=lower,
         upper=upper,
         start=start,
-        friction=f["friction"].number(at_least=0) if "friction" in f else 1.0,
-        damping=f["damping"].number(at_least=0) if "damping" in f else 1.0,
+        friction=f["friction"].number() if "friction" in f else 1.0,
+        damping=f["damping"].number() if "damping" in f else 1.0,
     )
 
 
 def read_region(name: str, entry: Entry, bodies: tuple[str, ...]) -> Region:
     """A region: rectangles of a surface, or the box of a volume."""
-    f = entry.fields(("body",), ("surface", "volume"))
+    f = entry.fields()
     body = f["body"].text(bodies) if "body" in f else ""
     if ("surface" in f) == ("volume" in f):
         entry.fault("needs either a surface or a volume")
@@ -142,7 +138,7 @@ def read_region(name: str, entry: Entry, bodies: tuple[str, ...]) -> Region:
         return Region(name, body, "volume", frozen([np.array(ranges).T]))
     boxes = []
     for element in f["surface"].elements():
-        g = element.fields(("x", "y", "z"))
+        g = element.fields()
         if len(g) == 3:
             x, y = g["x"].interval(wide=True), g["y"].interval(wide=True)
             z = g["z"].number()
@@ -157,7 +153,7 @@ def read_handle(
     name: str, entry: Entry, bodies: tuple[str, ...], joints: tuple[str, ...]
 ) -> Handle:
     """A handle with its grasp point and directions."""
-    f = entry.fields(("body", "joint", "point", "approach", "closing", "thickness"), ("span",))
+    f = entry.fields()
     approach = read_direction(f["approach"]) if "approach" in f else frozen((1.0, 0.0, 0.0))
     closing = read_direction(f["closing"]) if "closing" in f else frozen((0.0, 0.0, 1.0))
     if abs(float(approach @ closing)) > 1e-6:
@@ -169,10 +165,8 @@ def read_handle(
         point=frozen(f["point"].vector(3) if "point" in f else np.zeros(3)),
         approach=approach,
         closing=closing,
-        thickness=f["thickness"].number(positive=True, at_most=MAX_HAND_OPENING)
-        if "thickness" in f
-        else 0.02,
-        span=f["span"].number(at_least=0) if "span" in f else 0.0,
+        thickness=f["thickness"].number() if "thickness" in f else 0.02,
+        span=f["span"].number() if "span" in f else 0.0,
     )
 
 
@@ -203,8 +197,7 @@ def read_item(
     name: str, entry: Entry, physics: Physics, regions: tuple[Region, ...]
 ) -> tuple[str, Item]:
     """The body whose frame the item's pose is given in, and the item with that pose as X_WI."""
-    optional = ("label", "friction", "restitution", "grasps", "size")
-    f = entry.fields(("shapes", "mass", "pose"), optional)
+    f = entry.fields()
     faults = len(entry.reader.errors)
     shapes = _shapes(f)
     valid = len(entry.reader.errors) == faults
@@ -221,7 +214,7 @@ def read_item(
         label=f["label"].text() if "label" in f else name,
         size=frozen(size),
         shapes=shapes,
-        mass=f["mass"].number(positive=True) if "mass" in f else 1.0,
+        mass=f["mass"].number() if "mass" in f else 1.0,
         friction=friction,
         restitution=restitution,
         X_WI=X_BI,
@@ -231,7 +224,7 @@ def read_item(
 
 def _item_pose(entry: Entry, height: float, regions: tuple[Region, ...]) -> tuple[str, Array]:
     """The body whose frame the pose is given in (the region's, or world), and the pose (4, 4)."""
-    f = entry.fields((), ("on", "xy", "yaw", *POSE_KEYS))
+    f = entry.fields()
     if "on" not in f:
         if "xyz" not in f:
             entry.fault("needs either {on: REGION, xy: [x, y], yaw: ANGLE} or {xyz: ..., rpy: ...}")
@@ -256,20 +249,20 @@ def _item_pose(entry: Entry, height: float, regions: tuple[Region, ...]) -> tupl
 def _grasp_entries(entry: Entry) -> list[Entry]:
     """The entries of the list of grasps, which may stand in a file of its own."""
     if not isinstance(entry.node, yaml.ScalarNode) or is_null(entry.node):
-        return entry.elements()
+        return Entry(entry.reader, entry.node, entry.key, GRASPS).elements()
     if not entry.text():
         entry.fault("needs a list of grasps, or the name of a file with one")
         return []
-    root = read_linked_file(entry, entry.file.parent / entry.text(), ("width",))
+    root = read_linked_file(entry, entry.file.parent / entry.text(), ("width",), GRASPS)
     return root.elements() if root is not None else []
 
 
 def _grasp(entry: Entry) -> Grasp:
-    f = entry.fields(("name", "width", "xyz", "rpy"))
+    f = entry.fields()
     return Grasp(
         name=f["name"].text() if "name" in f else "",
         X_IT=read_pose(f),
-        width=f["width"].number(positive=True, at_most=MAX_HAND_OPENING) if "width" in f else 0.05,
+        width=f["width"].number() if "width" in f else 0.05,
     )
 
 
@@ -292,7 +285,7 @@ def _size(f: dict[str, Entry], solid: list[Shape]) -> Array:
         what = f"{sides} mm is too small: every side must be at least {1e3 * _MIN_SIDE:g} mm"
         f["shapes"].fault(what)
     if "size" in f:
-        declared = f["size"].vector(3, positive=True)
+        declared = f["size"].vector(3)
         if (np.abs(declared - size) > np.maximum(_SIZE_TOLERANCE, 0.01 * size)).any():
             words = ", ".join(f"{side:.4g}" for side in size)
             what = f"the shapes' bounding box is [{words}] m: leave out this key"

@@ -7,7 +7,6 @@ merged as YAML nodes before anything is read. Each node keeps its file and line 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,8 @@ from galley.domain.scene.bodies import (
     read_region,
     warn_too_wide,
 )
+from galley.domain.scene.format import BINDING, NAME, SCENE, VERSION
+from galley.domain.scene.kinds import Fields, Items, Kind, Named
 from galley.domain.scene.model import (
     HAND,
     WORLD,
@@ -43,32 +44,21 @@ from galley.domain.scene.model import (
 )
 from galley.domain.scene.stances import check_stances
 from galley.domain.scene.yaml_reader import Entry, Reader, is_null, read_linked_file
+from galley.domain.shipped import shipped_file
 
-VERSION = 1
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # also the names of files and URDF links
+_NAME = re.compile(NAME)
 _ARTICLES = {"item": "an item", "hand": "a hand"}
-_FURNITURE_KEYS = ("region", "handle", "opening", "staging", "at", "label")
-
-# Mappings that are merged key by key instead of being replaced as a whole.
-_MERGED: Mapping[str, Any] = {
-    "robot": {"start": {}, "base": {}},
-    **{name: {} for name in ("physics", "bodies", "joints", "regions", "handles")},
-    **{name: {} for name in ("items", "stances", "objects")},
-}
 
 
 def load_scene(path: str | Path) -> Scene:
-    """The Scene of a file.
+    """The Scene of a file, or of a shipped one by its bare name.
 
     Raises:
         BadInput: every error found, each with its line and key.
     """
-    reader = Reader(path)
+    reader = Reader(shipped_file(path))
     root = _root(reader)
-    top = root.fields(
-        ("galley_scene", "name", "robot", "bodies", "items", "stances", "objects"),
-        ("extends", "physics", "joints", "regions", "handles"),
-    )
+    top = root.fields()
     name = top["name"].text() if "name" in top else "scene"
     physics = _physics(top.get("physics"))
     joints = tuple(read_joint(n, e) for n, e in _section(top, "joints"))
@@ -105,7 +95,7 @@ def load_scene(path: str | Path) -> Scene:
     scene = Scene(
         name=name,
         version=VERSION,
-        source=str(path),
+        source=str(reader.path),
         physics=physics,
         robot=robot,
         bodies=bodies,
@@ -141,32 +131,31 @@ def _section(top: dict[str, Entry], name: str) -> list[tuple[str, Entry]]:
 
 
 def _physics(entry: Entry | None) -> Physics:
-    keys = ("gravity", "friction", "restitution", "time_step", "finger_force", "finger_friction")
-    f = entry.fields((), keys) if entry is not None else {}
+    f = entry.fields() if entry is not None else {}
     return Physics(
         gravity=frozen(f["gravity"].vector(3) if "gravity" in f else (0.0, 0.0, -9.81)),
-        friction=f["friction"].number(at_least=0) if "friction" in f else 0.8,
-        restitution=f["restitution"].number(at_least=0, at_most=1) if "restitution" in f else 0.0,
-        time_step=f["time_step"].number(positive=True) if "time_step" in f else 1.0 / 240.0,
-        finger_force=f["finger_force"].number(positive=True) if "finger_force" in f else 40.0,
-        finger_friction=f["finger_friction"].number(at_least=0) if "finger_friction" in f else 1.0,
+        friction=f["friction"].number() if "friction" in f else 0.8,
+        restitution=f["restitution"].number() if "restitution" in f else 0.0,
+        time_step=f["time_step"].number() if "time_step" in f else 1.0 / 240.0,
+        finger_force=f["finger_force"].number() if "finger_force" in f else 40.0,
+        finger_friction=f["finger_friction"].number() if "finger_friction" in f else 1.0,
     )
 
 
 def _stance(name: str, entry: Entry) -> Stance:
-    f = entry.fields(("x", "y"), ("heading",))
+    f = entry.fields()
     ranges = [f[k].interval() if k in f else (-np.pi, np.pi) for k in ("x", "y", "heading")]
     low, high = np.array(ranges).T
     return Stance(name, frozen(low), frozen(high))
 
 
 def _robot(entry: Entry) -> RobotSpec:
-    f = entry.fields(("model", "start"), ("name", "base"))
-    model = f["model"].text(("mobile_panda",)) if "model" in f else "mobile_panda"
+    f = entry.fields()
+    model = f["model"].text() if "model" in f else "mobile_panda"
     base = _base(f.get("base"))
     q = np.zeros(12)
     if "start" in f:
-        g = f["start"].fields(("base", "arm"), ("fingers",))
+        g = f["start"].fields()
         if "base" in g:
             q[:3] = g["base"].vector(3)
             if (q[:3] < np.array(base.lower) - 1e-9).any() or (
@@ -175,7 +164,7 @@ def _robot(entry: Entry) -> RobotSpec:
                 g["base"].fault("lies outside the base's limits")
         if "arm" in g:
             q[3:10] = g["arm"].vector(7)
-        q[10:] = g["fingers"].number(at_least=0, at_most=0.04) if "fingers" in g else 0.04
+        q[10:] = g["fingers"].number() if "fingers" in g else 0.04
     return RobotSpec(f["name"].text() if "name" in f else model, model, base, frozen(q))
 
 
@@ -183,17 +172,12 @@ def _base(entry: Entry | None) -> MobileBaseSpec:
     """The base; missing values default to those of the shipped kitchen."""
     if entry is None:
         return MobileBaseSpec()
-    triples = ("size", "p_BA", "plate", "lower", "upper", "velocity", "acceleration", "jerk")
-    f = entry.fields((), (*triples, "column", "ground_gap", "column_offset"))
     values: dict[str, Any] = {}
-    for key, value in f.items():
-        if key in triples:
-            positive = key not in ("p_BA", "lower", "upper")
-            values[key] = tuple(float(v) for v in value.vector(3, positive=positive))
-        elif key == "column":
-            values[key] = tuple(float(v) for v in value.vector(2, positive=True))
+    for key, value in entry.fields().items():
+        if isinstance(value.kind, Items):
+            values[key] = tuple(float(v) for v in value.vector(value.kind.least))
         else:
-            values[key] = value.number(positive=key == "ground_gap")
+            values[key] = value.number()
     try:
         return MobileBaseSpec(**values)
     except ValueError as error:
@@ -210,8 +194,8 @@ def _binding(
     stances: tuple[Stance, ...],
 ) -> Binding:
     """The binding of the PDDL object ``name``."""
-    f = entry.fields((), ("item", "hand", "stance", *_FURNITURE_KEYS))
-    kinds = [k for k in ("item", "hand", "stance") if k in f]
+    f = entry.fields()
+    kinds = [k for k in BINDING.one_of if k in f]
     if len(kinds) != 1:
         entry.fault("needs exactly one of item, hand, stance (the last for furniture)")
         return Binding(name, "furniture", "")
@@ -222,7 +206,7 @@ def _binding(
     if kinds[0] == "item":
         return Binding(name, "item", f["item"].text(tuple(i.name for i in items)))
     if kinds[0] == "hand":
-        return Binding(name, "hand", f["hand"].text(("panda_hand",)))
+        return Binding(name, "hand", f["hand"].text())
     surfaces = tuple(r.name for r in regions if r.kind == "surface")
     region = f["region"].text(tuple(r.name for r in regions)) if "region" in f else None
     handle = f["handle"].text(tuple(h.name for h in handles)) if "handle" in f else None
@@ -234,7 +218,7 @@ def _binding(
         target=f["stance"].text(tuple(s.name for s in stances)),
         region=region,
         handle=handle,
-        opening=f["opening"].number(positive=True) if "opening" in f else 0.3,
+        opening=f["opening"].number() if "opening" in f else 0.3,
         staging=f["staging"].text(surfaces) if "staging" in f else None,
         spot=_spot(f["at"], region, regions) if "at" in f else None,
         label=f["label"].text() if "label" in f else "",
@@ -243,7 +227,7 @@ def _binding(
 
 def _spot(entry: Entry, region_name: str | None, regions: tuple[Region, ...]) -> Spot | None:
     """The exact place of the key ``at``, which must lie within the region."""
-    f = entry.fields(("xy",), ("yaw",))
+    f = entry.fields()
     if region_name is None:
         entry.fault("is a place in a region, so the key 'region' is needed too")
     yaw = f["yaw"].number() if "yaw" in f else None
@@ -270,8 +254,8 @@ def _root(reader: Reader) -> Entry:
     for own in reversed(chain[:-1]):
         # A reader of its own, as merged keys have locations in several files.
         base = Entry(Reader(reader.path, reader.errors), node, "")
-        node = _merge(base, own, _MERGED)
-    return Entry(reader, node, "")
+        node = _merge(base, own, SCENE)
+    return Entry(reader, node, "", SCENE)
 
 
 def _extended_files(reader: Reader) -> list[Entry]:
@@ -286,7 +270,7 @@ def _extended_files(reader: Reader) -> list[Entry]:
         if not name:
             link.fault("needs the name of a scene file")
             return chain
-        path = link.file.parent / name
+        path = shipped_file(name, link.file.parent)
         base = None
         if any(_same_file(path, each) for each in paths):
             cycle = " > ".join(each.name for each in (*paths, path))
@@ -319,12 +303,17 @@ def _same_file(one: Path, other: Path) -> bool:
         return False
 
 
-def _merge(base: Entry, own: Entry, merged: Mapping[str, Any]) -> yaml.MappingNode:
+def _merge(base: Entry, own: Entry, kind: Kind) -> yaml.MappingNode:
     """The entries of ``base``, overridden by those of ``own``; null removes an entry.
 
     Args:
-        merged: keys whose mappings are merged recursively.
+        kind: of the mapping; mappings in it that are ``merged`` are merged recursively.
     """
+    merged = {
+        name: each
+        for name, each in (kind.kinds.items() if isinstance(kind, Fields) else ())
+        if isinstance(each, (Fields, Named)) and each.merged
+    }
     pairs = {name: (key, value) for name, key, value in base.pairs()}
     for name, key, value in own.pairs():
         if own.key and is_null(value):

@@ -15,16 +15,15 @@ from galley.domain.errors import BadInput
 from galley.domain.files import read_bytes
 from galley.domain.frames import Array, frozen, rotation_rpy, transform
 from galley.domain.meshes import MESH_SUFFIXES, concavity, hull, read_mesh
+from galley.domain.scene.format import SHAPE
 from galley.domain.scene.model import Shape
 from galley.domain.scene.yaml_reader import Entry
 
 _GREY = (0.7, 0.7, 0.7, 1.0)
-POSE_KEYS = ("xyz", "rpy")
 _SMALLEST, _LARGEST = 1e-4, 100.0  # m, of a side
 _MAX_VERTICES = 4000  # of a mesh's hull; every engine's time grows with them
 _CONCAVITY = 0.002  # m of a mesh's surface below its hull before a warning
 _MAX_PIXELS = 2**24  # of a texture: 4096 x 4096
-_SHAPE_KINDS = ("extents", "box", "cylinder", "sphere", "mesh")
 
 
 def read_pose(fields: dict[str, Entry]) -> Array:
@@ -46,19 +45,18 @@ def read_direction(entry: Entry) -> Array:
 
 def read_shape(entry: Entry) -> Shape:
     """A shape, posed in its body's frame."""
-    keys = (*_SHAPE_KINDS, *POSE_KEYS, "color", "collision", "texture", "scale")
-    f = entry.fields((), keys)
-    kinds = [k for k in _SHAPE_KINDS if k in f]
+    f = entry.fields()
+    kinds = [k for k in SHAPE.one_of if k in f]
     X = read_pose(f)
     size, kind, mesh, points = np.ones(3), "box", None, None
     if len(kinds) != 1:
-        entry.fault(f"needs exactly one of {', '.join(_SHAPE_KINDS)}, has {len(kinds)}")
+        entry.fault(f"needs exactly one of {', '.join(SHAPE.one_of)}, has {len(kinds)}")
     elif kinds[0] == "extents":
         ranges = [e.interval() for e in f["extents"].elements()]
         if len(ranges) != 3:
             f["extents"].fault("expected three ranges: [[x0, x1], [y0, y1], [z0, z1]]")
             ranges = [(0.0, 1.0)] * 3
-        if any(k in f for k in POSE_KEYS):
+        if "xyz" in f or "rpy" in f:
             entry.fault("extents already give the position; use box with xyz and rpy instead")
         low, high = np.array(ranges).T
         size = high - low
@@ -67,13 +65,13 @@ def read_shape(entry: Entry) -> Shape:
             size = np.ones(3)
         X = frozen(transform(None, (low + high) / 2.0))
     elif kinds[0] == "box":
-        size = f["box"].vector(3, positive=True)
+        size = f["box"].vector(3)
     elif kinds[0] == "cylinder":
-        kind, size = "cylinder", f["cylinder"].vector(2, positive=True)
+        kind, size = "cylinder", f["cylinder"].vector(2)
     elif kinds[0] == "sphere":
-        kind, size = "sphere", np.array([f["sphere"].number(positive=True)])
+        kind, size = "sphere", np.array([f["sphere"].number()])
     else:
-        kind, size = "mesh", np.array([f["scale"].number(positive=True) if "scale" in f else 1.0])
+        kind, size = "mesh", np.array([f["scale"].number() if "scale" in f else 1.0])
         mesh, points = _mesh(f["mesh"], float(size[0]))
     texture = _texture(f["texture"]) if "texture" in f else None
     if texture is not None and kind != "box":
@@ -100,7 +98,7 @@ def _color(fields: dict[str, Entry]) -> tuple[float, float, float, float]:
     if len(entries) not in (3, 4):
         fields["color"].fault("expected 3 or 4 numbers from 0 to 1 (red, green, blue, opacity)")
         return _GREY
-    values = [e.number(at_least=0, at_most=1) for e in entries]
+    values = [e.number() for e in entries]
     r, g, b, a = (*values, 1.0)[:4]
     return r, g, b, a
 

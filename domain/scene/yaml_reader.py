@@ -18,10 +18,10 @@ import yaml
 from galley.domain.errors import BadInput, InputError, SourceLocation, did_you_mean
 from galley.domain.files import read_text
 from galley.domain.frames import Array
+from galley.domain.scene.kinds import LARGEST, Fields, Items, Kind, Named, Number, Text
 
 _log = logging.getLogger(__name__)
 LARGEST_SCENE = 2**21  # bytes: some 20,000 shapes; YAML is read at 100 kB/s
-_LARGEST = 1e6  # magnitude of any number; engines overflow beyond
 
 
 class Reader:
@@ -38,12 +38,13 @@ class Reader:
         self.errors: list[InputError] = [] if errors is None else errors
         self.places: dict[str, SourceLocation] = {}
 
-    def root(self, marks: tuple[str, ...] = ()) -> Entry:
+    def root(self, marks: tuple[str, ...] = (), kind: Kind | None = None) -> Entry:
         """The document's root.
 
         Args:
             marks: words of which the file must contain one. If it has none, error messages quote
                 nothing from it, since it may have been named by mistake.
+            kind: what it is declared to be.
 
         Raises:
             BadInput: the file is missing, empty, or not YAML.
@@ -69,7 +70,7 @@ class Reader:
             raise BadInput.one(self.path, "is empty", 1)
         if unrelated:
             raise BadInput.one(self.path, f"needs the key '{marks[0]}'", 1)
-        return Entry(self, node, "")
+        return Entry(self, node, "", kind)
 
     def fault(self, key: str, what: str, place: SourceLocation | None = None) -> None:
         """Record an error in the value at ``key``, once even if the value is read repeatedly.
@@ -95,12 +96,18 @@ class Reader:
 
 
 class Entry:
-    """A value: its YAML node and its dotted key (empty for the root)."""
+    """A value: its YAML node and its dotted key (empty for the root).
 
-    def __init__(self, reader: Reader, node: yaml.Node, key: str) -> None:
+    Attributes:
+        kind: what its format declares it to be. Keys, bounds and choices are then the kind's, and
+            those below have kinds too. None: the accessors' arguments say what is expected.
+    """
+
+    def __init__(self, reader: Reader, node: yaml.Node, key: str, kind: Kind | None = None) -> None:
         self.reader = reader
         self.node = node
         self.key = key
+        self.kind = kind
         reader.places.setdefault(key, _place(node))
 
     @property
@@ -139,15 +146,27 @@ class Entry:
 
     def named(self) -> dict[str, Entry]:
         """The entries of a mapping with arbitrary keys."""
-        return {n: Entry(self.reader, value, self.below(n)) for n, _, value in self.pairs()}
+        of = self.kind.of if isinstance(self.kind, Named) else None
+        kinds = self.kind.kinds if isinstance(self.kind, Fields) else {}
+        return {
+            name: Entry(self.reader, value, self.below(name), kinds.get(name, of))
+            for name, _, value in self.pairs()
+        }
 
-    def fields(self, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Entry]:
+    def fields(
+        self, required: tuple[str, ...] = (), optional: tuple[str, ...] = ()
+    ) -> dict[str, Entry]:
         """The entries of a mapping with fixed keys; unknown and missing keys are errors."""
+        kinds: dict[str, Kind] = {}
+        if self.kind is not None:
+            assert isinstance(self.kind, Fields), f"{self.key} is declared as {self.kind}"
+            required, optional = tuple(self.kind.required), tuple(self.kind.optional)
+            kinds = self.kind.kinds
         known = (*required, *optional)
         entries: dict[str, Entry] = {}
         for name, _, node in self.pairs():
             if name in known:
-                entries[name] = Entry(self.reader, node, self.below(name))
+                entries[name] = Entry(self.reader, node, self.below(name), kinds.get(name))
             else:
                 self.reader.fault(
                     self.below(name),
@@ -164,14 +183,19 @@ class Entry:
         if not isinstance(self.node, yaml.SequenceNode):
             self.fault(f"expected a list, got {_kind(self.node)}")
             return []
+        of = self.kind.of if isinstance(self.kind, Items) else None
         return [
-            Entry(self.reader, node, f"{self.key}[{i}]") for i, node in enumerate(self.node.value)
+            Entry(self.reader, node, f"{self.key}[{i}]", of)
+            for i, node in enumerate(self.node.value)
         ]
 
     def text(self, choices: tuple[str, ...] | None = None) -> str:
-        """A string; one of ``choices`` if given."""
-        if not isinstance(self.node, yaml.ScalarNode):
-            self.fault(f"expected a word, got {_kind(self.node)}")
+        """A string; one of ``choices`` if given, or of those that its kind declares."""
+        if isinstance(self.kind, Text):
+            choices = self.kind.choices or choices
+        absent = isinstance(self.kind, Text) and is_null(self.node)
+        if not isinstance(self.node, yaml.ScalarNode) or absent:
+            self.fault(f"expected a word, got {'nothing' if absent else _kind(self.node)}")
             return choices[0] if choices else ""
         value = str(self.node.value)
         if choices is not None and value not in choices:
@@ -187,7 +211,14 @@ class Entry:
     def number(
         self, *, positive: bool = False, at_least: float | None = None, at_most: float | None = None
     ) -> float:
-        """A finite number within the bounds."""
+        """A finite number within the bounds, which are its kind's if it has one."""
+        if self.kind is not None:
+            assert isinstance(self.kind, Number), f"{self.key} is declared as {self.kind}"
+            positive, at_least, at_most = (
+                self.kind.positive,
+                self.kind.at_least,
+                self.kind.at_most,
+            )
         default = 1.0 if at_least is None else max(1.0, at_least)
         if not isinstance(self.node, yaml.ScalarNode):
             self.fault(f"expected a number, got {_kind(self.node)}")
@@ -205,8 +236,8 @@ class Entry:
         if not math.isfinite(value):
             self.fault(f"must be a finite number, got {self.node.value}")
             return default
-        if abs(value) > _LARGEST:
-            self.fault(f"must be at most {_LARGEST:g} in magnitude, got {self.node.value}")
+        if abs(value) > LARGEST:
+            self.fault(f"must be at most {LARGEST:g} in magnitude, got {self.node.value}")
             return default
         if positive and value <= 0.0:
             self.fault(f"must be greater than 0, got {value:g}")
@@ -221,6 +252,8 @@ class Entry:
 
     def vector(self, n: int, *, positive: bool = False, at_least: float | None = None) -> Array:
         """A vector of n finite numbers (n,)."""
+        declared = self.kind
+        assert not isinstance(declared, Items) or declared.least == declared.most == n, self.key
         entries = self.elements()
         if isinstance(self.node, yaml.SequenceNode) and len(entries) != n:
             self.fault(f"expected {n} numbers, got {len(entries)}")
@@ -240,14 +273,16 @@ class Entry:
         return float(low), float(high)
 
 
-def read_linked_file(entry: Entry, path: Path, marks: tuple[str, ...]) -> Entry | None:
+def read_linked_file(
+    entry: Entry, path: Path, marks: tuple[str, ...], kind: Kind | None = None
+) -> Entry | None:
     """The root of another file, which ``entry`` names; None if it can't be read.
 
     Its errors are added to those of the entry's file. For ``marks`` see ``Reader.root``.
     """
     errors = entry.reader.errors
     try:
-        return Reader(path, errors).root(marks)
+        return Reader(path, errors).root(marks, kind)
     except BadInput as bad:
         for error in bad.errors:
             if error.line is None:  # of the whole file: report where it is named

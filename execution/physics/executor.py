@@ -231,6 +231,7 @@ class PhysicsExecutor:
         limits: thresholds of guards and sensing.
         fault: faults to inject.
         sensor: maps the true State to the observed one, for instance with noise; None: exact.
+        on_sample: hears each sample of the log as it is taken.
     """
 
     def __init__(
@@ -241,10 +242,11 @@ class PhysicsExecutor:
         limits: Thresholds = THRESHOLDS,
         fault: FaultInjector | None = None,
         sensor: Callable[[State], State] | None = None,
+        on_sample: Callable[[Sample], None] | None = None,
     ) -> None:
         self.world = PhysicsWorld(scene, robot, state)
         self.limits, self.sensor = limits, sensor
-        self._recorder = Recorder("physics", LOG_PERIOD)
+        self._recorder = Recorder("physics", LOG_PERIOD, on_sample)
         self._stepper = Stepper(self.world, self._recorder, limits, fault)
 
     def observe(self) -> State:

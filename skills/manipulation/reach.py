@@ -70,6 +70,18 @@ def solve_manipulation(
 ) -> ManipulationSolution | None:
     """Arm configurations for all lines from a base pose (3,), or None."""
     tally.tried += 1
+    solution = _solved(context, manipulation, base, rng, tally)
+    context.listener.tried(base, manipulation.contact, solution is not None)
+    return solution
+
+
+def _solved(
+    context: PlanningContext,
+    manipulation: Manipulation,
+    base: Array,
+    rng: np.random.Generator,
+    tally: Tally,
+) -> ManipulationSolution | None:
     kinematics = context.robot.kinematics
     redundant = kinematics.redundant_values(_REDUNDANT, rng)
     options = kinematics.configurations(manipulation.contact, base, redundant)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from galley.domain.frames import Array, frozen, transform
+from galley.domain.listener import Listener
 from galley.domain.scene.model import WORLD, Scene, Stance
 from galley.domain.state import Placement, State
 from galley.robots.model import RobotModel
@@ -64,6 +65,7 @@ class PlanningContext:
     Attributes:
         world: of PyBullet.
         recovery: number of replannings in this run; part of the key of every random stream.
+        listener: hears of stances and grasps that are tried.
     """
 
     scene: Scene
@@ -71,6 +73,7 @@ class PlanningContext:
     world: PyBulletWorld
     settings: Settings = field(default_factory=Settings)
     recovery: int = 0
+    listener: Listener = field(default_factory=Listener)
 
     @cached_property
     def torque_models(self) -> dict[object, TorqueModel]:

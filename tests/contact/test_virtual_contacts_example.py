@@ -15,7 +15,7 @@ import galley
 
 @pytest.fixture(scope="module")
 def example():
-    path = Path(galley.__file__).parent / "examples" / "virtual_contacts.py"
+    path = Path(galley.__file__).parent / "examples" / "contact" / "virtual_contacts.py"
     spec = importlib.util.spec_from_file_location("virtual_contacts", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where its dataclass looks for it

@@ -11,7 +11,7 @@ from galley.domain.errors import BadInput
 from galley.pushing.config import ArmConfig, PushConfig, load_config
 from galley.pushing.shapes import load_outline, shape
 
-EXAMPLES = Path(galley.__file__).parent / "examples"
+EXAMPLES = Path(galley.__file__).parent / "examples" / "pushing"
 
 
 def written(folder, text):

@@ -187,7 +187,7 @@ def test_the_planner_covers_the_goal(name):
         PushConfig(pusher_mass=1.0),
         PushConfig(pusher_radius=0.03, contact_friction=0.3),
         PushConfig(width=0.8, goal_x=0.6),
-        load_config("examples/pushing.yaml"),
+        load_config("examples/pushing/pushing.yaml"),
     ],
     ids=["U", "slippery", "light pusher", "thick pusher", "wide table", "arrow"],
 )  # fmt: skip

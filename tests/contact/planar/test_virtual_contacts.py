@@ -22,7 +22,7 @@ RADII, START = (0.8, 0.5), np.array([0.3, 0.2])
 
 @pytest.fixture(scope="module")
 def example():
-    path = Path(galley.__file__).parent / "examples" / "virtual_contacts.py"
+    path = Path(galley.__file__).parent / "examples" / "contact" / "virtual_contacts.py"
     spec = importlib.util.spec_from_file_location("planar_example", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where its dataclass looks for it

@@ -1,6 +1,6 @@
 """Lift a disc with a platform, and differentiate the lift: contact in the plane from Python.
 
-    python examples/lift.py [FOLDER]
+    python examples/contact/lift.py [FOLDER]
 
 Needs `pip install 'galley-tamp[contact]'`. With a folder, a film and a plot are written there.
 """

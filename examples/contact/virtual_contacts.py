@@ -1,6 +1,6 @@
 """Virtual contacts in two dimensions, in one file that needs NumPy and nothing else.
 
-    python examples/virtual_contacts.py
+    python examples/contact/virtual_contacts.py
 
 A disc is dropped onto the ground, rolls on it, and is lifted off by a growing force. Read the file
 from top to bottom: it builds the model of ``galley.contact.planar`` in seven steps, with plain

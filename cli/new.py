@@ -1,0 +1,46 @@
+"""``galley new``: a folder to start from, that runs as it is."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+
+SCHEMA = "scene.schema.json"  # the first line of the template names it
+
+EPILOG = """what is written:
+  kitchen.yaml        the scene: furniture, a drawer, items, where the robot stands
+  domain.pddl         what the robot can do
+  task.pddl           where things are, and the goal
+  scene.schema.json   lets an editor complete and check kitchen.yaml (docs/scene.md#in-an-editor)
+
+examples:
+  galley new kitchen my_kitchen
+  cd my_kitchen && galley run --scene kitchen.yaml --domain domain.pddl --problem task.pddl
+
+FOLDER must be new or empty."""
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``galley new``."""
+    p.add_argument("what", choices=("kitchen",), help="what to begin with")
+    p.add_argument("folder", type=Path, metavar="FOLDER", help="for the files: new, or empty")
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Write the folder and say what to do next."""
+    from galley.domain.files import atomic_folder
+    from galley.domain.scene.format import schema_text
+    from galley.domain.shipped import TEMPLATES
+
+    folder: Path = arguments.folder
+    with atomic_folder(folder) as partial:
+        for path in sorted((TEMPLATES / arguments.what).iterdir()):
+            (partial / path.name).write_bytes(path.read_bytes())
+        (partial / SCHEMA).write_text(schema_text())
+    print(f"""{folder}: kitchen.yaml, domain.pddl, task.pddl. It runs as it is; next:
+  cd {shlex.quote(str(folder))}
+  galley scene kitchen.yaml domain.pddl task.pddl
+  galley run --scene kitchen.yaml --domain domain.pddl --problem task.pddl
+Then change sizes, items and the goal: the comments say how.""")
+    return 0

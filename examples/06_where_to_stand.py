@@ -1,0 +1,71 @@
+# %% [markdown]
+# # 6. Where to stand
+#
+# From where can an item be grasped? The reachability field answers it for every place of the arm's
+# foot and every heading of the base; `Placer` finds the best stances that are also free.
+
+# %%
+from pathlib import Path
+
+import numpy as np
+
+from galley.domain.frames import transform
+from galley.domain.scene.reader import load_scene
+from galley.domain.state import initial_state
+from galley.reachability.field import reachability_field, square
+from galley.reachability.placement import MobileArm, Placer
+from galley.reachability.stances import shortfall
+from galley.robots.catalog import robot_of
+from galley.viz.reachability_field import draw_field
+from galley.worlds.scene_kernel import SceneKernel
+
+OUT = Path("runs/examples/where_to_stand")
+OUT.mkdir(parents=True, exist_ok=True)
+
+scene = load_scene("kitchen.yaml")
+robot, state = robot_of(scene.robot), initial_state(scene)
+item = scene.item("sugar_box")
+
+# %% [markdown]
+# A hand pose over the item, pointing down. **Change** it: a hand that comes from the front is
+# `np.array([[0, 0, -1], [0, 1, 0], [1, 0, 0]])` in place of the diagonal matrix.
+
+# %%
+above = item.X_WI[:3, 3] + [0.0, 0.0, 0.30]  # m
+X_WH = transform(np.diag([1.0, -1.0, -1.0]), above)
+field = reachability_field(robot, X_WH, *square(X_WH[:2, 3], 1.5, 61))
+share = field.share()  # of headings, for each place of the foot
+print(f"in reach from {100 * share.mean():.1f}% of all places and headings within 1.5 m")
+
+# %% [markdown]
+# That is the arm alone. In the kitchen, base and arm must also be free of collision, and the arm
+# should not be stretched out. A score weighs manipulability, joint limits and clearance.
+
+# %%
+checker = SceneKernel(scene, robot).checker(state)
+
+
+def free(bases, arms):
+    """Whether base poses (n, 3) with arm configurations (n, 7) are free."""
+    return checker.free_many(robot.with_groups(state.q, base=bases, arm=arms))
+
+
+placer = Placer(MobileArm(robot), [X_WH], free)
+start = state.q[robot.slice("base")]
+rng = np.random.default_rng(0)
+for placement in placer.best(scene.stance("burner"), rng, k=3, start=start):
+    x, y, heading = placement.base
+    print(f"({x:.2f}, {y:.2f}) m, {heading:.2f} rad: {placement.reason()}")
+
+# %% [markdown]
+# What is out of reach can be *proven*: a lower bound on how far, from anywhere in the stance set.
+
+# %%
+for height in (1.0, 2.0, 3.0):
+    missing = shortfall(np.array([above[0], above[1], height]), scene.stance("burner"), robot)
+    found = f"{missing:.2f} m out of reach" if missing else "may be reached"
+    print(f"{height:.1f} m up: {found}")
+
+# %%
+draw_field(field, share, scene, item.name, OUT / "field.png")
+print("look at", OUT / "field.png")

@@ -1,0 +1,75 @@
+"""Bare names of shipped files work wherever a scene, domain, problem or scenario is read."""
+
+import pytest
+
+from galley.cli import main
+from galley.comparison.query_file import read_query
+from galley.domain.errors import BadInput
+from galley.domain.pddl.reader import read_domain, read_problem
+from galley.domain.scene.reader import load_scene
+from galley.domain.shipped import KITCHEN, SCENARIOS, did_you_mean_file, shipped_file
+from galley.scenarios.scenario import find_scenarios, read_scenario
+
+SHIPPED = sorted(p for folder in (KITCHEN, SCENARIOS) for p in folder.iterdir() if p.is_file())
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_no_two_shipped_files_have_one_name():
+    assert len({path.name for path in SHIPPED}) == len(SHIPPED)
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+def test_every_shipped_file_is_found_by_its_bare_name(path):
+    assert shipped_file(path.name) == path
+
+
+def test_a_file_of_the_users_wins(tmp_path):
+    (tmp_path / "kitchen.pddl").write_text("(define (domain mine))")
+    assert read_domain("kitchen.pddl").name == "mine"
+    with pytest.raises(BadInput, match=r"no such file; did you mean 'kitchen.yaml'"):
+        load_scene("./kitchen.yaml")  # no bare name: the current folder is meant
+
+
+def test_readers_take_bare_names(tmp_path):
+    assert load_scene("swap_scene.yaml").source == str(SCENARIOS / "swap_scene.yaml")
+    assert read_problem("too_tall.pddl", read_domain("drawers.pddl")).name == "too_tall"
+    assert read_scenario("swap.yaml").name == "swap"
+    assert [scenario.name for scenario in find_scenarios(["swap.yaml"])] == ["swap"]
+    (tmp_path / "mine.yaml").write_text("galley_scene: 1\nextends: kitchen.yaml\nname: mine\n")
+    assert load_scene("mine.yaml").name == "mine"
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "query.yaml").write_text(
+        "galley_query: 1\nscene: swap_scene.yaml\ngoal: {arm: [0, -1, 0, -2, 0, 2, 0]}\n"
+    )
+    assert read_query(tmp_path / "sub" / "query.yaml").scene == SCENARIOS / "swap_scene.yaml"
+
+
+@pytest.mark.parametrize(
+    ("command", "meant"),
+    [
+        (["plan", "drawer.pddl", "too_tall.pddl"], "drawers.pddl"),
+        (["validate", "drawers.pddl", "too_tal.pddl", "p"], "too_tall.pddl"),
+        (["scene", "kichen.yaml"], "kitchen.yaml"),
+        (["run", "--problem", "suger_only.pddl"], "sugar_only.pddl"),
+        (["demos", "collect", "--problem", "suger_only.pddl", "--out", "d"], "sugar_only.pddl"),
+        (["reach", "field", "kitchn.yaml", "sugar_box"], "kitchen.yaml"),
+        (["scenarios", "swop.yaml"], "swap.yaml"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[0],
+)
+def test_a_misspelt_name_is_refused_with_the_one_meant(command, meant, capsys, tmp_path):
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert f"no such file; did you mean '{meant}'?" in error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_suggestion_compares_names_without_their_ending(tmp_path):
+    assert did_you_mean_file(tmp_path / "x.pddl") == ""
+    (tmp_path / "breakfast.txt").touch()
+    assert did_you_mean_file(tmp_path / "breakfats.txt") == "; did you mean 'breakfast.txt'?"
+    assert did_you_mean_file(tmp_path / "breakfats.yaml") == ""

@@ -1,0 +1,206 @@
+"""A run in the browser: the page alone, what it shows when, and that looking changes nothing."""
+
+import io
+import itertools
+import re
+import shutil
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import trimesh
+
+import galley
+from galley.cli import main
+from galley.domain.frames import from_pose7
+from galley.domain.shipped import KITCHEN
+from galley.robots.catalog import robot_of
+from galley.tests.browser import Browser
+from galley.viz.film.frames import slerp
+from galley.viz.render.meshes import box_mesh, cylinder_mesh, joined, sphere_mesh
+from galley.viz.render.scene_meshes import SceneMeshes
+from galley.viz.replay import replay_html
+from galley.viz.replay.gltf import MOST_TRIANGLES, as_gltf
+from galley.viz.replay.keyframes import keyframes
+from galley.viz.replay.live import LiveView
+from galley.worlds.engines.drake_world import DrakeWorld
+
+TIMES = (0.0, 6.0, 11.0, 17.5)  # s
+
+
+@pytest.fixture(scope="module")
+def run():
+    solution = galley.solve(galley.load(problem="sugar_only.pddl"), seed=3, optimize="none")
+    return galley.execute(solution, executor="kinematic")
+
+
+@pytest.fixture(scope="module")
+def page(run, tmp_path_factory):
+    return run.replay().save(tmp_path_factory.mktemp("page") / "replay.html")
+
+
+@pytest.fixture(scope="module")
+def tab(page, tmp_path_factory):
+    browser = Browser(tmp_path_factory.mktemp("browser"))
+    browser.open(page, "window.galley")
+    yield browser
+    browser.close()
+
+
+def settle(tab):
+    tab.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def test_the_page_is_small_and_names_no_outside_address(page):
+    text = page.read_text()
+    assert len(text) < 5e6
+    found = set(re.findall(r"https?://[^\s\"'`<>)]+", text))
+    assert {address for address in found if "www.w3.org" not in address} == set()
+
+
+def test_seeking_moves_the_picture_and_nothing_goes_wrong(tab):
+    pictures = []
+    for t in TIMES:
+        tab.run(f"galley.seek({t})")
+        settle(tab)
+        pictures.append(tab.picture()[:-80].astype(float))  # without the controls
+        assert tab.run("galley.time()") == t
+    assert all(picture.std() > 20.0 for picture in pictures)
+    moved = [np.abs(a - b).max(axis=2) > 40 for a, b in itertools.pairwise(pictures)]
+    assert all(each.mean() > 0.002 for each in moved)
+    assert tab.errors == []
+    assert not [address for address in tab.asked if not re.match("file:|data:|blob:", address)]
+
+
+def test_bodies_are_where_the_log_and_drake_have_them(tab, run):
+    scene = run.solution.task.scene
+    robot = robot_of(scene.robot)
+    world_of = """(name => {
+      let found; viewer.scene.updateMatrixWorld(true);
+      viewer.scene.traverse(node => { if (node.name === name) found = node; });
+      const root = viewer.scene_tree.find(["drake"]).object.matrixWorld.clone().invert();
+      return root.multiply(found.matrixWorld).toArray();
+    })"""
+    names = SceneMeshes(scene, robot).names
+    links = [name for name in names if name.startswith("panda_")]
+    assert len(links) >= 10
+    drake = DrakeWorld(scene, robot)
+    for t in TIMES:
+        tab.run(f"galley.seek({t})")
+        k = round(t / run.log.period)
+        drake.set_robot(run.log.q[k])
+        for item, pose in zip(scene.items, run.log.items[k], strict=True):
+            X = np.array(tab.run(f"{world_of}('{names.index(item.name)}')")).reshape(4, 4).T
+            assert np.abs(X - from_pose7(pose)).max() < 0.004
+        for link in links:
+            X = np.array(tab.run(f"{world_of}('{names.index(link)}')")).reshape(4, 4).T
+            assert np.abs(X - drake.link_pose(link)).max() < 0.01, (t, link)
+
+
+def test_other_pages_seek_play_and_hear_the_time(tab):
+    tab.run("window.postMessage({galley: 'seek', time: 9}, '*')")
+    tab.wait("galley.time() === 9")
+    tab.run("window.postMessage({galley: 'play'}, '*')")
+    tab.wait("galley.time() > 9.2")
+    tab.run("galley.pause()")
+    stood = tab.run("galley.time()")
+    settle(tab)
+    assert tab.run("galley.time()") == stood
+    tab.run("galley.seek(1e9)")
+    assert tab.run("galley.time()") == pytest.approx(tab.run("galley.duration"))
+    for nonsense in ("null", "'text'", "{galley: 'seek', time: 'x'}"):
+        tab.run(f"window.postMessage({nonsense}, '*')")
+    settle(tab)
+    assert tab.errors == []
+
+
+def test_a_notebook_gets_the_page_in_a_frame(run):
+    shown = run.solution.replay()._repr_html_()
+    assert shown.startswith("<iframe")
+    assert shown.count('"') == 6
+    assert "<script" not in shown
+
+
+def test_names_from_files_cannot_leave_their_script(run):
+    line = "(pick </script><script>alert(1)</script>) | reach"
+    log = replace(run.log, motions=np.full_like(run.log.motions, line, dtype=f"<U{len(line)}"))
+    scene = run.solution.task.scene
+    assert "<script>alert" not in replay_html(log, scene, robot_of(scene.robot), fps=1)
+
+
+def test_kept_poses_are_near_all_others():
+    t = np.linspace(0.0, 6.0, 400)
+    poses = np.zeros((len(t), 7))
+    poses[:, 0] = np.where(t < 2.0, 0.0, np.sin(t - 2.0))
+    poses[:, 5], poses[:, 6] = np.sin(0.5 * t), np.cos(0.5 * t)
+    kept = keyframes(poses, 1e-3, 1e-3)
+    assert 4 < len(kept) < len(t) // 3
+    shown = np.empty_like(poses)
+    for i, j in itertools.pairwise(kept):
+        u = (np.arange(i, j + 1) - i)[:, None] / (j - i)
+        shown[i : j + 1, :3] = poses[i, :3] + u * (poses[j, :3] - poses[i, :3])
+        shown[i : j + 1, 3:] = slerp(poses[[i] * len(u), 3:], poses[[j] * len(u), 3:], u)
+    assert np.abs(shown - poses).max() < 1.5e-3
+    assert keyframes(np.repeat(poses[:1], 50, axis=0), 1e-3, 1e-3) == [0]
+
+
+def test_a_simplified_mesh_keeps_its_shape():
+    fine = sphere_mesh(0.3)
+    many = joined([fine.placed(np.eye(4)), cylinder_mesh(0.1, 2.0), box_mesh((1.0, 0.2, 0.1))] * 2)
+    assert len(many.triangles) > MOST_TRIANGLES
+    found = trimesh.load(io.BytesIO(as_gltf(many)), file_type="gltf").to_geometry()
+    assert len(found.faces) <= 1.1 * MOST_TRIANGLES
+    low, high = found.bounds[:, [0, 2, 1]]  # y up: z is -y of the scene
+    assert np.allclose(high, many.points.max(axis=0), atol=0.01)
+    assert np.allclose([low[0], -high[1]], many.points.min(axis=0)[:2], atol=0.01)
+
+
+def test_looking_changes_nothing(run):
+    heard = []
+    scene = run.solution.task.scene
+    listener = SimpleNamespace(**dict.fromkeys(("stage", "learned"), heard.append))
+    base = galley.Listener()
+    vars(base).update(vars(listener))
+    view = LiveView(scene, robot_of(scene.robot), base)
+    assert re.match(r"http://(localhost|127\.0\.0\.1):\d+", view.address)
+    again = galley.solve(run.solution.task, seed=3, optimize="none", listener=view)
+    seen = galley.execute(again, executor="kinematic", listener=view)
+    for name in ("q", "velocity", "items", "scene_q", "contact_distance"):
+        assert np.array_equal(getattr(seen.log, name), getattr(run.log, name))
+    assert heard
+
+
+@pytest.fixture
+def stored(run, tmp_path):
+    galley.report(run, folder=tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_galley_replay_writes_beside_the_states(stored, capsys):
+    assert main(["replay", str(stored), "--fps", "2"]) == 0
+    assert str(stored / "replay.html") in capsys.readouterr().out
+    assert "window.galley" in (stored / "replay.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere"], "no such file"),
+        ([str(KITCHEN)], "it is no run"),
+        (["RUN", "--out", "film.mp4"], "must end in .html"),
+        (["RUN", "--out", "nowhere/replay.html"], "nowhere"),
+    ],
+)
+def test_galley_replay_refuses_in_one_line(stored, capsys, words, said):
+    words = [str(stored) if word == "RUN" else word for word in words]
+    assert main(["replay", *words]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_an_unfinished_run_is_refused(stored, capsys):
+    shutil.copy(stored / "report.json", stored / "UNFINISHED")
+    assert main(["replay", str(stored)]) == 2
+    assert "has not ended" in capsys.readouterr().err
