@@ -56,6 +56,7 @@ class Browser:
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.call("Page.bringToFront")  # a tab behind another draws nothing
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
