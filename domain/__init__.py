@@ -4,6 +4,7 @@
 - ``scene/``: the static description of the world, read from a YAML file
 - ``state``: robot configuration, joint values, item poses; ``log``: a recorded run
 - ``predicates``: geometric meaning of on, in, inside, opened, near and grasp
+- ``words``: an action as a sentence
 - ``frames``: rigid transforms in monogram notation
 - ``failure``: why something failed, as a value; ``errors``: malformed input, with file and line
 - ``listener``: progress callbacks, silent by default

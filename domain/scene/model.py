@@ -299,6 +299,7 @@ class Binding:
         opening: how far the drawer (m) or door (rad) is opened to reach in.
         staging: surface region for putting an item down while the drawer is opened.
         spot: furniture: exact place in the region; None for anywhere in it.
+        label: furniture: what sentences call it; empty for its name.
     """
 
     object: str
@@ -309,6 +310,7 @@ class Binding:
     opening: float = 0.0
     staging: str | None = None
     spot: Spot | None = None
+    label: str = ""
 
 
 _T = TypeVar("_T", Body, Joint, Region, Handle, Item, Stance, Binding)

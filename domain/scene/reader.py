@@ -47,7 +47,7 @@ from galley.domain.scene.yaml_reader import Entry, Reader, is_null, read_linked_
 VERSION = 1
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # also the names of files and URDF links
 _ARTICLES = {"item": "an item", "hand": "a hand"}
-_FURNITURE_KEYS = ("region", "handle", "opening", "staging", "at")
+_FURNITURE_KEYS = ("region", "handle", "opening", "staging", "at", "label")
 
 # Mappings that are merged key by key instead of being replaced as a whole.
 _MERGED: Mapping[str, Any] = {
@@ -237,6 +237,7 @@ def _binding(
         opening=f["opening"].number(positive=True) if "opening" in f else 0.3,
         staging=f["staging"].text(surfaces) if "staging" in f else None,
         spot=_spot(f["at"], region, regions) if "at" in f else None,
+        label=f["label"].text() if "label" in f else "",
     )
 
 

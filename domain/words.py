@@ -1,0 +1,91 @@
+"""PDDL actions in words: ``(pick sugar burner h1)`` is "pick up the sugar box from the burner"."""
+
+from __future__ import annotations
+
+import re
+
+from galley.domain.scene.model import Binding, Scene
+
+_ACTIONS = {
+    ("navigate", "furniture", "furniture"): "drive from {0} to {1}",
+    ("pick", "item", "furniture", "hand"): "pick up {0} from {1}",
+    ("place", "item", "furniture", "hand"): "put {0} on {1}",
+    ("stow", "item", "furniture", "hand"): "stow {0} in {1}",
+    ("take_out", "item", "furniture", "hand"): "take {0} out of {1}",
+    ("put_in", "item", "furniture", "hand"): "put {0} into {1}",
+    ("open", "furniture", "hand"): "open {0}",
+    ("close", "furniture", "hand"): "close {0}",
+    ("cook", "item", "furniture"): "cook {0} on {1}",
+    ("wash", "item", "furniture"): "wash {0} in {1}",
+    ("wipe", "item", "furniture", "hand"): "wipe {1} with {0}",
+}
+"""Sentences for an action's name and the kinds of its arguments in the scene."""
+
+_PREPOSITIONS = frozenset(
+    [
+        "at",
+        "behind",
+        "beside",
+        "by",
+        "from",
+        "in",
+        "into",
+        "near",
+        "off",
+        "on",
+        "onto",
+        "over",
+        "to",
+        "under",
+    ]
+)
+
+
+def in_words(action: str, scene: Scene | None = None) -> str:
+    """An action as an English clause, without capital and full stop.
+
+    Known actions have sentences of their own. Any other is its name and then its arguments; two
+    arguments are joined by the preposition in which the name ends: ``(stack_on cup saucer)`` is
+    "stack cup on saucer". The hand is left out, as a scene has one.
+
+    Args:
+        action: ``(name object ...)``, with or without parentheses.
+        scene: says what the objects are; without it, they are called by their PDDL names.
+    """
+    name, *objects = action.strip().removeprefix("(").removesuffix(")").split() or [""]
+    bindings = {each.object: each for each in scene.bindings} if scene else {}
+    kinds = [bindings[each].kind if each in bindings else "" for each in objects]
+    nouns = [_noun(each, bindings.get(each)) for each in objects]
+    known = _ACTIONS.get((name, *kinds))
+    if known is not None:
+        return known.format(*nouns)
+    return _clause(name, [noun for noun, k in zip(nouns, kinds, strict=True) if k != "hand"])
+
+
+def _clause(name: str, nouns: list[str]) -> str:
+    """An unknown action's name and its arguments."""
+    verb, *rest = _spaced(name).split() or [""]
+    if len(nouns) == 2 and rest and rest[-1] in _PREPOSITIONS:
+        return " ".join([verb, *rest[:-1], nouns[0], rest[-1], nouns[1]])
+    colon = ":" if len(nouns) > 1 else ""
+    return f"{' '.join([verb, *rest])}{colon} {', '.join(nouns)}".strip()
+
+
+def _noun(name: str, binding: Binding | None) -> str:
+    """What an object is called: "the sugar box"; plainly its name if it is no thing of the scene.
+
+    Items are named as in the scene. Furniture has its label, or its PDDL name, completed by the
+    region's (``blue`` on ``blue_mat`` is "the blue mat").
+    """
+    if binding is None or binding.kind == "hand":
+        return name
+    words = _spaced(binding.target if binding.kind == "item" else name)
+    if binding.kind == "furniture":
+        region = _spaced(binding.region or "")
+        words = binding.label or (region if region.startswith(words + " ") else words)
+    numbered = re.search(r"(\d|\b\w)$", words)  # "box 2", "shelf B"
+    return words if numbered or words.startswith(("the ", "a ")) else f"the {words}"
+
+
+def _spaced(name: str) -> str:
+    return " ".join(re.split(r"[_\-\s]+", name)).strip()
