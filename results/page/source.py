@@ -9,8 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from galley.domain.errors import BadInput
 from galley.domain.files import read_text
 from galley.domain.log import Log
@@ -97,12 +95,3 @@ def _motions(folder: Path, report: Mapping[str, Any]) -> tuple[tuple[Motion, ...
         file = next(files) if recovery.get("motions") else None
         found.append(load_motions(file) if file is not None and file.is_file() else ())
     return tuple(found)
-
-
-def state_at_end(source: Source) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Joints (n,), scene joints (nj,) and items (ni, 7) at the end, or at the start if none ran."""
-    from galley.viz.render.scene_picture import start_of
-
-    if source.log is None or not len(source.log.time):
-        return start_of(source.scene)
-    return source.log.q[-1], source.log.scene_q[-1], source.log.items[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from galley.domain.words import in_words
@@ -16,6 +17,7 @@ class Step:
 
     Attributes:
         part, index: motion ``index`` of the plan (part 0) or of the N-th recovery.
+        number: among those with a start, in order; None for the others.
         figures: its entry in the report.
         start, end: seconds on the page's clock; None if it was not executed.
         ended: why it ended early, if it did.
@@ -23,6 +25,7 @@ class Step:
 
     part: int
     index: int
+    number: int | None
     figures: Mapping[str, Any]
     start: float | None
     end: float | None
@@ -85,8 +88,9 @@ class Timeline:
 
     @property
     def steps(self) -> list[Step]:
-        """All motions, as they are numbered on the page."""
-        return [step for part in self.parts for row in part.rows for step in row.steps]
+        """The motions with a start: those that ran, or that would; by their numbers."""
+        every = [step for part in self.parts for row in part.rows for step in row.steps]
+        return sorted((s for s in every if s.number is not None), key=lambda s: s.number or 0)
 
 
 def timeline(source: Source) -> Timeline:
@@ -95,7 +99,7 @@ def timeline(source: Source) -> Timeline:
     recoveries = report["execution"].get("recoveries", [])
     plans = [(report["plan"], report["motions"])]
     plans += [(each.get("plan", []), each.get("motions", [])) for each in recoveries]
-    clock, parts = 0.0, []
+    clock, parts, numbers = 0.0, [], count()
     for number, (plan, motions) in enumerate(plans):
         steps = []
         for index, figures in enumerate(motions):
@@ -109,7 +113,8 @@ def timeline(source: Source) -> Timeline:
             else:
                 start, end = clock, clock + float(figures["duration_s"])
                 clock = end
-            steps.append(Step(number, index, figures, start, end, ended))
+            at_clock = None if start is None else next(numbers)
+            steps.append(Step(number, index, at_clock, figures, start, end, ended))
         rows = [
             Row(
                 in_words(action, source.scene),
