@@ -11,6 +11,7 @@ from galley.domain.frames import Array
 
 _WIDTH, _HEIGHT = 420.0, 240.0  # of a drawing, in its own units
 _EDGE = 34.0  # room for labels at each side
+_LABEL = 190.0  # for a label beside a point
 
 
 def boxes(
@@ -26,7 +27,7 @@ def boxes(
     """
     (name, w, h), (room, room_w, room_h) = one, other
     scale = min((_WIDTH - 4 * _EDGE) / (w + room_w), (_HEIGHT - 2 * _EDGE) / max(h, room_h))
-    floor, x, x_room = _HEIGHT - _EDGE, 1.4 * _EDGE, 2.7 * _EDGE + w * scale
+    floor, x, x_room = max(h, room_h) * scale + _EDGE, 1.4 * _EDGE, 2.7 * _EDGE + w * scale
     parts = [
         _rect(x, floor - h * scale, w * scale, h * scale, "thing"),
         _rect(x_room, floor - room_h * scale, room_w * scale, room_h * scale, "room"),
@@ -44,14 +45,15 @@ def boxes(
     middle, middle_room = x + w * scale / 2, x_room + room_w * scale / 2
     parts += [
         marked,
-        _text(middle, floor + 14, f"{name}: {_mm(w if across else h)}", "middle"),
-        _text(middle_room, floor + 28, f"{room}: {_mm(room_w if across else room_h)}", "middle"),
+        _text(max(middle, 2 * _EDGE), floor + 16, f"{name}: {_mm(w if across else h)}", "middle"),
+        _text(middle_room, floor + 34, f"{room}: {_mm(room_w if across else room_h)}", "middle"),
     ]
     what = "wide" if across else "high"
     return _svg(
-        f"{name} is {_mm(w if across else h)} {what}, {room} has "
-        f"{_mm(room_w if across else room_h)}, drawn to scale",
+        f"Drawn to scale: {name} is {_mm(w if across else h)} {what}, {room} has "
+        f"{_mm(room_w if across else room_h)}",
         parts,
+        floor + _EDGE + 8,
     )
 
 
@@ -66,7 +68,7 @@ def bars(rows: Sequence[tuple[str, float]], unit: str, caption: str) -> Markup:
             _text(10, y, f"{name}: {shown}", "start"),
             _rect(10, y + 8, max((_WIDTH - 20) * value / most, 1.5), 22, ("thing", "room")[k % 2]),
         ]
-    return _svg(caption, parts, height=20.0 + 62.0 * len(rows))
+    return _svg(f"Drawn to scale: {caption}", parts, height=20.0 + 62.0 * len(rows))
 
 
 def reach(
@@ -84,9 +86,9 @@ def reach(
     tip = shoulder + away / np.linalg.norm(away) * (arm + hand)
     points = np.array([shoulder, point, tip, [shoulder[0], 0.0], [point[0], 0.0]])
     low, high = points.min(axis=0) - 0.15, points.max(axis=0) + 0.15
-    scale = min((_WIDTH - 3 * _EDGE) / (high[0] - low[0]), (280.0 - _EDGE) / (high[1] - low[1]))
+    scale = min((_WIDTH - _LABEL) / (high[0] - low[0]), (280.0 - _EDGE) / (high[1] - low[1]))
     height = (high[1] - low[1]) * scale + _EDGE
-    left = (_WIDTH - (high[0] - low[0]) * scale) / 2
+    left = min(60.0, _WIDTH - _LABEL - (high[0] - low[0]) * scale)
 
     def at(p: Array) -> tuple[float, float]:
         return left + (p[0] - low[0]) * scale, height - (p[1] - low[1]) * scale
@@ -94,8 +96,6 @@ def reach(
     start, end, reached = at(shoulder), at(point), at(tip)
     floor = at(np.array([shoulder[0], 0.0]))[1]
     near, far = at(shoulder + away / np.linalg.norm(away) * arm), reached
-    right = end[0] > _WIDTH / 2
-    label, x = ("end", end[0] - 12) if right else ("start", end[0] + 12)
     parts = [
         _line(0, floor, _WIDTH, floor, "floor"),
         _line(start[0], floor, *start, "base"),
@@ -105,17 +105,17 @@ def reach(
         _dot(*start, "base"),
         _dot(*end, "target"),
         _text(start[0] + 12, start[1] + 4, f"shoulder, {shoulder[1]:.2f} m high"),
-        _text(x, end[1] - 10, f"{target}, {point[1]:.2f} m high", label),
-        _text(x, (far[1] + end[1]) / 2 + 8, f"{short:.2f} m missing", f"{label} strong"),
+        _text(end[0] + 12, end[1] - 6, f"{target}, {point[1]:.2f} m high"),
         *(
-            _text((a[0] + b[0]) / 2 + 12, (a[1] + b[1]) / 2 + 4, words)
-            for a, b, words in (
-                (start, near, f"arm at most {arm:.2f} m"),
-                (near, far, f"hand to {target} at most {hand:.2f} m"),
+            _text((a[0] + b[0]) / 2 + 12, (a[1] + b[1]) / 2 + 6, words, look)
+            for a, b, words, look in (
+                (start, near, f"arm: at most {arm:.2f} m", "start"),
+                (near, far, f"hand and grasp: at most {hand:.2f} m", "start"),
+                (far, end, f"missing: {short:.2f} m", "start strong"),
             )
         ),
     ]
-    return _svg(f"the hand stays {short:.2f} m away from {target}, drawn to scale", parts, height)
+    return _svg(f"Drawn to scale: the hand stays {short:.2f} m away from {target}", parts, height)
 
 
 def from_above(
@@ -141,7 +141,7 @@ def from_above(
         circle = '<circle class="thing" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>'
         parts.append(Markup(circle).format(x, y, radius * scale))
         parts.append(_text(x, y, name, "middle"))
-    return _svg(f"{caption}, seen from above, drawn to scale", parts, height)
+    return _svg(f"Drawn to scale, from above: {caption}", parts, height)
 
 
 def rectangles(
@@ -166,7 +166,7 @@ def rectangles(
             parts.append(_text(x, y + tall + drop, f"{name}: {_mm(w)} x {_mm(h)}", "start small"))
             x += w * scale + gap
         y += tall + 40.0
-    return _svg(f"{caption}, drawn to scale", parts, y)
+    return _svg(f"Drawn to scale: {caption}", parts, y)
 
 
 def _svg(caption: str, parts: Sequence[Markup], height: float = _HEIGHT) -> Markup:
@@ -174,8 +174,7 @@ def _svg(caption: str, parts: Sequence[Markup], height: float = _HEIGHT) -> Mark
         '<figure class="drawing"><svg viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">{}'
         "</svg><figcaption>{}.</figcaption></figure>"
     )
-    said = caption[:1].upper() + caption[1:]
-    return Markup(figure).format(_WIDTH, height, said, Markup("").join(parts), said)
+    return Markup(figure).format(_WIDTH, height, caption, Markup("").join(parts), caption)
 
 
 def _rect(x: float, y: float, w: float, h: float, look: str) -> Markup:

@@ -168,7 +168,8 @@ def _because(report: Mapping[str, Any], source: Source) -> str:
     """The verdict in a sentence."""
     if report.get("failure"):
         message = str(report["failure"].get("message", ""))
-        return message[:1].upper() + message[1:] + "."
+        named = "_" in message.partition(" ")[0]  # a name stays as it is
+        return (message if named else message[:1].upper() + message[1:]) + "."
     if report["status"] == "unfinished":
         return "The run has not ended, or was cut short: what is shown here may be incomplete."
     verdict, actions = report.get("validation"), len(report["plan"])
