@@ -57,11 +57,12 @@ ANY_ROBOT = {"skills", "reachability", "tamp", "motion", "worlds"}
 CONFINED = {
     "pybullet": {"worlds", "execution"},
     "pybullet_data": {"worlds", "execution", "robots"},  # data files only: no simulator
-    "pydrake": {"worlds", "optimization"},
+    "pydrake": {"worlds", "optimization", "viz"},
     "imageio": {"viz"},
     "imageio_ffmpeg": {"viz"},
     "pddlgym": {"planning"},
     "gym": {"planning"},
+    **{each: {"viz"} for each in ("trimesh", "fast_simplification")},
     "pymunk": {"pushing"},
     "pyarrow": {"contact", "demonstrations", "reachability"},
     **{each: {"demonstrations"} for each in ("zarr", "numcodecs")},

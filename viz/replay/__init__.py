@@ -1,0 +1,11 @@
+"""A run in the browser, in three dimensions: Drake's Meshcat, as a file or live.
+
+- ``recording``: ``replay_html``, a log as one page that needs nothing else; ``page``: its controls
+- ``contacts``: the log's contacts as arrows; ``keyframes``: which poses a recording keeps
+- ``bodies``: robot and scene as Meshcat's objects; ``gltf``: their meshes, simplified
+- ``live``: planning and execution while they happen
+"""
+
+from galley.viz.replay.recording import replay_html
+
+__all__ = ["replay_html"]

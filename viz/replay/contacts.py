@@ -1,0 +1,164 @@
+"""Contacts as arrows: where they were, how they pressed, and how long they lasted.
+
+A log has the two bodies of a contact and its force, not its place. That is found again: where the
+two are nearest in the state of the largest force, along the normal there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from pydrake.geometry import Cylinder, Meshcat, MeshcatAnimation, MeshcatCone, Rgba
+from pydrake.math import RigidTransform, RotationMatrix
+
+from galley.domain.frames import Array, from_pose7, inverse, transform
+from galley.domain.log import Log
+from galley.domain.scene.model import Scene
+from galley.robots.model import RobotModel
+from galley.viz.film.frames import Frames
+from galley.viz.replay.bodies import ROOT, Bodies, rigid
+from galley.worlds.engines.pybullet_world import PyBulletWorld
+
+LARGEST = 80.0
+"""N, of an arrow of full length."""
+LENGTH = 0.15
+"""m, of that arrow."""
+_UNKNOWN = 15.0  # N, drawn where the force is not known
+_LEAST = 0.5  # N, below which nothing is drawn
+_STEP = 0.1  # of the full length, by which an arrow must change to be redrawn
+_NEAR = 0.02  # m, within which the two bodies of a contact must be
+_BREAK = 0.1  # s, after which a contact counts as a new one
+_COLOR = Rgba(0.85, 0.11, 0.38)
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A contact from beginning to end.
+
+    Attributes:
+        path: Meshcat's path of the body that is pressed on.
+        X_BA: the arrow's pose (4, 4) in that body's frame: it begins at its origin, along z.
+        first: the frame in which it appears.
+        size: share of the full length in each frame from then on (k,); then it disappears.
+    """
+
+    path: str
+    X_BA: Array
+    first: int
+    size: Array
+
+
+def contact_arrows(
+    log: Log, scene: Scene, robot: RobotModel, frames: Frames, bodies: Bodies, X_WB: Array
+) -> list[Arrow]:
+    """The contacts of the robot and of what it holds.
+
+    Args:
+        frames: of the recording, F of them. bodies: in Meshcat.
+        X_WB: where each was (F, nb, 4, 4).
+    """
+    found: list[Arrow] = []
+    with PyBulletWorld(scene, robot) as world:
+        known = set(world.loaded.names.values())
+        for pair_at in np.unique(log.contact_pair, axis=0):
+            a, b = (str(log.names[k]) for k in pair_at)
+            rows = np.flatnonzero((log.contact_pair == pair_at).all(axis=1))
+            rows = rows[_of_the_robot(log, scene, robot, a, b, log.contact_step[rows])]
+            if not len(rows) or a not in known or b not in known:  # a pusher from outside
+                continue
+            # The item is what is pressed on, else what is not of the robot.
+            pressed, presser = (a, b) if a in scene.item_index else (b, a)
+            if pressed in robot.links and presser not in robot.links:
+                pressed, presser = presser, pressed
+            gaps = np.diff(log.time[log.contact_step[rows]]) > _BREAK
+            for one in np.split(rows, np.flatnonzero(gaps) + 1):
+                arrow = _arrow(log, world, frames, bodies, X_WB, one, (pressed, presser))
+                if arrow is not None:
+                    found.append(arrow)
+    return found
+
+
+def _of_the_robot(
+    log: Log, scene: Scene, robot: RobotModel, a: str, b: str, steps: Array
+) -> Array:
+    """Of each step, whether the robot or what it holds then is one of the two."""
+    if a in robot.links or b in robot.links:
+        return np.ones(len(steps), dtype=bool)
+    held = [scene.item_index[name] for name in (a, b) if name in scene.item_index]
+    return np.isin(log.held[steps], held)
+
+
+def _arrow(
+    log: Log,
+    world: PyBulletWorld,
+    frames: Frames,
+    bodies: Bodies,
+    X_WB: Array,
+    rows: Array,
+    names: tuple[str, str],
+) -> Arrow | None:
+    """One contact, from its rows of the log; None if it is too weak, or can't be placed."""
+    forces = np.where(np.isnan(log.contact_force[rows]), _UNKNOWN, log.contact_force[rows])
+    times = log.time[log.contact_step[rows]]
+    strongest = log.contact_step[rows[int(forces.argmax())]]
+    if forces.max() < _LEAST:
+        return None
+    first, last = np.searchsorted(frames.time, (times[0], times[-1])).clip(0, len(frames.time) - 1)
+    at = np.searchsorted(frames.time, times).clip(first, last)
+    size = np.zeros(last - first + 1)
+    np.maximum.at(size, at - first, forces / LARGEST)
+    shown = np.flatnonzero(size)  # contacts may be logged less often than frames are shown
+    size = size[shown[np.searchsorted(shown, np.arange(len(size)), side="right") - 1]]
+    world.set_robot(log.q[strongest])
+    world.set_scene(log.scene_q[strongest])
+    for k, pose in enumerate(log.items[strongest]):
+        world.set_item(k, from_pose7(pose))
+    place = world.nearest(*names, within=_NEAR)
+    if place is None:
+        return None
+    point, normal = place
+    if names[0] in bodies.names:
+        body = bodies.names.index(names[0])
+        middle = int(np.searchsorted(frames.time, log.time[strongest]).clip(first, last))
+        X_WA = _along(normal, point)
+        return Arrow(bodies.paths[body], inverse(X_WB[middle, body]) @ X_WA, int(first), size)
+    return Arrow(ROOT, _along(normal, point), int(first), size)
+
+
+def _along(direction: Array, origin: Array) -> Array:
+    """A pose (4, 4) at ``origin`` whose z is ``direction``."""
+    z = direction / np.linalg.norm(direction)
+    x = np.cross(np.eye(3)[int(np.abs(z).argmin())], z)
+    x /= np.linalg.norm(x)
+    return transform(np.stack([x, np.cross(z, x), z], axis=1), origin)
+
+
+def draw_arrow(meshcat: Meshcat, animation: MeshcatAnimation, path: str, arrow: Arrow) -> None:
+    """Add an arrow, which is visible only while its contact lasts."""
+    width, head = 0.035 * LENGTH, 0.35 * LENGTH
+    meshcat.SetObject(f"{path}/shaft", Cylinder(width, LENGTH - head), _COLOR)
+    meshcat.SetTransform(f"{path}/shaft", RigidTransform([0.0, 0.0, 0.5 * (LENGTH - head)]))
+    meshcat.SetObject(f"{path}/head", MeshcatCone(head, 3.0 * width, 3.0 * width), _COLOR)
+    tip = RotationMatrix(np.diag([1.0, -1.0, -1.0]))  # Meshcat's cones open along z
+    meshcat.SetTransform(f"{path}/head", RigidTransform(tip, [0.0, 0.0, LENGTH]))
+    meshcat.SetTransform(path, rigid(arrow.X_BA))
+    meshcat.SetProperty(path, "visible", False)
+    if arrow.first > 0:
+        animation.SetProperty(0, path, "visible", False)
+    animation.SetProperty(arrow.first, path, "visible", True)
+    animation.SetProperty(arrow.first + len(arrow.size), path, "visible", False)
+    for k, (length, width) in _changes(arrow.size):
+        animation.SetProperty(arrow.first + k, path, "scale", [width, width, length])
+
+
+def _changes(size: Array) -> list[tuple[int, tuple[float, float]]]:
+    """Frames at which an arrow is redrawn, and its length and width then, as shares."""
+    shown, last = [], -1.0
+    for k, value in enumerate(np.clip(size, 0.05, 1.5)):
+        if abs(value - last) >= _STEP * max(last, 0.2):
+            if shown and k - shown[-1][0] > 1:  # it stays until just before
+                shown.append((k - 1, shown[-1][1]))
+            shown.append((k, (float(value), float(np.sqrt(value)))))
+            last = value
+    return shown

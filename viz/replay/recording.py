@@ -1,0 +1,118 @@
+"""A log as one page that turns, plays and needs nothing else: Drake's Meshcat with a recording."""
+
+from __future__ import annotations
+
+import numpy as np
+from pydrake.geometry import MeshcatAnimation, Rgba
+
+from galley.domain.frames import Array, to_pose7
+from galley.domain.log import Log
+from galley.domain.scene.model import Scene
+from galley.robots.model import RobotModel
+from galley.viz.film.camera import LinkPoses
+from galley.viz.film.captions import action_captions, split_recovery
+from galley.viz.film.frames import Frames, frame_times, resample
+from galley.viz.replay.bodies import ROOT, Bodies, open_meshcat, rigid
+from galley.viz.replay.contacts import LARGEST, contact_arrows, draw_arrow
+from galley.viz.replay.keyframes import keyframes
+from galley.viz.replay.page import Moment, page
+
+METRES, RADIANS = 5e-4, 1e-3
+"""How far a body may be from where it was, in its carrier's frame, between two kept poses."""
+_PATH = Rgba(0.95, 0.45, 0.10)  # of the hand's path
+_PATH_FRAMES = 6  # a point of the path each
+
+
+def replay_html(
+    log: Log, scene: Scene, robot: RobotModel, *, fps: int = 15, title: str = ""
+) -> str:
+    """The page of a run: robot, scene, the hand's path, and contacts as arrows while they last.
+
+    It opens from a file, without network. In the page, ``window.galley`` has ``seek(t)``,
+    ``play()``, ``pause()``, ``time()`` and ``duration``, in seconds of the log from its first
+    sample. A page that embeds it can post ``{galley: "seek", time: t}``, ``{galley: "play"}`` or
+    ``{galley: "pause"}``, and hears ``{galley: "ready", duration}``, and ``{galley: "time", time,
+    playing}`` whenever that changes.
+
+    Args:
+        log: the run.
+        scene, robot: what it ran on.
+        fps: poses a second, of which those are kept that can't be interpolated.
+        title: of the page; empty: what the log says of itself.
+
+    Raises:
+        ValueError: ``fps`` is not positive.
+    """
+    frames = resample(log, robot, frame_times(log, fps))
+    meshcat = open_meshcat()
+    bodies = Bodies(meshcat, scene, robot)
+    X_WB = np.array(
+        [
+            bodies.world_poses(q, scene_q, items)
+            for q, scene_q, items in zip(frames.q, frames.scene_q, frames.items, strict=True)
+        ]
+    )
+    animation = MeshcatAnimation(frames_per_second=fps)
+    animation.set_autoplay(False)
+    relative = bodies.relative(X_WB)
+    for k, path in enumerate(bodies.paths):
+        poses = np.array([to_pose7(X) for X in relative[:, k]])
+        kept = keyframes(poses, METRES, RADIANS)
+        meshcat.SetTransform(path, rigid(relative[0, k]))
+        for frame in kept if len(kept) > 1 else ():
+            animation.SetTransform(frame, path, rigid(relative[frame, k]))
+    arrows = contact_arrows(log, scene, robot, frames, bodies, X_WB)
+    for k, arrow in enumerate(arrows):
+        draw_arrow(meshcat, animation, f"{arrow.path}/contact-{k}", arrow)
+    # The last frame of all, so that every recording lasts as long as its log.
+    meshcat.SetTransform(f"{ROOT}/clock", rigid(np.eye(4)))
+    for frame in (0, len(frames.time) - 1):
+        animation.SetTransform(frame, f"{ROOT}/clock", rigid(np.eye(4)))
+    hand = hand_path(frames, robot)
+    if len(hand) > 1:
+        meshcat.SetLine(f"{ROOT}/hand-path", hand.T, 2.0, _PATH)
+    meshcat.SetAnimation(animation)
+    return page(
+        meshcat.StaticHtml(),
+        title=title or f"{log.mode}, {log.duration:.1f} s",
+        duration=float(frames.time[-1] - frames.time[0]),
+        moments=_moments(log),
+        legend=_legend(bool(len(hand) > 1), bool(arrows), log.mode == "physics"),
+    )
+
+
+def hand_path(frames: Frames, robot: RobotModel) -> Array:
+    """Where the grasp centre went (m, 3), metres in the world; without points where it stood."""
+    links, points = LinkPoses(robot), []
+    for q in frames.q:
+        links.set_robot(q)
+        X_WH = links.link_pose(robot.palm)
+        points.append(X_WH[:3, :3] @ robot.p_HT + X_WH[:3, 3])
+    path = np.array([*points[::_PATH_FRAMES], points[-1]]) if len(points) > 99 else np.array(points)
+    moved = np.linalg.norm(np.diff(path, axis=0), axis=1) > METRES
+    return np.asarray(path[np.append(True, moved)])
+
+
+def _moments(log: Log) -> list[Moment]:
+    """What to say from when on: a line for each motion that began."""
+    captions = action_captions([str(line) for line in log.motions])
+    began = np.flatnonzero(np.diff(log.motion, prepend=-1))
+    return [
+        Moment(
+            float(log.time[k] - log.time[0]),
+            captions[log.motion[k]][0],
+            captions[log.motion[k]][1],
+            split_recovery(str(log.motions[log.motion[k]]))[0],
+        )
+        for k in began
+        if 0 <= log.motion[k] < len(captions)
+    ]
+
+
+def _legend(path: bool, arrows: bool, forces: bool) -> list[tuple[str, str]]:
+    """Colours and what they mean."""
+    lines = [("#f2731a", "path of the hand")] if path else []
+    if arrows:
+        scale = f", this long: {LARGEST:.0f} N" if forces else ""
+        lines.append(("#d81b60", f"contact{scale}"))
+    return lines
