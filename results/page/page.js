@@ -19,11 +19,11 @@
 
   // -- the replay -------------------------------------------------------------------------------
   let frame = null;
-  let waiting = null; // a time to go to once the replay is there
+  let waiting = null; // messages for the replay once it is there
   const stage = find(".screen");
-  const showReplay = async (time) => {
+  const showReplay = async (...messages) => {
     if (!document.getElementById("replay")) return;
-    waiting = time;
+    waiting = messages;
     if (frame) return tell();
     frame = make("iframe");
     frame.title = "The run in 3D";
@@ -31,19 +31,16 @@
     button.textContent = "Loading ...";
     button.disabled = true;
     frame.srcdoc = await unpack("replay");
-    frame.addEventListener("load", () => {
-      button.remove();
-      tell();
-    });
     stage.append(frame);
   };
-  const tell = () => {
-    if (waiting !== null) frame.contentWindow.postMessage({ galley: "seek", time: waiting }, "*");
-  };
+  const tell = () => waiting.forEach((message) => frame.contentWindow.postMessage(message, "*"));
   window.addEventListener("message", (event) => {
     const message = event.data;
     if (!frame || event.source !== frame.contentWindow || !message) return;
-    if (message.galley === "ready") tell();
+    if (message.galley === "ready") {
+      find("#start").remove();
+      tell();
+    }
     if (message.galley === "time") now(message.time);
   });
 
@@ -61,12 +58,12 @@
   };
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-seek]");
-    if (event.target.id === "start") showReplay(0);
+    if (event.target.id === "start") showReplay({ galley: "play" });
     if (!button) return;
     const time = Number(button.dataset.seek);
     now(time);
     choose(button.dataset.motion);
-    showReplay(time);
+    showReplay({ galley: "seek", time });
   });
 
   // -- the curves -------------------------------------------------------------------------------
