@@ -11,7 +11,7 @@ from fast_simplification import simplify
 from PIL import Image
 from trimesh.exchange.gltf import export_gltf
 
-from galley.domain.frames import Array
+from galley.domain.frames import Array, rotation_rpy, transform
 from galley.viz.render.meshes import VisualMesh
 
 MOST_TRIANGLES = 2500
@@ -19,15 +19,17 @@ MOST_TRIANGLES = 2500
 _SMALL = 200  # triangles of one colour, fewer of which are left as they are
 _CREASE = np.radians(35.0)  # sharper edges are drawn as edges
 _SHADES = 32  # of a colour channel, by which triangles are grouped
+_Y_UP = transform(rotation_rpy(-np.pi / 2.0, 0.0, 0.0))  # Meshcat turns it back
 _MATTE = {"metallicFactor": 0.0, "roughnessFactor": 0.85}
 
 
 def as_gltf(mesh: VisualMesh) -> bytes:
-    """A body's mesh as a glTF file that holds its buffers and textures, in metres, z up.
+    """A body's mesh as a glTF file that holds its buffers and textures, in metres, y up.
 
     Triangles without texture are simplified colour by colour (M. Garland, P. Heckbert: Surface
     simplification using quadric error metrics, 1997), and shaded smoothly but for creases.
     """
+    mesh = mesh.placed(_Y_UP)
     parts = [_textured(mesh, k, picture) for k, picture in enumerate(mesh.textures)]
     plain = _simplified(mesh)
     if plain is not None:

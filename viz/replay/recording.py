@@ -20,7 +20,7 @@ from galley.viz.replay.page import Moment, page
 METRES, RADIANS = 5e-4, 1e-3
 """How far a body may be from where it was, in its carrier's frame, between two kept poses."""
 _PATH = Rgba(0.95, 0.45, 0.10)  # of the hand's path
-_PATH_FRAMES = 6  # a point of the path each
+_PATH_METRES = 0.003  # that the line may leave out
 
 
 def replay_html(
@@ -82,15 +82,15 @@ def replay_html(
 
 
 def hand_path(frames: Frames, robot: RobotModel) -> Array:
-    """Where the grasp centre went (m, 3), metres in the world; without points where it stood."""
+    """Where the grasp centre went (m, 3), metres in the world; straight parts by their ends."""
     links, points = LinkPoses(robot), []
     for q in frames.q:
         links.set_robot(q)
         X_WH = links.link_pose(robot.palm)
         points.append(X_WH[:3, :3] @ robot.p_HT + X_WH[:3, 3])
-    path = np.array([*points[::_PATH_FRAMES], points[-1]]) if len(points) > 99 else np.array(points)
-    moved = np.linalg.norm(np.diff(path, axis=0), axis=1) > METRES
-    return np.asarray(path[np.append(True, moved)])
+    path = np.array(points)
+    poses = np.concatenate([path, np.tile([0.0, 0.0, 0.0, 1.0], (len(path), 1))], axis=1)
+    return path[keyframes(poses, _PATH_METRES, RADIANS)]
 
 
 def _moments(log: Log) -> list[Moment]:
