@@ -19,11 +19,11 @@
 
   // -- the replay -------------------------------------------------------------------------------
   let frame = null;
-  let waiting = null; // messages for the replay once it is there
+  let waiting = null; // what the replay is to do once it is there
   const stage = find(".screen");
-  const showReplay = async (...messages) => {
+  const showReplay = async (what) => {
     if (!document.getElementById("replay")) return;
-    waiting = messages;
+    waiting = what;
     if (frame) return tell();
     frame = make("iframe");
     frame.title = "The run in 3D";
@@ -33,12 +33,13 @@
     frame.srcdoc = await unpack("replay");
     stage.append(frame);
   };
-  const tell = () => waiting.forEach((message) => frame.contentWindow.postMessage(message, "*"));
+  // By a call: a message to Meshcat's window is echoed there for ever.
+  const tell = () => frame.contentWindow?.galley && waiting(frame.contentWindow.galley);
   window.addEventListener("message", (event) => {
     const message = event.data;
     if (!frame || event.source !== frame.contentWindow || !message) return;
     if (message.galley === "ready") {
-      find("#start").remove();
+      find("#start")?.remove();
       tell();
     }
     if (message.galley === "time") now(message.time);
@@ -58,12 +59,12 @@
   };
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-seek]");
-    if (event.target.id === "start") showReplay({ galley: "play" });
+    if (event.target.id === "start") showReplay((replay) => replay.play());
     if (!button) return;
     const time = Number(button.dataset.seek);
     now(time);
     choose(button.dataset.motion);
-    showReplay({ galley: "seek", time });
+    showReplay((replay) => replay.seek(time));
   });
 
   // -- the curves -------------------------------------------------------------------------------

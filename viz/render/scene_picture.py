@@ -1,8 +1,8 @@
 """Labelled pictures of a scene at its start, and at the end of a run.
 
 ``draw_scene``: left, the room from the robot's side; right, from above, without overhead furniture.
-``draw_end``: final poses of robot, drawers and items, from two sides. ``draw_state``: one state, with
-what is in the way marked.
+``draw_end``: final poses of robot, drawers and items, from two sides.
+``draw_state``: one state, with what is in the way marked.
 """
 
 from __future__ import annotations

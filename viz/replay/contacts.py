@@ -79,9 +79,7 @@ def contact_arrows(
     return found
 
 
-def _of_the_robot(
-    log: Log, scene: Scene, robot: RobotModel, a: str, b: str, steps: Array
-) -> Array:
+def _of_the_robot(log: Log, scene: Scene, robot: RobotModel, a: str, b: str, steps: Array) -> Array:
     """Of each step, whether the robot or what it holds then is one of the two."""
     if a in robot.links or b in robot.links:
         return np.ones(len(steps), dtype=bool)
