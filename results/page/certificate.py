@@ -55,7 +55,7 @@ def explain(failure: Mapping[str, Any], scene: Scene, robot: RobotModel) -> Expl
         _KINDS[kind](told, certificate, failure, _Place(scene, robot))
     if failure.get("kind") == "blocked" or "blocker" in certificate:
         named = [*failure.get("objects", []), certificate.get("blocker")]
-        known = {each.name for each in (*scene.bodies, *scene.items)}
+        known = {body.name for body in scene.bodies} | {item.name for item in scene.items}
         told.blockers = tuple(dict.fromkeys(name for name in named if name in known))
     return told
 
@@ -82,7 +82,8 @@ class _Place:
 
 
 def _sizes(told: Explanation, c: Certificate, failure: Mapping[str, Any], place: _Place) -> None:
-    name, *rest = [*failure.get("objects", []), "the room"]
+    names: list[str] = [*failure.get("objects", []), "the room"]
+    name, rest = names[0], names[1:]
     x, y, z = (float(side) for side in c["item_m"])
     if "room_height_m" in c:
         room = float(c["room_height_m"])
@@ -114,10 +115,10 @@ def _sizes(told: Explanation, c: Certificate, failure: Mapping[str, Any], place:
             f"{name} is {1e3 * short:.0f} x {1e3 * long:.0f} mm wide and fits into no part of "
             f"{rest[0]}, however it is turned about the vertical."
         )
-        room = sorted(float(side) for side in c["largest_room_m"])
+        sides = sorted(float(side) for side in c["largest_room_m"])
         told.drawings.append(
             drawings.rectangles(
-                [(rest[0], room[::-1])], [(name, (long, short))], f"{name} does not fit"
+                [(rest[0], sides[::-1])], [(name, (long, short))], f"{name} does not fit"
             )
         )
 
@@ -202,11 +203,12 @@ def _friction(told: Explanation, c: Certificate, failure: Mapping[str, Any], _: 
 
 
 def _spot(told: Explanation, c: Certificate, failure: Mapping[str, Any], _: _Place) -> None:
-    other, thing, *where = [*failure.get("objects", []), "", ""]
+    names: list[str] = [*failure.get("objects", []), "", "", ""]
+    other, thing, where = names[:3]
     outline, spot = np.array(c["outline_m"], dtype=float), np.array(c["spot_m"], dtype=float)
     radius = float(c["inner_radius_m"])
     told.sentences.append(
-        f"At {where[0]}, {thing} covers a circle of radius {1e3 * radius:.0f} mm however it is "
+        f"At {where}, {thing} covers a circle of radius {1e3 * radius:.0f} mm however it is "
         f"turned, and {other} stands in it."
     )
     told.drawings.append(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.domain.log import Log
@@ -109,11 +110,11 @@ def forces(log: Log, begin: float, end: float) -> dict[str, Any]:
     return _table(log.time[steps], {name: sums[name] for name in largest}, begin, end, log)
 
 
-def _steps(log: Log, begin: float, end: float) -> Array:
+def _steps(log: Log, begin: float, end: float) -> NDArray[np.int64]:
     """Indices of the samples in [begin, end]; at least one."""
     first, last = np.searchsorted(log.time, (begin - 1e-9, end + 1e-9))
     first = min(int(first), len(log.time) - 1)
-    return np.arange(first, max(int(last), first + 1))
+    return np.arange(first, max(int(last), first + 1), dtype=np.int64)
 
 
 def _table(
