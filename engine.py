@@ -327,13 +327,21 @@ def film(
     return run.film(path, height=height, fps=fps, speed=speed, listener=heard)
 
 
-def report(result: Solution | Execution, folder: File | None = None) -> Report:
+def report(
+    result: Solution | Execution,
+    folder: File | None = None,
+    *,
+    html: bool = True,
+    listener: Listener = SILENT,
+) -> Report:
     """What happened and why (docs/report.md).
 
     Args:
         result: a solution, or a run of it.
         folder: where to write ``report.json`` with plan, trajectories and states, as ``galley run``
             does; None writes nothing.
+        html: also write ``report.html``, the page for people; takes a few seconds.
+        listener: hears of progress.
 
     Raises:
         BadInput: the folder holds other files, or can't be written.
@@ -348,6 +356,11 @@ def report(result: Solution | Execution, folder: File | None = None) -> Report:
     with run_folder(Path(folder), "") as path:
         record(result, ReportRecorder(made, path))
         made.write(path)
+        if html:
+            from galley.results.page.page import write_page
+
+            ensure(RENDERER, listener=None if listener is SILENT else listener)
+            write_page(path, listener=listener)
     return made
 
 

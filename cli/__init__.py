@@ -35,6 +35,7 @@ _EXAMPLES = """examples:
   galley run --seed 3 --no-video          another seed, no film
   galley check runs/NAME                  judge a stored run again
   galley replay runs/NAME                 turn and play a stored run in the browser
+  galley report runs/NAME                 make its page again, report.html
   galley disturb --jobs 2                 success rates under noise and faults
   galley run --problem my_task.pddl       another task in the same kitchen
   galley plan domain.pddl problem.pddl    task planning only, for any PDDL task
@@ -62,6 +63,7 @@ _COMMANDS = {
     "scenarios": "run the scenario suite or your own; print expected and actual outcomes",
     "check": "validate a stored run again, from its executed states and the scene alone",
     "replay": "write a stored run as a page to turn and play in the browser",
+    "report": "make the page of a stored run again, report.html",
     "disturb": "measure success rates under physics with noise and faults",
     "touch": "push an object with a finger in one dimension: events, felt force, figure and film",
     "contact": "lift, tilt, push and throw bodies in the plane, with gradients through contact",

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from galley.results.recorded_run import RecordedRun
 
 EPILOG = """results, in --out:
-  report.json       what happened and why (docs/report.md)
+  report.html       the page to open first: what happened and why, plan, replay, curves
+  report.json       the same for programs (docs/report.md)
   plan.txt          the symbolic plan, one action per line
   trajectories.npz  the trajectory of each motion
   states.npz        every executed state, with contacts and forces
@@ -109,6 +110,12 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         help="show planning and execution live in the browser, at an address that only this "
         "machine can open: base poses and grasps tried, the path found, the robot",
     )
+    p.add_argument(
+        "--html",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="write report.html, a few seconds (default: yes; galley report makes it later)",
+    )
     motion_options(p)
 
 
@@ -142,6 +149,8 @@ def command(arguments: argparse.Namespace) -> int:
 def _print_result(printer: Printer, run: RecordedRun) -> int:
     from rich.text import Text
 
+    from galley.results.run_folder import PAGE, REPORT
+
     report, console = run.report, printer.console
     verdict = report.validation
     if verdict is not None:
@@ -165,7 +174,9 @@ def _print_result(printer: Printer, run: RecordedRun) -> int:
         console.print(
             f"filmed: {report.video['frames']} pictures in {report.video['seconds']:.1f} s"
         )
-    console.print(f"{report.status}: {run.folder}/report.json", soft_wrap=True)
+    made = run.folder / PAGE
+    left = f"open {made}" if made.is_file() else f"{run.folder}/{REPORT}"
+    console.print(f"{report.status}: {left}", soft_wrap=True)
     if report.failure is not None:
         print(f"{report.status}: {report.failure}", file=sys.stderr)
     return 0 if report.status == "success" else 1

@@ -3,6 +3,7 @@
 ```
 run_folder   a run's files            -> its folder, locked until the run ends
 report       what happened and why    -> report.json
+page/        the same for a person    -> report.html
 stored       a run's folder           -> Stored (executed), Recorded (planned)
 ```
 """

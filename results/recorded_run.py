@@ -16,7 +16,7 @@ from galley.execution.disturbance.noise import Noise
 from galley.motion.thresholds import THRESHOLDS
 from galley.results.recorder import ReportRecorder
 from galley.results.report import Report
-from galley.results.run_folder import check_destination, run_folder
+from galley.results.run_folder import PAGE, check_destination, run_folder
 from galley.results.stages import Execution
 from galley.robots.catalog import robot_of
 from galley.tamp.task import TampTask
@@ -47,6 +47,7 @@ class Options:
     fps: int = 20
     speed: float = 1.0
     node_limit: int | None = None
+    html: bool = False  # on the command line it is asked for by default
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,22 @@ def record_run(
                 report.fail(Failure(FailureKind.BUDGET, "interrupted by the user"))
             else:  # only the film is missing: the verdict stands
                 report.video = {"error": "interrupted by the user"}
+            report.write(folder)
+            _page(options, folder, listener)
             raise
         finally:
             report.write(folder)
+        _page(options, folder, listener)
     return RecordedRun(report, folder)
+
+
+def _page(options: Options, folder: Path, listener: Listener) -> None:
+    """Write ``report.html``, if it is wanted."""
+    if options.html:
+        from galley.results.page.page import write_page
+
+        listener.stage(f"writing {PAGE}")
+        write_page(folder, listener=listener)
 
 
 def _stages(options: Options, task: TampTask, recorder: ReportRecorder) -> None:
@@ -104,7 +117,7 @@ def _stages(options: Options, task: TampTask, recorder: ReportRecorder) -> None:
     report, folder = recorder.report, recorder.folder
     assert folder is not None
     films = options.video and options.execute != "none"
-    parts = (*engine.COMPILED, RENDERER) if films else engine.COMPILED
+    parts = (*engine.COMPILED, RENDERER) if films or options.html else engine.COMPILED
     report.timing_s["compile"] = ensure(*parts, listener=recorder)
     solution = engine.solve(
         task,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -18,6 +18,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.files import write_atomically
 from galley.motion.motion import FREE, Motion
 from galley.results.run_folder import REPORT, digests, folder_digests
+from galley.results.starts import parts_of, spans
 from galley.validation.verdict import Verdict
 
 if TYPE_CHECKING:  # these load the planners, which reading a report does not need
@@ -59,6 +60,7 @@ class Report:
     releases: list[dict[str, Any]] = field(default_factory=list)
     final_facts: tuple[str, ...] = ()
     injected: tuple[str, ...] = ()
+    starts: dict[tuple[int, int], float] = field(default_factory=dict)
     video: dict[str, Any] | None = None
 
     @classmethod
@@ -105,12 +107,12 @@ class Report:
     def executed(self, run: Execution) -> None:
         """Record the result of the execution."""
         planned = iter(self.later)
+        began = [start for start, _ in spans(run.log)]
+        self.starts = {k: began[i] for k, i in parts_of(run.log.motions.tolist()).items()}
         self.recoveries = []
-        for each in run.recoveries:
+        for number, each in enumerate(run.recoveries, 1):
             motions = next(planned, ()) if each.motions else ()
-            self.recoveries.append(
-                {**each.as_json(), "motions": [_motion(motion) for motion in motions]}
-            )
+            self.recoveries.append({**each.as_json(), "motions": self._motions(number, motions)})
         self.executed_motions = run.motions
         self.releases = [asdict(each) for each in run.releases]
         self.final_facts = tuple(sorted(map(str, run.facts)))
@@ -142,7 +144,7 @@ class Report:
             "refinements": self.attempts,
             "plans_tried": self.skeletons,
             "lessons": self.lessons,
-            "motions": [_motion(motion) for motion in self.motions],
+            "motions": self._motions(0, self.motions),
             "audit": self._audit(),
             "execution": {
                 "motions": self.executed_motions,
@@ -170,6 +172,10 @@ class Report:
             "versions": versions(),
         }
 
+    def _motions(self, part: int, motions: Sequence[Motion]) -> list[dict[str, Any]]:
+        """The motions of the plan (part 0) or of the N-th recovery."""
+        return [_motion(motion, self.starts.get((part, k))) for k, motion in enumerate(motions)]
+
     def _audit(self) -> dict[str, int]:
         """How many motions Drake checked, and how many of them it found in collision."""
         every = (*self.motions, *(motion for motions in self.later for motion in motions))
@@ -183,7 +189,7 @@ class Report:
         write_atomically(folder / REPORT, text)
 
 
-def _motion(motion: Motion) -> dict[str, Any]:
+def _motion(motion: Motion, start: float | None) -> dict[str, Any]:
     record = motion.record
     return {
         "action_index": motion.action_index,
@@ -198,6 +204,7 @@ def _motion(motion: Motion) -> dict[str, Any]:
             "shortcut": record.length_shortcut,
             "optimized": record.length_optimized,
         },
+        "start_s": start,
         "duration_s": motion.trajectory.duration,
         "min_clearance_m": record.min_clearance_m,
         "velocity_ratio": record.velocity_ratio,

@@ -17,6 +17,8 @@ from galley.domain.errors import BadInput
 from galley.domain.files import read_bytes, write_fault
 
 REPORT = "report.json"
+PAGE = "report.html"
+"""Made from the other files: it can be made again, and no digest of it is kept."""
 UNFINISHED = "UNFINISHED"
 """File in a folder that is written to. A run that ended, however, has removed it."""
 EARLIER = "earlier"
@@ -214,10 +216,10 @@ def digests(files: Iterable[str]) -> dict[str, str]:
 
 
 def folder_digests(folder: Path) -> dict[str, str]:
-    """SHA-256 of the files that a run wrote, by their names in its folder; not of its report."""
+    """SHA-256 of the files that a run wrote, by their names in its folder; not of its reports."""
     return {
         str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
         for top in sorted(_entries(folder))
         for file in (sorted(top.rglob("*")) if top.is_dir() else (top,))
-        if file.is_file() and top.name != REPORT and ".partial" not in file.name
+        if file.is_file() and top.name not in (REPORT, PAGE) and ".partial" not in file.name
     }

@@ -194,6 +194,7 @@ def test_a_report_is_written_where_it_is_asked_for(run, solution, tmp_path):
     galley.report(run, tmp_path / "kept")
     assert {file.name for file in (tmp_path / "kept").iterdir()} == {
         "report.json",
+        "report.html",
         "plan.txt",
         "trajectories.npz",
         "states.npz",

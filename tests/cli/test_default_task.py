@@ -149,7 +149,7 @@ def report(folder):
 
 def test_files(folder):
     names = {p.name for p in folder.iterdir()}
-    assert names == {"report.json", "plan.txt", "trajectories.npz", "states.npz"}
+    assert names == {"report.html", "report.json", "plan.txt", "trajectories.npz", "states.npz"}
     assert [p.name for p in folder.parent.iterdir()] == ["run"]
 
 

@@ -24,7 +24,7 @@ def outcome(cli, here):
     """Run a task without film into ``here/run``: what the terminal shows, and the report."""
 
     def run(file, *options):
-        done = cli("run", "--problem", file, "--no-video", "--out", "run", *options)
+        done = cli("run", "--problem", file, "--no-video", "--no-html", "--out", "run", *options)
         assert "Traceback" not in done.err
         assert [p.name for p in here.iterdir()] == ["run"], "nothing but the run folder"
         names = {p.name for p in (here / "run").iterdir()}

@@ -27,7 +27,14 @@ sys.exit(main())
 @pytest.fixture
 def errand(problem):
     """Options of a run that takes a second: its goal holds already."""
-    return ("--problem", problem("(on sugar burner)"), "--no-video", "--execute", "kinematic")
+    return (
+        "--problem",
+        problem("(on sugar burner)"),
+        "--no-video",
+        "--no-html",
+        "--execute",
+        "kinematic",
+    )
 
 
 def test_files_of_two_runs_in_one_folder_are_noticed(cli, here, errand):

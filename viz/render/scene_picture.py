@@ -2,6 +2,7 @@
 
 ``draw_scene``: left, the room from the robot's side; right, from above, without overhead furniture.
 ``draw_end``: final poses of robot, drawers and items, from two sides.
+``draw_state``: one state, with what is in the way marked.
 """
 
 from __future__ import annotations
@@ -9,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from PIL import Image as PilImage
 from PIL import ImageDraw
 
 from galley.domain.files import atomic_file
-from galley.domain.frames import Array, to_pose7
+from galley.domain.frames import Array, from_pose7, to_pose7
 from galley.domain.log import Log
-from galley.domain.scene.model import WORLD, Scene
+from galley.domain.scene.model import WORLD, Body, Item, Scene
 from galley.robots.model import RobotModel
 from galley.viz.render.renderer import Renderer
 from galley.viz.render.tags import Color, Tag, draw_tags
@@ -28,10 +30,12 @@ _REGION: Color = (88, 214, 141)
 _STANCES: tuple[Color, ...] = ((93, 173, 226), (236, 112, 99), (187, 143, 206), (72, 201, 196))
 _ROBOT: Color = (245, 130, 49)
 _HANDLE: Color = (220, 120, 220)
+_MARKED: Color = (230, 74, 25)
 _OVERHEAD = 0.35  # m above the highest region, from which on furniture is left out from above
 _WIDTH, _HEIGHT = 960, 720  # of each of the two views in draw_end
 _TURN, _ELEVATION = np.radians(38.0), np.radians(38.0)  # of those views
 _NEAREST = 1.3  # m from the items
+_Thing = TypeVar("_Thing", Body, Item)
 
 
 def draw_scene(
@@ -89,6 +93,70 @@ def draw_end(scene: Scene, robot: RobotModel, states: Path, path: Path) -> None:
         _beside(*views).save(partial, format="PNG")
 
 
+def draw_state(
+    scene: Scene,
+    robot: RobotModel,
+    at: tuple[Array, Array, Array],
+    width: int,
+    height: int,
+    marked: Sequence[str] = (),
+) -> PilImage.Image:
+    """A picture of one state, from where most items and regions are seen.
+
+    Args:
+        scene, robot: what to draw.
+        at: joints (n,), scene joints (nj,) and item poses (ni, 7), as in a log.
+        width, height: of the picture, pixels.
+        marked: bodies and items to colour and name; the camera moves near to them.
+    """
+    camera, tags = front_camera(scene, width, height), []
+    if marked:
+        boxes = np.array([_bounds(scene, name, *at[1:]) for name in marked])  # (k, 2, 3)
+        low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
+        middle, away = 0.5 * (low + high), camera.position - camera.target
+        distance = _NEAREST + 1.3 * float(np.linalg.norm(high - low))
+        camera = Camera(middle + distance * away / np.linalg.norm(away), middle)
+        centres = zip(marked, boxes.mean(axis=1), strict=True)
+        tags = [(f"{name}: in the way", centre, _MARKED) for name, centre in centres]
+    drawer = Renderer(_colored(scene, marked), robot, width, height)
+    picture = PilImage.fromarray(drawer.render_still(*at, camera))
+    draw_tags(picture, _in_sight(tags, camera, width, height), max(13, round(height / 34)))
+    return picture
+
+
+def start_of(scene: Scene) -> tuple[Array, Array, Array]:
+    """Joints (n,), scene joints (nj,) and item poses (ni, 7) at the start."""
+    return scene.robot.q, _start(scene), _items(scene)
+
+
+def _colored(scene: Scene, names: Sequence[str]) -> Scene:
+    """The scene with some bodies and items in the colour of what is in the way."""
+
+    def painted(thing: _Thing) -> _Thing:
+        if thing.name not in names:
+            return thing
+        color = (*(part / 255.0 for part in _MARKED), 1.0)
+        shapes = (replace(shape, color=color, texture=None) for shape in thing.shapes)
+        return replace(thing, shapes=tuple(shapes))
+
+    return replace(
+        scene,
+        bodies=tuple(painted(body) for body in scene.bodies),
+        items=tuple(painted(item) for item in scene.items),
+    )
+
+
+def _bounds(scene: Scene, name: str, scene_q: Array, items: Array) -> Array:
+    """Corners (2, 3) of a body's or an item's box in the world, metres."""
+    if name in scene.item_index:
+        pose = items[scene.item_index[name]]
+        X, shapes = from_pose7(pose), scene.item(name).shapes
+    else:
+        X, shapes = scene.body_pose(name, scene_q), scene.body(name).shapes
+    boxes = np.array([shape.bounds(X) for shape in shapes])
+    return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
+
+
 def _beside(left: PilImage.Image, right: PilImage.Image) -> PilImage.Image:
     """Two pictures of the same height side by side."""
     sheet = PilImage.new("RGB", (left.width + right.width, left.height))
@@ -123,7 +191,7 @@ def _view(
     scene: Scene, robot: RobotModel, camera: Camera, width: int, height: int
 ) -> PilImage.Image:
     drawer = Renderer(scene, robot, width, height)
-    at = (scene.robot.q, _start(scene), _items(scene))
+    at = start_of(scene)
     picture = PilImage.fromarray(drawer.render_still(*at, camera))
     _outline(picture, scene, camera)
     draw_tags(picture, _tags(scene, camera, width, height), max(11, round(height / 56)))

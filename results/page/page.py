@@ -1,0 +1,286 @@
+"""Writes ``report.html`` from what a run left."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from galley.domain.files import write_atomically
+from galley.domain.listener import Listener
+from galley.results.page.certificate import explain
+from galley.results.page.curves import forces, motion_curves, peaks, tracking
+from galley.results.page.source import Source, read_source
+from galley.results.page.timeline import Timeline, timeline
+from galley.results.run_folder import PAGE
+
+_PICTURE = (960, 540)  # pixels of the still pictures
+_HEADLINES = {
+    "success": ("✓", "Success"),
+    "refused": ("⊘", "Refused: it is impossible"),
+    "failed": ("✕", "Failed"),
+    "budget": ("?", "Undecided"),
+    "unfinished": ("…", "Unfinished"),
+}
+_UNITS = ("m", "rad", "N", "n", "s", "kg", "ms")
+# Options of ``galley run``, by their keys in the report, that decide what comes out.
+_OPTIONS = ("skills", "planner", "checker", "optimize", "arrival", "execute", "fault", "recoveries")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How large a page became: bytes of the file and of the replay in it, uncompressed."""
+
+    path: Path
+    size: int
+    replay: int
+
+
+def write_page(
+    folder: Path,
+    path: Path | None = None,
+    scene_file: Path | None = None,
+    *,
+    replay: bool = True,
+    listener: Listener | None = None,
+) -> Figures:
+    """Write a run's page atomically.
+
+    Args:
+        folder: the run's.
+        path: of the page; None: ``report.html`` in the folder.
+        scene_file: instead of the scene that the report names.
+        replay: whether it holds the run in 3D, which is most of its size.
+        listener: hears of progress.
+
+    Raises:
+        BadInput: there is no run, or it can't be read; or ``path`` can't be written.
+    """
+    source = read_source(folder, scene_file)
+    path = folder / PAGE if path is None else path
+    turned = _replay(source) if replay else ""
+    text = page_html(source, turned)
+    write_atomically(path, text)
+    return Figures(path, len(text.encode()), len(turned.encode()))
+
+
+def page_html(source: Source, replay: str = "") -> str:
+    """The page as HTML that needs no other file.
+
+    Args:
+        source: what the run left.
+        replay: a page that shows the run in 3D (``viz.replay``); empty for none.
+    """
+    import plotly
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    report, line = source.report, timeline(source)
+    failure = report.get("failure")
+    told = explain(failure, source.scene, source.robot) if failure else None
+    data = _data(source, line)
+    script = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+    environment = Environment(
+        loader=PackageLoader("galley.results.page", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "seconds": _seconds,
+        "clearance": _clearance,
+        "quantity": lambda key: _split_unit(key)[0],
+        "figure": _figure,
+    }
+    own = files("galley.results.page")
+    symbol, headline = _headline(report)
+    return environment.get_template("page.html.jinja").render(
+        report=report,
+        name=Path(str(report.get("problem", ""))).stem or source.folder.name,
+        symbol=symbol,
+        headline=headline,
+        because=_because(report, source),
+        line=line,
+        told=told,
+        planning=sum(report["timing_s"].get(k, 0.0) for k in ("task", "motion", "optimization")),
+        goals=(report.get("validation") or {}).get("goal_facts", []),
+        checks=_checks(report["validation"]) if report.get("validation") else [],
+        first=_first(line),
+        picture=_picture(source, ()),
+        blockers=_picture(source, told.blockers) if told and told.blockers else "",
+        command=_command(report),
+        data=data,
+        replay=_packed(replay) if replay else "",
+        plotly=_packed(script.read_text(encoding="utf-8")) if data["steps"] else "",
+        css=Markup((own / "page.css").read_text(encoding="utf-8")),
+        js=Markup((own / "page.js").read_text(encoding="utf-8")),
+    )
+
+
+def _replay(source: Source) -> str:
+    """The run in 3D; empty if nothing was executed."""
+    if source.log is None or len(source.log.time) < 2:
+        return ""
+    from galley.viz.replay import replay_html
+
+    return replay_html(source.log, source.scene, source.robot)
+
+
+def _data(source: Source, line: Timeline) -> dict[str, Any]:
+    """What the page's script draws."""
+    steps = []
+    for step in line.steps:
+        motions = source.motions[step.part] if step.part < len(source.motions) else ()
+        planned = motions[step.index] if step.index < len(motions) else None
+        entry: dict[str, Any] = {"start": step.start, "end": step.end}
+        if planned is not None:
+            entry["curves"] = motion_curves(planned, source.robot)
+            entry["peaks"] = peaks(planned, source.robot)
+        if source.log is not None and step.start is not None and step.end is not None:
+            entry["tracking"] = tracking(source.log, source.robot, step.start, step.end)
+            entry["forces"] = forces(source.log, step.start, step.end)
+        steps.append(entry)
+    whole = {}
+    if source.log is not None and len(source.log.time):
+        whole = {
+            "tracking": tracking(source.log, source.robot, 0.0, line.duration),
+            "forces": forces(source.log, 0.0, line.duration),
+        }
+    return {"duration": line.duration, "steps": steps, "run": whole}
+
+
+def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
+    """A sign and a word for how the run ended."""
+    status = str(report["status"])
+    if "interrupted" in str((report.get("failure") or {}).get("message", "")):
+        return "◼", "Interrupted"
+    return _HEADLINES.get(status, ("?", status))
+
+
+def _because(report: Mapping[str, Any], source: Source) -> str:
+    """The verdict in a sentence."""
+    if report.get("failure"):
+        message = str(report["failure"].get("message", ""))
+        named = "_" in message.partition(" ")[0]  # a name stays as it is
+        return (message if named else message[:1].upper() + message[1:]) + "."
+    if report["status"] == "unfinished":
+        return "The run has not ended, or was cut short: what is shown here may be incomplete."
+    verdict, actions = report.get("validation"), len(report["plan"])
+    if verdict is None:
+        return (
+            f"A plan of {actions} actions with {len(report['motions'])} motions was found and "
+            "checked. Nothing was executed, so the goal was not judged."
+        )
+    facts = len(verdict["goal_facts"])
+    goal = {1: "The goal fact holds", 2: "Both goal facts hold"}.get(
+        facts, f"All {facts} goal facts hold"
+    )
+    return (
+        f"{goal} where things ended, and none of the {verdict['states_checked']:,} executed states "
+        "breaks a rule."
+    )
+
+
+def _picture(source: Source, marked: tuple[str, ...]) -> str:
+    """The run's last state, or the start with what is in the way, as an address with its data."""
+    from galley.viz.render.scene_picture import draw_state, start_of
+
+    log = source.log
+    at = start_of(source.scene)
+    if log is not None and len(log.time):
+        at = (log.q[-1], log.scene_q[-1], log.items[-1])
+    try:
+        image = draw_state(source.scene, source.robot, at, *_PICTURE, marked)
+    except ValueError:  # a state that nobody can draw: the page does without
+        return ""
+    file = io.BytesIO()
+    image.save(file, "JPEG", quality=80)
+    return "data:image/jpeg;base64," + base64.b64encode(file.getvalue()).decode()
+
+
+def _command(report: Mapping[str, Any]) -> str:
+    """The command that repeats the run."""
+    options = report.get("options") or {}
+    words = ["galley", "run"]
+    for key in ("scene", "domain", "problem", "seed"):
+        words += [f"--{key}", str(report.get(key, ""))]
+    for key in _OPTIONS:
+        if options.get(key) is not None:
+            words += [f"--{key}", str(options[key])]
+    if options.get("node_limit") is not None:
+        words += ["--node-limit", str(options["node_limit"])]
+    if options.get("noise"):
+        words += ["--noise", ",".join(f"{k}={v!r}" for k, v in options["noise"].items())]
+    return shlex.join(words) + ("" if options.get("video", True) else " --no-video")
+
+
+def _packed(text: str) -> str:
+    """Compressed and as letters, for the page's script to unpack; the same for the same text."""
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
+
+
+def _seconds(value: float | None) -> str:
+    """Seconds as a person reads them."""
+    if value is None:
+        return "-"
+    return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
+
+
+def _clearance(metres: float | None) -> str:
+    """As in the table on the terminal: farther than about 6 cm nothing is measured."""
+    if metres is None:
+        return "-"
+    return "> 50 mm" if metres >= 0.05 else f"{1e3 * metres:.1f} mm"
+
+
+def _split_unit(key: str) -> tuple[str, str]:
+    """``height_m`` is ("height", "m")."""
+    name, _, unit = key.rpartition("_")
+    return (name.replace("_", " "), unit) if unit in _UNITS else (key.replace("_", " "), "")
+
+
+def _figure(value: object, key: str) -> str:
+    """A number of the report with the unit that ends its key; lengths below 1 m in millimetres."""
+    unit = _split_unit(key)[1]
+    if not isinstance(value, int | float):
+        return str(value)
+    if unit == "m" and abs(value) < 1.0:
+        return f"{1e3 * value:.4g} mm"
+    return f"{value:,.4g} {unit}".strip() if value % 1 else f"{value:,.0f} {unit}".strip()
+
+
+def _first(line: Timeline) -> int:
+    """The motion that the page opens with: the fastest one of the arm."""
+    arm = [s for s in line.steps if "arm" in str(s.figures["group"])] or line.steps
+    fastest = max(arm, key=lambda s: float(s.figures["velocity_ratio"]), default=None)
+    return -1 if fastest is None or fastest.number is None else fastest.number
+
+
+def _checks(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The figures of the validation in words."""
+    pair = f" ({' and '.join(verdict['deepest_pair'])})" if verdict["deepest_pair"] else ""
+    torque = verdict["max_torque_ratio"]
+    how = f" ({verdict['torques']})"
+    return [
+        ("deepest undeclared contact", f"{1e3 * verdict['max_penetration_m']:.2f} mm{pair}"),
+        ("largest undeclared force", f"{verdict['max_undeclared_force_n']:.1f} N"),
+        ("deepest declared contact", f"{1e3 * verdict['max_declared_penetration_m']:.2f} mm"),
+        ("joints beyond a limit", f"{verdict['limit_violations']}"),
+        ("highest velocity", f"{100 * verdict['max_velocity_ratio']:.0f} % of the limit"),
+        ("highest acceleration", f"{100 * verdict['max_acceleration_ratio']:.0f} % of the limit"),
+        (
+            "highest torque of the arm",
+            "unknown" if torque is None else f"{100 * torque:.0f} % of the limit{how}",
+        ),
+        ("arm from its command, at most", f"{1e3 * verdict['tracking_error_rad']:.1f} mrad"),
+        ("base from its command, at most", f"{1e3 * verdict['tracking_error_base_m']:.1f} mm"),
+        ("largest slip in the hand", f"{1e3 * verdict['max_slip_m']:.2f} mm in one motion"),
+        ("at rest at the end", "yes" if verdict["at_rest"] else "no"),
+    ]

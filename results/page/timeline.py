@@ -1,0 +1,135 @@
+"""The plan as it was executed: actions in words, their motions, recoveries, learned constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from galley.domain.words import in_words
+from galley.results.page.source import Source
+
+
+@dataclass(frozen=True)
+class Step:
+    """A motion on the page.
+
+    Attributes:
+        part, index: motion ``index`` of the plan (part 0) or of the N-th recovery.
+        number: among those with a start, in order; None for the others.
+        figures: its entry in the report.
+        start, end: seconds on the page's clock; None if it was not executed.
+        ended: why it ended early, if it did.
+    """
+
+    part: int
+    index: int
+    number: int | None
+    figures: Mapping[str, Any]
+    start: float | None
+    end: float | None
+    ended: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """An action of the plan or of a recovery.
+
+    Attributes:
+        words, pddl: ``pick up the sugar box`` and ``(pick sugar burner h1)``.
+        steps: its motions.
+    """
+
+    words: str
+    pddl: str
+    steps: tuple[Step, ...]
+
+    @property
+    def planned_s(self) -> float:
+        """Seconds of searching and optimising its motions."""
+        return sum(_number(s.figures, "planning_ms", "optimization_ms") for s in self.steps) / 1e3
+
+    @property
+    def start(self) -> float | None:
+        """When its first motion began; None if it has none, or was not executed."""
+        return self.steps[0].start if self.steps else None
+
+    @property
+    def end(self) -> float | None:
+        """When its last executed motion ended."""
+        return next((s.end for s in reversed(self.steps) if s.end is not None), None)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The plan, or a recovery with what follows it.
+
+    Attributes:
+        recovery: its entry in the report; None for the plan.
+        rows: actions with their motions.
+    """
+
+    number: int
+    recovery: Mapping[str, Any] | None
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """All parts in order; ``duration`` is the end of its clock in seconds.
+
+    Without an execution the clock is the plan's: each motion begins when the one before ends.
+    """
+
+    parts: tuple[Part, ...]
+    duration: float
+    executed: bool
+
+    @property
+    def steps(self) -> list[Step]:
+        """The motions with a start: those that ran, or that would; by their numbers."""
+        every = [step for part in self.parts for row in part.rows for step in row.steps]
+        return sorted((s for s in every if s.number is not None), key=lambda s: s.number or 0)
+
+
+def timeline(source: Source) -> Timeline:
+    """The timeline of a run."""
+    report = source.report
+    recoveries = report["execution"].get("recoveries", [])
+    plans = [(report["plan"], report["motions"])]
+    plans += [(each.get("plan", []), each.get("motions", [])) for each in recoveries]
+    clock, parts, numbers = 0.0, [], count()
+    for number, (plan, motions) in enumerate(plans):
+        steps = []
+        for index, figures in enumerate(motions):
+            start = end = None
+            ended = ""
+            if source.log is not None:
+                at = source.executed.get((number, index))
+                if at is not None:
+                    start, end = source.spans[at]
+                    ended = str(source.log.ends[at])
+            else:
+                start, end = clock, clock + float(figures["duration_s"])
+                clock = end
+            at_clock = None if start is None else next(numbers)
+            steps.append(Step(number, index, at_clock, figures, start, end, ended))
+        rows = [
+            Row(
+                in_words(action, source.scene),
+                action,
+                tuple(s for s in steps if s.figures["action_index"] == k),
+            )
+            for k, action in enumerate(plan)
+        ]
+        rest = tuple(s for s in steps if not 0 <= s.figures["action_index"] < len(plan))
+        if rest:  # a retreat after the last action
+            rows.append(Row("finish", "", rest))
+        parts.append(Part(number, recoveries[number - 1] if number else None, tuple(rows)))
+    duration = clock if source.log is None else source.log.duration
+    return Timeline(tuple(parts), duration, source.log is not None)
+
+
+def _number(figures: Mapping[str, Any], *keys: str) -> float:
+    return sum(float(figures.get(key) or 0.0) for key in keys)

@@ -1,0 +1,188 @@
+"""``report.html``: what it shows is what the run left, and a browser shows it."""
+
+import base64
+import gzip
+import html
+import json
+import re
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from galley.cli import main
+from galley.domain.failure import Failure, FailureKind
+from galley.domain.log import Log
+from galley.domain.shipped import KITCHEN
+from galley.motion.trajectory.store import load_motions
+from galley.results.page.certificate import explain
+from galley.results.page.page import page_html, write_page
+from galley.results.page.source import read_source
+from galley.results.recorded_run import Options, record_run
+from galley.tests.viz.browser import Browser
+
+DRAWERS, SCENARIOS = KITCHEN / "drawers.pddl", KITCHEN.parent / "scenarios"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run without forces; its page holds the replay."""
+    folder = tmp_path_factory.mktemp("page") / "run"
+    problem = KITCHEN / "sugar_only.pddl"
+    record_run(Options(problem=problem, execute="kinematic", video=False, out=folder, html=True))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def text(run):
+    return (run / "report.html").read_text()
+
+
+@pytest.fixture(scope="module")
+def data(text):
+    return json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL).group(1))
+
+
+def refused(tmp_path, name, problem=None):
+    scene = SCENARIOS / f"{name}_scene.yaml"
+    out = tmp_path / name
+    options = {"scene": scene} if scene.is_file() else {}
+    problem = SCENARIOS / f"{problem or name}.pddl"
+    record_run(Options(domain=DRAWERS, problem=problem, out=out, **options))
+    return out
+
+
+def test_the_page_needs_no_other_file_and_is_small(text):
+    assert len(text) < 12e6
+    assert not re.search(r"(?:src|href)=[\"']?(?:https?:)?//", text)
+    inner = re.search(r'id="replay">([^<]*)<', text).group(1)
+    assert b"galley" in gzip.decompress(base64.b64decode(inner))
+    ids = set(re.findall(r'\bid="([^"]+)"', text))
+    links = set(re.findall(r'href="#([^"]+)"', text))
+    assert {"goal", "plan", "scene", "motion", "validation", "about"} <= links <= ids
+
+
+def test_goal_facts_and_times_are_those_of_the_report(run, text):
+    report = json.loads((run / "report.json").read_text())
+    shown = html.unescape(text)
+    for fact in report["validation"]["goal_facts"]:
+        assert fact["fact"] in shown
+        assert fact["why"] in shown
+    log = Log.load(run / "states.npz")
+    for k, motion in enumerate(report["motions"]):
+        first = int(np.flatnonzero(log.motion == k)[0])
+        assert motion["start_s"] == log.time[first]
+        assert f'data-seek="{motion["start_s"]}"' in text
+    assert "report.html" not in report["files"]
+
+
+def test_curves_keep_their_peaks(run, data):
+    motions = load_motions(run / "trajectories.npz")
+    assert len(data["steps"]) == len(motions)
+    for motion, step in zip(motions, data["steps"], strict=True):
+        t = np.linspace(0.0, motion.trajectory.duration, 5001)
+        for order, name in ((1, "velocity"), (2, "acceleration")):
+            curve = np.abs(np.array(step["curves"][name])).max(axis=1)
+            dense = np.abs(motion.trajectory(t, order)).max(axis=0)
+            exact = np.array([joint["peaks"][order - 1]["value"] for joint in step["peaks"]])
+            assert curve == pytest.approx(exact, rel=2e-3, abs=1e-9)
+            assert dense == pytest.approx(exact, rel=2e-3, abs=1e-9)
+    log = Log.load(run / "states.npz")
+    off = 1e3 * np.abs(log.q - log.command)[:, 3:10].max()
+    assert data["run"]["tracking"]["peaks"]["arm (mrad)"] == pytest.approx(off)
+
+
+def test_names_cannot_become_markup(run):
+    source = read_source(run)
+    evil = '<script>alert("1")</script>&</script>'
+    report = json.loads(json.dumps(source.report))
+    report["plan"][0] = f"(navigate {evil} x)"
+    report["motions"][0]["phase"] = evil
+    report["lessons"] = [{"fact": evil, "why": evil, "proven": True}]
+    sizes = {"kind": "sizes", "item_m": [0.1, 0.1, 0.3], "room_height_m": 0.2, "because": []}
+    failure = Failure(FailureKind.DOES_NOT_FIT, evil, (evil, evil), {"room_m": 0.2}, sizes)
+    report["failure"] = failure.as_json()
+    made = page_html(replace(source, report=report))
+    assert "<script>alert" not in made
+    assert made.count("</script>") == page_html(source).count("</script>")
+    assert html.escape(evil, quote=False).replace('"', "&#34;") in made
+
+
+@pytest.mark.parametrize(
+    ("name", "says", "draws"),
+    [
+        ("too_tall", "66 mm are missing", "66 mm too high"),
+        ("out_of_reach", "0.30 m are missing", "missing: 0.30 m"),
+        ("contradiction", "at most one of", ""),
+        ("too_small", "overlap by at least 14 mm", "part 1"),
+    ],
+)
+def test_certificates_in_words_and_drawn(name, says, draws, tmp_path):
+    source = read_source(refused(tmp_path, name))
+    told = explain(source.report["failure"], source.scene, source.robot)
+    assert says in " ".join(told.sentences)
+    assert draws in "".join(told.drawings)
+
+
+def test_what_is_in_the_way_is_marked(tmp_path):
+    source = read_source(refused(tmp_path, "drawer_wholly_blocked", "into_the_drawer"))
+    told = explain(source.report["failure"], source.scene, source.robot)
+    assert told.blockers == ("crate",)
+    assert "In the way: crate" in page_html(source)
+
+
+def test_the_command_makes_the_same_page_again(run, tmp_path, capsys):
+    page = tmp_path / "again.html"
+    assert main(["report", str(run), "--no-replay", "--out", str(page)]) == 0
+    assert f"open {page}" in capsys.readouterr().out
+    first = write_page(run, tmp_path / "first.html", replay=False)
+    assert page.read_bytes() == first.path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda f: (f / "report.json").write_text("{"), "report.json:1: is not JSON"),
+        (lambda f: (f / "report.json").write_text('{"status": 1}'), "'status' is missing"),
+        (lambda f: (f / "report.json").unlink(), "report.json: no such file"),
+        (lambda f: (f / "UNFINISHED").write_text(""), "has not ended, or was cut short"),
+    ],
+)
+def test_a_folder_without_a_report_is_refused_in_one_line(run, spoil, says, tmp_path, capsys):
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    (folder / "report.html").unlink()
+    spoil(folder)
+    assert main(["report", str(folder)]) == 2
+    err = capsys.readouterr().err
+    assert says in err
+    assert err.count("\n") == 1
+    assert not (folder / "report.html").exists()
+
+
+def test_a_browser_shows_it(run, tmp_path):
+    browser = Browser(tmp_path / "profile", 800, 1000)
+    try:
+        browser.open(run / "report.html", "document.querySelectorAll('.plot .main-svg').length")
+        for width in (400, 800, 1400):
+            browser.call(
+                "Emulation.setDeviceMetricsOverride",
+                **{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
+            )
+            assert browser.run("document.documentElement.scrollWidth") <= width
+        # A click on an action moves the replay there; while it plays the cursor moves.
+        browser.run("document.querySelectorAll('.words [data-seek]')[1].click()")
+        browser.wait("frames.length && frames[0].galley && frames[0].galley.time() > 0")
+        begins = browser.run(
+            "Number(document.querySelectorAll('.words [data-seek]')[1].dataset.seek)"
+        )
+        assert browser.run("frames[0].galley.time()") == pytest.approx(begins)
+        browser.wait("document.querySelectorAll('.action')[1].classList.contains('current')")
+        pdf = base64.b64decode(browser.call("Page.printToPDF")["data"])
+        assert pdf.startswith(b"%PDF")
+        outside = [url for url in browser.asked if not url.startswith(("file:", "data:", "blob:"))]
+        assert [url for url in outside if url != "about:srcdoc"] == []
+        assert browser.errors == []
+    finally:
+        browser.close()
