@@ -291,11 +291,16 @@ class Search:
         refused = refusal(needed, prover.prove)
         if refused is not None:
             return refused
+        unproven = [each for each in needed if not each.proven]
+        if all(each.failure.kind is FailureKind.DOES_NOT_FIT for each in unproven):
+            # Refinement places one by one, and finds no arrangement where packing found none.
+            self._tried += [each.failure for each in unproven]
+            return self._budget("no arrangement of the items was found")
         for constraint in needed:
             tried = None if prover.prove(constraint).proven else prover.tried(constraint)
             if tried is not None:
                 self._tried.append(tried)
-        self._given_up |= {each.key for each in needed if not each.proven}
+        self._given_up |= {each.key for each in unproven}
         self._analyzer.silent = True
         self._source = self._new_source()
         return self._add_skeleton()
@@ -354,7 +359,7 @@ class Search:
         numbers = {"plans": float(self.skeletons), "refinements": float(self.refinements)}
         objects = worst.objects if worst is not None else ()
         if self._tried:
-            numbers["pairs"] = max(each.numbers["pairs"] for each in self._tried)
+            numbers["pairs"] = max(each.numbers.get("pairs", 0.0) for each in self._tried)
             objects = tuple(dict.fromkeys((*objects, *(n for t in self._tried for n in t.objects))))
         evidence = tuple(part for each in self._tried for part in each.evidence)
         return Failure(FailureKind.BUDGET, message, objects, numbers, evidence=evidence)

@@ -11,9 +11,11 @@ Facts of the others state failures, and delay actions:
 - ``(blocked-by THING ITEM)``: THING, as found, can't be taken, opened, shut or worked on while ITEM
   stands as found. One for each item in the way.
 - ``(no-room ITEM PLACE OTHER)``: ITEM can't be put there while OTHER stands as found.
-- ``(too-small PLACE ITEM OTHER)``: PLACE can't hold both, wherever they stand.
+- ``(too-small PLACE ITEM OTHER ...)``: PLACE can't hold all of them, wherever they stand.
 - ``(no-stance ITEM PLACE)``: ITEM, as found, can't be reached from any stance of PLACE.
-- ``(kept-shut DRAWER OTHER)``: DRAWER can't be opened or shut while OTHER stands open.
+- ``(kept-shut THING OTHER)``: THING can't be opened, shut or worked on while OTHER stands open,
+  and while it is as found not taken; nothing can be put there, if it is a place.
+- ``(kept-open THING OTHER)``: the same while OTHER is shut.
 
 Whatever fails everywhere else forbids the action itself.
 
@@ -46,6 +48,7 @@ _ARITIES = {
     "no-stance": 2,
     "stands-open": 1,
     "kept-shut": 2,
+    "kept-open": 2,
 }
 Key = Fact | tuple[GroundAction, ...]
 """Identifies a constraint."""
@@ -115,12 +118,13 @@ class ConstrainedTask(TampTask):
             for i in sorted({takes, role.opens, role.closes, role.uses} - {None}, key=str):
                 if i is not None:
                     yield [(of[i], subject)], no_longer(blocker, subject)
-        elif predicate == "kept-shut":
-            drawer, other = args
-            still = [Literal(self.names["stands-open"], (other,), False)]
-            for i in sorted({role.opens, role.closes} - {None}, key=str):
-                if i is not None:
-                    yield [(of[i], drawer)], still
+        elif predicate in ("kept-shut", "kept-open"):
+            subject, other = args
+            opened = Literal(self.names["stands-open"], (other,), predicate == "kept-open")
+            parts = [takes, role.opens, role.closes, role.uses, place if puts is not None else None]
+            for i in sorted({each for each in parts if each is not None}):
+                elsewhere = no_longer(subject) if i == takes else []
+                yield [(of[i], subject)], [opened, *elsewhere]
         elif predicate == "no-stance" and takes is not None and place is not None:
             item, where = args
             yield [(of[takes], item), (of[place], where)], no_longer(item)
@@ -128,9 +132,9 @@ class ConstrainedTask(TampTask):
             item, where, other = args
             yield [(of[puts], item), (of[place], where)], no_longer(other)
         elif predicate == "too-small" and puts is not None and place is not None:
-            where, item, other = args
-            stands = Literal(self.names["stands"], (other, where), False)
-            yield [(of[puts], item), (of[place], where)], [stands]
+            where, item, *others = args
+            gone = [Literal(self.names["stands"], (other, where), False) for other in others]
+            yield [(of[puts], item), (of[place], where)], gone
 
 
 def constrained_task(
