@@ -83,6 +83,7 @@ class FailureAnalyzer:
             refinement.states[-1],
             lambda i: self.context.rng(names[k], _DIAGNOSIS, asked, i),
             self._furniture,
+            TRIES if asked == 1 else _FAILURES,
         )
         if found is None:
             return self._unblocked_failure(refinement, failure)
@@ -290,6 +291,7 @@ def find_blockers(
     state: State,
     rng: Streams,
     furniture: Mapping[int, Binding] = MappingProxyType({}),
+    tries: int = TRIES,
 ) -> Diagnosis | None:
     """What blocks ``actions[0]`` in ``state``; None if it fails in all counterfactual worlds.
 
@@ -300,6 +302,7 @@ def find_blockers(
         state: the State before it.
         rng: gives the stream for each try.
         furniture: what can be opened and shut, by the index of its joint.
+        tries: in one world.
     """
     # Driving only prepares the next action: what blocks that one counts.
     length = 2 if skills[actions[0].name].prepares and len(actions) > 1 else 1
@@ -307,7 +310,8 @@ def find_blockers(
     bare = without(state, _others(context, state, chain))
     worlds = [state.scene_q, *_other_furniture(context, chain, state, furniture)]
     for scene_q in worlds:
-        hit = _fewest_hits(context, skills, actions, length, bare.with_scene(scene_q), state, rng)
+        at = bare.with_scene(scene_q)
+        hit = _fewest_hits(context, skills, actions, length, at, state, rng, tries)
         if hit is not None:
             items = frozenset(index for kind, index in hit if kind == "item")
             joints = frozenset(index for kind, index in hit if kind == "joint")
@@ -328,10 +332,11 @@ def _fewest_hits(
     bare: State,
     state: State,
     rng: Streams,
+    tries: int,
 ) -> frozenset[_Hit] | None:
     """What the motions hit that hit least; None if none are found in ``bare``."""
     best: tuple[tuple[int, int], tuple[_Hit, ...]] | None = None
-    for k in range(TRIES):
+    for k in range(tries):
         hit = _one_try(context, skills, actions, length, bare, state, rng(k))
         if hit is None:
             if best is None and k + 1 >= _FAILURES:
