@@ -13,6 +13,7 @@ from galley.cli.common.arguments import (
     index,
     motion_options,
     optimize_option,
+    positive,
     task_files,
     task_options,
 )
@@ -101,6 +102,13 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument(
         "--node-limit", type=count, metavar="N", help="most states that the task planner expands"
+    )
+    p.add_argument(
+        "--effort",
+        type=positive,
+        default=1.0,
+        metavar="X",
+        help="multiplies how many refinements are tried before the search gives up (default 1)",
     )
     motion_options(p)
 

@@ -46,6 +46,7 @@ class Options:
     fps: int = 20
     speed: float = 1.0
     node_limit: int | None = None
+    effort: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,7 @@ def _stages(options: Options, task: TampTask, recorder: ReportRecorder) -> None:
         optimize=options.optimize,
         arrival=options.arrival,
         node_limit=options.node_limit,
+        effort=options.effort,
         listener=recorder,
     )
     if isinstance(solution, Failure):

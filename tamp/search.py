@@ -42,7 +42,7 @@ ANY_NODES = 200_000  # states expanded for any plan
 FURTHER_NODES = 20_000  # states expanded for further plans
 MOST_REORDERED = 50  # plans kept that only reorder others
 TURN = 8  # refinements beyond one for each action that a skeleton gets before the next has its turn
-REFINEMENTS_IN_ALL = 80  # of single actions in all, and 8 more for each action of the longest plan
+REFINEMENTS_IN_ALL = 120  # and 8 more for each action of the longest plan; diagnoses count, too
 SHORTENING = 12  # refinements for shorter plans, once one has motions
 RECONSIDERED = 3  # every so many rounds a skeleton that was set aside gets a turn
 
@@ -185,6 +185,11 @@ class Search:
     solved: bool = False
 
     @property
+    def _spent(self) -> int:
+        """Refinements so far, those of diagnoses included."""
+        return self.refinements + self._analyzer.tries
+
+    @property
     def record(self) -> SearchRecord:
         """What was tried and learned so far."""
         return SearchRecord(
@@ -236,8 +241,9 @@ class Search:
             if over is not None:
                 return over
             longest = max((len(each.plan) for each in self._active), default=0)
-            budget = max(budget, REFINEMENTS_IN_ALL + 8 * longest)
-            if self.refinements >= budget:
+            effort = self.context.settings.effort
+            budget = max(budget, round(effort * (REFINEMENTS_IN_ALL + 8 * longest)))
+            if self._spent >= budget:
                 return self._budget(f"{budget} refinements of single actions were tried")
             found = self._round(budget)
             if found is None and number % RECONSIDERED == 0:
@@ -349,9 +355,9 @@ class Search:
     def _shortened(self, found: RefinedPlan) -> RefinedPlan:
         """The plan without a detour that one suspicion caused, if a few refinements will do."""
         self._analyzer.silent = True
-        end = self.refinements + SHORTENING
+        end = self._spent + SHORTENING
         for key, constraint in self.constraints.all.items():
-            if constraint.proven or key in self._given_up or self.refinements >= end:
+            if constraint.proven or key in self._given_up or self._spent >= end:
                 continue
             task = self.constraints.applied_to(self._constrained, {*self._given_up, key})
             plan = shortest(task, self.node_limit)
@@ -386,7 +392,7 @@ class Search:
     def _advance(self, each: _Active, budget: int) -> RefinedPlan | Learned | Failure | None:
         """Some refinements of one skeleton."""
         before = each.refinement.attempts
-        turn = min(len(each.plan) + TURN, budget - self.refinements)
+        turn = max(0, min(len(each.plan) + TURN, budget - self._spent))
         found = each.refinement.advance(turn)
         self.refinements += each.refinement.attempts - before
         if isinstance(found, RefinedMotions):

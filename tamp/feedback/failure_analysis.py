@@ -48,11 +48,13 @@ class FailureAnalyzer:
     Attributes:
         context: scene, robot, settings. task: with the names of the facts.
         silent: report proven constraints only.
+        tries: refinements in counterfactual worlds so far.
     """
 
     context: PlanningContext
     task: ConstrainedTask
     silent: bool = False
+    tries: int = 0
     _objects: dict[int, str] = field(default_factory=dict)
     _furniture: dict[int, Binding] = field(default_factory=dict)  # by its joint
 
@@ -81,7 +83,7 @@ class FailureAnalyzer:
             self.task.skills,
             refinement.plan[k:],
             refinement.states[-1],
-            lambda i: self.context.rng(names[k], _DIAGNOSIS, asked, i),
+            self._streams(names[k], asked),
             self._furniture,
             TRIES if asked == 1 else _FAILURES,
         )
@@ -92,6 +94,15 @@ class FailureAnalyzer:
         if not found.items:
             return None
         return self._blocked(refinement, found.subject, found.items)
+
+    def _streams(self, name: int, asked: int) -> Streams:
+        """A random stream for each try, which is counted."""
+
+        def stream(i: int) -> np.random.Generator:
+            self.tries += 1
+            return self.context.rng(name, _DIAGNOSIS, asked, i)
+
+        return stream
 
     def _from_proof(self, refinement: Refinement, failure: Failure) -> Advice:
         """The reaction to a failure with a certificate; None where it proves nothing here."""
