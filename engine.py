@@ -23,7 +23,7 @@ from pathlib import Path
 
 from galley.comparison.runner import ComparisonOptions, ComparisonResult
 from galley.comparison.runner import run as run_comparison
-from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, TIMING, ensure
+from galley.compiled.build import KERNEL, KINEMATICS, PLANNERS, REACH, RENDERER, TIMING, ensure
 from galley.domain.errors import BadInput, did_you_mean
 from galley.domain.failure import Failure
 from galley.domain.listener import Listener
@@ -111,6 +111,7 @@ def solve(
     optimize: str = "smooth",
     arrival: str = "box",
     node_limit: int | None = None,
+    effort: float = 1.0,
     listener: Listener = SILENT,
 ) -> Solution | Failure:
     """A plan with smooth motions, checked in PDDLGym and in Drake; or why there is none.
@@ -119,12 +120,13 @@ def solve(
         task: see ``load``. seed: of every random stream; the same seed gives the same solution.
         planner, checker, optimize: see ``Settings``. arrival: ``box``, or ``l1`` for its ``l1``.
         node_limit: of each search of the task planner; None: its own.
+        effort: multiplies how many refinements are tried before the answer is ``budget``.
         listener: hears of progress.
     """
     _check_choices(planner=planner, checker=checker, optimize=optimize, arrival=arrival)
     compile_s = ensure(*COMPILED, listener=None if listener is SILENT else listener)
     listener.stage("task and motion planning")
-    settings = Settings(seed, planner, checker, optimize, arrival == "l1")
+    settings = Settings(seed, planner, checker, optimize, arrival == "l1", effort=effort)
     robot = robot_of(task.scene.robot)
     with PyBulletWorld(task.scene, robot) as world:
         context = PlanningContext(task.scene, robot, world, settings, listener=listener)

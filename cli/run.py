@@ -13,6 +13,7 @@ from galley.cli.common.arguments import (
     index,
     motion_options,
     optimize_option,
+    positive,
     task_files,
     task_options,
 )
@@ -115,6 +116,13 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         default=True,
         help="write report.html, a few seconds (default: yes; galley report makes it later)",
+    )
+    p.add_argument(
+        "--effort",
+        type=positive,
+        default=1.0,
+        metavar="X",
+        help="multiplies how many refinements are tried before the search gives up (default 1)",
     )
     motion_options(p)
 

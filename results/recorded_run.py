@@ -48,6 +48,7 @@ class Options:
     speed: float = 1.0
     node_limit: int | None = None
     html: bool = False  # on the command line it is asked for by default
+    effort: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,7 @@ def _stages(options: Options, task: TampTask, recorder: ReportRecorder) -> None:
         optimize=options.optimize,
         arrival=options.arrival,
         node_limit=options.node_limit,
+        effort=options.effort,
         listener=recorder,
     )
     if isinstance(solution, Failure):

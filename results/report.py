@@ -53,6 +53,7 @@ class Report:
     attempts: int = 0
     skeletons: int = 0
     lessons: list[dict[str, Any]] = field(default_factory=list)
+    reasons: list[dict[str, Any]] = field(default_factory=list)
     validation: Verdict | None = None
     later: list[tuple[Motion, ...]] = field(default_factory=list)
     recoveries: list[dict[str, Any]] = field(default_factory=list)
@@ -89,6 +90,7 @@ class Report:
             {"fact": str(each.fact), "why": str(each.failure), "proven": each.proven}
             for each in search.constraints
         ]
+        self.reasons = [{"action_index": k, "why": why} for k, why in search.reasons]
         self._spent({"task": search.task_s, "motion": search.motion_s})
 
     def checked(self, check: PlanCheck) -> None:
@@ -144,6 +146,7 @@ class Report:
             "refinements": self.attempts,
             "plans_tried": self.skeletons,
             "lessons": self.lessons,
+            "reasons": self.reasons,
             "motions": self._motions(0, self.motions),
             "audit": self._audit(),
             "execution": {

@@ -92,7 +92,7 @@ class Refinement:
         self._tries = [0] * len(self.plan)  # since the last backtracking past it
         self._streams = [0] * len(self.plan)  # in all
         self._furthest = -1
-        self._allowed = len(self.plan) + REFINEMENTS_PER_PLAN
+        self._allowed = len(self.plan) + self._beyond
         self.stream_names = _stream_names(self.plan)
 
     @property
@@ -106,6 +106,10 @@ class Refinement:
         return self._allowed
 
     @property
+    def _beyond(self) -> int:
+        return round(self.context.settings.effort * REFINEMENTS_PER_PLAN)
+
+    @property
     def as_found(self) -> bool:
         """Whether nothing but the robot has moved since the start."""
         state = self.states[-1]
@@ -117,7 +121,7 @@ class Refinement:
         del self.states[1:]
         self._tries = [0] * len(self.plan)
         self.notes.clear()
-        self._allowed = self.attempts + len(self.plan) + REFINEMENTS_PER_PLAN
+        self._allowed = self.attempts + len(self.plan) + self._beyond
 
     def advance(self, refinements: int) -> RefinedMotions | Learned | Failure | None:
         """Continue for some refinements of single actions.

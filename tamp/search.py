@@ -3,19 +3,24 @@
 Plans (skeletons) come best first. Where an action can't be refined, failure analysis turns the
 reason into constraints of the task, so that the next skeleton moves the blocker away or uses
 another place. If no plan is left, the constraints are the reason, provided they can be proven.
-Skeletons are refined in turns, so that a bad one can't use up the budget.
+Skeletons are refined in turns, so that a bad one can't use up the budget. Suspicions, constraints
+without a proof, only delay: a skeleton that violates no more than these is set aside, and gets a
+turn again every few rounds, those with the least evidence against them first.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.listener import Listener
 from galley.domain.state import State
 from galley.planning import GroundAction, Plan, SearchLimits, Task, ground, plans, search
+from galley.skills.skill import BoundAction
 from galley.skills.solving.context import PlanningContext
 from galley.tamp.binding import bind_plan, item_places, open_furniture
 from galley.tamp.feedback.constraints import (
@@ -24,6 +29,7 @@ from galley.tamp.feedback.constraints import (
     LearnedConstraints,
     SearchRecord,
     constrained_task,
+    reasons,
 )
 from galley.tamp.feedback.failure_analysis import FailureAnalyzer
 from galley.tamp.refine import Learned, RefinedMotions, Refinement
@@ -36,7 +42,9 @@ ANY_NODES = 200_000  # states expanded for any plan
 FURTHER_NODES = 20_000  # states expanded for further plans
 MOST_REORDERED = 50  # plans kept that only reorder others
 TURN = 8  # refinements beyond one for each action that a skeleton gets before the next has its turn
-REFINEMENTS_IN_ALL = 80  # of single actions in all, and 8 more for each action of the first plan
+REFINEMENTS_IN_ALL = 120  # and 8 more for each action of the longest plan; diagnoses count, too
+SHORTENING = 12  # refinements for shorter plans, once one has motions
+RECONSIDERED = 3  # every so many rounds a skeleton that was set aside gets a turn
 
 
 class Skeletons(Iterator[tuple[GroundAction, ...]]):
@@ -177,6 +185,11 @@ class Search:
     solved: bool = False
 
     @property
+    def _spent(self) -> int:
+        """Refinements so far, those of diagnoses included."""
+        return self.refinements + self._analyzer.tries
+
+    @property
     def record(self) -> SearchRecord:
         """What was tried and learned so far."""
         return SearchRecord(
@@ -187,6 +200,7 @@ class Search:
             tuple(self.learned),
             self.task_s,
             self.total_s - self.task_s,
+            reasons(self.latest, self.constraints.all.values(), self.task.skills),
         )
 
     def solve(self) -> RefinedPlan | Failure:
@@ -212,25 +226,31 @@ class Search:
         self._prover = Prover(self.context, self.task, self.start)
         self._tried: list[Failure] = []  # of exhaustive grids, where nothing was proven
         self._given_up: set[Key] = set()  # unproven ones that leave no plan
+        self._evidence: Counter[Key] = Counter()  # how often each constraint was found
         self._active: list[_Active] = []
+        self._aside: list[_Active] = []  # skeletons that violate suspicions only
         self._known: dict[tuple[GroundAction, ...], _Active] = {}
         self._worst: Failure | None = None
         self._source = self._new_source()
         self.task_s += time.perf_counter() - clock
-        budget: int | None = None
-        while True:
+        budget = 0
+        for number in count(1):
             clock = time.perf_counter()
             over = self._add_skeleton()
             self.task_s += time.perf_counter() - clock
             if over is not None:
                 return over
-            if budget is None and self._active:
-                budget = REFINEMENTS_IN_ALL + 8 * len(self._active[0].plan)
-            if budget is not None and self.refinements >= budget:
+            longest = max((len(each.plan) for each in self._active), default=0)
+            effort = self.context.settings.effort
+            budget = max(budget, round(effort * (REFINEMENTS_IN_ALL + 8 * longest)))
+            if self._spent >= budget:
                 return self._budget(f"{budget} refinements of single actions were tried")
             found = self._round(budget)
+            if found is None and number % RECONSIDERED == 0:
+                found = self._reconsider(budget)
             if found is not None:
-                return found
+                return self._shortened(found)
+        raise AssertionError("unreachable")
 
     def _new_source(self) -> Skeletons:
         return Skeletons(
@@ -254,13 +274,7 @@ class Search:
             if not new and any(each.key in self._given_up for each in why):
                 break  # that constraint was dropped: try it all the same
             # Nothing new: no fact states what is wrong with this plan; take the next one.
-        self.listener.skeleton(tuple(map(str, plan)))
-        self.skeletons += 1
-        refinement = Refinement(
-            self.context, bound, self.task.skills, self.start, self.listener, self._analyzer
-        )
-        self._known[plan] = _Active(plan, refinement)
-        self._active.append(self._known[plan])
+        self._active.append(self._skeleton(plan, bound))
         return None
 
     def _exhausted(self) -> Failure | None:
@@ -276,6 +290,7 @@ class Search:
         # Restart the known plans with fresh random streams.
         task = self._source.task
         self._active = [each for each in self._known.values() if _holds(task, each.plan)]
+        self._aside = [each for each in self._aside if each not in self._active]
         for each in self._active:
             each.refinement.restart()
         return None if self._active else self._budget("no further plan was found")
@@ -291,54 +306,125 @@ class Search:
         refused = refusal(needed, prover.prove)
         if refused is not None:
             return refused
+        unproven = [each for each in needed if not each.proven]
+        if all(each.failure.kind is FailureKind.DOES_NOT_FIT for each in unproven):
+            # Refinement places one by one, and finds no arrangement where packing found none.
+            self._tried += [each.failure for each in unproven]
+            return self._budget("no arrangement of the items was found")
         for constraint in needed:
             tried = None if prover.prove(constraint).proven else prover.tried(constraint)
             if tried is not None:
                 self._tried.append(tried)
-        self._given_up |= {each.key for each in needed if not each.proven}
+        self._given_up |= {each.key for each in unproven}
         self._analyzer.silent = True
         self._source = self._new_source()
         return self._add_skeleton()
 
-    def _round(self, budget: int | None) -> RefinedPlan | None:
+    def _round(self, budget: int) -> RefinedPlan | None:
         """One round: every active skeleton gets some refinements."""
         for each in list(self._active):
             if each not in self._active:
                 continue  # ruled out meanwhile
-            turn = len(each.plan) + TURN
-            if budget is not None:
-                turn = min(turn, budget - self.refinements)
-            before = each.refinement.attempts
-            found = each.refinement.advance(turn)
-            self.refinements += each.refinement.attempts - before
-            if isinstance(found, RefinedMotions):
-                self.latest = each.plan
-                return RefinedPlan(each.plan, found)
+            found = self._advance(each, budget)
+            if isinstance(found, RefinedPlan):
+                return found
             if found is None:
                 continue
             self._active.remove(each)
             if isinstance(found, Learned):
+                self._aside.append(each)
                 self._learn(list(found.constraints), each.plan)
-            if each.refinement.worst is not None:
-                self._worst = each.refinement.worst
         return None
+
+    def _reconsider(self, budget: int) -> RefinedPlan | None:
+        """A turn with fresh random streams for the skeleton with the least evidence against it."""
+        if not self._aside:
+            return None
+        each = min(self._aside, key=lambda a: (sum(self._evidence[k] for k in a.against), a.turns))
+        each.turns += 1
+        each.refinement.restart()
+        found = self._advance(each, budget)
+        if isinstance(found, RefinedPlan):
+            return found
+        if isinstance(found, Learned):
+            self._learn(list(found.constraints), each.plan)
+        elif found is not None:
+            self._aside.remove(each)
+        return None
+
+    def _shortened(self, found: RefinedPlan) -> RefinedPlan:
+        """The plan without a detour that one suspicion caused, if a few refinements will do."""
+        self._analyzer.silent = True
+        end = self._spent + SHORTENING
+        for key, constraint in self.constraints.all.items():
+            if constraint.proven or key in self._given_up or self._spent >= end:
+                continue
+            task = self.constraints.applied_to(self._constrained, {*self._given_up, key})
+            plan = shortest(task, self.node_limit)
+            if isinstance(plan, Failure) or len(plan.actions) >= len(found.plan):
+                continue
+            each = self._known.get(plan.actions)
+            if each is not None and each not in self._aside:
+                continue  # it failed for another reason
+            if each is None:
+                bound = bind_plan(plan.actions, self.task.bindings)
+                if self._feasibility.constraints(bound) is not None:
+                    continue
+                each = self._skeleton(plan.actions, bound)
+            each.refinement.restart()
+            shorter = self._advance(each, end)
+            if isinstance(shorter, RefinedPlan):
+                self._given_up.add(key)
+                found = shorter
+        self.latest = found.plan
+        return found
+
+    def _skeleton(self, plan: tuple[GroundAction, ...], bound: tuple[BoundAction, ...]) -> _Active:
+        """A skeleton to be refined."""
+        self.listener.skeleton(tuple(map(str, plan)))
+        self.skeletons += 1
+        refinement = Refinement(
+            self.context, bound, self.task.skills, self.start, self.listener, self._analyzer
+        )
+        self._known[plan] = _Active(plan, refinement)
+        return self._known[plan]
+
+    def _advance(self, each: _Active, budget: int) -> RefinedPlan | Learned | Failure | None:
+        """Some refinements of one skeleton."""
+        before = each.refinement.attempts
+        turn = max(0, min(len(each.plan) + TURN, budget - self._spent))
+        found = each.refinement.advance(turn)
+        self.refinements += each.refinement.attempts - before
+        if isinstance(found, RefinedMotions):
+            self.latest = each.plan
+            return RefinedPlan(each.plan, found)
+        if found is not None and each.refinement.worst is not None:
+            self._worst = each.refinement.worst
+        return found
 
     def _learn(
         self, constraints: list[LearnedConstraint], plan: tuple[GroundAction, ...] = ()
     ) -> list[LearnedConstraint]:
-        """Add constraints and drop the skeletons that violate them. Returns the new ones.
+        """Add constraints, and drop or set aside the skeletons that violate them.
 
-        Reported are facts, and forbidden actions that ``plan`` has.
+        Returns the new ones. Reported are facts, and forbidden actions that ``plan`` has.
         """
         new = self.constraints.add(constraints)
+        self._evidence.update(each.key for each in constraints)
         for constraint in new:
             if not constraint.actions or set(constraint.actions) & set(plan):
                 self.learned.append(constraint)
                 self.listener.learned(str(constraint))
         if new:
             self._source = self._new_source()
-            task = self._source.task
+            task, keys = self._source.task, {each.key for each in new}
+            suspected = {key for key, each in self.constraints.all.items() if not each.proven}
+            possible = self.constraints.applied_to(self._constrained, suspected)
+            self._aside += [each for each in self._active if not _holds(task, each.plan)]
             self._active = [each for each in self._active if _holds(task, each.plan)]
+            self._aside = [each for each in self._aside if _holds(possible, each.plan)]
+            for each in self._aside:
+                each.against = each.against or keys
         return new
 
     def _budget(self, what: str) -> Failure:
@@ -354,7 +440,7 @@ class Search:
         numbers = {"plans": float(self.skeletons), "refinements": float(self.refinements)}
         objects = worst.objects if worst is not None else ()
         if self._tried:
-            numbers["pairs"] = max(each.numbers["pairs"] for each in self._tried)
+            numbers["pairs"] = max(each.numbers.get("pairs", 0.0) for each in self._tried)
             objects = tuple(dict.fromkeys((*objects, *(n for t in self._tried for n in t.objects))))
         evidence = tuple(part for each in self._tried for part in each.evidence)
         return Failure(FailureKind.BUDGET, message, objects, numbers, evidence=evidence)
@@ -362,10 +448,17 @@ class Search:
 
 @dataclass(eq=False)
 class _Active:
-    """A skeleton that is being refined."""
+    """A skeleton that is being refined.
+
+    Attributes:
+        plan: its actions. refinement: how far it got.
+        against: the constraints for which it was set aside. turns: that it got since.
+    """
 
     plan: tuple[GroundAction, ...]
     refinement: Refinement
+    against: set[Key] = field(default_factory=set)
+    turns: int = 0
 
 
 def _holds(task: Task, plan: tuple[GroundAction, ...]) -> bool:

@@ -81,8 +81,11 @@ class Printer(Listener):
         self.console.print(f"        {index + 1:2d}/{total}  {text}  ({how})")
 
     def motions(self, report: Report) -> None:
-        """Print the table of motions."""
+        """Print which actions make way for others, and the table of motions."""
         self._end_bar()
+        for reason in report.reasons:
+            action = report.plan[reason["action_index"]]
+            self.console.print(f"        why {action}: {reason['why']}")
         if report.motions:
             self.console.print(_motion_table(report))
 

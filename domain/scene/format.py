@@ -162,7 +162,7 @@ BINDING = Fields(
         "hand": Text(("panda_hand",), about="the object is the hand"),
         "stance": Text(about="furniture: where the base stands"),
         "region": Text(about="where things are put"),
-        "handle": Text(about="what opens it; the region is then a volume"),
+        "handle": Text(about="what opens it; a region is then a volume that it moves"),
         "opening": replace(_POSITIVE, about="how far it is opened, m or rad (default 0.3)"),
         "staging": Text(about="surface to put things down on while it is opened"),
         "at": AT,
@@ -170,8 +170,8 @@ BINDING = Fields(
     },
     one_of=("item", "hand", "stance"),
     needs={
-        **dict.fromkeys(("region", "opening", "staging", "label"), ("stance",)),
-        **dict.fromkeys(("handle", "at"), ("stance", "region")),
+        **dict.fromkeys(("region", "handle", "opening", "staging", "label"), ("stance",)),
+        "at": ("stance", "region"),
     },
     about="what a PDDL object stands for: an item, the hand, or furniture",
 )

@@ -210,8 +210,6 @@ def _binding(
     surfaces = tuple(r.name for r in regions if r.kind == "surface")
     region = f["region"].text(tuple(r.name for r in regions)) if "region" in f else None
     handle = f["handle"].text(tuple(h.name for h in handles)) if "handle" in f else None
-    if handle is not None and region is None:
-        entry.fault("has a handle, so it needs a region: the volume that the handle opens")
     return Binding(
         object=name,
         kind="furniture",

@@ -2,7 +2,8 @@
 
 The proof: the bounding rectangle of each item must lie within one of the region's boxes, and no two
 items may overlap at any height. For one height it shows that every assignment of the items to the
-boxes fails: by areas, by sizes, or since two items overlap at all yaws.
+boxes fails: by areas, by sizes, since two items overlap at all yaws, or since all of them take more
+than the box's length in whatever order they stand along it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise, permutations, product
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ _STEP = 2.0 * np.pi / _TURNS
 _ANGLES = np.arange(_TURNS) * _STEP
 _COS, _SIN = np.cos(_ANGLES), np.sin(_ANGLES)
 _HEIGHTS = 5  # heights tried, at most
+_LONGEST_ROW = 6  # items whose orders along a box are examined
+_SECTOR = _TURNS // 24  # yaws that are bounded together
 _ASSIGNMENTS = 4096  # of items to boxes that are examined, at most
 _SLACK = 1e-9
 
@@ -69,8 +72,10 @@ def packing_certificate(
     """Figures that prove that the items don't fit into the region together; None: no proof.
 
     For each box of the region (``parts``) its sides and the area that is taken; for each item its
-    size, its area ``at_height_m`` and the boxes that it fits into alone; and which two can't share
-    a box, with their least overlap in metres. No assignment of items to boxes respects all of this.
+    size, its area ``at_height_m`` and the boxes that it fits into alone; which two can't share a
+    box, with their least overlap in metres; and which items are too many for a box's ``axis``, with
+    the least length that they take in any order. No assignment of items to boxes respects all of
+    this.
     """
     things = [Upright.of(item) for item in items]
     layers = [layer for thing in things for layer in thing.layers]
@@ -224,19 +229,44 @@ class _Thing:
         slack = self.diagonal * _STEP / 2.0 + _SLACK
         return np.flatnonzero((self.extents <= sides[:, None] + slack).all(axis=0))
 
+    @property
+    def radius(self) -> float:
+        """Of the circle about its centre that holds its core, m."""
+        return 0.0 if self.core is None else float(np.hypot(*self.core.T).max())
+
+    @cached_property
+    def _reach(self) -> Array:
+        """Reach (_TURNS,) of its core from the centre, by direction."""
+        assert self.core is not None
+        return np.asarray((np.stack([_COS, _SIN], axis=1) @ self.core.T).max(axis=1))
+
+    def by_yaw(self, sides: Array) -> list[tuple[Array, Array]]:
+        """Ways to turn it in a box (2,): sectors of yaws, of alike ones the first.
+
+        Each with the least sides (2,) of the box around its rectangle, less what yaws between the
+        listed ones could add, and the least reach (_TURNS,) of its core, by direction.
+        """
+        found: dict[bytes, tuple[Array, Array]] = {}
+        yaws = self.yaws(sides)
+        for sector in range(0, _TURNS, _SECTOR):
+            some = yaws[(yaws >= sector) & (yaws < sector + _SECTOR)]
+            if len(some):
+                reach = np.min([np.roll(self._reach, yaw) for yaw in some], axis=0)
+                least = self.extents[:, some].min(axis=1) - self.diagonal * _STEP / 2.0
+                found.setdefault(np.round(reach, 9).tobytes(), (least, reach))
+        return list(found.values())
+
     def depth(self, sides: Array) -> Array:
         """Least extent (_TURNS,) over all yaws, for each direction n.
 
         The sum of half its rectangle along n, which its centre keeps from the box, and the reach
         of its core from the centre along n.
         """
-        assert self.core is not None
-        reach = (np.stack([_COS, _SIN], axis=1) @ self.core.T).max(axis=1)
         x, y = self.extents / 2.0
         least = np.full(_TURNS, np.inf)
         direction = np.arange(_TURNS)
         for yaw in self.yaws(sides):
-            along = np.abs(_COS) * x[yaw] + np.abs(_SIN) * y[yaw] + reach[direction - yaw]
+            along = np.abs(_COS) * x[yaw] + np.abs(_SIN) * y[yaw] + self._reach[direction - yaw]
             np.minimum(least, along, out=least)
         return least
 
@@ -265,6 +295,7 @@ def _at_height(
                 pairs.append({"things": [i, j], "part": k, "overlap_m": overlap})
     if np.prod([float(max(1, len(f))) for f in fit]) > _ASSIGNMENTS:
         return None
+    rows: dict[tuple[int, tuple[int, ...]], dict[str, Any] | None] = {}
     for assignment in product(*fit):
         shared = ((i, j) for i, j in _pairs(assignment) if assignment[i] == assignment[j])
         if any((i, j, assignment[i]) in clash for i, j in shared):
@@ -272,7 +303,16 @@ def _at_height(
         load = np.zeros(len(boxes))
         for thing, k in zip(things, assignment, strict=True):
             load[k] += thing.area
-        if (load <= room + _SLACK).all():
+        if (load > room + _SLACK).any():
+            continue
+        for k in range(len(boxes)):
+            group = tuple(i for i, part in enumerate(assignment) if part == k)
+            if (k, group) not in rows:
+                row = _row_too_long([things[i] for i in group], sides[k])
+                rows[k, group] = row and {"things": list(group), "part": k, **row}
+            if rows[k, group] is not None:
+                break
+        else:
             return None
     return {
         "kind": "packing",
@@ -287,6 +327,7 @@ def _at_height(
             for t, f in zip(things, fit, strict=True)
         ],
         "not_together": pairs,
+        "rows": [row for row in rows.values() if row is not None],
     }
 
 
@@ -316,12 +357,72 @@ def _overlap(a: _Thing, b: _Thing, sides: Array) -> float:
         return 0.0
     apart = np.abs(_COS) * sides[0] + np.abs(_SIN) * sides[1]
     needed = a.depth(sides) + np.roll(b.depth(sides), -_TURNS // 2)
-    reach = sum(float(np.hypot(*t.core.T).max()) for t in (a, b) if t.core is not None)
+    reach = a.radius + b.radius
     # In n: the box's diagonal less the rectangles', and both reaches. In each yaw: its half
     # rectangle, whose two sides' slopes are at most the diagonal, and its reach.
     slope = float(np.hypot(*sides)) + 2.0 * reach + (a.diagonal + b.diagonal) / np.sqrt(2.0)
     least = float((needed - apart).min())
     return float(max(0.0, least - slope * _STEP / 2.0 - _SLACK))
+
+
+def _row_too_long(things: Sequence[_Thing], sides: Array) -> dict[str, Any] | None:
+    """Figures that prove that items are too long for a box (2,) in any order; None: no proof.
+
+    Of two items next to each other in the order along an axis, the centres are at least some way
+    apart along it: since they can differ little across, the direction that separates the items is
+    never far from the axis. The first and the last also keep half their size from the ends.
+    """
+    if not 3 <= len(things) <= _LONGEST_ROW:
+        return None
+    if any(thing.core is None for thing in things):
+        return None
+    turned = [(i, *each) for i, thing in enumerate(things) for each in thing.by_yaw(sides)]
+    owners = np.array([i for i, _, _ in turned])
+    half = np.array([extents for _, extents, _ in turned]) / 2.0
+    for axis, along in enumerate((_COS, _SIN)):
+        across = np.abs(_SIN if axis == 0 else _COS)
+        ahead = along > 1e-9
+        apart = np.zeros((len(turned), len(turned)))
+        for a, b in permutations(range(len(turned)), 2):
+            (i, _, reach), (j, _, other) = turned[a], turned[b]
+            if i == j:
+                continue
+            # What directions and yaws between the listed ones could add.
+            slack = float(np.hypot(*sides)) + 2.0 * (things[i].radius + things[j].radius)
+            room = max(0.0, float(sides[1 - axis] - half[a, 1 - axis] - half[b, 1 - axis]))
+            beyond = reach + np.roll(other, -_TURNS // 2) - across * room
+            beyond -= slack * _STEP / 2.0 + _SLACK
+            if (beyond[~ahead] > 0.0).all():  # else one may stand beside the other
+                apart[a, b] = max(0.0, float((beyond[ahead] / along[ahead]).min()))
+        needed = _least_length(owners, apart, half[:, axis])
+        if needed > sides[axis] + _SLACK:
+            return {"axis": axis, "least_m": needed, "side_m": float(sides[axis])}
+    return None
+
+
+def _least_length(owners: NDArray[np.int64], apart: Array, half: Array) -> float:
+    """Least length of a row of all things, each turned in one of its ways.
+
+    Args:
+        owners: the thing (m,) that is turned that way.
+        apart: least distance (m, m) along the row from one to another that comes later.
+        half: least half size (m,) along the row.
+    """
+    best, count = np.inf, len(np.unique(owners))
+
+    def extend(left: NDArray[np.bool_], least: Array, end: float, placed_: int) -> None:
+        nonlocal best
+        if placed_ == count:
+            best = min(best, end)
+            return
+        for k in np.flatnonzero(left):
+            to = max(end, float(least[k] + half[k]))
+            if to < best:
+                after = np.maximum(least, least[k] + apart[k])
+                extend(left & (owners != owners[k]), after, to, placed_ + 1)
+
+    extend(np.ones(len(owners), bool), half.copy(), 0.0, 0)
+    return float(best)
 
 
 def _core(layers: Sequence[Layer], height: float) -> Array | None:

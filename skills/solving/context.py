@@ -43,6 +43,7 @@ class Settings:
         placements: stances, grasps and poses tried for one manipulation.
         attempts: refinements of one action before backtracking to the one before it.
         speed: share of the joint limits that free motions use.
+        effort: multiplies how many refinements a search may try before it gives up.
     """
 
     seed: int = 0
@@ -56,6 +57,7 @@ class Settings:
     placements: int = 300
     attempts: int = 4
     speed: float = 0.8
+    effort: float = 1.0
 
 
 @dataclass

@@ -11,9 +11,11 @@ Facts of the others state failures, and delay actions:
 - ``(blocked-by THING ITEM)``: THING, as found, can't be taken, opened, shut or worked on while ITEM
   stands as found. One for each item in the way.
 - ``(no-room ITEM PLACE OTHER)``: ITEM can't be put there while OTHER stands as found.
-- ``(too-small PLACE ITEM OTHER)``: PLACE can't hold both, wherever they stand.
+- ``(too-small PLACE ITEM OTHER ...)``: PLACE can't hold all of them, wherever they stand.
 - ``(no-stance ITEM PLACE)``: ITEM, as found, can't be reached from any stance of PLACE.
-- ``(kept-shut DRAWER OTHER)``: DRAWER can't be opened or shut while OTHER stands open.
+- ``(kept-shut THING OTHER)``: THING can't be opened, shut or worked on while OTHER stands open,
+  and while it is as found not taken; nothing can be put there, if it is a place.
+- ``(kept-open THING OTHER)``: the same while OTHER is shut.
 
 Whatever fails everywhere else forbids the action itself.
 
@@ -34,7 +36,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import OBJECT, Effect, Fact, ForEach, Formula, Literal, Or, Variable
 from galley.domain.pddl.model import ActionSchema, Predicate
 from galley.planning import GroundAction, Task, ground
-from galley.skills.skill import Role
+from galley.skills.skill import Role, Skill
 from galley.tamp.task import TampTask
 
 _ARITIES = {
@@ -46,6 +48,7 @@ _ARITIES = {
     "no-stance": 2,
     "stands-open": 1,
     "kept-shut": 2,
+    "kept-open": 2,
 }
 Key = Fact | tuple[GroundAction, ...]
 """Identifies a constraint."""
@@ -115,12 +118,13 @@ class ConstrainedTask(TampTask):
             for i in sorted({takes, role.opens, role.closes, role.uses} - {None}, key=str):
                 if i is not None:
                     yield [(of[i], subject)], no_longer(blocker, subject)
-        elif predicate == "kept-shut":
-            drawer, other = args
-            still = [Literal(self.names["stands-open"], (other,), False)]
-            for i in sorted({role.opens, role.closes} - {None}, key=str):
-                if i is not None:
-                    yield [(of[i], drawer)], still
+        elif predicate in ("kept-shut", "kept-open"):
+            subject, other = args
+            opened = Literal(self.names["stands-open"], (other,), predicate == "kept-open")
+            parts = [takes, role.opens, role.closes, role.uses, place if puts is not None else None]
+            for i in sorted({each for each in parts if each is not None}):
+                elsewhere = no_longer(subject) if i == takes else []
+                yield [(of[i], subject)], [opened, *elsewhere]
         elif predicate == "no-stance" and takes is not None and place is not None:
             item, where = args
             yield [(of[takes], item), (of[place], where)], no_longer(item)
@@ -128,9 +132,9 @@ class ConstrainedTask(TampTask):
             item, where, other = args
             yield [(of[puts], item), (of[place], where)], no_longer(other)
         elif predicate == "too-small" and puts is not None and place is not None:
-            where, item, other = args
-            stands = Literal(self.names["stands"], (other, where), False)
-            yield [(of[puts], item), (of[place], where)], [stands]
+            where, item, *others = args
+            gone = [Literal(self.names["stands"], (other, where), False) for other in others]
+            yield [(of[puts], item), (of[place], where)], gone
 
 
 def constrained_task(
@@ -261,6 +265,29 @@ class LearnedConstraints:
         return task.forbid(*barred) if barred else task
 
 
+def reasons(
+    plan: Sequence[GroundAction],
+    constraints: Iterable[LearnedConstraint],
+    skills: Mapping[str, Skill],
+) -> tuple[tuple[int, str], ...]:
+    """Which actions of a plan make way for later ones, and why: index and sentence."""
+    found = []
+    for k, action in enumerate(plan):
+        role = skills[action.name].role if action.name in skills else Role()
+        for constraint in constraints:
+            fact, needed = constraint.fact, None
+            if fact.predicate.startswith(("blocked-by", "no-room")):
+                needed = role.takes
+            elif fact.predicate.startswith("kept-"):
+                needed = role.closes if fact.predicate.startswith("kept-shut") else role.opens
+            if needed is None or action.args[needed] != fact.args[-1]:
+                continue
+            if any(fact.args[0] in later.args for later in plan[k + 1 :]):
+                found.append((k, constraint.failure.message))
+                break
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class SearchRecord:
     """What a search tried and learned, also one that was interrupted.
@@ -271,6 +298,7 @@ class SearchRecord:
         skeletons: plans that were refined. refinements: of single actions in all.
         constraints: learned about plans that were considered, in order.
         task_s, motion_s: seconds spent on plans, and on motions.
+        reasons: see the function of this name.
     """
 
     plan: tuple[GroundAction, ...]
@@ -280,3 +308,4 @@ class SearchRecord:
     constraints: tuple[LearnedConstraint, ...]
     task_s: float
     motion_s: float
+    reasons: tuple[tuple[int, str], ...] = ()

@@ -3,24 +3,29 @@
 The reaction is a constraint for the task planner, or backtracking to an earlier action. Blocking
 items are found counterfactually: the action is refined in a world without the items that it does
 not name, and its motions are checked against the actual world. What they hit must go first. Of
-several tries the one that hits the fewest items counts.
+several tries the one that hits the fewest items counts. If it fails in that world, too, it is tried
+with all other drawers and doors shut, then with all of them open.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.domain.pddl.formula import Fact
-from galley.domain.scene.model import WORLD
+from galley.domain.predicates import CLOSED
+from galley.domain.scene.model import WORLD, Binding
 from galley.domain.state import State
 from galley.motion.effects import after, effects
 from galley.motion.motion import Motion
 from galley.planning import GroundAction
+from galley.skills.drawer import intended_opening
 from galley.skills.skill import BoundAction, Skill
 from galley.skills.solving.context import AWAY, PlanningContext, without
 from galley.tamp.feedback.constraints import ConstrainedTask, LearnedConstraint
@@ -43,18 +48,24 @@ class FailureAnalyzer:
     Attributes:
         context: scene, robot, settings. task: with the names of the facts.
         silent: report proven constraints only.
+        tries: refinements in counterfactual worlds so far.
     """
 
     context: PlanningContext
     task: ConstrainedTask
     silent: bool = False
+    tries: int = 0
     _objects: dict[int, str] = field(default_factory=dict)
+    _furniture: dict[int, Binding] = field(default_factory=dict)  # by its joint
 
     def __post_init__(self) -> None:
-        index = self.context.scene.item_index
+        index, scene = self.context.scene.item_index, self.context.scene
         for binding in self.task.bindings.values():
             if binding.kind == "item":
                 self._objects[index[binding.target]] = binding.object
+            elif binding.handle is not None:
+                joint = scene.joint_index[scene.handle(binding.handle).joint]
+                self._furniture.setdefault(joint, binding)
 
     def __call__(self, refinement: Refinement, failure: Failure) -> Advice:
         k = refinement.at
@@ -72,13 +83,26 @@ class FailureAnalyzer:
             self.task.skills,
             refinement.plan[k:],
             refinement.states[-1],
-            lambda i: self.context.rng(names[k], _DIAGNOSIS, asked, i),
+            self._streams(names[k], asked),
+            self._furniture,
+            TRIES if asked == 1 else _FAILURES,
         )
         if found is None:
             return self._unblocked_failure(refinement, failure)
+        if found.joints:
+            return tuple(self._by_furniture(found.subject, joint) for joint in sorted(found.joints))
         if not found.items:
             return None
         return self._blocked(refinement, found.subject, found.items)
+
+    def _streams(self, name: int, asked: int) -> Streams:
+        """A random stream for each try, which is counted."""
+
+        def stream(i: int) -> np.random.Generator:
+            self.tries += 1
+            return self.context.rng(name, _DIAGNOSIS, asked, i)
+
+        return stream
 
     def _from_proof(self, refinement: Refinement, failure: Failure) -> Advice:
         """The reaction to a failure with a certificate; None where it proves nothing here."""
@@ -112,6 +136,21 @@ class FailureAnalyzer:
                     LearnedConstraint(self.task.fact("kept-shut", *names), unsure, by=subject.name),
                 )
         return None
+
+    def _by_furniture(self, subject: BoundAction, hit: tuple[int, bool]) -> LearnedConstraint:
+        """A drawer or door is in the way while it is open, or while it is shut."""
+        role, (joint, is_open) = self.task.skills[subject.name].role, hit
+        part = role.place if role.puts is not None else role.works_on[0]
+        thing = subject.bindings[role.works_on[0] if part is None else part].object
+        other = self._furniture[joint]
+        moved = self.context.scene.joints[joint].name
+        how = "open" if is_open else "shut"
+        what = f"{other.object} is in the way of ({subject}) while it is {how}"
+        return LearnedConstraint(
+            self.task.fact("kept-shut" if is_open else "kept-open", thing, other.object),
+            Failure(FailureKind.BLOCKED, what, (moved,)),
+            by=subject.name,
+        )
 
     def _subject(self, refinement: Refinement) -> BoundAction | None:
         """The action that fails: the present one, or the next if this one only prepares it."""
@@ -240,15 +279,20 @@ class FailureAnalyzer:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Which items block an action.
+    """What blocks an action.
 
     Attributes:
         subject: the blocked action: the given one, or the next if that one only prepares it.
         items: indices of the items that its motions hit; empty if some motions hit none.
+        joints: of drawers and doors that they hit, each with whether it stands open.
     """
 
     subject: BoundAction
     items: frozenset[int]
+    joints: frozenset[tuple[int, bool]] = frozenset()
+
+
+Streams = Callable[[int], np.random.Generator]
 
 
 def find_blockers(
@@ -256,9 +300,11 @@ def find_blockers(
     skills: Mapping[str, Skill],
     actions: Sequence[BoundAction],
     state: State,
-    rng: Callable[[int], np.random.Generator],
+    rng: Streams,
+    furniture: Mapping[int, Binding] = MappingProxyType({}),
+    tries: int = TRIES,
 ) -> Diagnosis | None:
-    """Which items block ``actions[0]`` in ``state``; None if it fails without them, too.
+    """What blocks ``actions[0]`` in ``state``; None if it fails in all counterfactual worlds.
 
     Args:
         context: scene, robot, settings.
@@ -266,13 +312,43 @@ def find_blockers(
         actions: the action and what follows it.
         state: the State before it.
         rng: gives the stream for each try.
+        furniture: what can be opened and shut, by the index of its joint.
+        tries: in one world.
     """
     # Driving only prepares the next action: what blocks that one counts.
-    chain = actions[:2] if skills[actions[0].name].prepares else actions[:1]
+    length = 2 if skills[actions[0].name].prepares and len(actions) > 1 else 1
+    chain = actions[:length]
     bare = without(state, _others(context, state, chain))
-    best: tuple[tuple[int, int], tuple[int, ...]] | None = None
-    for k in range(TRIES):
-        hit = _one_try(context, skills, actions, len(chain), bare, state, rng(k))
+    worlds = [state.scene_q, *_other_furniture(context, chain, state, furniture)]
+    for scene_q in worlds:
+        at = bare.with_scene(scene_q)
+        hit = _fewest_hits(context, skills, actions, length, at, state, rng, tries)
+        if hit is not None:
+            items = frozenset(index for kind, index in hit if kind == "item")
+            joints = frozenset(index for kind, index in hit if kind == "joint")
+            standing = frozenset((j, bool(abs(state.scene_q[j]) > CLOSED)) for j in joints)
+            return Diagnosis(chain[-1], items, standing)
+    return None
+
+
+_Hit = tuple[str, int]
+"""``item`` or ``joint``, and its index in the scene."""
+
+
+def _fewest_hits(
+    context: PlanningContext,
+    skills: Mapping[str, Skill],
+    actions: Sequence[BoundAction],
+    length: int,
+    bare: State,
+    state: State,
+    rng: Streams,
+    tries: int,
+) -> frozenset[_Hit] | None:
+    """What the motions hit that hit least; None if none are found in ``bare``."""
+    best: tuple[tuple[int, int], tuple[_Hit, ...]] | None = None
+    for k in range(tries):
+        hit = _one_try(context, skills, actions, length, bare, state, rng(k))
         if hit is None:
             if best is None and k + 1 >= _FAILURES:
                 break
@@ -285,7 +361,7 @@ def find_blockers(
             best = rank
         if not found:
             break
-    return None if best is None else Diagnosis(chain[-1], frozenset(best[1]))
+    return None if best is None else frozenset(best[1])
 
 
 def _others(context: PlanningContext, state: State, chain: Sequence[BoundAction]) -> list[int]:
@@ -293,6 +369,33 @@ def _others(context: PlanningContext, state: State, chain: Sequence[BoundAction]
     named = {b.target for action in chain for b in action.bindings if b.kind == "item"}
     items = enumerate(context.scene.items)
     return [i for i, item in items if item.name not in named and i != state.held]
+
+
+def _other_furniture(
+    context: PlanningContext,
+    chain: Sequence[BoundAction],
+    state: State,
+    furniture: Mapping[int, Binding],
+) -> Iterator[Array]:
+    """Scene joint values with all furniture shut, then open, that the chain does not work on."""
+    scene = context.scene
+    bodies = {scene.region(b.region).body for a in chain for b in a.bindings if b.region}
+    named = {b.target for action in chain for b in action.bindings if b.kind == "item"}
+    bodies |= {state.items[scene.item_index[name]].parent for name in named}
+    handles = {b.handle for action in chain for b in action.bindings}
+    moved = {joint: set(scene.moved_by(scene.joints[joint].name)) for joint in furniture}
+    others = {
+        joint: binding
+        for joint, binding in furniture.items()
+        if binding.handle not in handles and not bodies & moved[joint]
+    }
+    for is_open in (False, True):
+        scene_q = state.scene_q.copy()
+        for joint, binding in others.items():
+            if (abs(scene_q[joint]) > CLOSED) != is_open:
+                scene_q[joint] = intended_opening(context, binding) if is_open else 0.0
+        if (scene_q != state.scene_q).any():
+            yield scene_q
 
 
 def _one_try(
@@ -303,18 +406,19 @@ def _one_try(
     bare: State,
     state: State,
     rng: np.random.Generator,
-) -> tuple[frozenset[int], frozenset[int]] | None:
-    """The items hit on straight lines, and on any motion; None if refinement fails."""
-    close: set[int] = set()
-    all_hit: set[int] = set()
+) -> tuple[frozenset[_Hit], frozenset[_Hit]] | None:
+    """What is hit on straight lines, and on any motion; None if refinement fails."""
+    close: set[_Hit] = set()
+    all_hit: set[_Hit] = set()
     at = bare
+    changed = np.flatnonzero(bare.scene_q != state.scene_q)
     for k in range(length):
         action = actions[k]
         found = skills[action.name].refine(context, action, tuple(actions[k + 1 :]), at, rng)
         if isinstance(found, Failure):
             return None
         for motion in found:
-            hit = _hits(context, motion, at, state)
+            hit = _hits(context, motion, at, state, changed)
             all_hit |= hit
             if motion.group != "base" and motion.record.planner in ("straight", "direct"):
                 close |= hit
@@ -322,23 +426,29 @@ def _one_try(
     return frozenset(close), frozenset(all_hit)
 
 
-def _hits(context: PlanningContext, motion: Motion, at: State, state: State) -> set[int]:
-    """Items of ``state`` that a motion would touch which was planned without them, in ``at``."""
-    started = effects(context.scene, context.robot, motion, at)
+def _hits(
+    context: PlanningContext, motion: Motion, at: State, state: State, changed: NDArray[np.int64]
+) -> set[_Hit]:
+    """What a motion would touch of ``state`` that was planned in ``at``, without it.
+
+    ``changed``: scene joints that are at other values in ``at``.
+    """
+    scene = context.scene
+    started = effects(scene, context.robot, motion, at)
     along = [started.at(q) for q in motion.path.resampled(_STEP).waypoints]
     back = started.state
-    names: dict[str, int] = {}
+    names: dict[str, _Hit] = {}
     for index, placement in enumerate(at.items):
         if placement.parent == WORLD and placement.X_PI[2, 3] == AWAY:
             back = back.with_item(index, state.items[index])
-            names[context.scene.items[index].name] = index
-    checker = context.checker(back, motion.allowed, MARGIN)
-    Q = np.array([each.q for each in along])
-    moved: Array | None = None
-    if started.driven is not None:
-        moved = np.array([each.scene_q for each in along])
-    hit: set[int] = set()
+            names[scene.items[index].name] = ("item", index)
+    Q, moved = np.array([each.q for each in along]), np.array([each.scene_q for each in along])
+    moved[:, changed] = state.scene_q[changed]
+    for joint in changed:
+        names |= dict.fromkeys(scene.moved_by(scene.joints[joint].name), ("joint", int(joint)))
+    checker = context.checker(back.with_scene(moved[0]), motion.allowed, MARGIN)
+    hit: set[_Hit] = set()
     for i in np.flatnonzero(~checker.free_many(Q, moved)):
-        for contact in checker.contacts(Q[i], None if moved is None else moved[i], within=MARGIN):
+        for contact in checker.contacts(Q[i], moved[i], within=MARGIN):
             hit |= {names[n] for n in (contact.a, contact.b) if n in names}
     return hit

@@ -225,16 +225,11 @@ class Occupancy:
         if sure is not None:
             return [sure]
         nobody = set(range(len(self.task.scene.items)))
-        for other in there:
-            if other.place.object == place and self._room(new, [other], nobody) is not True:
-                failure = self._failure(region, [new, other])
-                pairs = ((new.thing, other.thing), (other.thing, new.thing))
-                return [
-                    LearnedConstraint(self.task.fact("too-small", place, *p), failure)
-                    for p in pairs
-                ]
+        beside = [other for other in there if other.place.object == place]
+        if beside and self._room(new, beside, nobody) is not True:
+            return self._too_small(new, beside, region, nobody)
         if self._room(new, there, nobody) is not True:
-            return []  # three or more: no fact states that, but the plan is dropped
+            return []  # with exact places in one region: no fact states that
         names = {i: item.name for i, item in enumerate(self.task.scene.items)}
         names |= {self._index(b): b.object for b in self.task.bindings.values() if b.kind == "item"}
         standing = list(self._outlines(region, gone))
@@ -243,6 +238,30 @@ class Occupancy:
                 if self._room(new, there, gone | set(some)) is True:
                     return [self._no_room(new, names[i], region) for i in some]
         return [self._no_room(new, names[i], region) for i in standing]
+
+    def _too_small(
+        self,
+        new: _PlannedPlacement,
+        beside: Sequence[_PlannedPlacement],
+        region: Region,
+        gone: set[int],
+    ) -> list[LearnedConstraint]:
+        """Constraints: the place can't hold these items, of which none can be left out."""
+        kept = list(beside)
+        for other in beside:
+            fewer = [each for each in kept if each is not other]
+            if fewer and self._room(new, fewer, gone) is not True:
+                kept = fewer
+        failure = self._failure(region, [new, *kept])
+        things = sorted(each.thing for each in [new, *kept])
+        place = new.place.object
+        return [
+            LearnedConstraint(
+                self.task.fact("too-small", place, thing, *(t for t in things if t != thing)),
+                failure,
+            )
+            for thing in things
+        ]
 
     def _never(
         self, action: BoundAction, new: _PlannedPlacement, region: Region
@@ -351,7 +370,8 @@ class Occupancy:
     def _failure(self, region: Region, puts: Sequence[_PlannedPlacement]) -> Failure:
         items = [self.task.scene.items[each.index] for each in puts]
         names = tuple(each.thing for each in puts)
-        said = ", ".join(names[:-1]) + f" and {names[-1]}"
+        sized = [f"{p.thing} ({_millimetres(i.size)})" for p, i in zip(puts, items, strict=True)]
+        said = ", ".join(sized[:-1]) + f" and {sized[-1]}"
         certificate = self._one_spot(puts)
         where: tuple[str, ...] = (region.name,)
         exact = [each.place.object for each in puts if each.place.spot is not None]
@@ -361,7 +381,8 @@ class Occupancy:
             what = f"{' and '.join(names)} can't both stand at {' and '.join(where)}"
         elif not exact or region.kind != "surface":  # exactly placed things may stick out
             certificate = packing_certificate(items, region)
-            what = f"{region.name} can't hold {said} together"
+            parts = " and ".join(_millimetres(high - low) for low, high in region.boxes)
+            what = f"{region.name} ({parts}) can't hold {said} together"
         if certificate is None:
             where = tuple(exact) or where
             what = f"no way found for {said} to stand together on {' and '.join(where)}"
@@ -384,6 +405,11 @@ class Occupancy:
                     "inner_radii_m": radii,
                 }
         return None
+
+
+def _millimetres(size: Array) -> str:
+    """``89 x 38 mm``, of a size (2 or 3,) in metres."""
+    return f"{1e3 * size[0]:.0f} x {1e3 * size[1]:.0f} mm"
 
 
 def _within(outline: Array, region: Region) -> bool:

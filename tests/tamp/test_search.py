@@ -114,7 +114,7 @@ def ways_files(tmp_path_factory):
 def ways(ways_files, monkeypatch):
     found = Ways(*ways_files)
 
-    def find_blockers(context, skills, actions, state, rng):
+    def find_blockers(context, skills, actions, state, rng, *rest):
         items = found.blocks.get(actions[0].name, frozenset())
         return None if items is None else Diagnosis(actions[0], frozenset(items))
 
@@ -163,9 +163,7 @@ def test_the_budget_of_the_whole_search_is_kept(ways, monkeypatch, turn):
     monkeypatch.setattr(module, "TURN", turn)
     ways.fails = dict.fromkeys(("short", "two", "farthest"), 10**6)
     assert ways.search(attempts=10**6).solve().kind is FailureKind.BUDGET
-    assert len(ways.calls) == module.REFINEMENTS_IN_ALL + 8, (
-        "8 for the one action of the first plan"
-    )
+    assert len(ways.calls) == module.REFINEMENTS_IN_ALL + 8 * 3, "8 for each of the longest plan"
 
 
 def test_what_failed_for_good_is_not_refined_anew_when_something_is_learned(ways):
@@ -193,7 +191,8 @@ def test_a_lesson_is_learned_once_and_not_asked_for_again(ways):
     search.listener = Ear()
     assert names(search.solve()) == ("far", "farther", "farthest")
     assert heard == ["(blocked-by gelatin green)"]
-    assert ways.asked("short") == [0]
+    found = ways.calls.index(("farthest", 0))
+    assert [call for call in ways.calls[:found] if call[0] == "short"] == [("short", 0)]
     assert ways.asked("two") == [], "the lesson is about it as well"
 
 
@@ -203,11 +202,40 @@ def test_a_lesson_drops_the_other_plans_that_it_rules_out(ways):
     ways.roles = dict.fromkeys(("one", "far", "farther", "farthest"), Role())
     assert names(ways.search(attempts=10**6).solve()) == ("far", "farther", "farthest")
     order = [name for name, _ in ways.calls]
-    assert order.count("two") == 1
-    assert "short" not in order[order.index("two") :]
+    before = order[: order.index("farthest")]
+    assert before.count("two") == 1
+    assert "short" not in before[before.index("two") :]
 
 
 # -- scripted: suspicions --------------------------------------------------------------------------
+
+
+def test_a_wrong_suspicion_does_not_lose_the_only_plan_that_works(ways):
+    """The other ways never work, and the first try of the right one blamed the green tea."""
+    ways.fails = {"short": 1, "two": 10**6, "farthest": 10**6}
+    ways.blocks = {"short": {1}}
+    ways.roles = dict.fromkeys(("one", "two", "far", "farther", "farthest"), Role())
+    assert names(ways.search(attempts=10**6).solve()) == ("short",)
+    assert ways.asked("short") == [0, 1]
+    assert len(ways.asked("two")) < 4 * TURN, "long before the others are used up"
+
+
+def test_a_detour_round_a_wrong_suspicion_is_taken_out_again(ways):
+    ways.fails = {"short": 1}
+    ways.blocks = {"short": {1}}
+    ways.roles = dict.fromkeys(("one", "two", "far", "farther", "farthest"), Role())
+    search = ways.search()
+    assert names(search.solve()) == ("short",)
+    assert ways.asked("two") == [0], "the detour had its motions by then"
+    assert [str(each.fact) for each in search.learned] == ["(blocked-by gelatin green)"]
+
+
+def test_a_right_suspicion_costs_few_refinements_to_confirm(ways):
+    ways.fails = {"short": 10**6}
+    ways.blocks = {"short": {1}}
+    ways.roles = dict.fromkeys(("one", "two", "far", "farther", "farthest"), Role())
+    assert names(ways.search(attempts=10**6).solve()) == ("one", "two")
+    assert len(ways.asked("short")) <= 1 + module.SHORTENING
 
 
 def test_a_suspicion_that_leaves_no_plan_is_tried_around(ways):

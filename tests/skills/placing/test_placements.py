@@ -1,10 +1,13 @@
 """Placements and packings, held against point sampling, closed forms and exhaustive searches."""
 
+import itertools
 from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 import pytest
+import shapely
+import shapely.affinity
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -293,6 +296,46 @@ def test_two_boxes_that_exclude_each_other_fit_into_two_parts_but_three_do_not()
     rng = np.random.default_rng(0)
     assert packable(squares[:2], parts, (), rng) is True
     assert packable(squares, parts, (), rng) is False
+
+
+@pytest.mark.parametrize(("count", "width"), [(3, 0.068), (4, 0.08), (5, 0.072)])
+def test_cans_in_a_row_take_the_length_of_a_zigzag(count, width):
+    """Circles that touch each other and, in turns, both sides: a closed form."""
+    cans, diameter = [can_item(0.033, 0.1)] * count, 0.066
+    length = diameter + (count - 1) * np.sqrt(diameter**2 - (width - diameter) ** 2)
+    assert count * np.pi * 0.033**2 < 0.97 * length * width, "areas prove nothing"
+    for sides in ((width, 0.95 * length), (0.95 * length, width)):
+        proof = packing_certificate(cans, region_of(sides))
+        assert proof["not_together"] == []
+        (row,) = proof["rows"]
+        assert row["side_m"] == pytest.approx(0.95 * length)
+        assert row["side_m"] < row["least_m"] <= length
+    assert packing_certificate(cans, region_of((width, length + 1e-9))) is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_boxes_that_lie_in_a_narrow_place_are_never_proven_not_to_fit(seed):
+    """Turned boxes laid at random, one beside the other, and the least box around them."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(3, 5))
+    items = [box_item((*rng.uniform(0.03, 0.1, 2), 0.1)) for _ in range(count)]
+    end, polygons = 0.0, []
+    for item in items:
+        yaw = rng.uniform(-np.pi, np.pi)
+        c, s = np.cos(yaw), np.sin(yaw)
+        turned = Upright.of(item).outline @ np.array([[c, s], [-s, c]])
+        turned = turned - turned.min(axis=0) + [0.0, rng.uniform(0.0, 0.02)]
+        shape = shapely.Polygon(turned + np.array([end, 0.0]))
+        while polygons and min(map(shape.distance, polygons)) > 1e-4:  # slid up to those before
+            shape = shapely.affinity.translate(shape, -1e-4)
+        polygons.append(shape)
+        end = shape.bounds[2]
+    assert all(a.intersection(b).area < 1e-12 for a, b in itertools.combinations(polygons, 2))
+    low = min(p.bounds[0] for p in polygons), min(p.bounds[1] for p in polygons)
+    high = max(p.bounds[2] for p in polygons), max(p.bounds[3] for p in polygons)
+    sides = np.subtract(high, low)
+    assert packing_certificate(items, region_of(sides)) is None
+    assert packing_certificate(items, region_of(sides[::-1])) is None
 
 
 def test_areas_count_what_is_taken_and_cans_count_as_circles():

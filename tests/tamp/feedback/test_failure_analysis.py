@@ -74,7 +74,7 @@ def diagnosis(monkeypatch):
     """What the next diagnoses say: items, or None; and how often one was made."""
     said = {"items": frozenset(), "asked": []}
 
-    def find_blockers(context, skills, actions, state, rng):
+    def find_blockers(context, skills, actions, state, rng, *rest):
         said["asked"].append(rng(0).random())
         if said["items"] is None:
             return None
