@@ -43,6 +43,7 @@ MAY_IMPORT = {
 # What executes knows nothing of plans: these parts of execution see only what lies below skills.
 EXECUTORS = {"domain", "robots", "worlds", "motion", "execution"}
 COMPOSES = {
+    "__main__",  # the entry of the command line
     "engine",
     "scenarios",  # runs the engine
     "results",
